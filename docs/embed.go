@@ -1,4 +1,5 @@
-// Package docs carries the two API descriptions, so that the server can show them and tests can hold it to them.
+// Package docs carries the two API descriptions, so that the server can show them and tests can hold it to them,
+// and the rights of its database user, so that a test can give them.
 package docs
 
 import _ "embed"
@@ -14,3 +15,8 @@ var OpenAPI []byte
 //
 //go:embed asyncapi.yaml
 var AsyncAPI []byte
+
+// Rights are the statements that give the database's user of a server what it needs.
+//
+//go:embed rights.sql
+var Rights string

@@ -19,7 +19,7 @@ var keyArguments = map[string]struct {
 }{
 	"TIME": {at: 0}, "UNLINK": {at: 1, all: true},
 	"GET": {at: 1}, "SET": {at: 1}, "EXISTS": {at: 1}, "PEXPIRE": {at: 1},
-	"HGET": {at: 1}, "HMGET": {at: 1}, "HSET": {at: 1}, "HGETALL": {at: 1}, "XRANGE": {at: 1},
+	"HGET": {at: 1}, "HEXISTS": {at: 1}, "HMGET": {at: 1}, "HSET": {at: 1}, "HGETALL": {at: 1}, "XRANGE": {at: 1},
 	"LLEN": {at: 1}, "LRANGE": {at: 1}, "LTRIM": {at: 1}, "RPUSH": {at: 1}, "XADD": {at: 1},
 	"XLEN": {at: 1}, "XDEL": {at: 1}, "XINFO": {at: 2},
 	"HDEL": {at: 1}, "LSET": {at: 1}, "LINDEX": {at: 1}, "RPOP": {at: 1},

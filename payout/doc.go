@@ -4,14 +4,20 @@
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
+//	ledger/chain      hashes over the rows that never change, each with the one before; the roots of the days
+//	ledger/history    what the rows that change must be now: campaigns, withdrawals, dead letters
 //	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider
 //	withdraw/webhook  the provider that is asked over HTTP
+//	withdraw/providertest  what a provider has to hold to, for the tests of who writes one
 //	reconcile         the proof
+//	statement         what a provider or a bank says, held against the ledger
+//	export            a campaign that is over as a file, and the proof of such a file
+//	rollback          notices a ledger that was put back, or has lost commits
 //	entrytext         how an outbox entry is written
 //	paytest           what the tests of all of them need
 //
-// pipeline, withdraw and reconcile know the ledger and not each other.
+// pipeline, withdraw, reconcile, export and rollback know the ledger and not each other.
 //
 // A win waits in the outbox of its shard until the ledger has it. Everything between the two may be repeated any number
 // of times, and the ledger makes of all the copies one posting:
@@ -25,21 +31,27 @@
 //
 //	deposit   world          → sponsor:<id>
 //	fund      sponsor:<id>   → escrow:<campaign>
-//	pay       escrow:<c>     → user:<id>, …        one for each outbox entry
+//	pay       escrow:<c>     → user:<id>, …        one for each campaign in a batch of outbox entries
 //	reclaim   escrow:<c>     → sponsor:<id>
-//	withdraw  user:<id>      → world
-//	return    world          → user:<id>           of a withdrawal that the provider has refused
+//	withdraw  user:<id>      → clearing:<id>       a player asks for money
+//	paid      clearing:<id>  → world               and it was paid
+//	return    clearing:<id>  → user:<id>           or the provider has refused it, or operators gave it back
 //
-// No account but world ever goes below zero. What the ledger cannot post, because it contradicts what is posted
-// already, becomes a dead letter: a row that an operator sees and can retry, never a loss. So does a withdrawal that
-// nobody answers clearly, and a message that nobody can read.
+// No account but world ever goes below zero; world is many rows, so that nobody waits for it. Each kind has papers,
+// rows that say what the money was for: deposit, campaign, payout, reclaim, withdrawal. What the ledger cannot
+// post, because it contradicts what is posted already, becomes a dead letter: a row that an operator sees and can
+// retry, never a loss. So does a withdrawal that nobody answers clearly, and a message that nobody can read.
 //
 // Money leaves through a withdraw.Provider. Withdrawals.Withdraw takes it out of the player's account at once, and the
 // withdraw.Payer has it paid, from the table of withdrawals as its queue and under one key for all tries:
 //
-//	pending ──paid──▶ paid
-//	   │ └────refused──▶ failed, and the money is given back in the same transaction
-//	   └──no clear answer, too often──▶ still pending, and a dead letter ──Retry──▶ tried again
+//	requested ──first try──▶ sent ──paid──▶ paid
+//	                          │ ├───the player must confirm──▶ action_required ──▶ paid, or refused
+//	                          │ └───refused──▶ refused, and the money is given back in the same transaction
+//	                          └──no clear answer, too often──▶ a dead letter ──Retry──▶ tried again
+//	                                                                └──two operators──▶ paid, or returned
+//
+// With the first try a withdrawal is bound to its receiver, and no other is ever asked for it.
 //
 // reconcile.Reconciler proves, for a campaign or for everything, that every cent is in exactly one place.
 package payout

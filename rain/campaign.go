@@ -73,6 +73,9 @@ type Campaign struct {
 	Drained   bool  // closed, and the ledger has every entry of its outboxes
 	SplitSeed Seed
 	Rains     []Rain // oldest first
+	// Fault says why the row that this was read from makes no sense; "" where it does. Such a campaign can be shown and
+	// proved, and nothing else is done with it.
+	Fault string
 }
 
 // State is what operators and players are shown: ready, raining, paused or closed, or loading while the

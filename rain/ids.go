@@ -11,9 +11,10 @@ import (
 // MaxUserLen is the length limit of a player's id, in bytes.
 const MaxUserLen = 128
 
-// CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control
-// characters or line separators. Ids come from tokens that others sign, and travel through logs, CSV and
-// line-based records.
+// CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control characters, line
+// separators, or characters that nobody sees: those of width zero, and those that turn the direction of writing. Ids
+// come from tokens that others sign, and travel through logs, CSV and line-based records; two that look the same must
+// be the same.
 func CheckUser(id string) error {
 	if id == "" || len(id) > MaxUserLen || !utf8.ValidString(id) {
 		return fmt.Errorf("a user id is 1 to %d bytes of UTF-8", MaxUserLen)
@@ -21,6 +22,9 @@ func CheckUser(id string) error {
 	for _, r := range id {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return fmt.Errorf("a user id has no control characters")
+		}
+		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
+			return fmt.Errorf("a user id has no character that is not seen, such as U+%04X", r)
 		}
 	}
 	return nil

@@ -10,10 +10,9 @@ const (
 
 // Close codes after which a client does not come back by itself: the same would happen again.
 const (
-	CodeBadToken           = 4500 // the token is not valid
-	CodeProtocol           = 4501 // the client does not speak redrain.v1, or said no hello in time
-	CodeUnknownCampaign    = 4502 // hello named a campaign that there is not
-	CodeTooManyConnections = 4503 // no more connections are taken
-	CodeTooManyBad         = 4504 // the client went on sending bad messages
-	CodeOrigin             = 4505 // the page's origin is not allowed
+	CodeBadToken        = 4500 // the token is not valid
+	CodeProtocol        = 4501 // the client does not speak redrain.v1, or said no hello in time
+	CodeUnknownCampaign = 4502 // hello named a campaign that there is not
+	CodeTooManyBad      = 4504 // the client went on sending bad messages
+	CodeOrigin          = 4505 // the page's origin is not allowed
 )

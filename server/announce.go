@@ -31,7 +31,11 @@ func (s *Server) announce() {
 		fragment = "#token=" + s.cfg.OperatorToken
 	}
 	fmt.Fprintf(&b, "  console   %s/console%s\n", base, fragment)
-	fmt.Fprintf(&b, "  API       %s/docs\n\n", base)
+	fmt.Fprintf(&b, "  API       %s/docs\n", base)
+	if s.admin != nil {
+		fmt.Fprintf(&b, "  metrics   http://%s/metrics\n", s.admin.listener.Addr())
+	}
+	b.WriteString("\n")
 	for _, line := range []struct{ what, flag, given, own string }{
 		{"packets and wins in Redis", "--redis", s.cfg.Redis,
 			"in this process (a stand-in that speaks the same protocol)" + redisLost},
@@ -61,20 +65,28 @@ func (s *Server) lanURL() string {
 	}
 	for _, a := range addrs {
 		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
-			return "http://" + net.JoinHostPort(n.IP.String(), port)
+			return s.scheme() + net.JoinHostPort(n.IP.String(), port)
 		}
 	}
 	return ""
+}
+
+// scheme is how addresses of the server begin.
+func (s *Server) scheme() string {
+	if s.cfg.TLSCert != "" {
+		return "https://"
+	}
+	return "http://"
 }
 
 // baseURL is where a browser on this machine finds the server.
 func (s *Server) baseURL() string {
 	host, port, err := net.SplitHostPort(s.Addr().String())
 	if err != nil {
-		return "http://" + s.Addr().String()
+		return s.scheme() + s.Addr().String()
 	}
 	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return s.scheme() + net.JoinHostPort(host, port)
 }

@@ -38,6 +38,18 @@ func LogLibraries(log *slog.Logger) { store.LogClient(log) }
 // errBackend is a back end that did not answer in time at start.
 var errBackend = errors.New("does not answer")
 
+// openDir takes the data directory, if there is to be one, for this process alone.
+func (b *backends) openDir(cfg *Config) (err error) {
+	if cfg.DataDir == "" {
+		return nil
+	}
+	if b.dir, err = embedded.OpenDir(cfg.DataDir); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	b.onClose(func() { _ = b.dir.Close() })
+	return nil
+}
+
 // connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default
 // does not need to be given are filled in.
 func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, err error) {
@@ -47,11 +59,8 @@ func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, e
 			b.close()
 		}
 	}()
-	if cfg.DataDir != "" {
-		if b.dir, err = embedded.OpenDir(cfg.DataDir); err != nil {
-			return nil, fmt.Errorf("--data-dir: %w", err)
-		}
-		b.onClose(func() { _ = b.dir.Close() })
+	if err := b.openDir(cfg); err != nil {
+		return nil, err
 	}
 	if err := generateSecrets(cfg, b.dir); err != nil {
 		return nil, fmt.Errorf("--data-dir: %w", err)

@@ -12,7 +12,6 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
-	"redrain/payout/withdraw/webhook"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -34,7 +33,12 @@ const (
 
 // Config is everything that can be set. Its zero value is not usable; start from DefaultConfig.
 type Config struct {
-	Listen string // address of HTTP and WebSocket, "host:port"
+	Listen        string   // address of HTTP and WebSocket, "host:port"
+	AdminListen   string   // address of metrics, health and profiles; "" = metrics and health on Listen, no profiles
+	TLSCert       string   // file of the certificate that Listen serves, PEM; "" = no TLS
+	TLSKey        string   // file of its key, PEM
+	Proxies       []string // networks and addresses of proxies whose word is taken for who is calling
+	ProxyProtocol bool     // connections of those may begin with a PROXY header
 	// "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
 	Redis         string
 	NATS          string   // "" = in-process; else a nats:// URL, or several by commas
@@ -43,22 +47,43 @@ type Config struct {
 	Roles         []string // which of AllRoles this process has
 	OperatorToken string   // bearer token that may do everything; generated for the in-process default
 	ViewerToken   string   // bearer token that may read; "" = none
-	JWTSecret     string   // HS256 secret of players' tokens; generated for the in-process default
-	JWKSURL       string   // where the public keys of players' tokens are; "" = none
-	Guests        *bool    // players without a token; nil = only with the in-process default
+	// what operators do about more than this needs two of them, in minor units; nil = only the end of a withdrawal by
+	// hand does
+	SecondPersonAbove *int64
+	OIDCIssuer        string        // address of the provider of operators' tokens; "" = none
+	OIDCAudience      string        // that they must be for: the client id
+	OIDCRolesClaim    string        // that has their roles
+	OIDCRoles         []string      // what its values stand for, "value=role"; none: the values are the roles' names
+	OIDCNameClaim     string        // that has the person's name
+	OperatorsFile     string        // names operators, with their roles and the hashes of their tokens; "" = none
+	JWTSecret         string        // HS256 secret of players' tokens; generated for the in-process default
+	JWKSURL           string        // where the public keys of players' tokens are; "" = none
+	JWTAudience       string        // that players' tokens must be for; "" = any
+	JWTIssuer         string        // that they must be from; "" = any
+	JWTMaxLife        time.Duration // for which a player's token may be good at most; 0 = no limit
+	Guests            *bool         // players without a token; nil = only with the in-process default
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
 	Confirm         string
 	TapRate         int           // taps per second and player; 0 = no limit
 	HelloRate       float64       // hellos per second and address, over all nodes; 0 = no limit
 	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
-	MaxConnections  int           // sockets of this process; more are closed with 4503
+	MaxConnections  int           // sockets of this process; more are refused with 503
 	AllowedOrigins  []string      // web origins that may open a socket besides the server's own; "*" = all
 	PayoutAttempts  int           // tries before a withdrawal becomes a dead letter
 	Provider        string        // what pays withdrawals; "wallet" or "http"
 	ProviderURL     string        // where the provider "http" is asked
 	ProviderSecret  string        // whsec_…, known to the receiver there too
+	ProviderAccount string        // whose money the receiver pays for who knows the secret; "": each secret is one
 	ProviderTimeout time.Duration // of one try to pay
+	ProviderRate    float64       // tries in a second, of all nodes; 0 = no limit
+	ProviderFlight  int           // tries at once, of all nodes; 0 = no limit
+	WithdrawMin     int64         // the least of one withdrawal, in minor units; 0 = no limit
+	WithdrawPerDay  int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
+	WithdrawPerHour int           // a player's withdrawals in an hour; 0 = no limit
+	GuestsWithdraw  *bool         // guests may withdraw; nil = only with the in-process default
 	ReconcileEvery  time.Duration // how often the books are proved; 0 = never by itself
+	ReconcileShare  float64       // of the time that reading all of them again and again may take; 0 = never by itself
+	AuditRootFile   string        // that the roots of the audit chains are appended to; "" = none
 	Demo            bool          // a demo campaign with the in-process default
 	DrainTimeout    time.Duration // how long a shutdown may take
 	BackendWait     time.Duration // how long to wait for a back end at start
@@ -71,7 +96,8 @@ func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 1000, GuestRate: 200,
 		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
-		ReconcileEvery: time.Minute, Demo: true, DrainTimeout: 30 * time.Second,
+		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
+		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
 }
@@ -101,6 +127,14 @@ func (c *Config) GuestsAllowed() bool {
 	return c.InProcess()
 }
 
+// GuestsMayWithdraw tells whether who plays under a generated name may take money out.
+func (c *Config) GuestsMayWithdraw() bool {
+	if c.GuestsWithdraw != nil {
+		return *c.GuestsWithdraw
+	}
+	return c.InProcess()
+}
+
 // Has tells whether this process has a role.
 func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
 
@@ -110,12 +144,12 @@ var namespacePattern = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
 func (c *Config) Validate() []error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		fault("--listen %q: give host:port, for example :8080", c.Listen)
-	}
+	c.validateFront(fault)
 	c.validateBackends(fault)
 	c.validateAccess(fault)
+	c.validateOIDC(fault)
 	c.validateProvider(fault)
+	c.validateWithdrawals(fault)
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	}
@@ -142,6 +176,9 @@ func (c *Config) Validate() []error {
 	}
 	if c.PayoutAttempts < 1 {
 		fault("--payout-attempts %d: give 1 or more", c.PayoutAttempts)
+	}
+	if c.ReconcileShare < 0 || c.ReconcileShare > 1 {
+		fault("--reconcile-share %v: give a part of 1, as 0.2, or 0 for never", c.ReconcileShare)
 	}
 	if c.ReconcileEvery < 0 || (c.ReconcileEvery > 0 && c.ReconcileEvery < time.Second) {
 		fault("--reconcile-every %s: give a second or more, or 0 for never", c.ReconcileEvery)
@@ -177,9 +214,15 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 			fault("--nats: give a URL such as nats://host:4222, or several by commas")
 		}
 	}
+	c.validateMySQL(fault)
+}
+
+func (c *Config) validateMySQL(fault func(string, ...any)) {
 	if c.MySQL != "" {
 		if err := sqldb.CheckMySQL(c.MySQL); errors.Is(err, sqldb.ErrNoDatabase) {
 			fault("--mysql: name the database, as in user:password@tcp(host:3306)/redrain")
+		} else if option, ok := errors.AsType[*sqldb.OptionError](err); ok {
+			fault("--mysql: %v", option)
 		} else if err != nil {
 			fault("--mysql: not a data source name; give user:password@tcp(host:3306)/database")
 		}
@@ -188,13 +231,16 @@ func (c *Config) validateBackends(fault func(string, ...any)) {
 
 func (c *Config) validateAccess(fault func(string, ...any)) {
 	if !c.InProcess() {
-		if c.OperatorToken == "" {
-			fault("--operator-token: required with real back ends")
+		if c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "" {
+			fault("--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
 		}
 		if c.JWTSecret == "" && c.JWKSURL == "" {
 			fault("--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on " +
 				"every node")
 		}
+	}
+	if c.SecondPersonAbove != nil && *c.SecondPersonAbove < 0 {
+		fault("--second-person-above %d: give 0 (all amounts) or more", *c.SecondPersonAbove)
 	}
 	if c.OperatorToken != "" && c.OperatorToken == c.ViewerToken {
 		fault("--viewer-token: must differ from --operator-token")
@@ -207,33 +253,12 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 			fault("--jwks-url: give an http or https URL")
 		}
 	}
+	if c.JWTMaxLife < 0 {
+		fault("--jwt-max-life %s: give a duration, or 0 for no limit", c.JWTMaxLife)
+	}
 	for _, o := range c.AllowedOrigins {
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
 			fault("--allowed-origins %q: give scheme://host[:port]", o)
 		}
-	}
-}
-
-// validateProvider repeats neither the address nor the secret: there may be a password in both.
-func (c *Config) validateProvider(fault func(string, ...any)) {
-	switch c.Provider {
-	case ProviderWallet:
-		if c.ProviderURL != "" || c.ProviderSecret != "" {
-			// Not ignored: withdrawals would count as paid, and nobody would be asked to pay them.
-			fault("--provider-url and --provider-secret: they belong to --provider http; give that too, or leave " +
-				"them out")
-		}
-	case ProviderHTTP:
-		if err := webhook.CheckURL(c.ProviderURL); err != nil {
-			fault("--provider-url: %w", err)
-		}
-		if _, err := webhook.ParseSecret(c.ProviderSecret); err != nil {
-			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
-		}
-	default:
-		fault("--provider %q: give %s or %s", c.Provider, ProviderWallet, ProviderHTTP)
-	}
-	if c.ProviderTimeout < time.Second || c.ProviderTimeout > time.Minute {
-		fault("--provider-timeout: give 1s to 1m")
 	}
 }

@@ -21,34 +21,57 @@ func TestDefaultConfigIsValid(t *testing.T) {
 // TestValidateNamesEachFault: each fault on its own is found, and names its flag.
 func TestValidateNamesEachFault(t *testing.T) {
 	for flag, spoil := range map[string]func(*Config){
-		"--listen":           func(c *Config) { c.Listen = "8080" },
-		"--redis":            func(c *Config) { c.Redis = "a:1,b" },
-		"--nats":             func(c *Config) { c.NATS = "localhost" },
-		"--mysql":            func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
-		"--roles":            func(c *Config) { c.Roles = []string{"gateway", "king"} },
-		"--roles: with":      func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
-		"--operator-token":   func(c *Config) { c.OperatorToken = "" },
-		"--jwt-secret":       func(c *Config) { c.JWTSecret = "" },
-		"--jwks-url":         func(c *Config) { c.JWKSURL = "keys" },
-		"--viewer-token":     func(c *Config) { c.ViewerToken = c.OperatorToken },
-		"--confirm":          func(c *Config) { c.Confirm = "hope" },
-		"--data-dir":         func(c *Config) { c.DataDir = "/tmp" },
-		"--tap-rate":         func(c *Config) { c.TapRate = -1 },
-		"--max-connections":  func(c *Config) { c.MaxConnections = 0 },
-		"--payout-attempts":  func(c *Config) { c.PayoutAttempts = 0 },
-		"--provider ":        func(c *Config) { c.Provider = "bank" },
-		"--provider-url and": func(c *Config) { c.ProviderURL = "https://pay.example" },
+		"--listen":            func(c *Config) { c.Listen = "8080" },
+		"--redis":             func(c *Config) { c.Redis = "a:1,b" },
+		"--nats":              func(c *Config) { c.NATS = "localhost" },
+		"--mysql":             func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
+		"--mysql: leave out":  func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
+		"--roles":             func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--roles: with":       func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
+		"--operator-token":    func(c *Config) { c.OperatorToken = "" },
+		"--jwt-secret":        func(c *Config) { c.JWTSecret = "" },
+		"--jwks-url":          func(c *Config) { c.JWKSURL = "keys" },
+		"--oidc-issuer: give": func(c *Config) { c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console" },
+		"--oidc-audience":     func(c *Config) { c.OIDCIssuer = "https://id.example" },
+		"--oidc-issuer: with": func(c *Config) { c.OIDCAudience = "console" },
+		"--oidc-roles": func(c *Config) {
+			c.OIDCIssuer, c.OIDCAudience, c.OIDCRoles = "https://id.example", "console", []string{"cash=king"}
+		},
+		"--second-person-above": func(c *Config) {
+			less := int64(-1)
+			c.SecondPersonAbove = &less
+		},
+		"--viewer-token":                        func(c *Config) { c.ViewerToken = c.OperatorToken },
+		"--confirm":                             func(c *Config) { c.Confirm = "hope" },
+		"--data-dir":                            func(c *Config) { c.DataDir = "/tmp" },
+		"--tap-rate":                            func(c *Config) { c.TapRate = -1 },
+		"--max-connections":                     func(c *Config) { c.MaxConnections = 0 },
+		"--payout-attempts":                     func(c *Config) { c.PayoutAttempts = 0 },
+		"--provider ":                           func(c *Config) { c.Provider = "bank" },
+		"--provider-url, --provider-secret and": func(c *Config) { c.ProviderURL = "https://pay.example" },
+		"--admin-listen \"":                     func(c *Config) { c.AdminListen = "9090" },
+		"--admin-listen: must":                  func(c *Config) { c.AdminListen = c.Listen },
+		"--tls-cert":                            func(c *Config) { c.TLSCert = "cert.pem" },
+		"--trusted-proxies":                     func(c *Config) { c.Proxies = []string{"lb"} },
+		"--proxy-protocol":                      func(c *Config) { c.ProxyProtocol = true },
+		"--jwt-max-life":                        func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "http://pay.example", testProviderSecret
 		},
 		"--provider-secret: a": func(c *Config) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "https://pay.example", "hunter2"
 		},
-		"--provider-timeout": func(c *Config) { c.ProviderTimeout = time.Millisecond },
-		"--reconcile-every":  func(c *Config) { c.ReconcileEvery = time.Millisecond },
-		"--drain-timeout":    func(c *Config) { c.DrainTimeout = 0 },
-		"--allowed-origins":  func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
-		"--namespace":        func(c *Config) { c.Namespace = "{}" },
+		"--provider-rate":     func(c *Config) { c.ProviderRate = -1 },
+		"--provider-inflight": func(c *Config) { c.ProviderFlight = -1 },
+		"--withdraw-min":      func(c *Config) { c.WithdrawMin = -1 },
+		"--withdraw-per-hour": func(c *Config) { c.WithdrawPerHour = -1 },
+		"--withdraw-per-day":  func(c *Config) { c.WithdrawMin, c.WithdrawPerDay = 100, 99 },
+		"--provider-timeout":  func(c *Config) { c.ProviderTimeout = time.Millisecond },
+		"--reconcile-share":   func(c *Config) { c.ReconcileShare = 1.1 },
+		"--reconcile-every":   func(c *Config) { c.ReconcileEvery = time.Millisecond },
+		"--drain-timeout":     func(c *Config) { c.DrainTimeout = 0 },
+		"--allowed-origins":   func(c *Config) { c.AllowedOrigins = []string{"example.com"} },
+		"--namespace":         func(c *Config) { c.Namespace = "{}" },
 		"--guests": func(c *Config) {
 			yes := true
 			c.Guests, c.JWTSecret, c.JWKSURL = &yes, "", "https://keys.example/jwks"

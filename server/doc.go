@@ -6,6 +6,7 @@
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
+//	caller      who is calling, where proxies stand in between: X-Forwarded-For and the PROXY protocol
 //	limit       the address that limits per client count by
 //	timeout     how long requests, commands and single questions to a back end may take
 //
@@ -15,8 +16,10 @@
 // of them unless its roles say otherwise:
 //
 //	http            the HTTP server with the API, the sockets and the pages
+//	admin           the HTTP server of --admin-listen: metrics, health, profiles
 //	campaigns       cluster.Registry: reads changed campaigns from the database
 //	keys            auth.Players: follows the public keys of the identity provider (--jwks-url only)
+//	issuer          auth.Issuer: follows the keys of the operators' identity provider (--oidc-issuer only)
 //	rooms           room.Lobby: pings and deadlines of the sockets
 //	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
 //	events          api.Events: the operators' feed
@@ -26,6 +29,7 @@
 //	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)
 //	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
+//	audit roots     chain.RootRounds: takes the root of each day (role operator, or --audit-root-file)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
 //	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
 //	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)

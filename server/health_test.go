@@ -16,7 +16,9 @@ import (
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fine := func(context.Context) error { return nil }
-		h := &health{log: slog.New(slog.DiscardHandler), checks: map[string]func(context.Context) error{"redis": fine}}
+		full := false
+		h := &health{log: slog.New(slog.DiscardHandler), checks: map[string]func(context.Context) error{"redis": fine},
+			full: func() bool { return full }}
 		check := func(status int, want string) {
 			t.Helper()
 			w := httptest.NewRecorder()
@@ -27,6 +29,9 @@ func TestReady(t *testing.T) {
 			}
 		}
 		check(http.StatusOK, `"ready"`)
+		full = true
+		check(http.StatusServiceUnavailable, `"full"`)
+		full = false
 		h.checks["nats"] = func(context.Context) error { return errors.New("refused by 10.0.0.1") }
 		h.checks["mysql"] = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		check(http.StatusServiceUnavailable, `"missing":["mysql","nats"]`)

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/rounds"
+	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
@@ -23,10 +24,11 @@ import (
 // freeLeases are given to whoever asks.
 type freeLeases struct{}
 
-func (freeLeases) Lease(context.Context, string, string, time.Duration) (bool, error) {
-	return true, nil
+func (freeLeases) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
+	return ledger.Tenure{Term: 1}, nil
 }
-func (freeLeases) ReleaseLease(context.Context, string, string) error { return nil }
+func (freeLeases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (freeLeases) ReleaseLease(context.Context, string, string) error            { return nil }
 
 // TestARoundThatPanicsEndsNoActor: each actor whose rounds panic, because a neighbour is missing, goes on with the next
 // round, is counted, and ends when it is told to.
@@ -62,7 +64,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			return campaigns.NewDemo(campaigns.DemoOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"withdrawals": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return withdraw.NewPayer(nil, nil, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
+			return withdraw.NewPayer(nil, withdraw.Wallet{}, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"rain schedule": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
 			t.Helper()

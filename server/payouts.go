@@ -13,8 +13,10 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
+	"redrain/payout/rollback"
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/webhook"
+	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/timeout"
@@ -30,7 +32,7 @@ const (
 func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 	turn := cluster.NewLease(cluster.LeaseOptions{
 		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease, Renew: relayRenew,
-		Guard: s.guard, Log: s.log,
+		Guard: s.guard, Alarm: s.bus.Alarm, Log: s.log,
 	})
 	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{
 		Node: s.node, Turn: turn, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
@@ -38,7 +40,16 @@ func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 }
 
 // buildSettler makes what posts wins, and tells of them.
-func (s *Server) buildSettler(js jetstream.JetStream) error {
+func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error {
+	s.buildRollback(ctx, js)
+	restore, err := s.ledger.Restores.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	if restore.Open {
+		s.log.Warn("the ledger was put back from a backup: withdrawals wait until `redrain restored --end`",
+			"at", time.UnixMilli(restore.At).UTC())
+	}
 	if err := errors.Join(s.ledger.DeadLetters.Register(s.metrics), s.books.Register(s.metrics)); err != nil {
 		return err
 	}
@@ -63,9 +74,25 @@ func (s *Server) buildSettler(js jetstream.JetStream) error {
 		s.notifier,
 		pipeline.SettlerOptions{
 			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
-			Attempts: s.cfg.PayoutAttempts, Alarms: alarms,
+			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At,
 		})
 	return nil
+}
+
+// buildRollback makes what notices that the ledger has gone back in time, and has it look before anything is read from
+// the stream or paid. A ledger that does not outlive its process has nothing to go back to.
+func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
+	if s.cfg.MySQL == "" && s.cfg.DataDir == "" {
+		return
+	}
+	s.rollback = rollback.New(rollback.Options{
+		JetStream: js, Namespace: s.cfg.Namespace, Ends: s.ledger.Roots, Restores: s.ledger.Restores,
+		Clock: s.clock.Now,
+		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
+	if err := s.rollback.Look(ctx); err != nil {
+		s.log.Warn("it is not known whether the ledger has gone back in time; looking again while serving", "err", err)
+	}
 }
 
 // buildPayer makes what pays withdrawals.
@@ -73,7 +100,7 @@ func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
 	if s.cfg.Provider == ProviderHTTP {
 		http, err := webhook.New(webhook.Options{
-			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Clock: s.clock.Now,
+			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Account: s.cfg.ProviderAccount, Clock: s.clock.Now,
 		})
 		if err != nil {
 			return fmt.Errorf("the payment provider: %w", err)
@@ -81,21 +108,32 @@ func (s *Server) buildPayer() error {
 		s.back.onClose(http.Close)
 		provider = http
 	}
-	s.payer = withdraw.NewPayer(s.ledger.Withdrawals, provider, withdraw.PayerOptions{
+	paced := s.ledger.Withdrawals.Paced(ledger.ReceiverLimits{Rate: s.cfg.ProviderRate, InFlight: s.cfg.ProviderFlight})
+	s.payer = withdraw.NewPayer(paced, provider, withdraw.PayerOptions{
 		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: s.log,
-		Registerer: s.metrics,
-		OnAlarm:    func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
-		OnEnd: func(id string) {
-			if err := s.tellWithdrawn(id); err != nil {
-				s.log.Warn("a player was not told how a withdrawal has ended; they see it when they look", "withdrawal",
-					id, "err", err)
-			}
-		},
+		Registerer: s.metrics, Clock: s.clock.Now,
+		OnAlarm: func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
+		OnNews:  s.newsOfWithdrawal,
 	})
 	return nil
 }
 
-// tellWithdrawn tells every node how a withdrawal has ended, as the ledger has it. It is the payer's to wait for,
+// playerLimits are what players may withdraw.
+func (s *Server) playerLimits() ledger.PlayerLimits {
+	return ledger.PlayerLimits{
+		Least: rain.Money(s.cfg.WithdrawMin), PerDay: rain.Money(s.cfg.WithdrawPerDay),
+		PerHour: s.cfg.WithdrawPerHour, NoGuests: !s.cfg.GuestsMayWithdraw(),
+	}
+}
+
+// newsOfWithdrawal has a player told of a withdrawal. One who is not told sees it when they look.
+func (s *Server) newsOfWithdrawal(id string) {
+	if err := s.tellWithdrawn(id); err != nil {
+		s.log.Warn("a player was not told of a withdrawal; they see it when they look", "withdrawal", id, "err", err)
+	}
+}
+
+// tellWithdrawn tells every node what has become of a withdrawal, as the ledger has it. It is the payer's to wait for,
 // and in a shutdown too, so it has no context but a time.
 func (s *Server) tellWithdrawn(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)

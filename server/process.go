@@ -16,8 +16,10 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
+	"redrain/payout/rollback"
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
@@ -40,6 +42,7 @@ type Server struct {
 	back     *backends
 	listener net.Listener
 	http     *http.Server
+	admin    *adminServer // nil without an address of its own
 	health   *health
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
@@ -55,6 +58,7 @@ type Server struct {
 	books     *reconcile.Reconciler
 	deciders  *pipeline.Deciders
 	relay     *pipeline.Relay
+	rollback  *rollback.Detector // nil: the ledger does not outlive the process
 	settler   *pipeline.Settler
 	forgeries *campaigns.Forgeries
 	deletions *pipeline.Deletions
@@ -76,8 +80,12 @@ type Server struct {
 	figures   *live.Figures
 	events    *api.Events
 	proofs    *campaigns.Proofs
+	roots     *chain.RootRounds
 	demo      *campaigns.Demo // nil without one
 	players   *auth.Players
+	operators *auth.Operators
+	named     *auth.OperatorsFile // nil without one
+	issuer    *auth.Issuer        // nil without one
 }
 
 // Addr is the address that the server listens on.
@@ -87,6 +95,9 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 func (s *Server) release() {
 	if s.listener != nil {
 		_ = s.listener.Close()
+	}
+	if s.admin != nil {
+		_ = s.admin.listener.Close()
 	}
 	s.back.close()
 }

@@ -64,8 +64,17 @@ func (s *Server) actors() actors {
 		},
 		front: []actor{{"http", s.serve}},
 	}
+	if s.issuer != nil {
+		all.upkeep = append(all.upkeep, actor{"issuer", s.issuer.Run})
+	}
+	if s.admin != nil {
+		all.base = append(all.base, actor{"admin", s.admin.run})
+	}
 	if s.cfg.Has(RoleSettle) {
 		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
+	}
+	if s.rollback != nil {
+		all.upkeep = append(all.upkeep, actor{"rollback", s.rollback.Run})
 	}
 	if s.cfg.Has(RoleGateway) {
 		all.money = append(all.money, actor{"deciders", s.deciders.Run})
@@ -79,6 +88,9 @@ func (s *Server) actors() actors {
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})
+	}
+	if s.cfg.Has(RoleOperator) || s.cfg.AuditRootFile != "" {
+		all.upkeep = append(all.upkeep, actor{"audit roots", s.roots.Run})
 	}
 	if s.demo != nil {
 		all.upkeep = append(all.upkeep, actor{"demo", s.demo.Run})

@@ -27,7 +27,7 @@ func TestActorsOfRoles(t *testing.T) {
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
 		RoleSettle:   {"settlement", "withdrawals"},
-		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation"},
+		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "reconciliation", "audit roots"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)
 		slices.Sort(got)

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"strings"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -40,6 +39,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{cfg: cfg, log: log, out: out}
+	if err := s.readOperators(); err != nil {
+		return nil, err
+	}
 	if s.back, err = connect(ctx, &s.cfg, log); err != nil {
 		return nil, err
 	}
@@ -56,8 +58,8 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 			return nil, fmt.Errorf("restoring the campaigns: %w", err)
 		}
 	}
-	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
-		return nil, fmt.Errorf("listening: %w; choose another address with --listen", err)
+	if err := s.listen(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -88,7 +90,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
-	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now)
+	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.guard)
 	s.known = cluster.NewKnown()
 
 	js, err := jetstream.New(s.back.nats)
@@ -106,21 +108,28 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.buildRelay(publisher)
-	if err := s.buildSettler(js); err != nil {
+	if err := s.buildSettler(ctx, js); err != nil {
 		return err
 	}
 	if err := s.buildPayer(); err != nil {
 		return err
 	}
 	s.players, err = auth.NewPlayers(auth.PlayersOptions{
-		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Log: s.log,
+		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer,
+		MaxLife: s.cfg.JWTMaxLife, Log: s.log,
 		Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 	})
 	if err != nil {
 		return err
 	}
+	if err := s.buildOperators(); err != nil {
+		return err
+	}
 	s.buildRooms()
 	s.buildCampaigns()
+	if err := s.proofs.Register(s.metrics); err != nil {
+		return err
+	}
 	s.buildHTTP()
 	return s.bus.Listen(s.guard, cluster.Listener{
 		Changed:   s.registry.Announce,
@@ -207,7 +216,8 @@ func (s *Server) buildRooms() {
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
-		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
+		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Registerer: s.metrics,
 	})
 }
 
@@ -247,11 +257,13 @@ func (s *Server) buildCampaigns() {
 		Bus: s.bus, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Books: s.books, Campaigns: s.ledger.Campaigns, Leases: s.ledger.Leases,
+		Books: s.books, Campaigns: s.ledger.Campaigns, Kept: s.ledger.Proofs, Leases: s.ledger.Leases,
 		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
+		Share:  s.cfg.ReconcileShare,
 		Stream: &campaigns.DeletionWatch{Deletions: s.deletions, Letters: s.ledger.Poster, Alarm: s.bus.Alarm},
-		Alarm:  s.bus.Alarm, Guard: s.guard, Log: s.log,
+		Alarm:  s.bus.Alarm, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
+	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.guard, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
 			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
@@ -265,29 +277,6 @@ func (s *Server) buildCampaigns() {
 type hot struct {
 	*store.Sums
 	*store.Wins
-}
-
-func (s *Server) buildHTTP() {
-	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
-		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Claims: s.ledger.Claims, DeadLetters: s.ledger.DeadLetters,
-		Failing: s.ledger.Poster, History: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-		Withdrawals: s.ledger.Withdrawals, Seals: s.ledger.Seals, Wins: s.confirmer, Outbox: s.outbox,
-		Limits:    store.NewLimits(s.redis),
-		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
-		Operators: auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken), WakePayer: s.payer.Wake,
-		JoinURL: s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(), Guests: s.cfg.GuestsAllowed(),
-		GuestRate: s.cfg.GuestRate, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
-	}
-	if s.demo != nil {
-		o.Demo = s.demo.Campaign
-	}
-	s.health = &health{checks: s.back.checks(), log: s.log}
-	s.http = &http.Server{
-		Handler:           s.handler(api.New(o)),
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
 }
 
 // online is how many players of a campaign are on this node.

@@ -31,9 +31,14 @@ func TestConsoleReconciles(t *testing.T) {
 			"checked_at": f.now(),
 		})(w, r)
 	}
+	f.answer["GET /reconciliation/proved"] = reply(http.StatusOK, object{"everything": object{"proved_at": f.now(),
+		"took_ms": 812, "balanced": true, "findings": 0, "difference": 0}, "oldest": f.now(), "stale": true,
+		"campaigns": []object{}})
 	impatient := desk()
 	impatient.Scripts = []string{atOnce("Check")}
 	p := f.openConsole(t, impatient, "#/reconciliation")
+	p.Says(".books", "The servers last proved all books")
+	p.Says(".books .bad", "that is too long ago")
 	p.Says(".books", "Checking…")
 	p.State("checking")
 	p.PressText("Stop")

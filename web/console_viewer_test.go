@@ -21,7 +21,7 @@ func TestConsoleViewerCannotAct(t *testing.T) {
 		}
 	}
 	p.Go("/console?new#/new")
-	p.Says("main", "Sign in with an operator’s token to create a campaign.")
+	p.Says("main", "sign in as an operator or an admin.")
 	p.State("new")
 }
 

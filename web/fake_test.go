@@ -43,10 +43,12 @@ type fakeServer struct {
 	balance int
 	claims  []object
 	out     []object                    // withdrawals, the newest first
+	refusal string                      // the code with which withdrawals are refused; "": they are not
 	lose    int                         // answers to withdrawals that never arrive
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
 	down    bool                        // nobody answers
+	pages   http.Handler
 }
 
 type fakeConn struct {
@@ -71,7 +73,7 @@ func (c *fakeConn) send(messages ...object) {
 func newFake(t *testing.T) *fakeServer {
 	t.Helper()
 	f := &fakeServer{
-		rainID: rainID, conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
+		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
 		about: object{
 			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3,
 			"taps_per_user": 0,
@@ -80,6 +82,7 @@ func newFake(t *testing.T) *fakeServer {
 	}
 	f.answer["POST /guests"] = reply(http.StatusCreated,
 		object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
+	f.answer["GET /auth/config"] = reply(http.StatusOK, object{}) // operators have tokens only
 	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
 		"guests": true})
 	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +117,12 @@ func newFake(t *testing.T) *fakeServer {
 	mux.HandleFunc("/testdata/sdk.js", serveScript(sdkTests))
 	mux.HandleFunc("/testdata/forms.js", serveScript(formTests))
 	mux.HandleFunc("/testdata/console.js", serveScript(consoleTests))
-	mux.Handle("/", handler())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		pages := f.pages
+		f.mu.Unlock()
+		pages.ServeHTTP(w, r)
+	})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		down := f.down
@@ -127,27 +135,6 @@ func newFake(t *testing.T) *fakeServer {
 	t.Cleanup(f.Close)
 	t.Cleanup(f.cut)
 	return f
-}
-
-// serveScript answers with a script that is bundled when it is first asked for.
-func serveScript(bundled func() ([]byte, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		script, err := bundled()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = w.Write(script)
-	}
-}
-
-func reply(status int, body object) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(body)
-	}
 }
 
 func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }

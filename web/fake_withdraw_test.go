@@ -28,9 +28,13 @@ func (f *fakeServer) withdraw(w http.ResponseWriter, r *http.Request) {
 		reply(http.StatusConflict, object{"code": "insufficient_funds", "title": "too little", "status": 409})(w, r)
 		return
 	}
+	if f.refusal != "" {
+		reply(http.StatusForbidden, object{"code": f.refusal, "title": "refused", "status": 403})(w, r)
+		return
+	}
 	f.balance -= body.Amount
 	made := object{
-		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending",
+		"withdrawal": "w-" + key, "user": "guest-7f3a", "amount": body.Amount, "state": "pending", "stage": "requested",
 		"created_at": f.now(), "balance": f.balance,
 	}
 	f.out = append([]object{made}, f.out...)
@@ -48,11 +52,31 @@ func (f *fakeServer) withdrawn() []object {
 	return append([]object{}, f.out...)
 }
 
+// refuse makes the following requests for a withdrawal end with a code; none undoes it.
+func (f *fakeServer) refuse(code string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refusal = code
+}
+
 // loseAnswers makes the next n requests for a withdrawal end without an answer, after they have taken effect.
 func (f *fakeServer) loseAnswers(n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lose = n
+}
+
+// needs tells that the newest withdrawal waits for its player.
+func (f *fakeServer) needs(action object) {
+	f.mu.Lock()
+	w := object{}
+	maps.Copy(w, f.out[0])
+	delete(w, "balance")
+	w["stage"], w["action"] = "action_required", action
+	f.out[0] = w
+	message := object{"type": "withdrawal", "withdrawal": w, "balance": f.balance}
+	f.mu.Unlock()
+	f.push(message)
 }
 
 // decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.
@@ -61,10 +85,11 @@ func (f *fakeServer) decide(reason string) {
 	w := object{}
 	maps.Copy(w, f.out[0])
 	delete(w, "balance")
+	delete(w, "action")
 	w["finished_at"] = f.now()
-	w["state"] = "paid"
+	w["state"], w["stage"] = "paid", "paid"
 	if reason != "" {
-		w["state"], w["reason"] = "failed", reason
+		w["state"], w["stage"], w["reason"] = "failed", "refused", reason
 		f.balance += w["amount"].(int)
 	}
 	f.out[0] = w

@@ -3,11 +3,19 @@ package web
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 
 	"redrain/docs"
 )
+
+// Options are what the pages depend on.
+type Options struct {
+	// SignIn is the address at which the console exchanges what an identity provider has sent somebody back with; ""
+	// while it is not known. Nil: there is no provider.
+	SignIn func() string
+}
 
 // Handler serves the pages and what they are made of:
 //
@@ -22,7 +30,7 @@ import (
 //
 // Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of
 // the server. The answers are prepared once, here; a request only picks one.
-func Handler() http.Handler {
+func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
 	delete(dist, bundleManifest)
@@ -46,6 +54,9 @@ func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := files[r.URL.Path]
 		secure(w.Header(), r.Host, f)
+		if r.URL.Path == "/console" && o.SignIn != nil {
+			allowConnect(w.Header(), o.SignIn())
+		}
 		switch {
 		case !ok:
 			http.Error(w, "There is no such page.", http.StatusNotFound)
@@ -64,6 +75,16 @@ const bundleManifest = "manifest.json"
 
 // hostPattern is what a Host header may look like to be repeated in a header of ours.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)
+
+// allowConnect lets a page's scripts talk to the origin of an address, too.
+func allowConnect(h http.Header, address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !hostPattern.MatchString(u.Host) {
+		return
+	}
+	const policy, connect = "Content-Security-Policy", "connect-src "
+	h.Set(policy, strings.Replace(h.Get(policy), connect, connect+u.Scheme+"://"+u.Host+" ", 1))
+}
 
 // secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not
 // count ws: and wss: as 'self'. f is the file that is asked for; nil where there is none.

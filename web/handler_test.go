@@ -15,7 +15,7 @@ import (
 )
 
 // handler is made once: it compresses everything.
-var handler = sync.OnceValue(web.Handler)
+var handler = sync.OnceValue(func() http.Handler { return web.Handler(web.Options{}) })
 
 func get(t *testing.T, path string, headers ...string) *http.Response {
 	t.Helper()
@@ -113,6 +113,28 @@ func TestSecurityHeaders(t *testing.T) {
 	for _, host := range []string{"evil; script-src *", "a b", "*", ""} {
 		if got := csp(host); !strings.Contains(got, "connect-src 'self';") {
 			t.Errorf("the host %q got into the policy: %s", host, got)
+		}
+	}
+}
+
+// TestTheConsoleMayTalkToTheProvider, and no other page; nor does anything else that a provider says of itself get into
+// the policy.
+func TestTheConsoleMayTalkToTheProvider(t *testing.T) {
+	at := ""
+	h := web.Handler(web.Options{SignIn: func() string { return at }})
+	for address, allowed := range map[string]string{
+		"https://id.example/token": "https://id.example ", "http://127.0.0.1:9000/t?x": "http://127.0.0.1:9000 ",
+		"":                         "",
+		"javascript://id.example/": "", "https://id.example; script-src *": "", "https://*/": "", "//id.example": "",
+		"https://a b/": "", "https://id.example\r\nX: y/": "",
+	} {
+		at = address
+		for page, extra := range map[string]string{"/console": allowed, "/": ""} {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, page, nil))
+			if got := w.Header().Get("Content-Security-Policy"); !strings.Contains(got, "connect-src "+extra+"'self'") {
+				t.Errorf("%s with %q: %s", page, address, got)
+			}
 		}
 	}
 }

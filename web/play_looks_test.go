@@ -202,6 +202,6 @@ func (v *visit) after() {
 	v.look("sold-out", `document.body.dataset.mode === "over"`)
 	f.setCampaign(object{"state": "closed"})
 	v.look("closed", `document.body.dataset.mode === "over"`)
-	f.hangUp(4503)
-	v.look("full", `document.body.dataset.mode === "problem"`)
+	f.hangUp(4501)
+	v.look("too-old", `document.body.dataset.mode === "problem"`)
 }

@@ -196,9 +196,9 @@ func (b *browser) testCloseCodes(t *testing.T) {
 	f.hangUp(4500)
 	testenv.Eventually(t, patience, "a new guest after a bad token", func() bool { return f.greeted() == 3 })
 	p.mode("waiting")
-	f.hangUp(4503)
+	f.hangUp(4501)
 	p.mode("problem")
-	p.shows("stage-title", "It is full at the moment")
+	p.shows("stage-title", "This page is out of date")
 	if got := f.greeted(); got != 3 {
 		t.Errorf("%d hellos: it came back by itself", got)
 	}

@@ -26,7 +26,20 @@ func (b *browser) testWithdraw(t *testing.T) {
 	p.shows("withdraw-message", "Enter an amount, such as 12.50")
 	p.State("error")
 
+	// What the organizer limits is said in the player's words.
 	p.Fill("#withdraw-amount", "2.50")
+	for code, says := range map[string]string{
+		"withdrawal_too_small":   "This is less than can be withdrawn at once",
+		"daily_limit":            "This is more than can be withdrawn in a day. Take less, or try again tomorrow",
+		"hourly_limit":           "Too many withdrawals. Try again in an hour",
+		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the organizer’s account",
+	} {
+		f.refuse(code)
+		p.click("#withdraw-go")
+		p.shows("withdraw-message", says)
+	}
+	f.refuse("")
+
 	p.PressTwice("#withdraw-go")
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
 	p.shows("sheet-balance", "2.50")
@@ -44,6 +57,17 @@ func (b *browser) testWithdraw(t *testing.T) {
 			func() bool { return p.text1("#withdrawals .state") == want })
 	}
 	state("requested")
+	// The provider wants the player's confirmation: the way there is shown, and only where it is an https address.
+	confirm := `document.querySelector("#withdrawals .todo a")?.href ?? ""`
+	f.needs(object{"url": "javascript:alert(1)"})
+	state("needs your confirmation")
+	if link := eval[string](p, confirm); link != "" {
+		t.Errorf("a link to %s", link)
+	}
+	f.needs(object{"url": "https://pay.example/confirm?w=1", "expires_at": f.now() + 86_400_000})
+	testenv.Eventually(t, patience, "the way to confirm",
+		func() bool { return eval[string](p, confirm) == "https://pay.example/confirm?w=1" })
+	p.State("action")
 	f.decide("")
 	state("paid")
 

@@ -67,7 +67,28 @@ func (m *Moves) Done(ctx context.Context, campaign string, from int, move string
 // whether that is so.
 func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool,
 	err error) {
-	lost, err = m.run(ctx, m.scripts.lose, []string{m.keys.shard(campaign, shard).State}, entry, moves).Bool()
+	return m.lose(ctx, campaign, shard, entry, moves, "", 0)
+}
+
+// Lent tells whether a shard still knows of a move from there. It does until the move is done, or the shard is rebuilt.
+func (m *Moves) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
+	known, err := m.rdb.HExists(ctx, m.keys.shard(campaign, from).Lent, move).Result()
+	if m.checked(err) != nil {
+		return false, fmt.Errorf("looking for a move of stock from %s.%d: %w", campaign, from, err)
+	}
+	return known, nil
+}
+
+// Forgot takes a shard out of the game if it does not know of a move from there that is under way, though it was not
+// rebuilt since it lent. It tells whether that is so.
+func (m *Moves) Forgot(ctx context.Context, campaign string, from int, lent rain.Lent) (lost bool, err error) {
+	return m.lose(ctx, campaign, from, "0-0", 0, lent.Move, lent.Epoch)
+}
+
+func (m *Moves) lose(ctx context.Context, campaign string, shard int, entry string, moves int64, move string,
+	epoch int64) (lost bool, err error) {
+	k := m.keys.shard(campaign, shard)
+	lost, err = m.run(ctx, m.scripts.lose, []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
 	if err != nil {
 		return false, fmt.Errorf("looking whether redis has all of %s.%d: %w", campaign, shard, err)
 	}

@@ -23,6 +23,8 @@ import (
 // may try again.
 var ErrKeysUnavailable = errors.New("the keys of players' tokens are not available yet")
 
+var errUnknownKey = errors.New("its key is not in the key set")
+
 const (
 	refreshEvery = 5 * time.Minute // a revoked key is refused after this time
 	retryFirst   = time.Second     // after a failed fetch; doubles up to retryMost
@@ -37,7 +39,8 @@ const (
 // keySource keeps a copy of the identity provider's key set. The copy is replaced as a whole, and only by a usable
 // set, so the known keys stay in use while the provider is down.
 type keySource struct {
-	url    string
+	of     string // whose tokens, for the log
+	locate func(ctx context.Context, client *http.Client) (address string, err error)
 	client *http.Client
 	log    *slog.Logger
 
@@ -51,17 +54,32 @@ type keySource struct {
 // keySet is the usable keys of one answer of the provider, by their ids.
 type keySet map[string]jwkset.JWK
 
-// newKeySource makes the source of a provider's address; client is nil for one of its own.
-func newKeySource(address string, client *http.Client, log *slog.Logger) (*keySource, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("the address of the key set is not a URL")
-	}
+// newKeySource makes the source of a provider. locate finds the address of its key set, before each fetch. client is
+// nil for one of its own.
+func newKeySource(of string, locate func(context.Context, *http.Client) (string, error), client *http.Client,
+	log *slog.Logger) *keySource {
 	if client == nil {
 		//nolint:forcetypeassert // the standard library's
 		client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	return &keySource{url: address, client: client, log: log.With("jwks", u.Redacted())}, nil
+	return &keySource{of: of, locate: locate, client: client, log: log}
+}
+
+// fixedKeys is the source of a key set whose address is known.
+func fixedKeys(address string, client *http.Client, log *slog.Logger) (*keySource, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("the address of the key set is not a URL")
+	}
+	return newKeySource("players", func(context.Context, *http.Client) (string, error) { return address, nil },
+		client, log.With("jwks", u.Redacted())), nil
+}
+
+// away tells whether the last fetch has failed.
+func (s *keySource) away() bool {
+	s.fetching.Lock()
+	defer s.fetching.Unlock()
+	return s.failing
 }
 
 // run fetches the set at once and then regularly, sooner after a failure, until ctx ends.
@@ -102,7 +120,7 @@ func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
 	}
 	key, known := (*set)[id]
 	if !known {
-		return nil, errors.New("its key is not in the key set")
+		return nil, errUnknownKey
 	}
 	if alg := key.Marshal().ALG.String(); alg != "" && alg != t.Method.Alg() {
 		return nil, fmt.Errorf("its key is for the algorithm %s", alg)
@@ -137,13 +155,13 @@ func (s *keySource) fetch(ctx context.Context, gap time.Duration) bool {
 	if err != nil {
 		s.failing = true
 		if ctx.Err() == nil {
-			s.log.Warn("cannot fetch the keys of players' tokens; trying again", "err", err, "have_keys",
+			s.log.Warn("cannot fetch the keys of tokens; trying again", "of", s.of, "err", err, "have_keys",
 				s.current.Load() != nil)
 		}
 		return false
 	}
 	if s.failing || s.current.Load() == nil {
-		s.log.Info("fetched the keys of players' tokens", "keys", len(set))
+		s.log.Info("fetched the keys of tokens", "of", s.of, "keys", len(set))
 	}
 	s.failing = false
 	s.current.Store(&set)
@@ -154,7 +172,11 @@ func (s *keySource) fetch(ctx context.Context, gap time.Duration) bool {
 func (s *keySource) get(ctx context.Context) (keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	address, err := s.locate(ctx, s.client)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -9,35 +10,27 @@ import (
 	"redrain/rain"
 )
 
-func TestRole(t *testing.T) {
+func TestSharedTokens(t *testing.T) {
 	tests := []struct {
 		operator, viewer, bearer string
-		want                     auth.Role
+		want                     string
 	}{
-		{"op", "view", "op", auth.RoleOperator},
-		{"op", "view", "view", auth.RoleViewer},
-		{"op", "view", "", auth.RoleNone},
-		{"op", "view", "o", auth.RoleNone},
-		{"op", "view", "op ", auth.RoleNone},
-		{"op", "", "", auth.RoleNone},
-		{"", "", "", auth.RoleNone},
-		{"", "view", "", auth.RoleNone},
-		{"same", "same", "same", auth.RoleOperator},
+		{"op", "view", "op", "operator"},
+		{"op", "view", "view", "viewer"},
+		{"op", "view", "", ""},
+		{"op", "view", "o", ""},
+		{"op", "view", "op ", ""},
+		{"op", "", "", ""},
+		{"", "", "", ""},
+		{"", "view", "", ""},
+		{"same", "same", "same", "operator"},
 	}
 	for _, tc := range tests {
-		if got := auth.NewOperators(tc.operator, tc.viewer).Role(tc.bearer); got != tc.want {
-			t.Errorf("operator %q, viewer %q: bearer %q is %v, want %v", tc.operator, tc.viewer, tc.bearer, got,
-				tc.want)
-		}
-	}
-}
-
-func TestRolesHaveNames(t *testing.T) {
-	for role, want := range map[auth.Role]string{
-		auth.RoleNone: "none", auth.RoleViewer: "viewer", auth.RoleOperator: "operator", auth.Role(7): "none",
-	} {
-		if got := role.String(); got != want {
-			t.Errorf("role %d is called %s, want %s", int(role), got, want)
+		got, err := auth.NewOperators(tc.operator, tc.viewer).Operator(t.Context(), tc.bearer)
+		if got.Name != tc.want || errors.Is(err, auth.ErrNoOperator) != (tc.want == "") ||
+			got.Shared != (tc.want != "") {
+			t.Errorf("operator %q, viewer %q: bearer %q is %+v (%v), want %q", tc.operator, tc.viewer, tc.bearer, got,
+				err, tc.want)
 		}
 	}
 }

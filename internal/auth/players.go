@@ -31,10 +31,18 @@ const (
 	shortSecret = 32
 )
 
+// asymmetric are the algorithms of tokens that a provider's key signs.
+var asymmetric = []string{
+	jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg(),
+}
+
 // PlayersOptions say how players' tokens are verified. With the zero value, every token is refused.
 type PlayersOptions struct {
 	Secret     string           // signs HS256 tokens; "" refuses them, and Mint fails
 	JWKSURL    string           // has the public keys of RS256, ES256 and EdDSA tokens; "" refuses them
+	Audience   string           // that tokens must be for, and minted ones are for; "": any, none
+	Issuer     string           // that tokens must be from, and minted ones are from; "": any, none
+	MaxLife    time.Duration    // for which a token may be good at most; 0: no limit
 	Clock      func() time.Time // the time that exp and nbf are compared with; nil: time.Now
 	HTTPClient *http.Client     // fetches the key set; nil: a client of its own
 	Log        *slog.Logger     // nil: slog.Default()
@@ -46,6 +54,7 @@ type Players struct {
 	keys   *keySource // nil without a JWKS
 	parser *jwt.Parser
 	clock  func() time.Time
+	o      PlayersOptions
 }
 
 // NewPlayers makes the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
@@ -56,7 +65,7 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	p := &Players{clock: o.Clock}
+	p := &Players{clock: o.Clock, o: o}
 	methods := []string{} // empty, not nil: nil would mean any
 	if o.Secret != "" {
 		p.secret = []byte(o.Secret)
@@ -67,16 +76,24 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 		}
 	}
 	if o.JWKSURL != "" {
-		keys, err := newKeySource(o.JWKSURL, o.HTTPClient, o.Log)
+		keys, err := fixedKeys(o.JWKSURL, o.HTTPClient, o.Log)
 		if err != nil {
 			return nil, err
 		}
 		p.keys = keys
-		methods = append(methods, jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(),
-			jwt.SigningMethodEdDSA.Alg())
+		methods = append(methods, asymmetric...)
 	}
-	p.parser = jwt.NewParser(jwt.WithValidMethods(methods), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
-		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding())
+	rules := []jwt.ParserOption{
+		jwt.WithValidMethods(methods), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
+		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding(),
+	}
+	if o.Audience != "" {
+		rules = append(rules, jwt.WithAudience(o.Audience))
+	}
+	if o.Issuer != "" {
+		rules = append(rules, jwt.WithIssuer(o.Issuer))
+	}
+	p.parser = jwt.NewParser(rules...)
 	return p, nil
 }
 
@@ -110,7 +127,25 @@ func (p *Players) Verify(ctx context.Context, token string) (user string, err er
 	if err := rain.CheckUser(claims.Subject); err != nil {
 		return "", fmt.Errorf("%w: sub: %w", ErrBadToken, err)
 	}
+	if err := p.checkLife(&claims); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrBadToken, err)
+	}
 	return claims.Subject, nil
+}
+
+// checkLife refuses a token that is good for longer than a token may be: from now on, and since it was issued.
+func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
+	if p.o.MaxLife == 0 {
+		return nil
+	}
+	life := claims.ExpiresAt.Sub(p.clock())
+	if claims.IssuedAt != nil {
+		life = max(life, claims.ExpiresAt.Sub(claims.IssuedAt.Time))
+	}
+	if life > p.o.MaxLife+leeway {
+		return fmt.Errorf("it is good for %s, and may be for %s", life.Round(time.Second), p.o.MaxLife)
+	}
+	return nil
 }
 
 // keyFunc finds the key of a token. The parser calls it only for algorithms that it allows.
@@ -123,7 +158,8 @@ func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// Mint signs a token for a player, valid for ttl from now. It needs the secret, else ErrNoSecret.
+// Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
+// ErrNoSecret.
 func (p *Players) Mint(user string, ttl time.Duration) (token string, expires time.Time, err error) {
 	if len(p.secret) == 0 {
 		return "", time.Time{}, ErrNoSecret
@@ -131,13 +167,21 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 	if err := rain.CheckUser(user); err != nil {
 		return "", time.Time{}, err
 	}
+	if p.o.MaxLife > 0 {
+		ttl = min(ttl, p.o.MaxLife)
+	}
 	now := p.clock()
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
-	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.RegisteredClaims{
+	claims := jwt.RegisteredClaims{
+		Issuer:    p.o.Issuer,
 		Subject:   user,
 		IssuedAt:  jwt.NewNumericDate(now),
 		ExpiresAt: jwt.NewNumericDate(expires),
-	}).SignedString(p.secret)
+	}
+	if p.o.Audience != "" {
+		claims.Audience = jwt.ClaimStrings{p.o.Audience}
+	}
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(p.secret)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("signing a player's token: %w", err)
 	}

@@ -61,6 +61,7 @@ type Progress struct {
 	Taps       int64 // sent
 	Answered   int64
 	Won        int64
+	Settled    int64 // claims that players were told to be money
 	Pending    int64 // taps that wait for their results
 	Reconnects int64
 	Faults     int64 // of the protocol
@@ -75,6 +76,7 @@ func (c *Crowd) Progress() Progress {
 			g.Taps += t.taps
 			g.Answered += t.answered
 			g.Won += t.outcomes[0] // won
+			g.Settled += t.settled
 			g.Reconnects += t.reconnects
 			for _, n := range t.faults {
 				g.Faults += n

@@ -2,17 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
-	"redrain/internal/operator"
 	"redrain/server"
 )
 
@@ -41,6 +37,8 @@ type App struct {
 	Location *time.Location
 	// WatchEvery is how often `redrain watch` looks. 0: once a second.
 	WatchEvery time.Duration
+
+	json bool // errors too are for a program to read
 }
 
 // command is what one asks redrain to do.
@@ -48,31 +46,6 @@ type command interface {
 	// check returns the faults of the settings that show without any I/O, one line each.
 	check() []string
 	Run(app *App) error
-}
-
-// complain writes to standard error, a line for each line of the text.
-func (a *App) complain(text string) {
-	for line := range strings.Lines(text) {
-		//nolint:errcheck // there is nowhere left to report it
-		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n")))
-	}
-}
-
-// report writes why a command failed: a line for each field that the server refused, otherwise one line.
-func (a *App) report(err error) {
-	var answer *operator.Error
-	switch {
-	case errors.Is(err, context.Canceled):
-		a.complain("interrupted")
-	case errors.As(err, &answer) && len(answer.Errors) > 0:
-		for _, f := range answer.Errors {
-			a.complain(f.Field + " " + f.Message)
-		}
-	case operator.HasStatus(err, 401):
-		a.complain(err.Error() + "; give --token or set REDRAIN_TOKEN")
-	default:
-		a.complain(err.Error())
-	}
 }
 
 // interruptible returns a context that ends with the first Ctrl-C or SIGTERM.

@@ -14,11 +14,14 @@ import (
 // benchCmd plays simulated players against running servers. The default of a setting that is 0 depends on others; see
 // plan, spec and rain.
 type benchCmd struct {
-	URL      []string `group:"remote" name:"url" default:"http://localhost:8080" help:"A server's address, http:// or ws://; again for each further node."`
+	Server   string   `group:"remote" default:"http://localhost:8080" help:"A server's address, as for the other commands."`
+	URL      []string `group:"remote" name:"url" placeholder:"URL" help:"Instead, a server's address, http:// or ws://; again for each further node."`
 	Token    string   `group:"remote" placeholder:"TOKEN" help:"Operator's token: bench makes a campaign and a rain of its own, books their money, and closes the campaign afterwards. With --campaign, a viewer's does: to compare with the ledger."`
 	Campaign []string `group:"remote" placeholder:"ID" help:"Play these campaigns, and wait until it rains. Without it and without --token: the one that a newcomer would see."`
 
 	Players       int           `group:"load" default:"100" help:"Simulated players."`
+	JWTAudience   string        `group:"load" name:"jwt-audience" placeholder:"AUD" help:"The aud of these tokens, where the server asks for one."`
+	JWTIssuer     string        `group:"load" name:"jwt-issuer" placeholder:"ISS" help:"The iss of these tokens, where the server asks for one."`
 	JWTSecret     string        `group:"load" name:"jwt-secret" placeholder:"SECRET" help:"The server's secret, to mint the players' tokens. Without it they are guests, if those are allowed."`
 	Ramp          time.Duration `group:"load" default:"0s" help:"Let the players come in over so long; 0 for as fast as they can."`
 	Duration      time.Duration `group:"load" default:"10s" help:"How long they tap."`
@@ -49,12 +52,11 @@ func (c *benchCmd) check() []string {
 			faults = append(faults, text)
 		}
 	}
-	for _, address := range c.URL {
+	for _, address := range c.nodes() {
 		if _, err := benchNodeOf(address); err != nil {
-			faults = append(faults, "--url: "+err.Error())
+			faults = append(faults, c.addressFlag()+": "+err.Error())
 		}
 	}
-	fault(len(c.URL) == 0, "--url: give at least one")
 	fault(c.Players < 1, "--players: give at least 1")
 	if err := bench.CheckPlayers(c.Players); err != nil {
 		faults = append(faults, "--players: "+err.Error())
@@ -172,4 +174,19 @@ func benchNodeOf(address string) (benchNode, error) {
 	web.Scheme, web.Path = map[string]string{"ws": "http", "wss": "https"}[scheme[u.Scheme]], root
 	socket.Scheme, socket.Path = scheme[u.Scheme], root+"/ws"
 	return benchNode{socket: socket.String(), http: web.String()}, nil
+}
+
+// nodes are the servers' addresses.
+func (c *benchCmd) nodes() []string {
+	if len(c.URL) > 0 {
+		return c.URL
+	}
+	return []string{c.Server}
+}
+
+func (c *benchCmd) addressFlag() string {
+	if len(c.URL) > 0 {
+		return "--url"
+	}
+	return "--server"
 }

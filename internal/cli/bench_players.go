@@ -39,8 +39,8 @@ func newIdentities(ctx context.Context, c *benchCmd, name, server string) (*iden
 	shared.MaxIdleConnsPerHost = 64
 	t.http = &http.Client{Transport: shared}
 	if c.JWTSecret != "" {
-		minter, err := auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret,
-			Log: slog.New(slog.DiscardHandler)})
+		minter, err := auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret, Audience: c.JWTAudience,
+			Issuer: c.JWTIssuer, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}

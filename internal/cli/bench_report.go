@@ -90,7 +90,7 @@ type benchLedger struct {
 func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *benchReport {
 	plan := c.plan()
 	out := &benchReport{
-		Problems: []string{}, Mode: "open", URLs: c.URL, Campaigns: campaigns, Players: r.Players, Joined: r.Joined,
+		Problems: []string{}, Mode: "open", URLs: c.nodes(), Campaigns: campaigns, Players: r.Players, Joined: r.Joined,
 		Away:       max(0, r.Joined-connected),
 		DurationMS: r.Took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: c.Think.Milliseconds(),
 		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: tenths(r.TapsPerSecond()), Outcomes: r.Outcomes,

@@ -28,7 +28,7 @@ type benchRun struct {
 // prepare gets everything ready but the players, so that mistakes in the settings show before anybody plays.
 func (c *benchCmd) prepare(ctx context.Context, app *App) (*benchRun, error) {
 	s := &benchRun{cmd: c, app: app, campaigns: c.Campaign, screen: newBenchScreen(app)}
-	for _, address := range c.URL {
+	for _, address := range c.nodes() {
 		n, err := benchNodeOf(address)
 		if err != nil {
 			return nil, err

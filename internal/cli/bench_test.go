@@ -184,7 +184,7 @@ func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
 				got, b := c.bench(t, env)
 				if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 ||
 					!strings.Contains(b.Problems[0], tc.says) ||
-					!strings.Contains(got.stderr, "redrain: "+tc.says) {
+					!strings.Contains(got.stderr, `{"code":"failed","detail":"`+tc.says) {
 					t.Errorf("exit %d: %s %s", got.code, got.stdout, got.stderr)
 				}
 			})
@@ -240,8 +240,9 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 		c := newCasino(t)
 		c.guests = false
 		got, _ := c.bench(t, nil)
-		if want := "redrain: guests may not play here; bring a token (guests_off); give --jwt-secret, the " +
-			"server's, to mint tokens\n"; got.code != cli.ExitFailure || got.stderr != want || got.stdout != "" {
+		if want := `{"code":"guests_off","status":403,"detail":"guests may not play here; bring a token; give ` +
+			"--jwt-secret, the server's, to mint tokens\"}\n"; got.code != cli.ExitFailure || got.stderr != want ||
+			got.stdout != "" {
 			t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 		}
 		// A minted name is of this run alone, and the fake takes the token for the name, which nobody can look up.
@@ -263,6 +264,11 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 		c.Close()
 		if got, _ := c.bench(t, nil); got.code != cli.ExitFailure ||
 			!strings.Contains(got.stderr, "no answer from http://127.0.0.1") {
+			t.Errorf("exit %d: %s", got.code, got.stderr)
+		}
+		env := map[string]string{"REDRAIN_SERVER": "http://127.0.0.1:1"} // as for every other command
+		if got := run(t, env, "bench", "--players", "1"); got.code != cli.ExitFailure ||
+			!strings.Contains(got.stderr, "no answer from http://127.0.0.1:1") {
 			t.Errorf("exit %d: %s", got.code, got.stderr)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCollectEarly(t *testing.T) {
+func TestTuneCollector(t *testing.T) {
 	const before = 90
 	defer debug.SetGCPercent(debug.SetGCPercent(before))
 	for _, test := range []struct {
@@ -14,11 +14,14 @@ func TestCollectEarly(t *testing.T) {
 		want  int
 	}{
 		{[]string{"gateway", "operator"}, "", 50},
-		{[]string{"relay", "settle"}, "", before},
+		{[]string{"gateway", "settle"}, "", 50},
+		{[]string{"relay", "settle"}, "", 400},
+		{[]string{"settle"}, "70", before},
+		{[]string{"operator"}, "", before},
 		{[]string{"gateway"}, "off", before},
 	} {
 		t.Setenv("GOGC", test.gogc)
-		collectEarly(test.roles)
+		tuneCollector(test.roles)
 		if got := debug.SetGCPercent(before); got != test.want {
 			t.Errorf("roles %v, GOGC=%q: %d %%, want %d", test.roles, test.gogc, got, test.want)
 		}

@@ -83,8 +83,17 @@ func TestCommands(t *testing.T) {
 			request: "POST /api/v1/campaigns/c1/rebuild "},
 		"everything": {args: "reconcile", golden: "reconcile-all.golden"},
 		"all":        {args: "reconcile --all", golden: "reconcile-all.golden"},
-		"verify":     {args: "verify c1", golden: "verify.golden"},
-		"dead":       {args: "payout list", golden: "payouts.golden"},
+		"audit verify": {args: "audit verify", golden: "audit-verify.golden",
+			request: "POST /api/v1/audit/verify {}"},
+		"audit from": {args: "audit verify --from 2026-02-15", golden: "audit-verify.golden",
+			request: `POST /api/v1/audit/verify {"from":"2026-02-15"}`},
+		"audit roots": {args: "audit roots", golden: "audit-roots.golden"},
+		"verify":      {args: "verify c1", golden: "verify.golden"},
+		"deposit": {args: "sponsor deposit acme --amount 500 --reference bank-7", golden: "sponsor.golden",
+			request: `POST /api/v1/sponsors/acme/deposits {"amount":500,"reference":"bank-7"}`},
+		"sponsor":  {args: "sponsor show acme", golden: "sponsor.golden"},
+		"sponsors": {args: "sponsor list", golden: "sponsors.golden"},
+		"dead":     {args: "payout list", golden: "payouts.golden"},
 		"retry": {args: "payout retry c1-4", golden: "payout.golden",
 			request: "POST /api/v1/payouts/c1-4/retry "},
 		"redrive": {args: "payout retry w1", golden: "payout-withdrawal.golden",
@@ -93,6 +102,22 @@ func TestCommands(t *testing.T) {
 			request: `POST /api/v1/payouts/c1-4/dismiss {"reason":"forged"}`},
 		"dismiss one": {args: "payout dismiss c1-4 --reason=forged --letter 12", golden: "payout-dismissed.golden",
 			request: `POST /api/v1/payouts/c1-4/dismiss {"letter":"12","reason":"forged"}`},
+		"withdrawal": {args: "withdrawal show w1", golden: "withdrawal-shown.golden"},
+		"hold": {args: "withdrawal hold w1 --reason odd", golden: "withdrawal-held.golden",
+			request: `POST /api/v1/withdrawals/w1/hold {"reason":"odd"}`},
+		"release": {args: "withdrawal release w1 --reason fine", golden: "withdrawal-released.golden",
+			request: `POST /api/v1/withdrawals/w1/release {"reason":"fine"}`},
+		"mark as paid": {args: "withdrawal paid w1 --reason seen --reference b7",
+			golden:  "withdrawal-asked.golden",
+			request: `POST /api/v1/withdrawals/w1/paid {"reason":"seen","reference":"b7"}`},
+		"give back": {args: "withdrawal back w1 --reason never", golden: "withdrawal-back.golden",
+			request: `POST /api/v1/withdrawals/w1/back {"reason":"never"}`},
+		"orders":     {args: "approval list", golden: "approvals.golden"},
+		"all orders": {args: "approval list --all", golden: "approvals-all.golden"},
+		"confirm": {args: "approval confirm a7", golden: "approval-confirmed.golden",
+			request: `POST /api/v1/approvals/a7/confirm {"reason":""}`},
+		"reject": {args: "approval reject a7 --reason no", golden: "approval-rejected.golden",
+			request: `POST /api/v1/approvals/a7/reject {"reason":"no"}`},
 		"retry all": {args: "payout retry --all", golden: "payouts-retried.golden",
 			request: "POST /api/v1/payouts/retry {}"},
 		"retry all of one": {
@@ -231,6 +256,42 @@ func TestReconcileAllFails(t *testing.T) {
 	golden(t, "reconcile-all-fails.golden", got.stdout)
 	if got := run(t, f.at(), "reconcile", "c1", "--all"); got.code != cli.ExitUsage {
 		t.Errorf("a campaign and --all: exit %d", got.code)
+	}
+}
+
+// TestReconcileFull: every row is read, standard error hears how far that has come, and an answer that is cut off
+// proves nothing.
+func TestReconcileFull(t *testing.T) {
+	f := newFake(t)
+	progress := map[string]any{"progress": operator.Progress{Part: "the accounts", Done: 500, Of: 2500, Rate: 250,
+		LeftMS: 8000}}
+	books := f.all
+	books.Kind = "full"
+	f.full = []any{progress, map[string]any{"books": books}}
+	got := run(t, f.at(), "reconcile", "--full")
+	if want := "reading the accounts: 500 of about 2500 rows, 250 a second, 8s left\n"; got.code != cli.ExitOK ||
+		got.stderr != want {
+		t.Errorf("exit %d, %q", got.code, got.stderr)
+	}
+	golden(t, "reconcile-all.golden", got.stdout)
+	got = run(t, f.at(), "reconcile", "--full", "--json")
+	if want := `{"part":"the accounts","done":500,"of":2500,"rate":250,"left_ms":8000}` +
+		"\n"; got.code != cli.ExitOK ||
+		got.stderr != want || !json.Valid([]byte(got.stdout)) {
+		t.Errorf("exit %d, %q, %q", got.code, got.stderr, got.stdout)
+	}
+	books.Balanced, books.Findings = false, []string{"transaction 7 was changed"}
+	f.full = []any{map[string]any{"books": books}}
+	if got := run(t, f.at(), "reconcile", "--full"); got.code != cli.ExitFailure {
+		t.Errorf("a finding: exit %d, %s", got.code, got.stderr)
+	}
+	f.full = []any{progress}
+	if got := run(t, f.at(), "reconcile", "--full"); got.code != cli.ExitFailure ||
+		!strings.Contains(got.stderr, "was cut off, so nothing is proved") {
+		t.Errorf("cut off: exit %d, %s", got.code, got.stderr)
+	}
+	if got := run(t, f.at(), "reconcile", "c1", "--full"); got.code != cli.ExitUsage {
+		t.Errorf("a campaign and --full: exit %d", got.code)
 	}
 }
 

@@ -22,7 +22,11 @@ type fake struct {
 	stats    operator.Stats
 	books    operator.Reconciliation
 	all      operator.Books
+	full     []any // lines of the answer of a full proof
+	audited  operator.AuditVerification
+	matched  operator.StatementReport
 	fairness map[string]operator.Fairness
+	export   []byte
 	looks    int                                              // how often the stats were asked for
 	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
 	requests []string                                         // method, path and body of what is not a GET
@@ -39,6 +43,16 @@ var preview = rain.SplitSummary{
 	Histogram: []rain.SplitBin{{From: 101, To: 180, Packets: 1_200}, {From: 181, To: 260, Packets: 3_799},
 		{From: 261, To: 340, Packets: 1}, {From: 341, To: 420}},
 }
+
+// auditRoots are two days' roots, the newest first.
+var auditRoots = operator.List[operator.AuditRoot]{Items: []operator.AuditRoot{
+	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Stripes: []operator.AuditLink{}},
+	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
+		Stripes: []operator.AuditLink{{Book: "txn", Stripe: 7, Links: 12, Hash: "cd"}}},
+}}
+
+// acme is a sponsor.
+var acme = operator.Sponsor{Sponsor: "acme", Balance: 123_456}
 
 var seed = rain.Seed{1, 2, 3}
 
@@ -68,6 +82,8 @@ func newFake(t *testing.T) *fake {
 		books: operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200,
 			Balanced: true},
 		all:      operator.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
+		matched:  operator.StatementReport{Lines: 2, Matched: 2, Findings: []operator.StatementFinding{}},
+		audited:  operator.AuditVerification{Whole: true, Roots: 31, Links: 40_211, Findings: []string{}},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -114,9 +130,28 @@ func (f *fake) handler() http.Handler {
 			*http.Request) any {
 			return f.campaign.Rains[0]
 		},
-		"GET /api/v1/campaigns/c1/stats":          f.answerStats,
+		"GET /api/v1/campaigns/c1/stats": f.answerStats,
+		"GET /api/v1/campaigns/c1/export": func(w http.ResponseWriter, _ *http.Request) any {
+			_, _ = w.Write(f.export)
+			return nil
+		},
 		"GET /api/v1/campaigns/c1/reconciliation": func(http.ResponseWriter, *http.Request) any { return f.books },
 		"GET /api/v1/reconciliation":              func(http.ResponseWriter, *http.Request) any { return f.all },
+		"GET /api/v1/reconciliation/full": func(w http.ResponseWriter, _ *http.Request) any {
+			lines := json.NewEncoder(w)
+			for _, line := range f.full {
+				_ = lines.Encode(line)
+			}
+			return nil
+		},
+		"GET /api/v1/audit/roots":             func(http.ResponseWriter, *http.Request) any { return auditRoots },
+		"POST /api/v1/audit/verify":           func(http.ResponseWriter, *http.Request) any { return f.audited },
+		"POST /api/v1/statements/match":       func(http.ResponseWriter, *http.Request) any { return f.matched },
+		"POST /api/v1/sponsors/acme/deposits": func(http.ResponseWriter, *http.Request) any { return acme },
+		"GET /api/v1/sponsors/acme":           func(http.ResponseWriter, *http.Request) any { return acme },
+		"GET /api/v1/sponsors": func(http.ResponseWriter, *http.Request) any {
+			return operator.List[operator.Sponsor]{Items: []operator.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
+		},
 		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
 				{Claim: "c1-4", Letter: "1", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
@@ -132,6 +167,38 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Claim{Claim: "w1", User: "u1", Amount: 250, State: operator.ClaimFailed}
 		},
+		"GET /api/v1/withdrawals/w1": func(w http.ResponseWriter, r *http.Request) any {
+			shown := aWithdrawal("sent", true)(w, r).(operator.Withdrawal)
+			shown.Receiver, shown.LastError = "http:bank.example:shop7", "no clear answer"
+			shown.Order = &operator.PendingOrder{Approval: "a7", What: "paid", By: "ann",
+				Reason: "the bank\x1b says so", AskedAt: theDay,
+				Until: theDay + 86_400_000}
+			shown.History = []operator.WithdrawalEvent{
+				{At: theDay, Stage: "requested", Actor: "player:u1"},
+				{At: theDay + 1_000, Stage: "sent", Actor: "redrain", Reason: "sent to http:bank.example:shop7"},
+			}
+			return shown
+		},
+		"POST /api/v1/withdrawals/w1/hold":    aWithdrawal("held", false),
+		"POST /api/v1/withdrawals/w1/release": aWithdrawal("requested", false),
+		"POST /api/v1/withdrawals/w1/paid": func(w http.ResponseWriter, _ *http.Request) any {
+			w.WriteHeader(http.StatusAccepted)
+			return anOrder("pending")
+		},
+		"GET /api/v1/approvals": func(_ http.ResponseWriter, r *http.Request) any {
+			orders := operator.List[operator.Approval]{Items: []operator.Approval{anOrder("pending")}}
+			if r.URL.Query().Get("state") == "" {
+				orders.Items = append(orders.Items, anOrder("rejected"))
+			}
+			return orders
+		},
+		"POST /api/v1/approvals/a7/confirm": func(http.ResponseWriter, *http.Request) any {
+			return anOrder("confirmed")
+		},
+		"POST /api/v1/approvals/a7/reject": func(http.ResponseWriter, *http.Request) any {
+			return anOrder("rejected")
+		},
+		"POST /api/v1/withdrawals/w1/back": aWithdrawal("returned", false),
 		"POST /api/v1/payouts/c1-4/dismiss": func(http.ResponseWriter, *http.Request) any {
 			return operator.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
 				Kept: []string{"the ledger can bear it out"}}
@@ -204,4 +271,21 @@ func (f *fake) refuse(faults rain.Invalid) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "the request makes no sense",
 			"errors": faults})
 	})
+}
+
+// aWithdrawal answers with a withdrawal in a stage.
+func aWithdrawal(stage string, dead bool) func(http.ResponseWriter, *http.Request) any {
+	return func(http.ResponseWriter, *http.Request) any {
+		return operator.Withdrawal{Withdrawal: "w1", User: "u1", Amount: 250, Stage: stage, Dead: dead}
+	}
+}
+
+// anOrder is one that ann has asked for.
+func anOrder(state string) operator.Approval {
+	o := operator.Approval{Approval: "a7", Action: "withdrawal.paid", Target: "w1", Amount: 250, Reference: "b7",
+		Reason: "seen", AskedBy: "ann", AskedAt: theDay, ExpiresAt: theDay + 86_400_000, State: state}
+	if state != "pending" {
+		o.DecidedBy, o.DecidedAt = "bob", theDay+1000
+	}
+	return o
 }

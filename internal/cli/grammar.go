@@ -24,7 +24,14 @@ type grammar struct {
 		Pause   campaignPauseCmd   `cmd:"" help:"Refuse all taps until resume."`
 		Resume  campaignResumeCmd  `cmd:"" help:"Undo pause."`
 		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
+		Export  campaignExportCmd  `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
+		Verify  campaignVerifyCmd  `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
 	} `cmd:"" help:"Create and steer campaigns."`
+	Sponsor struct {
+		Deposit sponsorDepositCmd `cmd:"" help:"Add money to a sponsor's account, once for each reference."`
+		Show    sponsorShowCmd    `cmd:"" help:"Show a sponsor's balance."`
+		List    sponsorListCmd    `cmd:"" help:"List the sponsors with their balances."`
+	} `cmd:"" help:"Take in the money that campaigns give away."`
 	Rain struct {
 		Start rainStartCmd `cmd:"" help:"Let a rain fall."`
 		Stop  rainStopCmd  `cmd:"" help:"End a rain now."`
@@ -34,6 +41,18 @@ type grammar struct {
 		Retry   payoutRetryCmd   `cmd:"" help:"Try a dead payout again, or all of them."`
 		Dismiss payoutDismissCmd `cmd:"" help:"End a dead payout that is nobody's."`
 	} `cmd:"" help:"List, retry and dismiss dead payouts."`
+	Withdrawal struct {
+		Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal, the order that waits for a second person, and its history."`
+		Hold    withdrawalHoldCmd    `cmd:"" help:"Stop a withdrawal before anybody is asked to pay it."`
+		Release withdrawalReleaseCmd `cmd:"" help:"Let a withdrawal that is held be paid."`
+		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Two people are needed."`
+		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Two people are needed."`
+	} `cmd:"" help:"Hold, release and end withdrawals."`
+	Approval struct {
+		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`
+		Confirm approvalConfirmCmd `cmd:"" help:"Have an order carried out that another person has asked for."`
+		Reject  approvalRejectCmd  `cmd:"" help:"End an order without its being carried out."`
+	} `cmd:"" help:"Be the second person."`
 	Watch     watchCmd     `cmd:"" help:"Show a campaign's live figures, once a second, until it is over."`
 	Reconcile reconcileCmd `cmd:"" help:"Account for every cent, of a campaign or of everything. Exit 0 where the books balance, 1 where not."`
 	Bench     benchCmd     `cmd:"" help:"Play simulated players against running servers, and report. Exit 0 where all went well and every win told is in the ledger, 1 where not."`
@@ -41,9 +60,22 @@ type grammar struct {
 	Seal      struct {
 		Rotate sealRotateCmd `cmd:"" help:"Make a new key for the seals of wins. The one before stays good."`
 	} `cmd:"" help:"Change the key that wins are sealed with."`
-	Verify  verifyCmd  `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
-	Token   tokenCmd   `cmd:"" help:"Mint a player's token."`
-	Version versionCmd `cmd:"" help:"Show the version."`
+	Audit struct {
+		Verify auditVerifyCmd `cmd:"" help:"Go along the ledger's chains of hashes. Exit 0 where they are whole, 1 where a row was changed, removed or added."`
+		Roots  auditRootsCmd  `cmd:"" help:"Print the roots of the chains, a line of JSON for each day, to be kept elsewhere."`
+	} `cmd:"" help:"Prove that nobody has rewritten the ledger."`
+	Statement struct {
+		Match statementMatchCmd `cmd:"" help:"Compare a provider's statement with withdrawals, or a bank's with deposits. Exit 0 where all is the same, 1 where something differs."`
+	} `cmd:"" help:"Hold what others say of the money against the ledger."`
+	Restored restoredCmd `cmd:"" help:"Say that the ledger's database was put back from a backup, and enter what was paid since."`
+	Verify   verifyCmd   `cmd:"" help:"Recompute finished rains from their revealed seeds. Exit 0 where they fell as announced, 1 where not."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring the database of --mysql to this version, as a step of its own. Every server does so at its start, if its user may."`
+	Operator struct {
+		Token operatorTokenCmd `cmd:"" help:"Make an operator's token, and the line about it for the server's --operators-file."`
+	} `cmd:"" help:"Give operators tokens with their names."`
+	Token      tokenCmd      `cmd:"" help:"Mint a player's token."`
+	Completion completionCmd `cmd:"" help:"Print what a shell needs to complete redrain's commands and flags."`
+	Version    versionCmd    `cmd:"" help:"Show the version, as --version does."`
 }
 
 const description = "Red packet rain (红包雨): packets fall on every player's screen at once, " +
@@ -89,7 +121,9 @@ func serveDefaults(c server.Config) map[string]string {
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
-		"backend_wait": c.BackendWait.String(),
+		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),
+		"backend_wait":    c.BackendWait.String(), "oidc_roles_claim": c.OIDCRolesClaim,
+		"oidc_name_claim": c.OIDCNameClaim,
 	}
 }
 

@@ -74,17 +74,21 @@ type attempt struct {
 func (a *App) attempt(args []string) (*attempt, error) {
 	t := &attempt{sources: newSources(a.Env)}
 	t.decoder = &decoder{origin: t.sources.origin}
-	parser, err := kong.New(&grammar{},
-		kong.Name("redrain"), kong.Description(description), kong.PostBuild(fillIn),
-		kong.Writers(a.Stdout, a.Stderr), kong.Exit(func(int) { t.helped = true }),
+	parser := a.newParser(kong.Exit(func(int) { t.helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.ValueFormatter(helpText),
-		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open),
-	)
+		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open))
+	var err error
+	t.context, err = parser.Parse(args)
+	return t, err
+}
+
+func (a *App) newParser(options ...kong.Option) *kong.Kong {
+	parser, err := kong.New(&grammar{}, append(options, kong.Name("redrain"), kong.Description(description),
+		kong.PostBuild(fillIn), kong.Writers(a.Stdout, a.Stderr))...)
 	if err != nil {
 		panic("cli: the grammar is wrong: " + err.Error()) // a mistake of ours that every test would meet
 	}
-	t.context, err = parser.Parse(args)
-	return t, err
+	return parser
 }
 
 // finish adds the faults of the settings to those of the arguments.

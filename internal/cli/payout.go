@@ -54,7 +54,7 @@ func (c *payoutRetryCmd) Run(app *App) error {
 		}
 		claim, err := client.RetryPayout(ctx, c.Claim)
 		if err != nil {
-			return err
+			return c.waits(app, err)
 		}
 		return c.show(app, claim, func(t *table) {
 			t.row("claim", claim.Claim)
@@ -79,7 +79,7 @@ func (c *payoutDismissCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		done, err := client.DismissPayout(ctx, c.Claim, c.Letter, c.Reason)
 		if err != nil {
-			return err
+			return c.waits(app, err)
 		}
 		return c.show(app, done, func(t *table) {
 			t.row("claim", done.Claim)
@@ -112,6 +112,9 @@ func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Cli
 		t.row("retried", done.Retried)
 		t.row("settled, or tried again soon", done.Settled)
 		t.row("still dead", done.StillDead)
+		if done.NeedTwo > 0 {
+			t.row("need a second person", done.NeedTwo, "retry each by its claim")
+		}
 		if !done.Complete {
 			t.row("not all were judged in time: run it again")
 		}

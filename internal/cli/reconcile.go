@@ -2,15 +2,18 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"redrain/internal/operator"
 	"redrain/rain"
 )
 
 type reconcileCmd struct {
-	Campaign string `arg:"" optional:"" help:"The campaign's id. Without it everything is checked: the whole ledger and all campaigns."`
+	Campaign string `arg:"" optional:"" help:"The campaign's id: every row of it is read. Without it everything is checked: the ledger by what has come since the last checkpoint, and the campaigns that have changed or are not over."`
 	All      bool   `help:"Check everything, as without a campaign."`
+	Full     bool   `help:"Read every row of everything again, and tell on standard error how far it has come. Without it, what came before the last checkpoint is taken from there."`
 	remote
 }
 
@@ -18,6 +21,9 @@ func (c *reconcileCmd) check() []string {
 	faults := c.remote.check()
 	if c.All && c.Campaign != "" {
 		faults = append(faults, "--all: leave it out, or the campaign")
+	}
+	if c.Full && c.Campaign != "" {
+		faults = append(faults, "--full: leave out the campaign; of one campaign every row is read anyway")
 	}
 	return faults
 }
@@ -44,7 +50,7 @@ func (c *reconcileCmd) Run(app *App) error {
 }
 
 func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Client) error {
-	b, err := client.ReconcileAll(ctx)
+	b, err := c.prove(ctx, app, client)
 	if err != nil {
 		return err
 	}
@@ -59,6 +65,42 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Clien
 		return fmt.Errorf("not every campaign could be checked, so nothing is proved; try again when Redis answers")
 	}
 	return nil
+}
+
+// prove has the server prove everything, and shows how far it has come: a line of JSON each second with --json, on a
+// terminal a line that changes, else a line each ten seconds.
+func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Client) (operator.Books, error) {
+	if !c.Full {
+		return client.ReconcileAll(ctx)
+	}
+	live := app.terminal(app.Stderr) && !c.JSON
+	told := time.Time{}
+	b, err := client.ReconcileFull(ctx, func(p operator.Progress) {
+		switch {
+		case c.JSON:
+			_ = json.NewEncoder(app.Stderr).Encode(p) // there is nowhere left to say it
+		case live:
+			fmt.Fprint(app.Stderr, "\r"+clearLine+progressInWords(p)) //nolint:errcheck // as above
+		case time.Since(told) >= sayProgressEvery:
+			told = time.Now()
+			fmt.Fprintln(app.Stderr, progressInWords(p)) //nolint:errcheck // as above
+		}
+	})
+	if live {
+		fmt.Fprint(app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
+	}
+	return b, err
+}
+
+// sayProgressEvery is how often progress is told where it is not a terminal that hears it.
+const sayProgressEvery = 10 * time.Second
+
+func progressInWords(p operator.Progress) string {
+	if p.LeftMS < 0 || p.Rate == 0 {
+		return "reading " + p.Part
+	}
+	left := (time.Duration(p.LeftMS) * time.Millisecond).Round(time.Second)
+	return fmt.Sprintf("reading %s: %d of about %d rows, %.0f a second, %s left", p.Part, p.Done, p.Of, p.Rate, left)
 }
 
 func (t *table) reconciliation(r operator.Reconciliation) {
@@ -84,6 +126,10 @@ func (t *table) reconciliation(r operator.Reconciliation) {
 
 func (t *table) books(b operator.Books) {
 	t.row("checked", t.at(b.CheckedAt))
+	if s := b.Since; s != nil {
+		t.row("since", fmt.Sprintf("checkpoint %d of %s; the %d transactions before it were not read again (--full)",
+			s.Checkpoint, t.at(s.At), s.Transactions))
+	}
 	t.row("campaigns", fmt.Sprintf("%18d", b.Checked))
 	t.row("transactions", fmt.Sprintf("%18d", b.Transactions))
 	t.row("accounts", fmt.Sprintf("%18d", b.Accounts))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"redrain/server"
@@ -26,11 +27,16 @@ func (a *App) Run(args []string) int {
 	if a.WatchEvery == 0 {
 		a.WatchEvery = time.Second
 	}
+	if _, asked := a.Env("COMP_LINE"); asked {
+		return a.complete()
+	}
+	if slices.Equal(args, []string{"--version"}) {
+		args = []string{"version"}
+	}
+	a.json = slices.Contains(args, "--json")
 	command, faults := a.parse(args)
 	if len(faults) > 0 {
-		for _, f := range faults {
-			a.complain(f)
-		}
+		a.misused(faults)
 		return ExitUsage
 	}
 	if command == nil { // help has been printed

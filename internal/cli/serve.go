@@ -36,12 +36,23 @@ type serveCmd struct {
 	DataDir   string `group:"backends" placeholder:"DIR" help:"Keep on disk what the stand-ins store, so that it survives the process."`
 	Namespace string `group:"backends" default:"${namespace}" help:"Prefix of keys and subjects, so that several redrains can share their back ends."`
 
-	OperatorToken  string   `group:"access" placeholder:"TOKEN" help:"Operators' bearer token. Required with real back ends."`
-	ViewerToken    string   `group:"access" placeholder:"TOKEN" help:"Bearer token of those who may only read."`
-	JWTSecret      string   `group:"access" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens."`
-	JWKSURL        string   `group:"access" name:"jwks-url" placeholder:"URL" help:"Public keys of players' RS256, ES256 and EdDSA tokens."`
-	Guests         *bool    `group:"access" negatable:"" help:"Let anyone play under a generated name. On by default only with the stand-ins."`
-	AllowedOrigins []string `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
+	OperatorToken     string        `group:"access" placeholder:"TOKEN" help:"Operators' shared bearer token, which may do everything. Required with real back ends, unless operators have names."`
+	ViewerToken       string        `group:"access" placeholder:"TOKEN" help:"Bearer token of those who may only read."`
+	OperatorsFile     string        `group:"access" placeholder:"FILE" help:"Operators with names: a YAML list of name, role (viewer, operator, cashier or admin) and sha256, as redrain operator token prints it; read again when it changes."`
+	OIDCIssuer        string        `group:"access" name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect provider whose tokens name operators, as it calls itself."`
+	OIDCAudience      string        `group:"access" name:"oidc-audience" placeholder:"ID" help:"What its tokens must be for: the client id of the console."`
+	OIDCRolesClaim    string        `group:"access" name:"oidc-roles-claim" default:"${oidc_roles_claim}" help:"The claim that has an operator's roles; dots lead into objects, as in realm_access.roles."`
+	OIDCRoles         []string      `group:"access" name:"oidc-roles" placeholder:"VALUE=ROLE" help:"What the values of that claim stand for. By default they are the roles' names: viewer, operator, cashier, admin."`
+	OIDCNameClaim     string        `group:"access" name:"oidc-name-claim" default:"${oidc_name_claim}" help:"The claim that has an operator's name; where it is missing, sub is the name."`
+	SecondPersonAbove *int64        `group:"access" placeholder:"N" help:"Deposits, retries and dismissals of dead letters, and withdrawals that are marked as paid or given back, need two people above this amount in minor units; 0: always. By default only the last two do, and always."`
+	JWTSecret         string        `group:"access" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens."`
+	JWKSURL           string        `group:"access" name:"jwks-url" placeholder:"URL" help:"Public keys of players' RS256, ES256 and EdDSA tokens."`
+	JWTAudience       string        `group:"access" name:"jwt-audience" placeholder:"AUD" help:"What players' tokens must be for, their aud."`
+	JWTIssuer         string        `group:"access" name:"jwt-issuer" placeholder:"ISS" help:"Who players' tokens must be from, their iss."`
+	JWTMaxLife        time.Duration `group:"access" name:"jwt-max-life" placeholder:"DURATION" help:"For how long a player's token may be good at most; no limit by default."`
+	Guests            *bool         `group:"access" negatable:"" help:"Let anyone play under a generated name. On by default only with the stand-ins."`
+	GuestsWithdraw    *bool         `group:"access" negatable:"" help:"Let guests take money out. On by default only with the stand-ins."`
+	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
 
 	TapRate        int     `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Players coming in per second and address; 0 for no limit."`
@@ -52,29 +63,53 @@ type serveCmd struct {
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Where --provider http asks for payments; https, but on this machine."`
 	ProviderSecret  string        `group:"money" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Names the account that the secret belongs to, so that a new secret of it is the same receiver. Withdrawals that were sent to one receiver are never sent to another."`
 	ProviderTimeout time.Duration `group:"money" default:"${provider_timeout}" help:"How long one try may take."`
+	ProviderRate    float64       `group:"money" default:"0" help:"Tries begun in a second, of all nodes together; 0 for no limit. Stripe takes 15."`
+	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" help:"Tries at once, of all nodes together; 0 for no limit. A node makes 8 at most."`
+	WithdrawMin     int64         `group:"money" default:"0" help:"The least that a player can withdraw, in minor units; 0 for no limit."`
+	WithdrawPerDay  int64         `group:"money" default:"0" help:"What a player can withdraw in 24 hours, in minor units; 0 for no limit."`
+	WithdrawPerHour int           `group:"money" default:"0" help:"How often a player can withdraw in an hour; 0 for no limit."`
 
-	Listen       string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
-	Roles        []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
-	Confirm      string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, those of Redis that could become master as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
-	Demo         bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
-	DrainTimeout time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`
-	BackendWait  time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
-	LogLevel     slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
-	LogFormat    string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
+	Listen         string        `group:"process" default:"${listen}" help:"Address of HTTP and WebSocket."`
+	AdminListen    string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
+	TLSCert        string        `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM; read again when it changes."`
+	TLSKey         string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Key of --tls-cert, PEM."`
+	TrustedProxies []string      `group:"process" placeholder:"CIDR" help:"Networks and addresses of proxies that are believed: the client is the right-most address in X-Forwarded-For that is none of them."`
+	ProxyProtocol  bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
+	Roles          []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
+	Confirm        string        `group:"process" placeholder:"MODE" help:"What must have a win before its player is told: redis; replica, those of Redis that could become master as well; or stream, JetStream as well. By default stream with --data-dir, else redis."`
+	Demo           bool          `group:"process" default:"${demo}" negatable:"" help:"A demo campaign with rains, where all back ends are stand-ins."`
+	DrainTimeout   time.Duration `group:"process" default:"${drain_timeout}" help:"How long a shutdown may take."`
+	BackendWait    time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for a back end at start."`
+	LogLevel       slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
+	LogFormat      string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
 
-	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, every row each tenth time, and the rows of live campaigns in between; 0 for never."`
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums each time, each tenth time all that is new since the last proof, and the rows of live campaigns in between; 0 for never."`
+	ReconcileShare float64       `group:"process" default:"${reconcile_share}" placeholder:"PART" help:"What part of the time that node may take to read all books again and again in the background; 0 for never."`
+	AuditRootFile  string        `group:"process" placeholder:"FILE" help:"Append the root of each day to this file, a line of JSON each. Whoever has it can prove that nothing from before was changed: redrain audit verify --root."`
 }
 
 func (s *serveCmd) config() server.Config {
 	return server.Config{
-		Listen: s.Listen, Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, DataDir: s.DataDir, Roles: s.Roles,
-		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
+		Listen: s.Listen, AdminListen: s.AdminListen, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
+		Proxies: s.TrustedProxies, ProxyProtocol: s.ProxyProtocol,
+		JWTAudience: s.JWTAudience, JWTIssuer: s.JWTIssuer, JWTMaxLife: s.JWTMaxLife,
+		Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, DataDir: s.DataDir, Roles: s.Roles,
+		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken,
+		OperatorsFile: s.OperatorsFile, SecondPersonAbove: s.SecondPersonAbove,
+		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
+		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
+		ProviderAccount: s.ProviderAccount,
+		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,
+		WithdrawPerDay: s.WithdrawPerDay, WithdrawPerHour: s.WithdrawPerHour, GuestsWithdraw: s.GuestsWithdraw,
 		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
-		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
+		ReconcileShare: s.ReconcileShare,
+		AuditRootFile:  s.AuditRootFile,
+		DrainTimeout:   s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 
@@ -98,7 +133,7 @@ var errAtOnce = errors.New("stopped at once by a second signal, without draining
 func (s *serveCmd) Run(app *App) error {
 	log := app.newLogger(s.LogFormat, s.LogLevel)
 	server.LogLibraries(log)
-	collectEarly(s.Roles)
+	tuneCollector(s.Roles)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)

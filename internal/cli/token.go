@@ -10,10 +10,12 @@ import (
 )
 
 type tokenCmd struct {
-	User      string        `help:"The player's id. Required."`
-	TTL       time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
-	JWTSecret string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required."`
-	JSON      bool          `name:"json" help:"Say when it expires, too."`
+	User        string        `help:"The player's id. Required."`
+	TTL         time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
+	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required."`
+	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, where the server asks for one."`
+	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, where the server asks for one."`
+	JSON        bool          `name:"json" help:"Say when it expires, too."`
 }
 
 func (c *tokenCmd) check() []string {
@@ -35,7 +37,7 @@ func (c *tokenCmd) check() []string {
 // Run prints a token.
 func (c *tokenCmd) Run(app *App) error {
 	players, err := auth.NewPlayers(auth.PlayersOptions{
-		Secret: c.JWTSecret, Log: app.newLogger(logText, slog.LevelInfo),
+		Secret: c.JWTSecret, Audience: c.JWTAudience, Issuer: c.JWTIssuer, Log: app.newLogger(logText, slog.LevelInfo),
 	})
 	if err != nil {
 		return err

@@ -68,6 +68,6 @@ func (s setting) config() server.Config {
 		c.Namespace = s.namespace
 	}
 	guests := true
-	c.Guests = &guests
+	c.Guests, c.GuestsWithdraw = &guests, &guests
 	return c
 }

@@ -26,7 +26,7 @@ var soundBooks = map[string]string{
 		WHERE b.amount <> COALESCE(e.s, 0)`,
 	"accounts with entries and without a balance": `SELECT COUNT(*) FROM (SELECT DISTINCT account_id FROM entry) e
 		LEFT JOIN balance b USING (account_id) WHERE b.account_id IS NULL`,
-	"balances below zero":  "SELECT COUNT(*) FROM balance WHERE amount < 0 AND account_id <> 'world'",
+	"balances below zero":  "SELECT COUNT(*) FROM balance WHERE amount < 0 AND account_id NOT LIKE 'world:%'",
 	"money out of nothing": "SELECT COALESCE(ABS(SUM(amount)), 0) FROM balance",
 	"claims that are there twice": `SELECT COUNT(*) FROM
 		(SELECT claim FROM payout GROUP BY claim HAVING COUNT(*) > 1) x`,
@@ -42,18 +42,26 @@ var soundBooks = map[string]string{
 		(SELECT user_id, SUM(part) s FROM
 			(SELECT user_id, SUM(amount) part FROM payout GROUP BY user_id
 			UNION ALL
-			SELECT user_id, -SUM(amount) FROM withdrawal WHERE state <> 'failed' GROUP BY user_id) x
+			SELECT user_id, -SUM(amount) FROM withdrawal WHERE state NOT IN ('refused', 'returned') GROUP BY user_id) x
 		GROUP BY user_id) u
 		LEFT JOIN balance b ON b.account_id = CONCAT('user:', u.user_id) WHERE b.amount IS NULL OR b.amount <> u.s`,
 	"withdrawals more or less than were booked": `SELECT ABS(
 		(SELECT COUNT(*) FROM txn WHERE kind = 'withdraw') - (SELECT COUNT(*) FROM withdrawal))`,
 	"amounts withdrawn more or less than booked": `SELECT ABS(
 		(SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id
-			WHERE kind = 'withdraw' AND account_id = 'world') -
+			WHERE kind = 'withdraw' AND account_id LIKE 'clearing:%' AND e.amount > 0) -
 		(SELECT COALESCE(SUM(amount), 0) FROM withdrawal))`,
 	"returns more or less than failed": `SELECT ABS(
 		(SELECT COUNT(*) FROM txn WHERE kind = 'return') -
-		(SELECT COUNT(*) FROM withdrawal WHERE state = 'failed'))`,
+		(SELECT COUNT(*) FROM withdrawal WHERE state IN ('refused', 'returned')))`,
+	"amounts that have left more or less than paid": `SELECT ABS(
+		(SELECT COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn ON txn.id = e.txn_id
+			WHERE kind = 'paid' AND account_id LIKE 'world:%') -
+		(SELECT COALESCE(SUM(amount), 0) FROM withdrawal WHERE state = 'paid'))`,
+	"money on its way more or less than open withdrawals": `SELECT ABS(
+		(SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id LIKE 'clearing:%') -
+		(SELECT COALESCE(SUM(amount), 0) FROM withdrawal
+			WHERE state IN ('requested', 'held', 'sent', 'action_required')))`,
 	"dead letters": "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0",
 }
 

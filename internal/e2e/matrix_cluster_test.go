@@ -192,7 +192,7 @@ func (c *clusterCell) resume(rebuild bool) {
 	c.g.join(c.nodes)
 	c.g.goesOn(40)
 	for i, was := range c.full {
-		p := joinSoon(c.t, c.nodes[(i+1)%2], was.user, c.g.campaign)
+		p := join(c.t, c.nodes[(i+1)%2], was.user, c.g.campaign)
 		c.g.players = append(c.g.players, p)
 		p.untilAnswer(c.t, "already")
 		before := was.wins()

@@ -144,7 +144,7 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 		maps.Copy(known, s.known)
 	}
 	testenv.Eventually(t, 90*time.Second, "no withdrawal is pending", func() bool {
-		return a.count(t, "SELECT COUNT(*) FROM withdrawal WHERE state = 'pending'") == 0
+		return a.count(t, "SELECT COUNT(*) FROM withdrawal WHERE state NOT IN ('paid', 'refused', 'returned')") == 0
 	})
 	paid := a.bank.Paid()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second), "SELECT id, user_id, amount, state FROM withdrawal")

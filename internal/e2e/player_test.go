@@ -18,6 +18,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
+	"redrain/room"
 )
 
 // player is a client of the protocol that remembers all it was told. It taps when it is told to, or every drop that it
@@ -80,22 +81,17 @@ func tryDial(ctx context.Context, n *node) (*player, error) {
 	return p, nil
 }
 
-// join opens a connection and waits for its welcome.
-func join(t *testing.T, n *node, user, campaign string) *player {
-	t.Helper()
-	p, err := hello(t, n, user, campaign)
-	if err != nil {
-		t.Fatalf("no welcome for %s: %v", user, err)
-	}
-	return p
-}
-
-// joinSoon is join where Redis may be away: it is tried again, as a good client does.
-func joinSoon(t *testing.T, n *node, user, campaign string) (p *player) {
+// join opens a connection and waits for its welcome. After a close that is not final (of a node that is busy, or whose
+// Redis is away) it comes again, as a good client does.
+func join(t *testing.T, n *node, user, campaign string) (p *player) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, user+" is welcomed", func() (welcome bool) {
 		var err error
 		p, err = hello(t, n, user, campaign)
+		var end *websocket.CloseError
+		if errors.As(err, &end) && end.Code >= room.CodeBadToken {
+			t.Fatalf("no welcome for %s: %v", user, err)
+		}
 		return err == nil
 	})
 	return p

@@ -93,6 +93,17 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 	return p
 }
 
+// stop is SIGTERM.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	must(p.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-p.exited:
+	case <-time.After(time.Minute):
+		t.Fatal("the node does not end")
+	}
+}
+
 // kill is kill -9.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may be gone already

@@ -138,7 +138,7 @@ func (g *game) join(nodes []*node) {
 	ctx, cancel := context.WithCancel(g.t.Context())
 	var tapping sync.WaitGroup
 	for i, user := range g.users() {
-		p := joinSoon(g.t, nodes[i%len(nodes)], user, g.campaign)
+		p := join(g.t, nodes[i%len(nodes)], user, g.campaign)
 		g.players = append(g.players, p)
 		tapping.Go(func() { p.tapper(ctx, &g.resting) })
 	}

@@ -56,6 +56,17 @@ func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Wi
 	return list[Withdrawal](ctx, c, path("withdrawals"), query, p)
 }
 
+// Withdrawal is one withdrawal, with its history.
+func (c *Client) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
+	return get[Withdrawal](ctx, c, path("withdrawals", id))
+}
+
+// OrderWithdrawal does one of hold, release, paid and back with a withdrawal. The last two may need a second person:
+// then they are a *PendingError.
+func (c *Client) OrderWithdrawal(ctx context.Context, id, order string, o WithdrawalOrder) (Withdrawal, error) {
+	return post[Withdrawal](ctx, c, path("withdrawals", id, order), o)
+}
+
 // Withdraw takes money out of the account of the player whose token the client has, once for each key.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (Withdrawal, error) {
 	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
@@ -113,4 +124,29 @@ func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (
 // Audit is a page of the operators' actions.
 func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
 	return list[AuditRecord](ctx, c, path("audit"), nil, p)
+}
+
+// AuditRoots is a page of the roots of the ledger's chains, the newest first.
+func (c *Client) AuditRoots(ctx context.Context, p Page) (List[AuditRoot], error) {
+	return list[AuditRoot](ctx, c, path("audit", "roots"), nil, p)
+}
+
+// VerifyAudit has the server go along the ledger's chains, from the root of a day on ("": from the beginning), and hold
+// them against its own roots and those that were noted outside of it.
+func (c *Client) VerifyAudit(ctx context.Context, from string, noted []AuditRoot) (AuditVerification, error) {
+	body := map[string]any{}
+	if from != "" {
+		body["from"] = from
+	}
+	if len(noted) > 0 {
+		body["roots"] = noted
+	}
+	return call[AuditVerification](ctx, c, request{method: http.MethodPost, path: path("audit", "verify"), body: body,
+		timeout: reconcileTimeout})
+}
+
+// MatchStatement holds a provider's or a bank's statement against the ledger.
+func (c *Client) MatchStatement(ctx context.Context, s Statement) (StatementReport, error) {
+	return call[StatementReport](ctx, c, request{method: http.MethodPost, path: path("statements", "match"), body: s,
+		timeout: reconcileTimeout})
 }

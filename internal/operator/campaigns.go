@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -94,15 +96,54 @@ func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
 	return err
 }
 
+// ExportCampaign copies all that the ledger has of a campaign that is over to w, as a gzip file.
+func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) error {
+	resp, done, err := c.send(ctx, request{
+		method: http.MethodGet, path: path("campaigns", id, "export"), accept: "application/gzip", timeout: -1,
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
 // Reconciliation says where the campaign's money is.
 func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
 	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"),
 		timeout: reconcileTimeout})
 }
 
-// ReconcileAll proves all books: the whole ledger and every campaign.
+// ReconcileAll proves all books by what has come since the last proof, and small ones by every row.
 func (c *Client) ReconcileAll(ctx context.Context) (Books, error) {
 	return call[Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"), timeout: reconcileTimeout})
+}
+
+// ReconcileFull proves all books by every row. progress hears about once a second how far it has come; nil: nobody
+// does. It
+// takes as long as it takes: ctx ends it.
+func (c *Client) ReconcileFull(ctx context.Context, progress func(Progress)) (Books, error) {
+	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("reconciliation", "full"), timeout: -1})
+	if err != nil {
+		return Books{}, err
+	}
+	defer done()
+	for lines := json.NewDecoder(resp.Body); ; {
+		var line struct {
+			Progress *Progress `json:"progress"`
+			Books    *Books    `json:"books"`
+		}
+		switch err := lines.Decode(&line); {
+		case err != nil:
+			return Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log says "+
+				"why: %w", err)
+		case line.Books != nil:
+			return *line.Books, nil
+		case line.Progress != nil && progress != nil:
+			progress(*line.Progress)
+		}
+	}
 }
 
 // Fairness is the commitment of a rain and, after its end, its seed.

@@ -167,7 +167,7 @@ func (c *Client) headers(req *http.Request, r request) {
 	req.Header.Set("Accept", r.accept)
 }
 
-// call makes a request and decodes its answer.
+// call makes a request and decodes its answer. What waits for a second person is a *PendingError.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	var answer T
 	resp, done, err := c.send(ctx, r)
@@ -175,6 +175,13 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 		return answer, err
 	}
 	defer done()
+	if resp.StatusCode == http.StatusAccepted {
+		waits := &PendingError{}
+		if err := json.NewDecoder(resp.Body).Decode(&waits.Approval); err != nil {
+			return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
+		}
+		return answer, waits
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -224,12 +223,21 @@ func TestRequests(t *testing.T) {
 		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },
 			"POST /api/v1/payouts/c1-4/retry", "", "", operator.Claim{Claim: "c1-4", State: operator.ClaimFailed}},
-		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"complete":true}`,
+		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
 			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",
-			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, Complete: true}},
+			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
 		"Audit": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Audit(ctx, operator.Page{}) },
 			"GET /api/v1/audit", "", "", operator.List[operator.AuditRecord]{Items: []operator.AuditRecord{}}},
+		"AuditRoots": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.AuditRoots(ctx, page) },
+			"GET /api/v1/audit/roots?cursor=a+b%26c&limit=7", "", "",
+			operator.List[operator.AuditRoot]{Items: []operator.AuditRoot{}}},
+		"VerifyAudit": {`{"whole":false,"roots":2,"links":9,"broken":1,"findings":["f"]}`,
+			func(c *operator.Client) (any, error) {
+				return c.VerifyAudit(ctx, "2026-11-22", []operator.AuditRoot{{Day: "2026-11-23", Root: "ab"}})
+			}, "POST /api/v1/audit/verify",
+			`{"from":"2026-11-22","roots":[{"day":"2026-11-23","at":0,"previous":"","stripes":null,"root":"ab"}]}`, "",
+			operator.AuditVerification{Roots: 2, Links: 9, Broken: 1, Findings: []string{"f"}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -293,17 +301,5 @@ func TestAll(t *testing.T) {
 	}
 	if failed == nil {
 		t.Error("a page that cannot be read is not reported")
-	}
-}
-
-func TestClaimsCSV(t *testing.T) {
-	c, got := serve(t, http.StatusOK, "text/csv", "claim,user\nc1-4,u\n")
-	var b strings.Builder
-	if err := c.ClaimsCSV(t.Context(), "c1", &b); err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != "claim,user\nc1-4,u\n" || got.Accept != "text/csv" ||
-		got.Line != "GET /api/v1/campaigns/c1/claims" {
-		t.Errorf("%q by %+v", b.String(), got)
 	}
 }

@@ -29,6 +29,10 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"Fairness": operator.Fairness{}, "Lobby": operator.Lobby{}, "Sponsor": operator.Sponsor{},
 		"Balance": operator.User{}, "Guest": operator.Guest{}, "WithdrawalRecord Withdrawn": operator.Withdrawal{},
 		"DeadLetter": operator.DeadLetter{}, "Retried": operator.Retried{}, "AuditRecord": operator.AuditRecord{},
+		"AuditRoot": operator.AuditRoot{}, "AuditLink": operator.AuditLink{},
+		"AuditVerification": operator.AuditVerification{},
+		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
+		"Approval": operator.Approval{},
 	} {
 		var want []string
 		for name := range strings.FieldsSeq(schema) {

@@ -69,6 +69,10 @@ type Reconciliation struct {
 	Balanced   bool       `json:"balanced"`
 	Findings   []string   `json:"findings,omitempty"` // what is wrong, in words
 	Letters    []string   `json:"letters,omitempty"`  // the campaign's dead letters that wait, in words
+	// Later is how many packets were paid while this was done, and so are counted as stock.
+	Later     int64 `json:"later,omitempty"`
+	CheckedAt int64 `json:"checked_at,omitempty"`
+	TookMS    int64 `json:"took_ms,omitempty"`
 }
 
 // Rebuilt says what a rebuild has restored.
@@ -84,19 +88,38 @@ type SealKey struct {
 	Key int64 `json:"key"`
 }
 
+// ProofSince says what a proof of what is recent has taken from the ones before.
+type ProofSince struct {
+	Checkpoint   int64 `json:"checkpoint"`
+	At           int64 `json:"at"`           // Unix ms
+	Transactions int64 `json:"transactions"` // that were not read again
+}
+
+// Progress is how far a full proof has come.
+type Progress struct {
+	Part   string  `json:"part"` // what it reads, in words
+	Done   int64   `json:"done"` // rows that were read
+	Of     int64   `json:"of"`   // about how many there are
+	Rate   float64 `json:"rate"` // rows a second
+	LeftMS int64   `json:"left_ms"`
+}
+
 // Books is the reconciliation of everything.
 type Books struct {
-	Balanced     bool              `json:"balanced"`     // all was checked, and nothing is wrong anywhere
-	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
-	Checked      int               `json:"checked"`      // campaigns
-	Unbalanced   int               `json:"unbalanced"`   // campaigns
-	Transactions int64             `json:"transactions"` // that were looked at
-	Accounts     int64             `json:"accounts"`     // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first with something wrong
-	Unchecked    []CampaignProblem `json:"unchecked"`    // the first that could not be checked
-	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself, in words
-	Letters      []string          `json:"letters"`      // all dead letters that wait, in words
+	Kind         string            `json:"kind"`            // full, or recent: what came since a checkpoint
+	Since        *ProofSince       `json:"since,omitempty"` // of kind recent
+	Balanced     bool              `json:"balanced"`        // all was checked, and nothing is wrong anywhere
+	Difference   rain.Money        `json:"difference"`      // of all campaigns together, each without its sign
+	Checked      int               `json:"checked"`         // campaigns
+	Unbalanced   int               `json:"unbalanced"`      // campaigns
+	Transactions int64             `json:"transactions"`    // that were looked at
+	Accounts     int64             `json:"accounts"`        // that were looked at
+	Campaigns    []CampaignBooks   `json:"campaigns"`       // the first with something wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`       // the first that could not be checked
+	Findings     []string          `json:"findings"`        // what is wrong with the ledger itself, in words
+	Letters      []string          `json:"letters"`         // all dead letters that wait, in words
 	CheckedAt    int64             `json:"checked_at"`
+	TookMS       int64             `json:"took_ms,omitempty"`
 }
 
 // CampaignBooks is the reconciliation of one campaign among others.
@@ -174,17 +197,57 @@ type Withdrawal struct {
 	Withdrawal string     `json:"withdrawal"`
 	User       string     `json:"user"`
 	Amount     rain.Money `json:"amount"`
-	State      string     `json:"state"`
+	State      string     `json:"state"` // pending, paid or failed
+	Stage      string     `json:"stage"` // requested, held, sent, action_required, paid, refused or returned
 	CreatedAt  int64      `json:"created_at"`
 	FinishedAt int64      `json:"finished_at"` // 0 while it is pending
 	Reference  string     `json:"reference"`   // the provider's, once paid
 	Reason     string     `json:"reason"`      // why it failed
+	Action     *Action    `json:"action"`      // what the player has to do; only in the stage action_required
 	Balance    rain.Money `json:"balance"`     // the player's afterwards; only Withdraw is told
 	// The following fields are for operators and viewers.
-	Dead      bool   `json:"dead"` // not tried again until RetryPayout
-	Attempts  int    `json:"attempts"`
-	NextAt    int64  `json:"next_at"` // 0 where it is not tried any more
-	LastError string `json:"last_error"`
+	Receiver  string            `json:"receiver"` // whom it was first sent to; "" before
+	SentAt    int64             `json:"sent_at"`  // 0 before
+	Dead      bool              `json:"dead"`     // not tried again until RetryPayout
+	Attempts  int               `json:"attempts"`
+	NextAt    int64             `json:"next_at"` // 0 where it is not tried any more
+	LastError string            `json:"last_error"`
+	Order     *PendingOrder     `json:"order"`   // nil where none waits for a second person
+	History   []WithdrawalEvent `json:"history"` // only of one that is asked for by its id
+}
+
+// StageHeld is the stage of a withdrawal that an operator has stopped before anybody was asked to pay it.
+const StageHeld = "held"
+
+// WithdrawalOrder is why somebody does something with a withdrawal.
+type WithdrawalOrder struct {
+	Reason    string `json:"reason"`
+	Reference string `json:"reference,omitempty"` // of what is marked as paid: the provider's name for it
+}
+
+// PendingOrder is an order that one operator has asked for and another can confirm.
+type PendingOrder struct {
+	Approval string `json:"approval"` // what ConfirmApproval takes
+	What     string `json:"what"`     // paid or back
+	By       string `json:"by"`
+	Reason   string `json:"reason"`
+	AskedAt  int64  `json:"asked_at"`
+	Until    int64  `json:"until"` // when it is void
+}
+
+// Action is what a player has to do before a withdrawal is paid.
+type Action struct {
+	URL       string `json:"url"`
+	Data      string `json:"data"`       // for the provider's own app
+	ExpiresAt int64  `json:"expires_at"` // 0: not said
+}
+
+// WithdrawalEvent is a line of a withdrawal's history.
+type WithdrawalEvent struct {
+	At     int64  `json:"at"`
+	Stage  string `json:"stage"` // from then on
+	Actor  string `json:"actor"`
+	Reason string `json:"reason"`
 }
 
 // DeadLetter is a payment that was given up and waits for a person.
@@ -207,6 +270,7 @@ type Retried struct {
 	Retried   int  `json:"retried"`
 	Settled   int  `json:"settled"`
 	StillDead int  `json:"still_dead"`
+	NeedTwo   int  `json:"need_two"` // left out: each needs a second person, and is retried by its claim
 	Complete  bool `json:"complete"` // false where the time ran out: call again to go on
 }
 
@@ -226,6 +290,64 @@ type AuditRecord struct {
 	Action string          `json:"action"`
 	Target string          `json:"target"`
 	Detail json.RawMessage `json:"detail"` // depends on the action
+}
+
+// AuditRoot is how long the ledger's chains were at the end of a day.
+type AuditRoot struct {
+	Day      string      `json:"day"` // in UTC: 2026-11-22
+	At       int64       `json:"at"`
+	Previous string      `json:"previous"` // Root of the one before; "": it is the first
+	Stripes  []AuditLink `json:"stripes"`
+	Root     string      `json:"root"` // SHA-256 of all of the above, in hexadecimal
+}
+
+// AuditLink is the last link of a chain.
+type AuditLink struct {
+	Book   string `json:"book"` // the table
+	Stripe int64  `json:"stripe"`
+	Links  int64  `json:"links"`
+	Hash   string `json:"hash"`
+}
+
+// AuditVerification is whether the ledger's chains are whole.
+type AuditVerification struct {
+	Whole    bool     `json:"whole"`
+	Roots    int      `json:"roots"`    // that were held against the chains
+	Links    int64    `json:"links"`    // rows that were looked at
+	Broken   int64    `json:"broken"`   // places that are not whole
+	Findings []string `json:"findings"` // those places in words; not all of very many
+}
+
+// Statement is what a provider or a bank says, and how it is read.
+type Statement struct {
+	Of       string            `json:"of"` // withdrawals or deposits
+	From     int64             `json:"from"`
+	To       int64             `json:"to"`
+	File     []byte            `json:"file"`
+	Columns  map[string]string `json:"columns,omitempty"`
+	Minor    bool              `json:"minor,omitempty"`
+	End      string            `json:"end,omitempty"`
+	Currency string            `json:"currency,omitempty"`
+	Receiver string            `json:"receiver,omitempty"`
+}
+
+// StatementReport is what differs between a statement and the ledger.
+type StatementReport struct {
+	Lines       int                `json:"lines"`
+	Matched     int                `json:"matched"`
+	Ignored     int                `json:"ignored"`
+	Differences int                `json:"differences"`
+	Findings    []StatementFinding `json:"findings"` // not all of very many
+}
+
+// StatementFinding is one difference.
+type StatementFinding struct {
+	Kind   string      `json:"kind"`
+	Line   int         `json:"line,omitempty"` // of the statement; 0: it has none
+	Name   string      `json:"name"`
+	Ours   *rain.Money `json:"ours,omitempty"`
+	Theirs *rain.Money `json:"theirs,omitempty"`
+	Note   string      `json:"note"`
 }
 
 // Page asks for a part of a list.

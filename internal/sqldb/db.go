@@ -30,13 +30,20 @@ const (
 type DB struct {
 	// Log gets retried transactions, at debug level. Set it before the first use; nil means slog.Default.
 	Log *slog.Logger
+	// Heard hears of each statement but for INSERT … VALUES, with its arguments, before it is sent: a test that
+	// asks the database how it finds the rows. Set it before the first use; nil is usual.
+	Heard func(statement string, args []any)
 
 	dialect Dialect
-	writer  *sql.DB      // one connection for SQLite, the pool for MySQL
-	reader  *sql.DB      // the same pool for MySQL
+	writer  *sql.DB      // one connection for SQLite, a pool for MySQL
+	reader  *sql.DB      // another pool, of connections that lock nothing
 	cleanup func() error // runs after closing; may be nil
 
-	returning atomic.Bool // whether the server of the newest connection knows INSERT … RETURNING
+	// migrator opens a pool for migrations, closed after them; nil where the writer does them.
+	migrator func() *sql.DB
+
+	patience  time.Duration // how long a transaction that writes waits for a connection
+	returning atomic.Bool   // whether the server of the newest connection knows INSERT … RETURNING
 }
 
 // Dialect tells which SQL the database speaks.
@@ -70,4 +77,10 @@ func (db *DB) log() *slog.Logger {
 		return db.Log
 	}
 	return slog.Default()
+}
+
+func (db *DB) hear(statement string, args []any) {
+	if db.Heard != nil {
+		db.Heard(statement, args)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"modernc.org/sqlite"
@@ -23,6 +24,21 @@ const (
 	mysqlDeadlock      = 1213
 	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
 )
+
+// errNoConnection is a transaction that has got no connection of the pool: all of them wait for something.
+var errNoConnection = errors.New("no connection to the database has become free")
+
+// IsBusy tells whether a statement has waited in vain for a row, a table or a connection that others use. The same may
+// succeed in a moment.
+func IsBusy(err error) bool {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number == mysqlLockTimeout
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() == sqlite3.SQLITE_BUSY
+	}
+	return errors.Is(err, errNoConnection)
+}
 
 // IsDuplicate tells whether a statement failed because a row with the same unique key exists.
 func IsDuplicate(err error) bool {
@@ -65,13 +81,60 @@ func IsRefused(err error) bool {
 	return false
 }
 
-// again tells whether a transaction has changed nothing and may succeed at the next try.
+// mysqlDenied are the error numbers of MySQL and MariaDB for what a user may not do.
+var mysqlDenied = []uint16{
+	1044, // with a database
+	1142, // with a table
+	1143, // with a column
+	1227, // on the server
+}
+
+func isDenied(err error) bool {
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains(mysqlDenied, e.Number)
+}
+
+// isNoTable tells whether a query has failed because a table is missing.
+func isNoTable(err error) bool {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number == 1146
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && strings.Contains(e.Error(), "no such table")
+}
+
+// scanError is a row that does not fit where it is read to.
+type scanError struct{ error }
+
+func (e *scanError) Unwrap() error { return e.error }
+
+// mysqlOutOfRange is the error number of a sum or an expression that does not fit a BIGINT.
+const mysqlOutOfRange = 1690
+
+// IsUnreadable tells whether a query has failed because of what the rows say, so that it fails whenever it is asked: a
+// value that does not fit its type, or a sum that does not fit a BIGINT.
+func IsUnreadable(err error) bool {
+	if _, ok := errors.AsType[*scanError](err); ok {
+		return true
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number == mysqlOutOfRange
+	}
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && strings.Contains(e.Error(), "integer overflow")
+}
+
+// again tells whether a transaction has changed nothing and may succeed at the next try. Who has waited for a lock
+// as long as one may is not among them.
 func again(err error) bool {
+	if IsBusy(err) {
+		return false
+	}
 	if errors.Is(err, ErrAgain) {
 		return true
 	}
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
-		return e.Number == mysqlDeadlock || e.Number == mysqlLockTimeout || e.Number == mysqlRecordChanged
+		return e.Number == mysqlDeadlock || e.Number == mysqlRecordChanged
 	}
 	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
 		code := e.Code() & 0xff
@@ -87,6 +150,7 @@ var mysqlAbsent = []uint16{
 	1290, // read only: a replica that was or becomes the primary
 	1927, // the connection was killed
 	3024, // the statement took too long
+	4031, // MySQL has ended a connection that said nothing
 }
 
 // IsUnavailable tells whether the database is away for now, so that the same statement may succeed later.

@@ -17,12 +17,23 @@ type Into struct {
 	Table   string
 	Columns []string // a row has a value for each, in this order
 	Merge   Merge    // what happens to a row whose key exists
+	// Made are more columns, which MySQL makes of the others by their DEFAULT; SQLite cannot, and is given them last in
+	// the row, by [Row.Made].
+	Made []string
+}
+
+// columns are those that the statement names.
+func (into Into) columns(d Dialect) []string {
+	if d == SQLite {
+		return slices.Concat(into.Columns, into.Made)
+	}
+	return into.Columns
 }
 
 // Insert inserts rows, each with a value for every column.
 func (tx *Tx) Insert(ctx context.Context, table string, columns []string, rows [][]any, merge Merge) error {
 	var fault error
-	err := tx.InsertEach(ctx, Into{table, columns, merge}, len(rows), func(i int, r *Row) {
+	err := tx.InsertEach(ctx, Into{Table: table, Columns: columns, Merge: merge}, len(rows), func(i int, r *Row) {
 		for _, value := range rows[i] {
 			if err := r.any(value); err != nil {
 				fault = err
@@ -109,13 +120,13 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 	if n == 0 {
 		return ctx.Err()
 	}
-	most := Chunk
+	most, columns := Chunk, into.columns(tx.dialect)
 	if tx.dialect == SQLite {
-		most = max(sqliteParameters/len(into.Columns), 1)
+		most = max(sqliteParameters/len(columns), 1)
 	}
-	head := "INSERT INTO " + into.Table + " (" + strings.Join(into.Columns, ", ") + ") VALUES "
+	head := "INSERT INTO " + into.Table + " (" + strings.Join(columns, ", ") + ") VALUES "
 	tail := into.Merge.tail(tx.dialect, into.Table) + end
-	marks := Marks(len(into.Columns))
+	marks := Marks(len(columns))
 	r := takeRow(tx.dialect, key)
 	defer r.giveBack()
 	var again *sql.Stmt // the statement of so many rows; it ends with the transaction
@@ -126,7 +137,7 @@ func (tx *Tx) insert(ctx context.Context, into Into, n, key int, put func(int, *
 			if i > first {
 				r.text = append(r.text, ',')
 			}
-			if err := r.add(i, marks, len(into.Columns), put); err != nil {
+			if err := r.add(i, marks, len(columns), put); err != nil {
 				return fmt.Errorf("insert into %s: %w", into.Table, err)
 			}
 		}

@@ -71,6 +71,12 @@ func TestInsertReadingOnMySQL(t *testing.T) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.Ping(t.Context()); err != nil { // makes the connection that reads
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(t.Context(), "DO 0"); err != nil { // and the one that writes
+		t.Fatal(err)
+	}
 	if !db.Returning() {
 		t.Error("the tests' MariaDB is not asked to return rows")
 	}
@@ -79,7 +85,7 @@ func TestInsertReadingOnMySQL(t *testing.T) {
 		for k := range 2*sqldb.Chunk + 1 {
 			ids = append(ids, fmt.Sprint("user:", k))
 		}
-		db.WithoutReturning() // from here on: the connection is there
+		db.WithoutReturning() // from here on: the connections are there
 		got := add(t, db, ids)
 		if len(got) != len(ids) || got["user:0"] != want || got["user:2000"] != want {
 			t.Errorf("%d rows; %d and %d, want %d", len(got), got["user:0"], got["user:2000"], want)
@@ -272,6 +278,37 @@ func TestReadingBackWhere(t *testing.T) {
 			if err != nil || len(got) != 3 || got["u0"] != 10*times || got["u2"] != 30*times {
 				t.Errorf("try %d: %v, %v", try, got, err)
 			}
+		}
+	})
+}
+
+// TestWhatMySQLMakes: a column that follows from others is the same on each database, whoever makes it.
+func TestWhatMySQLMakes(t *testing.T) {
+	onEach(t, func(db subject) {
+		t := db.t
+		into := sqldb.Into{Table: "payout", Columns: []string{"campaign_id", "packet", "user_id", "amount", "drop_id",
+			"shard", "won_at", "entry_seq", "settled_at", "txn_id"}, Made: []string{"claim"}}
+		const rows = 40 // several statements on SQLite
+		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			return tx.InsertEach(ctx, into, rows, func(i int, r *sqldb.Row) {
+				r.Text("c-é")
+				r.Int(int64(i))
+				r.Text("u")
+				r.Int(1)
+				r.Text(fmt.Sprint("0.", i))
+				for range 5 {
+					r.Int(7)
+				}
+				r.Made("c-é", fmt.Sprint("-", i))
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM payout WHERE state = 'settled' "+
+			"AND claim = CONCAT('c-é-', packet)"); n != rows || err != nil {
+			t.Errorf("%d of %d rows are right, %v", n, rows, err)
 		}
 	})
 }

@@ -16,20 +16,65 @@ import (
 var migrations embed.FS
 
 // Migrate creates the tables or brings them up to date. Several nodes may call it at once: one migrates, the others
-// wait. A migration that was interrupted is repeated from its beginning.
+// wait. A migration that was interrupted is repeated from its beginning. Where nothing is to be done, the
+// database's user needs no right to change tables; where something is and they may not, the error is ErrMayNotMigrate.
 func (db *DB) Migrate(ctx context.Context) error {
-	if err := db.migrate(ctx); err != nil {
+	err := db.migrate(ctx)
+	if isDenied(err) {
+		err = fmt.Errorf("%w: %w", ErrMayNotMigrate, err)
+	}
+	if err != nil {
 		return fmt.Errorf("migrating the database: %w", err)
 	}
 	return nil
+}
+
+// ErrMayNotMigrate is the error of a user who may not bring the tables up to date.
+var ErrMayNotMigrate = errors.New("the tables are not those of this version, and this user may not change them; run " +
+	"redrain migrate with the --mysql of one who may")
+
+// Pending names the migrations that are to be done, in their order. It changes nothing.
+func (db *DB) Pending(ctx context.Context) (names []string, err error) {
+	folder, dialect := "migrations/mysql", database.DialectMySQL
+	if db.dialect == SQLite {
+		folder, dialect = "migrations/sqlite", database.DialectSQLite3
+	}
+	store, err := database.NewStore(dialect, goose.DefaultTablename)
+	if err != nil {
+		return nil, err
+	}
+	done := map[int64]bool{}
+	known, err := store.ListMigrations(ctx, db.reader)
+	if err != nil && !isNoTable(err) {
+		return nil, fmt.Errorf("the migrations that were made: %w", err)
+	}
+	for _, m := range known {
+		done[m.Version] = done[m.Version] || m.IsApplied
+	}
+	files, err := fs.ReadDir(migrations, folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		version, err := goose.NumericComponent(file.Name())
+		if err != nil {
+			return nil, err
+		}
+		if !done[version] {
+			names = append(names, file.Name())
+		}
+	}
+	return names, nil
 }
 
 func (db *DB) migrate(ctx context.Context) error {
 	if db.dialect == SQLite {
 		return up(ctx, goose.DialectSQLite3, db.writer, "migrations/sqlite")
 	}
+	pool := db.migrator()
+	defer func() { _ = pool.Close() }()
 	// The lock belongs to a connection. Goose could take it too, but looks at its table of versions before it does.
-	conn, err := db.writer.Conn(ctx)
+	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,7 +84,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	}
 	return errors.Join(
 		repairVersions(ctx, conn),
-		up(ctx, goose.DialectMySQL, db.writer, "migrations/mysql"),
+		up(ctx, goose.DialectMySQL, pool, "migrations/mysql"),
 		unlock(context.WithoutCancel(ctx), conn),
 	)
 }

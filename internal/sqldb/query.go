@@ -23,6 +23,7 @@ type Querier interface {
 func (db *DB) Each(ctx context.Context, row func(Scan) error, query string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
+	db.hear(query, args)
 	return each(ctx, db.reader, row, query, args)
 }
 
@@ -33,6 +34,7 @@ func (db *DB) First(ctx context.Context, dest []any, query string, args ...any) 
 
 // Each implements [Querier].
 func (tx *Tx) Each(ctx context.Context, row func(Scan) error, query string, args ...any) error {
+	tx.db.hear(query, args)
 	return each(ctx, tx.tx, row, query, args)
 }
 
@@ -52,6 +54,7 @@ func (db *DB) Exec(ctx context.Context, statement string, args ...any) (rows int
 
 // Exec runs a statement and returns the number of rows that it matched.
 func (tx *Tx) Exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
+	tx.db.hear(statement, args)
 	res, err := tx.tx.ExecContext(ctx, statement, args...)
 	if err != nil {
 		return 0, err
@@ -68,6 +71,24 @@ func (tx *Tx) ForUpdate() string {
 	return " FOR UPDATE"
 }
 
+// ForShare is the clause with which a SELECT keeps others from changing its rows until the end of the transaction, and
+// lets them read with ForShare. MySQL 8 and MariaDB have the older of its two names in common.
+func (tx *Tx) ForShare() string {
+	if tx.dialect == SQLite {
+		return ""
+	}
+	return " LOCK IN SHARE MODE"
+}
+
+// SkipLocked is ForUpdate for rows that any other may stand in for: those that somebody else has locked are left out,
+// and nobody is waited for.
+func (tx *Tx) SkipLocked() string {
+	if tx.dialect == SQLite {
+		return ""
+	}
+	return " FOR UPDATE SKIP LOCKED"
+}
+
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
@@ -78,7 +99,12 @@ func each(ctx context.Context, q queryer, row func(Scan) error, query string, ar
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	scan := Scan(rows.Scan)
+	scan := Scan(func(dest ...any) error {
+		if err := rows.Scan(dest...); err != nil {
+			return &scanError{err}
+		}
+		return nil
+	})
 	for rows.Next() {
 		if err := row(scan); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 // For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch of
 // payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61': these are the
 // same bytes in every SQL mode and character set, need no escapes, and are read by the server faster than a quoted
-// string. They are twice as long, though, and servers limit the size of a statement, so long values are left to the
-// driver.
+// string. They are twice as long, though, and servers limit the size of a statement, so long values become parameters
+// of a prepared one.
 type Row struct {
 	dialect Dialect
 	text    []byte // MySQL: the statement so far
@@ -62,8 +62,15 @@ func (r *Row) Text(parts ...string) {
 	r.put(start)
 }
 
-// bytes puts a blob.
-func (r *Row) bytes(b []byte) {
+// Made puts a text that MySQL makes itself: see Into.Made.
+func (r *Row) Made(parts ...string) {
+	if r.dialect == SQLite {
+		r.Text(parts...)
+	}
+}
+
+// Bytes puts a blob.
+func (r *Row) Bytes(b []byte) {
 	if r.dialect == SQLite {
 		r.args = append(r.args, b)
 		r.values++
@@ -98,7 +105,7 @@ const longValue = 4 << 10
 // needs its text.
 func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
 
-// argument puts a value that the driver writes into the statement.
+// argument puts a value that becomes a parameter: see textConn.
 func (r *Row) argument(value any) {
 	start := r.next()
 	r.text = append(r.text, '?')
@@ -140,7 +147,7 @@ func (r *Row) any(value any) error {
 	case string:
 		r.Text(v)
 	case []byte:
-		r.bytes(v)
+		r.Bytes(v)
 	default:
 		return fmt.Errorf("sqldb: a row has a %T", value)
 	}

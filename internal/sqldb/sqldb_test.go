@@ -156,7 +156,7 @@ func TestBalancesStayInTheirBounds(t *testing.T) {
 		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"a", -1}); !sqldb.IsRefused(err) {
 			t.Errorf("a negative balance gives %v", err)
 		}
-		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"world", -1}); err != nil {
+		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"world:7", -1}); err != nil {
 			t.Error(err)
 		}
 		if err := put(ctx, db.DB, sqldb.Merge{}, []any{"full", int64(math.MaxInt64)}); err != nil {

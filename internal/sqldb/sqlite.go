@@ -45,7 +45,8 @@ func OpenSQLite(path string) (*DB, error) {
 }
 
 func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
-	pragmas := []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")"}
+	pragmas := []string{fmt.Sprintf("busy_timeout(%d)", lockWait.Milliseconds()), "journal_mode(WAL)",
+		"synchronous(" + synchronous + ")"}
 	// The writer takes the write lock at BEGIN. Taking it at the first write could fail half-way through a transaction.
 	writer, err := openPool(path, url.Values{"_txlock": {"immediate"}, "_pragma": slices.Concat(pragmas, []string{
 		fmt.Sprintf("cache_size(-%d)", writerCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", checkpointPages),
@@ -64,7 +65,7 @@ func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
 		_ = writer.Close()
 		return nil, err
 	}
-	db := &DB{dialect: SQLite, writer: writer, reader: reader, cleanup: cleanup}
+	db := &DB{dialect: SQLite, writer: writer, reader: reader, cleanup: cleanup, patience: writeTimeout}
 	db.returning.Store(true)
 	return db, nil
 }

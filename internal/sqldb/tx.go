@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -15,17 +16,23 @@ const maxTries = 12
 // Tx is a running transaction.
 type Tx struct {
 	tx        *sql.Tx
+	db        *DB
 	dialect   Dialect
 	returning bool // the server knows INSERT … RETURNING
 }
 
-// InTx runs fn in a transaction that writes, and commits it. After a deadlock, a lock time-out or [ErrAgain] from fn,
-// it rolls back and runs fn again after a short random pause. So fn must have no effect but on tx, and must reset its
-// results when it starts.
+// InTx runs fn in a transaction that writes, and commits it. After a deadlock or [ErrAgain] from fn, it rolls back and
+// runs fn again after a short random pause. So fn must have no effect but on tx, and must reset its results when it
+// starts. A row that another transaction has kept for seconds is not waited for again: see [IsBusy].
 //
 // After an error of the commit itself nobody knows whether the transaction took place. It is returned and not retried,
 // because only the caller knows whether its work may be done twice.
+//
+// Under a context of [Joined] it runs fn once, in the transaction that is joined, which commits it or not.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	if j, ok := ctx.Value(joinedKey{}).(joined); ok && j.db == db {
+		return fn(ctx, j.tx)
+	}
 	for try := 1; ; try++ {
 		err := db.once(ctx, fn)
 		if err == nil || !again(err) || ctx.Err() != nil {
@@ -41,11 +48,32 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	}
 }
 
+type joinedKey struct{}
+
+// joined is a transaction that those of a context are part of.
+type joined struct {
+	db *DB
+	tx *Tx
+}
+
+// Joined is a context under which transactions of db are part of tx, so that several things are done together or not at
+// all. Whatever fails under it must fail tx: a statement that was refused may have written something before. It must
+// not outlive tx.
+func Joined(ctx context.Context, db *DB, tx *Tx) context.Context {
+	return context.WithValue(ctx, joinedKey{}, joined{db, tx})
+}
+
+// IsJoined tells whether transactions under ctx are part of another.
+func IsJoined(ctx context.Context) bool {
+	_, is := ctx.Value(joinedKey{}).(joined)
+	return is
+}
+
 // once runs fn in one transaction.
 func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	tx, err := db.writer.BeginTx(ctx, nil)
+	tx, err := db.begin(ctx)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -54,7 +82,11 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		// commit it does nothing. The error of a failed rollback is less telling than the one that led here.
 		_ = tx.Rollback()
 	}()
-	if err := fn(ctx, db.begun(tx)); err != nil {
+	begun := db.begun(tx)
+	if err := guarded(ctx, begun); err != nil {
+		return err
+	}
+	if err := fn(ctx, begun); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
@@ -63,8 +95,28 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	return nil
 }
 
+// begin begins a transaction that writes. Where all connections have been waiting for the same row for some time,
+// that is an error soon.
+func (db *DB) begin(ctx context.Context) (*sql.Tx, error) {
+	trying, stop := context.WithCancelCause(ctx)
+	enough := time.AfterFunc(db.patience, func() { stop(errNoConnection) })
+	tx, err := db.writer.BeginTx(trying, nil)
+	if !enough.Stop() && err == nil {
+		_ = tx.Rollback() // the context of the transaction has ended
+		err = errNoConnection
+	}
+	if err == nil {
+		return tx, nil // it lives in trying, which ends with ctx
+	}
+	defer stop(nil)
+	if errors.Is(context.Cause(trying), errNoConnection) {
+		err = errNoConnection
+	}
+	return nil, err
+}
+
 func (db *DB) begun(tx *sql.Tx) *Tx {
-	return &Tx{tx: tx, dialect: db.dialect, returning: db.returning.Load()}
+	return &Tx{tx: tx, db: db, dialect: db.dialect, returning: db.returning.Load()}
 }
 
 // View runs fn in a read-only transaction in which every statement sees the database as it was at the first one. It

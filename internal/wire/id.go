@@ -2,15 +2,17 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // ID is a client's name for its request: the JSON of a number or a string, at most MaxID bytes, which the answer
 // repeats. Empty is no id.
 type ID string
 
-// MaxID is the size limit of an ID, in bytes.
+// MaxID is how long an ID may be: the digits of a number, or the characters of a string.
 const MaxID = 64
 
 // UnmarshalJSON keeps the JSON of the id as it is.
@@ -18,8 +20,8 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	switch {
 	case bytes.Equal(b, []byte("null")):
 		*id = ""
-	case len(b) > MaxID:
-		return fmt.Errorf("id is longer than %d bytes", MaxID)
+	case length(b) > MaxID:
+		return fmt.Errorf("id is longer than %d characters", MaxID)
 	case b[0] == '"' || b[0] == '-' || (b[0] >= '0' && b[0] <= '9'):
 		*id = ID(b)
 	default:
@@ -34,4 +36,13 @@ func (id ID) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return []byte(id), nil
+}
+
+// length is how many characters the JSON of a string has, however they are written, or the bytes of anything else.
+func length(b []byte) int {
+	var text string
+	if b[0] != '"' || json.Unmarshal(b, &text) != nil {
+		return len(b)
+	}
+	return utf8.RuneCountInString(text)
 }

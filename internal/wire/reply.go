@@ -160,7 +160,7 @@ type SettledClaim struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// WithdrawalChange tells a player that a withdrawal was paid or has failed.
+// WithdrawalChange tells a player that a withdrawal was paid, has failed, or needs something of them.
 type WithdrawalChange struct {
 	Type       string     `json:"type"`
 	Withdrawal Withdrawal `json:"withdrawal"`
@@ -173,11 +173,21 @@ type Withdrawal struct {
 	Withdrawal string     `json:"withdrawal"`
 	User       string     `json:"user"`
 	Amount     rain.Money `json:"amount"`
-	State      string     `json:"state"`
+	State      string     `json:"state"` // pending, paid or failed
+	Stage      string     `json:"stage"` // the same more exactly
 	CreatedAt  int64      `json:"created_at"`
 	FinishedAt int64      `json:"finished_at,omitempty"`
-	Reference  string     `json:"reference,omitempty"` // the provider's, once paid
+	Reference  string     `json:"reference,omitempty"` // the provider's, once it has told one
 	Reason     string     `json:"reason,omitempty"`    // why it has failed
+	Action     *Action    `json:"action,omitempty"`    // in the stage action_required
+}
+
+// Action is what a player has to do before a withdrawal is paid: to open an address, or to hand the data to the
+// provider's own app.
+type Action struct {
+	URL       string `json:"url,omitempty"`
+	Data      string `json:"data,omitempty"`
+	ExpiresAt int64  `json:"expires_at,omitempty"` // Unix ms
 }
 
 // Room is the room's figures, once a second.

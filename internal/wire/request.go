@@ -50,7 +50,12 @@ func ParseRequest(data []byte) (Request, error) {
 		return Request{}, fmt.Errorf("%w: not an object", ErrMalformed)
 	}
 	switch r.Type {
-	case TypeHello, TypeJoin, TypeTap, TypePing:
+	case TypeTap:
+		if r.Drop == "" {
+			return r, fmt.Errorf("%w: drop is missing", ErrMalformed)
+		}
+		return r, nil
+	case TypeHello, TypeJoin, TypePing:
 		return r, nil
 	case "":
 		return r, fmt.Errorf("%w: type is missing", ErrMalformed)

@@ -104,11 +104,11 @@ func (s *scanner) id() (value []byte, ok bool) {
 	s.space()
 	whole := s.rest
 	if bytes.HasPrefix(whole, []byte{'"'}) {
-		text, ok := s.text()
-		n := len(text) + len(`""`)
-		if !ok || n > MaxID {
+		text, ok := s.text() // of ASCII
+		if !ok || len(text) > MaxID {
 			return nil, false
 		}
+		n := len(text) + len(`""`)
 		return whole[:n:n], true
 	}
 	n := 0

@@ -19,7 +19,7 @@ var taps = []string{
 	`{"type":"tap","id":0,"drop":"0.0"}`,
 	"\t{\r\n\"type\": \"tap\", \"id\": 19, \"drop\": \"10.1\"}\t\r\n ",
 	`{"type":"tap","id": "a b~","drop":"7.3"}`,
-	`{"type":"tap","id":"` + strings.Repeat("1", MaxID-2) + `","drop":"7.3"}`,
+	`{"type":"tap","id":"` + strings.Repeat("1", MaxID) + `","drop":"7.3"}`,
 	`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `,"drop":"7.3"}`,
 }
 
@@ -76,7 +76,7 @@ func TestOtherSpellingsAreLeftAlone(t *testing.T) {
 		`{"type":"tap","id":"&","drop":"1.1"}`,
 		`{"type":"tap","drop":""}`, `{"type":"tap","drop":"x"}`, `{"type":"tap","drop":"07.3"}`,
 		`{"type":"tap","drop":" 7.3"}`, `{"type":"tap","drop":"7"}`,
-		`{"type":"tap","id":"` + strings.Repeat("1", MaxID-1) + `","drop":"1.1"}`,
+		`{"type":"tap","id":"` + strings.Repeat("1", MaxID+1) + `","drop":"1.1"}`,
 		`{"type":"tap","id":11111111111111111111111111111111111111111111111111111111111111111,"drop":"1.1"}`,
 		`{"type":"tap","id":"11111111111111111111111111111111111111111111111111111111111111111","drop":"1.1"}`,
 	} {

@@ -52,12 +52,14 @@ func examples() map[string]any {
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
 		"withdrawal": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 38,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", CreatedAt: now - 1_200,
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", Stage: "paid",
+				CreatedAt:  now - 1_200,
 				FinishedAt: now, Reference: "bank-7"},
 		},
 		"withdrawal_failed": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 88,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", CreatedAt: now - 1_200,
+			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", Stage: "refused",
+				CreatedAt:  now - 1_200,
 				FinishedAt: now, Reason: "the account is closed"},
 		},
 		"room": Room{
@@ -152,8 +154,9 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		`{}`:                       "not a message of redrain.v1: type is missing",
 		`{"type":7}`:               "not a message of redrain.v1: field type has the wrong kind of value",
 		`{"type":"tap","id":true}`: "not a message of redrain.v1: id is a number or a string",
+		`{"type":"tap","id":3}`:    "not a message of redrain.v1: drop is missing",
 		`{"type":"dance"}`:         "unknown message type; use hello, join, tap or ping",
-		`{"id":1` + strings.Repeat("0", MaxID) + `}`: "not a message of redrain.v1: id is longer than 64 bytes",
+		`{"id":1` + strings.Repeat("0", MaxID) + `}`: "not a message of redrain.v1: id is longer than 64 characters",
 	} {
 		if _, err := ParseRequest([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
@@ -163,13 +166,21 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 
 // TestIDsComeBackAsTheyWere: numbers and strings, up to the limit; null and none are no id.
 func TestIDsComeBackAsTheyWere(t *testing.T) {
+	long, escaped := strings.Repeat("张", MaxID), strings.Repeat(`\ud83e\udde7`, MaxID) // a red envelope
 	for text, want := range map[string]ID{
-		`{"type":"tap"}`: "", `{"type":"tap","id":null}`: "", `{"type":"tap","id":-5}`: "-5",
-		`{"type":"tap","id":0}`: "0", `{"type":"tap","id":9}`: "9", `{"type":"tap","id":"x"}`: `"x"`,
-		`{"type":"tap","id":` + strings.Repeat("1", MaxID) + `}`: ID(strings.Repeat("1", MaxID)),
+		`{"type":"ping"}`: "", `{"type":"ping","id":null}`: "", `{"type":"ping","id":-5}`: "-5",
+		`{"type":"ping","id":0}`: "0", `{"type":"ping","id":9}`: "9", `{"type":"ping","id":"x"}`: `"x"`,
+		`{"type":"ping","id":` + strings.Repeat("1", MaxID) + `}`: ID(strings.Repeat("1", MaxID)),
+		`{"type":"ping","id":"` + long + `"}`:                     ID(`"` + long + `"`),
+		`{"type":"ping","id":"` + escaped + `"}`:                  ID(`"` + escaped + `"`),
 	} {
 		if r, err := ParseRequest([]byte(text)); err != nil || r.ID != want {
 			t.Errorf("%s: %q, %v", text, r.ID, err)
+		}
+	}
+	for _, text := range []string{`{"type":"ping","id":"` + long + `a"}`, `{"type":"ping","id":"` + escaped + `a"}`} {
+		if _, err := ParseRequest([]byte(text)); err == nil {
+			t.Errorf("%s: is taken", text)
 		}
 	}
 	id := ID("1")

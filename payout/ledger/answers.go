@@ -37,7 +37,7 @@ type Answer struct {
 // and ErrIdempotencyBusy where the same request is being worked on.
 //
 // After Begin comes either Finish or Forget. Where neither does, because the process died, the key is free again
-// after a minute.
+// after a minute, also where it was dated further ahead by hand or by a wrong clock.
 func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
 	if err := s.prune(ctx); err != nil {
 		return nil, err
@@ -62,7 +62,9 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 			err := tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
 				row, sqldb.Merge{})
 			return booking.AgainIfDuplicate(err)
-		case found.expires <= now:
+		// By the clock of after the read: whoever has waited for the row finds one that is younger than the wait.
+		case found.expires <= now,
+			found.Status == 0 && found.expires > s.clock()+requestLease+leaseSlack.Milliseconds():
 			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? "+
 				"WHERE idem_key = ?",
 				hash, []byte{}, now+requestLease, booking.Digest([]byte(key)))

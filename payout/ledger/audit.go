@@ -5,11 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -31,6 +32,9 @@ type AuditRecord struct {
 	id int64
 }
 
+// maxActor is how much of an actor's name is kept, in bytes.
+const maxActor = 200
+
 type auditKey struct{}
 
 // WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of
@@ -43,6 +47,36 @@ func WithAudit(ctx context.Context, r AuditRecord) context.Context {
 // WithoutAudit ends WithAudit, for what follows from a command and is not one.
 func WithoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*AuditRecord)(nil))
+}
+
+// auditAs has what follows recorded as another action, with more details.
+func auditAs(ctx context.Context, action string, more map[string]any) context.Context {
+	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
+	if asked == nil {
+		return ctx
+	}
+	r := *asked
+	r.Action = action
+	detail := map[string]any{}
+	if len(r.Detail) > 0 && json.Unmarshal(r.Detail, &detail) != nil {
+		return ctx // auditChange finds the same fault, and says so
+	}
+	with := map[string]any{}
+	maps.Copy(with, more)
+	maps.Copy(with, detail)
+	var err error
+	if r.Detail, err = json.Marshal(with); err != nil {
+		return ctx // it was made of JSON, and of texts
+	}
+	return WithAudit(ctx, r)
+}
+
+// auditActor is who changes the ledger under ctx; "" where that is not recorded.
+func auditActor(ctx context.Context) string {
+	if asked, _ := ctx.Value(auditKey{}).(*AuditRecord); asked != nil {
+		return sqldb.Storable(asked.Actor, maxActor)
+	}
+	return ""
 }
 
 // change is one side of what an audit record compares: which thing, and how it is.
@@ -86,9 +120,8 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	if detail == "" {
 		detail = "null"
 	}
-	row := [][]any{{now, booking.Clip(r.Actor, 200), booking.Clip(r.Role, 32), booking.Clip(r.Action, 64),
-		booking.Clip(r.Target, 200), detail}}
-	err := tx.Insert(ctx, "audit", []string{"at", "actor", "role", "action", "target", "detail"}, row, sqldb.Merge{})
+	err := chain.Append(ctx, tx, chain.Audits, []any{now, sqldb.Storable(r.Actor, maxActor), sqldb.Storable(r.Role, 32),
+		sqldb.Storable(r.Action, 64), sqldb.Storable(r.Target, 200), detail})
 	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
 	}

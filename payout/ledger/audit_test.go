@@ -109,7 +109,7 @@ func TestARedrivenWithdrawalIsNotRecordedAsSettled(t *testing.T) {
 		if r.Target != "claim:w1" || before["state"] != "dead" || after["state"] != "failed" {
 			t.Errorf("%s: %s", r.Target, r.Detail)
 		}
-		b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 0)
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0)
 		b.CheckBooks(t)
 	})
 }

@@ -31,7 +31,7 @@ func TestLeaseEndsToTheMillisecond(t *testing.T) {
 		}{{"a", 0, true}, {"b", 57_000, false}, {"b", 59_999, false}, {"b", 60_000, true}, {"a", 60_000, false}} {
 			now.Store(began + step.after)
 			held, err := leases.Lease(t.Context(), "job", step.holder, time.Minute)
-			if err != nil || held != step.held {
+			if err != nil || held.Held() != step.held {
 				t.Errorf("after %d ms %s holds it: %v, want %v (%v)", step.after, step.holder, held, step.held, err)
 			}
 		}
@@ -51,7 +51,7 @@ func TestTryIsLeasedToTheMillisecond(t *testing.T) {
 		books := ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Withdrawals
 		for _, step := range []struct{ after, due int64 }{{0, 1}, {57_000, 0}, {59_999, 0}, {60_000, 1}} {
 			now.Store(began + step.after)
-			due, err := books.LeaseDue(t.Context(), 10, time.Minute)
+			due, err := books.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute)
 			if err != nil || int64(len(due)) != step.due {
 				t.Errorf("after %d ms %d are due, want %d (%v)", step.after, len(due), step.due, err)
 			}

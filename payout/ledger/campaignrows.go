@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -33,13 +35,41 @@ func campaignRow(c *rain.Campaign) []any {
 	}
 }
 
+// campaignPaper is a campaign's row as the chain holds it: what never changes of it, with its given amounts.
+func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
+	var p chain.Content
+	p.Text(c.ID)
+	p.Text(c.Name)
+	p.Text(c.Sponsor)
+	p.Int(int64(c.Budget))
+	p.Int(int64(c.Packets))
+	p.Text(string(c.Split))
+	p.Int(int64(c.Min))
+	if c.Max != nil {
+		p.Int(int64(*c.Max))
+	} else {
+		p.Null()
+	}
+	for _, n := range []int64{int64(c.WinsPerUser), int64(c.TapsPerUser), int64(c.Shards), c.ExpiresInMS, c.CreatedAt} {
+		p.Int(n)
+	}
+	p.Text(c.SplitSeed.Hex())
+	if amounts != nil {
+		p.Bytes(amounts)
+	} else {
+		p.Null()
+	}
+	return p.Sum()
+}
+
 func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	c := &rain.Campaign{}
 	var most sql.NullInt64
 	var seed string
+	var drained int64
 	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
 		&c.TapsPerUser,
-		&c.Shards, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &c.Drained, &seed)
+		&c.Shards, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +77,13 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 		m := rain.Money(most.Int64)
 		c.Max = &m
 	}
-	c.SplitSeed, err = rain.ParseSeed(seed)
-	return c, err
+	if c.Drained = drained == 1; drained < 0 || drained > 1 {
+		c.Fault = fmt.Sprintf("drained is %d", drained)
+	}
+	if c.SplitSeed, err = rain.ParseSeed(seed); err != nil {
+		c.Fault = "split_seed: " + err.Error()
+	}
+	return c, nil
 }
 
 // The first two are the key.
@@ -65,17 +100,16 @@ func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
 	}
 }
 
-func scanRain(scan sqldb.Scan) (rain.Rain, error) {
-	var r rain.Rain
-	var ordinal int
+// scanRain reads a rain; fault is what makes no sense in its row.
+func scanRain(scan sqldb.Scan) (r rain.Rain, ordinal int, fault, err error) {
 	var seed string
-	err := scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
+	err = scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
 		&r.Pacing,
 		&r.FirstWave, &seed, &r.StoppedAt)
 	if err == nil {
-		r.Seed, err = rain.ParseSeed(seed)
+		r.Seed, fault = rain.ParseSeed(seed)
 	}
-	return r, err
+	return r, ordinal, fault, err
 }
 
 // viewLimit is how long a view of a few rows may take.
@@ -90,15 +124,24 @@ type campaignRows struct {
 // Read reads a campaign in a transaction; ErrUnknownCampaign where there is none.
 func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error) {
 	found, err := r.read(ctx, q, "WHERE id = ?", id)
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
-	}
-	if err != nil {
+	return one(found, id, err)
+}
+
+// one is the only campaign of a list. It fails with ErrUnknownCampaign where there is none, and with
+// ErrUnreadableCampaign where its row makes no sense.
+func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(found) == 0:
+		return nil, fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
+	case found[0].Fault != "":
+		return nil, fmt.Errorf("%q: %w: %s", id, posting.ErrUnreadableCampaign, found[0].Fault)
 	}
 	return found[0], nil
 }
 
+// read reads campaigns. One whose row makes no sense has a Fault, and hides no other one.
 func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	args ...any) ([]*rain.Campaign, error) {
 	list, err := sqldb.List(ctx, q, scanCampaign,
@@ -113,11 +156,19 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 			ids[i], byID[c.ID] = c.ID, c
 		}
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			r, err := scanRain(scan)
-			if c := byID[r.Campaign]; err == nil {
-				c.Rains = append(c.Rains, r)
+			r, ordinal, fault, err := scanRain(scan)
+			if err != nil {
+				return err
 			}
-			return err
+			c := byID[r.Campaign]
+			switch {
+			case fault != nil:
+				c.Fault = fmt.Sprintf("the seed of rain %s: %v", r.ID, fault)
+			case ordinal != len(c.Rains):
+				c.Fault = fmt.Sprintf("rain %s is number %d, but comes after %d rains", r.ID, ordinal, len(c.Rains))
+			}
+			c.Rains = append(c.Rains, r)
+			return nil
 		}, "SELECT "+strings.Join(rainColumns, ", ")+" FROM rain WHERE campaign_id IN "+sqldb.Marks(len(ids))+
 			" ORDER BY campaign_id, ordinal", ids...)
 		if err != nil {
@@ -126,13 +177,24 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	}
 	for _, c := range list {
 		if c.Split == rain.List {
-			if c.Amounts, err = r.givenAmounts(ctx, q, c.ID); err != nil {
+			c.Amounts, err = r.givenAmounts(ctx, q, c.ID)
+			if bad := (*badAmountsError)(nil); errors.As(err, &bad) {
+				c.Fault = bad.Error()
+			} else if err != nil {
 				return nil, err
 			}
+		}
+		if err := c.CheckStored(); err != nil && c.Fault == "" {
+			c.Fault = err.Error()
 		}
 	}
 	return list, nil
 }
+
+// badAmountsError is a list of amounts that is none.
+type badAmountsError struct{ cause error }
+
+func (e *badAmountsError) Error() string { return "amounts: " + e.cause.Error() }
 
 // givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
 // node looks at its live campaigns every few seconds.
@@ -152,7 +214,7 @@ func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campai
 		return nil, nil
 	}
 	if err := json.Unmarshal(text, &amounts); err != nil {
-		return nil, fmt.Errorf("amounts of campaign %s: %w", campaign, err)
+		return nil, &badAmountsError{err}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

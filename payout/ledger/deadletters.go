@@ -84,6 +84,9 @@ func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	return s.db.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
-		sqldb.Marks(len(ids)), append([]any{s.clock()}, sqldb.Args(ids)...)...)
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		n, err = posting.ResolveLetters(ctx, tx, s.clock(), ids...)
+		return err
+	})
+	return n, err
 }

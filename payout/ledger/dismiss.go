@@ -29,23 +29,20 @@ const stateDismissed ClaimState = "dismissed"
 // [posting.Poster.DismissLetter] for what is refused. It fails with ErrUnknownClaim where none waits, and with
 // ErrNotDismissed where none was dismissed.
 func (s *DeadLetters) Dismiss(ctx context.Context, claim string, letter int64, why string) (d Dismissed, err error) {
-	for last := int64(0); ; {
-		ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, last)
-		if err != nil {
+	l, err := lookLetters(ctx, s.db, Deed{Target: claim, Letter: letter})
+	if err != nil {
+		return d, fmt.Errorf("%q: %w", claim, err)
+	}
+	return s.dismissLetters(ctx, claim, l.letters, why)
+}
+
+// dismissLetters ends some letters of a claim.
+func (s *DeadLetters) dismissLetters(ctx context.Context, claim string, ids []int64,
+	why string) (d Dismissed, err error) {
+	for _, id := range ids {
+		if err := s.dismissLetter(ctx, id, why, &d); err != nil {
 			return d, err
 		}
-		for _, id := range ids {
-			if letter != 0 && letter != id {
-				continue
-			}
-			if err := s.dismissLetter(ctx, id, why, &d); err != nil {
-				return d, err
-			}
-		}
-		if len(ids) < retryPage {
-			break
-		}
-		last = ids[len(ids)-1]
 	}
 	switch {
 	case d.Letters > 0:

@@ -102,7 +102,7 @@ func TestALateTryChangesNothing(t *testing.T) {
 		if err := b.RecordRefused(ctx, dead, "late"); !errors.Is(err, ledger.ErrLeaseLost) {
 			t.Errorf("a dead one is refused: %v", err)
 		}
-		b.WantWithdrawal(t, "dead", ledger.WithdrawalPending, 1)
+		b.WantWithdrawal(t, "dead", ledger.WithdrawalSent, 1)
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
 		b.CheckBooks(t)
 	})

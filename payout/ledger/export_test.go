@@ -14,6 +14,8 @@ const (
 func (s *Campaigns) AmountsKept() int { return len(s.rows.amounts) }
 
 // Take leases these withdrawals, as LeaseDue does with those that are due.
-func (s *Withdrawals) Take(ctx context.Context, due []Withdrawal, until int64) ([]Withdrawal, error) {
-	return s.take(ctx, due, until)
+func (s *Withdrawals) Take(ctx context.Context, due []Withdrawal, receiver string,
+	until int64) ([]Withdrawal, error) {
+	taken, _, err := s.take(ctx, due, receiver, s.clock(), until)
+	return taken, err
 }

@@ -1,7 +1,11 @@
 package ledger_test
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,8 +22,9 @@ func TestLease(t *testing.T) {
 		t := b.T
 		lease := func(name, holder string, want bool) {
 			t.Helper()
-			if held, err := b.Lease(t.Context(), name, holder, time.Minute); held != want || err != nil {
-				t.Errorf("%s asks for %q: held %v, want %v, %v", holder, name, held, want, err)
+			is, err := b.Lease(t.Context(), name, holder, time.Minute)
+			if is.Held() != want || is.Stray != "" || err != nil {
+				t.Errorf("%s asks for %q: %+v, want %v, %v", holder, name, is, want, err)
 			}
 		}
 		lease("job", "a", true)
@@ -37,6 +42,80 @@ func TestLease(t *testing.T) {
 				t.Error(err)
 			}
 			lease("job", "c", holder == "b") // who does not hold it cannot give it away
+		}
+	})
+}
+
+// TestALeaseOfTheFuture: a lease that was dated by hand or by a wrong clock keeps nobody from the work for longer than
+// one that is right.
+func TestALeaseOfTheFuture(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases
+		now := b.Clock.Load()
+		for _, c := range []struct {
+			ends  int64
+			taken bool
+		}{
+			{now + 61_000, false}, // a clock that is a second ahead
+			{now + 61_001, true},
+			{1<<63 - 1, true},
+		} {
+			if _, err := b.Lease(t.Context(), "job", "a", time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			b.Statement(t, "UPDATE lease SET expires_at = "+strconv.FormatInt(c.ends, 10))
+			is, err := b.Lease(t.Context(), "job", "b", time.Minute)
+			if is.Held() != c.taken || (is.Stray == "a") != c.taken || err != nil {
+				t.Errorf("one that ends in %d ms: %+v, %v", c.ends-now, is, err)
+			}
+			for _, holder := range []string{"a", "b"} {
+				paytest.Must(t, b.ReleaseLease(t.Context(), "job", holder))
+			}
+		}
+	})
+}
+
+// TestAFrozenHolderWakesUp: what it goes on with changes nothing once another had the lease, not even where it has it
+// again itself.
+func TestAFrozenHolderWakesUp(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		take := func(holder string) context.Context {
+			is, err := b.Lease(ctx, "job", holder, time.Minute)
+			if !is.Held() || err != nil {
+				t.Fatalf("%s: %+v, %v", holder, is, err)
+			}
+			return b.Fenced(ctx, "job", is.Term)
+		}
+		writes := func(work context.Context) error {
+			_, err := b.Sponsors.Deposit(work, "acme", rand.Text(), 1)
+			return err
+		}
+		frozen := take("a")
+		if err := writes(frozen); err != nil {
+			t.Errorf("under its lease: %v", err)
+		}
+		b.Clock.Add(time.Minute.Milliseconds())
+		other := take("b")
+		if err := writes(frozen); !errors.Is(err, ledger.ErrLeaseTaken) {
+			t.Errorf("after another has taken over: %v", err)
+		}
+		paytest.Must(t, b.ReleaseLease(ctx, "job", "b"))
+		again := take("a")
+		for who, work := range map[string]context.Context{"the frozen one": frozen, "one that was released": other} {
+			if err := writes(work); !errors.Is(err, ledger.ErrLeaseTaken) {
+				t.Errorf("%s, while the first has it again: %v", who, err)
+			}
+		}
+		if err := writes(again); err != nil {
+			t.Errorf("under its new lease: %v", err)
+		}
+		b.Statement(t, "DELETE FROM lease")
+		if err := writes(again); !errors.Is(err, ledger.ErrLeaseTaken) {
+			t.Errorf("under a lease that is gone: %v", err)
 		}
 	})
 }
@@ -60,14 +139,14 @@ func TestOneHolderAtATime(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 					}
-					if !got {
+					if !got.Held() {
 						continue
 					}
 					held.Add(1)
 					if n := inside.Add(1); n != 1 {
 						t.Errorf("%d holders at one time", n)
 					}
-					if again, err := b.Lease(t.Context(), "job", holder, time.Minute); !again || err != nil {
+					if again, err := b.Lease(t.Context(), "job", holder, time.Minute); again != got || err != nil {
 						t.Errorf("it cannot be renewed: %v, %v", again, err)
 					}
 					inside.Add(-1)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -12,6 +13,7 @@ type Ledger struct {
 	Poster      *posting.Poster
 	Rebuilds    *posting.Rebuilds
 	DeadLetters *DeadLetters
+	Approvals   *Approvals
 	Campaigns   *Campaigns
 	Sponsors    *Sponsors
 	Claims      *Claims
@@ -21,6 +23,10 @@ type Ledger struct {
 	Answers     *Answers
 	Seals       *posting.Seals
 	Moves       *posting.Moves
+	Proofs      *Proofs
+	Roots       *chain.Roots
+	Restores    *Restores
+	Statements  *Statements
 }
 
 // New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
@@ -30,12 +36,15 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 	seals := posting.NewSeals(db, clock)
 	poster := posting.NewPoster(db, clock, rows, amounts, seals)
 	withdrawals := &Withdrawals{db: db, clock: clock}
+	letters := newDeadLetters(db, clock, poster, withdrawals)
+	sponsors := &Sponsors{db: db, clock: clock}
 	return &Ledger{
 		Poster:      poster,
 		Rebuilds:    posting.NewRebuilds(db, clock, amounts),
-		DeadLetters: newDeadLetters(db, clock, poster, withdrawals),
+		DeadLetters: letters,
+		Approvals:   &Approvals{db: db, clock: clock, sponsors: sponsors, letters: letters, withdrawals: withdrawals},
 		Campaigns:   &Campaigns{db: db, clock: clock, rows: rows, poster: poster},
-		Sponsors:    &Sponsors{db: db, clock: clock},
+		Sponsors:    sponsors,
 		Claims:      &Claims{db: db},
 		Withdrawals: withdrawals,
 		Audit:       &AuditLog{db: db, clock: clock},
@@ -43,5 +52,9 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Answers:     &Answers{db: db, clock: clock},
 		Seals:       seals,
 		Moves:       posting.NewMoves(db, clock),
+		Proofs:      &Proofs{db: db},
+		Statements:  &Statements{db: db},
+		Roots:       chain.NewRoots(db, clock),
+		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}
 }

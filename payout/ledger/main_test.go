@@ -3,7 +3,7 @@ package ledger_test
 import (
 	"testing"
 
-	"redrain/internal/testenv"
+	"redrain/payout/paytest"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
+func TestMain(m *testing.M) { paytest.Main(m) }

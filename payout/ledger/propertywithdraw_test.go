@@ -31,7 +31,7 @@ func (m *model) withdraw(rt *rapid.T, b *paytest.Books, id, user string, amount 
 	case err != nil:
 		rt.Fatal(err)
 	case !made:
-		m.move(booking.UserAccount(user), booking.World, amount)
+		m.move(booking.UserAccount(user), booking.ClearingAccount(user), amount)
 		m.out[id] = w
 	}
 	if w.State != m.out[id].State || balance != m.accounts[booking.UserAccount(user)] {
@@ -51,14 +51,17 @@ func (m *model) answer(rt *rapid.T, b *paytest.Books) {
 		rt.Fatal(err)
 	}
 	lease := func(w ledger.Withdrawal) ledger.Withdrawal {
-		taken, err := b.Take(ctx, []ledger.Withdrawal{w}, b.Clock.Now()+1_000_000)
+		taken, err := b.Take(ctx, []ledger.Withdrawal{w}, paytest.Bank, b.Clock.Now()+1_000_000)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if open := w.State == ledger.WithdrawalPending && !w.Dead; open != (len(taken) == 1) {
+		if open := w.State.Open() && !w.Dead; open != (len(taken) == 1) {
 			rt.Fatalf("leased %+v of %+v", taken, w)
 		}
 		if len(taken) == 1 {
+			is := m.out[id]
+			is.State = taken[0].State
+			m.out[id] = is
 			return taken[0]
 		}
 		return w
@@ -68,21 +71,32 @@ func (m *model) answer(rt *rapid.T, b *paytest.Books) {
 		lease(mine)
 		w.LastError = "overtaken"
 	}
-	open := w.State == ledger.WithdrawalPending && !w.Dead && w.LastError != "overtaken"
+	open := w.State.Open() && !w.Dead && w.LastError != "overtaken"
 	for range rapid.IntRange(1, 2).Draw(rt, "times") {
 		after := m.out[id]
-		said := rapid.SampledFrom([]string{"paid", "refused", "again", "dead", "redriven"}).Draw(rt, "answer")
+		said := rapid.SampledFrom([]string{"paid", "refused", "waits", "action", "again", "dead", "redriven"}).Draw(rt,
+			"answer")
 		switch said {
 		case "paid":
 			err = b.RecordPaid(ctx, mine, "bank")
-			if after.State == ledger.WithdrawalPending {
+			if after.State.Open() {
 				after.State = ledger.WithdrawalPaid
+				m.move(booking.ClearingAccount(w.User), booking.World, w.Amount)
 			}
 		case "refused":
 			err = b.RecordRefused(ctx, mine, "no")
-			if open && after.State == ledger.WithdrawalPending {
-				after.State = ledger.WithdrawalFailed
-				m.move(booking.World, booking.UserAccount(w.User), w.Amount)
+			if open && after.State.Open() {
+				after.State = ledger.WithdrawalRefused
+				m.move(booking.ClearingAccount(w.User), booking.UserAccount(w.User), w.Amount)
+			}
+		case "waits", "action":
+			is := ledger.Waiting{State: ledger.WithdrawalSent}
+			if said == "action" {
+				is = ledger.Waiting{State: ledger.WithdrawalAction, Action: ledger.Action{Data: "confirm"}}
+			}
+			err = b.RecordWaiting(ctx, mine, is)
+			if open && after.State.Open() {
+				after.State = is.State
 			}
 		case "again":
 			err = b.RecordRetry(ctx, mine, 0, "later")

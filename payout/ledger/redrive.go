@@ -3,10 +3,11 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
+	"redrain/rain"
 )
 
 // Redriven is what has become of the dead letters that RetryAll has tried.
@@ -14,6 +15,7 @@ type Redriven struct {
 	Retried   int // letters tried
 	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
 	StillDead int
+	NeedTwo   int // letters that were left out, because they need a second person
 }
 
 // retryPage is how many letters RetryAll looks up at once.
@@ -28,27 +30,7 @@ func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []postin
 	if err != nil {
 		return nil, err
 	}
-	stillDead, resolved := "", 0
-	for _, id := range ids {
-		one, err := s.retryLetter(ctx, id)
-		switch {
-		case err != nil:
-			return settled, err // what is settled is settled; the other letters wait on
-		case one.resolved:
-			resolved++
-			settled = append(settled, one.settled...)
-		default:
-			stillDead = one.reason
-		}
-	}
-	switch {
-	case resolved > 0:
-		return settled, nil
-	case stillDead != "":
-		return nil, fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
-	default:
-		return nil, fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
-	}
+	return s.retryLetters(ctx, claim, ids)
 }
 
 // RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is tried once,
@@ -56,11 +38,26 @@ func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []postin
 // until then.
 func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
 	tell func([]posting.Settlement)) (r Redriven, err error) {
-	for last := int64(0); ; {
-		where, args := "id > ?", []any{last}
-		if campaign != "" {
-			where, args = "campaign_id = ? AND id > ?", []any{campaign, last}
+	return s.retryAll(ctx, campaign, nil, tell)
+}
+
+// retryAll leaves out, and counts, what is about more than most.
+func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.Money,
+	tell func([]posting.Settlement)) (r Redriven, err error) {
+	which, given := "", []any{}
+	if campaign != "" {
+		which, given = "campaign_id = ? AND ", []any{campaign}
+	}
+	if most != nil {
+		_, err := s.db.First(ctx, []any{&r.NeedTwo}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0 AND "+
+			which+"amount > ?", append(given, int64(*most))...)
+		if err != nil {
+			return r, fmt.Errorf("dead letters: %w", err)
 		}
+		which, given = which+"amount <= ? AND ", append(given, int64(*most))
+	}
+	for last := int64(0); ; {
+		where, args := which+"id > ?", append(slices.Clone(given), last)
 		ids, err := s.waitingLetters(ctx, where, args...)
 		if err != nil || len(ids) == 0 {
 			return r, err
@@ -119,7 +116,7 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 			return err
 		}
 		r.resolved = true
-		if _, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE id = ?", s.clock(), d.ID); err != nil {
+		if _, err := posting.ResolveLetters(ctx, tx, s.clock(), d.ID); err != nil {
 			return err
 		}
 		is := StateSettled
@@ -128,9 +125,9 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		}
 		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
 	})
-	if posting.MayBePoison(err) {
+	if posting.MayBePoison(err) && !sqldb.IsJoined(ctx) {
 		// The transaction was rolled back, so the letter waits on.
-		return retried{found: true, reason: booking.Clip(err.Error(), posting.MaxReason)}, nil
+		return retried{found: true, reason: sqldb.Storable(err.Error(), posting.MaxReason)}, nil
 	}
 	if err != nil {
 		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)

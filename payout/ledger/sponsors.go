@@ -8,6 +8,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -19,6 +20,8 @@ type Sponsors struct {
 
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 200
+
+var depositColumns = []string{"sponsor", "reference", "amount", "actor", "created_at", "txn_id"}
 
 // Deposit brings money in from outside and returns the sponsor's balance. It is idempotent by the reference, which
 // belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount differs.
@@ -36,7 +39,12 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	deposit := booking.Move(booking.KindDeposit, "deposit:"+sponsor+":"+reference, booking.World,
 		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		booked, err := booking.BookOnce(ctx, tx, s.clock(), deposit, nil)
+		now := s.clock()
+		deposit.Papers = depositPaper(sponsor, reference, amount, auditActor(ctx), now)
+		booked, err := booking.BookOnce(ctx, tx, now, deposit, func(b booking.Booked) error {
+			row := [][]any{{sponsor, reference, int64(amount), auditActor(ctx), now, b.IDs[deposit.Key]}}
+			return tx.Insert(ctx, "deposit", depositColumns, row, sqldb.Merge{})
+		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)
 		}
@@ -46,9 +54,20 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		if err != nil || !booked {
 			return err
 		}
-		return auditChange(ctx, tx, s.clock(), balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
+		return auditChange(ctx, tx, now, balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
 	})
 	return balance, err
+}
+
+// depositPaper is a deposit's row as the chain holds it.
+func depositPaper(sponsor, reference string, amount rain.Money, actor string, now int64) chain.Hash {
+	var c chain.Content
+	c.Text(sponsor)
+	c.Text(reference)
+	c.Int(int64(amount))
+	c.Text(actor)
+	c.Int(now)
+	return c.Sum()
 }
 
 // balanceState is a sponsor's balance as the audit log compares it.

@@ -7,24 +7,17 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
 // Withdrawals are the withdrawals' rows: the queue of what is to be paid outside, and what has become of it.
 type Withdrawals struct {
-	db    *sqldb.DB
-	clock rain.Clock
+	db     *sqldb.DB
+	clock  rain.Clock
+	limits PlayerLimits
+	pace   ReceiverLimits
 }
-
-// WithdrawalState is what has become of a withdrawal.
-type WithdrawalState string
-
-// The states of a withdrawal. Pending ends as one of the others and never changes again.
-const (
-	WithdrawalPending WithdrawalState = "pending" // out of the player's account; the provider's answer is awaited
-	WithdrawalPaid    WithdrawalState = "paid"
-	WithdrawalFailed  WithdrawalState = "failed" // refused for good; the money is back in the player's account
-)
 
 // Withdrawal is money that a player takes out.
 type Withdrawal struct {
@@ -32,39 +25,73 @@ type Withdrawal struct {
 	User       string
 	Amount     rain.Money
 	State      WithdrawalState
-	Dead       bool   // pending, but no longer tried: a dead letter
-	Attempts   int    // tries begun since it was made or redriven
+	Receiver   string // whom it was first sent to; "" before
+	Dead       bool   // open, but no longer tried: a dead letter
+	Attempts   int    // tries begun since it was made or redriven, or since the receiver last said that it waits
+	Tries      int64  // tries begun, ever
 	NextAt     int64  // when it is tried next, Unix ms; during a try, when the lease on it ends
-	LastError  string // why the last try failed; of a failed one, why it was refused
-	Reference  string // the provider's, once paid
+	LastError  string // why the last try failed; of a failed one, why it was refused or given back
+	Reference  string // the provider's, once it has told one
+	Action     Action // what the player has to do, in the state WithdrawalAction
 	CreatedAt  int64  // Unix ms
-	FinishedAt int64  // when it was paid or failed, Unix ms; 0 while it is pending
+	SentAt     int64  // when its receiver was first asked, Unix ms; 0 before
+	WaitsSince int64  // when the receiver first said that it has it and is not done, Unix ms; 0: it has not
+	FinishedAt int64  // when it was paid, refused or returned, Unix ms; 0 while it is open
+
+	NotBefore   int64 // of one that is leased: when the try may begin, Unix ms; 0: at once
+	AskedBefore bool  // of one that is leased: this is not the first try, so the receiver may know it
+}
+
+// Action is what a receiver wants of the player before it pays: to open an address, or to hand some data to the
+// receiver's own app.
+type Action struct {
+	URL   string
+	Data  string
+	Until int64 // Unix ms; 0: not said
 }
 
 func withdrawKey(id string) string { return "withdraw:" + id }
+func paidKey(id string) string     { return "paid:" + id }
 func returnKey(id string) string   { return "return:" + id }
 
-// Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it to the Payer
-// to have it paid outside. The id belongs to the request: asked for again with the same id it finds what was made,
-// in whatever state that is by now, and moves nothing. balance is the player's.
+// Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it in their
+// clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
+// same id it finds what was made, in whatever state that is by now, and moves nothing. balance is the player's.
 //
-// The errors are ErrInsufficientFunds, ErrInvalidAmount, and ErrIdempotencyUnequal where the id stands for another
-// withdrawal. After any other error it is open whether it was made; calling again is right.
+// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, a *LimitError, and ErrIdempotencyUnequal
+// where the id stands for another withdrawal. After any other error it is open whether it was made; calling again is
+// right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
+	return s.withdraw(ctx, id, user, amount, false)
+}
+
+// withdraw is Withdraw. late is one that is entered after a restore, while all others are held.
+func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
+	late bool) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
 	if amount < 1 || amount > rain.MaxBudget {
 		return w, 0, fmt.Errorf("withdrawal of %d: %w", amount, ErrInvalidAmount)
 	}
-	out := booking.Move(booking.KindWithdraw, withdrawKey(id), booking.UserAccount(user), booking.World, amount)
+	out := booking.Move(booking.KindWithdraw, withdrawKey(id), booking.UserAccount(user), booking.ClearingAccount(user),
+		amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
 		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
+		out.Papers = withdrawalPaper(id, user, amount, now)
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
-			row := [][]any{{id, user, int64(amount), string(WithdrawalPending), now, now, b.IDs[out.Key]}}
-			return tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{})
+			row := [][]any{{id, user, int64(amount), string(WithdrawalRequested), now, now, b.IDs[out.Key]}}
+			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
+				return err
+			}
+			if !late {
+				if err := s.mayWithdraw(ctx, tx, now, user, amount); err != nil {
+					return err
+				}
+			}
+			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
@@ -83,12 +110,61 @@ func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	return w, balance, nil
 }
 
-const withdrawalSelect = "SELECT id, user_id, amount, state, dead, attempts, next_at, last_error, reference, " +
-	"created_at, finished_at FROM withdrawal "
+// mayWithdraw fails where withdrawals are held after a restore, or where the player is at a limit.
+func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
+	restore, err := newestRestore(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if restore.Open {
+		return ErrWithdrawalsHeld
+	}
+	return s.checkLimits(ctx, tx, now, user, amount)
+}
+
+// withdrawalPaper is a withdrawal's row as the chain holds it from the beginning: what never changes of it.
+func withdrawalPaper(id, user string, amount rain.Money, created int64) chain.Hash {
+	var c chain.Content
+	c.Text(id)
+	c.Text(user)
+	c.Int(int64(amount))
+	c.Int(created)
+	return c.Sum()
+}
+
+// endedPaper is the row of a withdrawal that has ended, as the chain holds it: all of it, since nothing changes it any
+// more.
+func endedPaper(w Withdrawal) chain.Hash {
+	var c chain.Content
+	c.Text(w.ID)
+	c.Text(w.User)
+	c.Int(int64(w.Amount))
+	c.Text(string(w.State))
+	c.Text(w.Receiver)
+	c.Bool(w.Dead)
+	c.Int(int64(w.Attempts))
+	c.Int(w.NextAt)
+	c.Text(w.LastError)
+	c.Text(w.Reference)
+	c.Text(w.Action.URL)
+	c.Text(w.Action.Data)
+	c.Int(w.Action.Until)
+	c.Int(w.CreatedAt)
+	c.Int(w.SentAt)
+	c.Int(w.WaitsSince)
+	c.Int(w.FinishedAt)
+	return c.Sum()
+}
+
+const withdrawalSelect = "SELECT id, user_id, amount, state, receiver, dead, attempts, tries, next_at, last_error, " +
+	"reference, action_url, action_data, action_until, created_at, sent_at, " +
+	"waits_since, finished_at FROM withdrawal "
 
 func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
-	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Dead, &w.Attempts, &w.NextAt, &w.LastError, &w.Reference,
-		&w.CreatedAt, &w.FinishedAt)
+	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Receiver, &w.Dead, &w.Attempts, &w.Tries, &w.NextAt,
+		&w.LastError, &w.Reference, &w.Action.URL, &w.Action.Data, &w.Action.Until, &w.CreatedAt, &w.SentAt,
+		&w.WaitsSince,
+		&w.FinishedAt)
 	return w, err
 }
 
@@ -115,7 +191,7 @@ func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, er
 // WithdrawalQuery says which withdrawals to list.
 type WithdrawalQuery struct {
 	User  string          // "" for everybody's
-	State WithdrawalState // "" for all
+	State WithdrawalState // "" for all; pending and failed stand for several
 	After string          // the cursor; "" begins
 	Limit int             // at least 1
 }
@@ -129,8 +205,9 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		args = append(args, q.User)
 	}
 	if q.State != "" {
-		where += "AND state = ? "
-		args = append(args, string(q.State))
+		states := q.State.each()
+		where += "AND state IN " + sqldb.Marks(len(states)) + " "
+		args = append(args, sqldb.Args(states)...)
 	}
 	if q.After != "" {
 		at, id, ok := cutCursor(q.After)
@@ -149,8 +226,9 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 	return list, next, nil
 }
 
-// CountPending counts the withdrawals that are neither paid nor failed, dead letters among them.
+// CountPending counts the withdrawals that have not ended, dead letters among them.
 func (s *Withdrawals) CountPending(ctx context.Context) (n int64, err error) {
-	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM withdrawal WHERE state = ?", string(WithdrawalPending))
+	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM withdrawal WHERE state IN "+
+		sqldb.Marks(len(openStates)), sqldb.Args(openStates)...)
 	return n, err
 }

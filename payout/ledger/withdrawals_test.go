@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -19,17 +20,18 @@ func TestWithdraw(t *testing.T) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
-		if err != nil || balance != 40 || w.State != ledger.WithdrawalPending || w.Amount != 60 || w.User != "u1" ||
+		if err != nil || balance != 40 || w.State != ledger.WithdrawalRequested || w.Amount != 60 || w.User != "u1" ||
 			w.CreatedAt == 0 {
 			t.Fatalf("%+v, %d, %v", w, balance, err)
 		}
 		// The same request again moves nothing, whatever has become of the first.
+		sent := b.LeaseOne(t)
 		for range 2 {
 			again, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
 			if err != nil || balance != 40 || again.ID != "w1" || again.CreatedAt != w.CreatedAt {
 				t.Errorf("again: %+v, %d, %v", again, balance, err)
 			}
-			paytest.Must(t, b.RecordPaid(ctx, w, "bank-1"))
+			paytest.Must(t, b.RecordPaid(ctx, sent, "bank-1"))
 		}
 		if again, _, err := b.Withdraw(ctx, "w1", "u1", 60); err != nil || again.State != ledger.WithdrawalPaid ||
 			again.Reference != "bank-1" {
@@ -139,12 +141,24 @@ func TestWithdrawalPages(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
 		}
-		paytest.Must(t, b.RecordPaid(ctx, ledger.Withdrawal{ID: "a3"}, ""))
-		paytest.Must(t, b.RecordPaid(ctx, ledger.Withdrawal{ID: "b2"}, ""))
+		sent, err := b.LeaseDue(ctx, paytest.Bank, 100, time.Minute)
+		paytest.Must(t, err)
+		for _, w := range sent {
+			switch w.ID {
+			case "a3", "b2":
+				paytest.Must(t, b.RecordPaid(ctx, w, ""))
+			case "a5":
+				paytest.Must(t, b.RecordRefused(ctx, w, "no"))
+			}
+		}
 		for q, want := range map[ledger.WithdrawalQuery]int{
 			{Limit: 100}: 17, {State: ledger.WithdrawalPaid, Limit: 100}: 2,
 			{State: ledger.WithdrawalPaid, User: "u2", Limit: 100}: 1,
-			{State: ledger.WithdrawalFailed, Limit: 100}:           0, {User: "nobody", Limit: 100}: 0,
+			{State: ledger.WithdrawalFailed, Limit: 100}:           1,
+			{State: ledger.WithdrawalPending, Limit: 100}:          14,
+			{State: ledger.WithdrawalSent, Limit: 100}:             14,
+			{State: ledger.WithdrawalRequested, Limit: 100}:        0,
+			{User: "nobody", Limit: 100}:                           0,
 		} {
 			if list, next, err := b.ListWithdrawals(ctx, q); err != nil || len(list) != want || next != "" {
 				t.Errorf("%+v: %d, %q, %v", q, len(list), next, err)
@@ -154,7 +168,7 @@ func TestWithdrawalPages(t *testing.T) {
 			ledger.ErrBadCursor) {
 			t.Error(err)
 		}
-		if n, err := b.CountPending(ctx); err != nil || n != 15 {
+		if n, err := b.CountPending(ctx); err != nil || n != 14 {
 			t.Errorf("%d pending, %v", n, err)
 		}
 	})

@@ -1,20 +1,26 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 )
 
-// A try at a withdrawal is leased: whoever changes attempts and next_at first has it until next_at, and both
-// together name the lease. What a try has found out about money given back or another try is written only under its
-// lease; that the provider has paid is true whoever says so.
+// A try at a withdrawal is leased: whoever counts it in tries first has it until next_at. The count never falls, so it
+// tells the lease of one try from that of any other, however long a node was frozen and whatever its clock says; with
+// the state and next_at it also ends when an operator steps in. What a try has found out about money given back or
+// another try is written only under its lease; that the receiver has paid is true whoever says so.
+//
+// With its first try a withdrawal is bound to a receiver, before anything is sent: a receiver that was asked may have
+// paid, whatever else it has said, so no other is asked for that withdrawal.
 
 // Errors of the end of a try.
 var (
@@ -22,102 +28,240 @@ var (
 	ErrLeaseLost = errors.New("another try has begun meanwhile")
 	// ErrPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
 	// same.
-	ErrPaidTwice = errors.New("the provider refused this withdrawal for good, so the money went back to the player, " +
-		"and now says that it was paid")
+	ErrPaidTwice = errors.New("the money of this withdrawal went back to the player, because the provider refused it " +
+		"for good or an operator gave it back, and now the provider says that it was paid")
+	// ErrNotAsked is a payment by somebody who was not asked for it.
+	ErrNotAsked = errors.New("a withdrawal is paid only by the receiver that it was sent to")
 )
 
-// LeaseDue takes up to limit withdrawals that are due. Each counts as tried from now on, so that a try that was cut
-// off counts too, and comes up again when its lease ends.
-func (s *Withdrawals) LeaseDue(ctx context.Context, limit int, lasting time.Duration) (taken []Withdrawal, err error) {
+// LeaseDue takes up to limit withdrawals that are due and are for this receiver: it was asked for them before, or
+// nobody was. After a restore, while it is open, that is none. Each is bound to it and counts as tried from now on, so
+// that a try that was cut off counts too, and comes up again when its lease ends.
+func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
+	lasting time.Duration) (taken []Withdrawal, err error) {
 	for {
 		now := s.clock()
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := sqldb.List(ctx, s.db, scanWithdrawal,
-			withdrawalSelect+"WHERE state = ? AND dead = 0 AND next_at <= ? ORDER BY next_at, id LIMIT ?",
-			string(WithdrawalPending), now, limit)
+		due, err := s.dueFor(ctx, receiver, now, limit)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
 		}
 		if len(due) == 0 {
 			return nil, nil
 		}
-		if taken, err = s.take(ctx, due, now+lasting.Milliseconds()); err != nil || len(taken) > 0 {
+		if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
+			return nil, err
+		}
+		var full bool
+		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
+		if err != nil || len(taken) > 0 || full {
 			return taken, err
 		}
 		// Other nodes were faster with all of these; there may be more behind them.
 	}
 }
 
-func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, until int64) (taken []Withdrawal, err error) {
+// LongestWait is how far ahead a try may be put off, and a lease may last. A withdrawal that is due later than that was
+// dated by hand or by a wrong clock, and is due now.
+const LongestWait = time.Hour
+
+// waitSlack is how much nodes' clocks may differ, amply.
+const waitSlack = time.Minute
+
+// later is the time at which a try comes that is put off.
+func (s *Withdrawals) later(after time.Duration) int64 {
+	return s.clock() + min(after, LongestWait).Milliseconds()
+}
+
+// triedStates are the states in which a receiver is asked.
+var triedStates = []WithdrawalState{WithdrawalRequested, WithdrawalSent, WithdrawalAction}
+
+// dueFor reads what is due for a receiver, state by state: the index has an order only within each.
+func (s *Withdrawals) dueFor(ctx context.Context, receiver string, now int64, limit int) (due []Withdrawal, err error) {
+	for _, state := range triedStates {
+		for _, is := range []string{"next_at <= ?", "next_at > ?"} {
+			than := now
+			if is == "next_at > ?" {
+				than += (LongestWait + waitSlack).Milliseconds()
+			}
+			some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+is+
+				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?", string(state), than, receiver, limit)
+			if err != nil {
+				return nil, err
+			}
+			due = append(due, some...)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
+	return due[:min(len(due), limit)], nil
+}
+
+func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver string,
+	now, until int64) (taken []Withdrawal, full bool, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
+		turns, err := s.takeTurns(ctx, tx, receiver, now, len(due))
+		if err != nil {
+			return err
+		}
+		full = turns.count == 0
+		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
-			n, err := tx.Exec(ctx, "UPDATE withdrawal SET attempts = attempts + 1, next_at = ? "+underLease,
-				leased(until, w)...)
+			if len(taken) == turns.count {
+				break
+			}
+			was := w
+			w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
+			w.AskedBefore, w.SentAt = w.SentAt != 0, cmp.Or(w.SentAt, now)
+			if w.State == WithdrawalRequested {
+				w.State = WithdrawalSent
+			}
+			n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, "+
+				"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
+				append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, receiver, w.SentAt), receiver)...)
 			if err != nil {
 				return err
 			}
-			if n == 1 {
-				w.Attempts, w.NextAt = w.Attempts+1, until
-				taken = append(taken, w)
+			if n == 0 {
+				continue
+			}
+			taken = append(taken, w)
+			if was.State != w.State {
+				first[w.ID] = WithdrawalEvent{State: w.State, Actor: byRedrain, Reason: "sent to " + receiver}
 			}
 		}
-		return nil
+		if err := s.begin(ctx, tx, receiver, turns, taken); err != nil {
+			return err
+		}
+		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, false, fmt.Errorf("leasing withdrawals: %w", err)
 	}
-	return taken, nil
+	return taken, full, nil
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.
-const underLease = "WHERE id = ? AND state = 'pending' AND dead = 0 AND attempts = ? AND next_at = ?"
+const underLease = "WHERE id = ? AND dead = 0 AND state = ? AND state IN ('requested', 'sent', 'action_required') " +
+	"AND tries = ? AND next_at = ?"
 
-// leased are the arguments of a statement that sets one value underLease.
-func leased(value any, w Withdrawal) []any { return []any{value, w.ID, w.Attempts, w.NextAt} }
+// leased are the arguments of a statement that sets some values underLease.
+func leased(w Withdrawal, values ...any) []any {
+	return append(values, w.ID, string(w.State), w.Tries, w.NextAt)
+}
 
 // RecordPaid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
-			"finished_at = ? "+
-			"WHERE id = ? AND state = 'pending'", booking.Clip(reference, 200), now, w.ID)
+			"finished_at = ? WHERE id = ? AND state IN ('sent', 'action_required') AND receiver = ? AND receiver <> ''",
+			sqldb.Storable(reference, 200), now, w.ID, w.Receiver)
 		if err != nil {
 			return err
 		}
 		if n == 1 {
-			return resolveLetters(ctx, tx, w.ID, now)
+			return s.leave(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
+				Reason: "paid by " + w.Receiver})
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)
-		if err == nil && is.State == WithdrawalFailed {
-			err = ErrPaidTwice
+		switch {
+		case err != nil:
+			return err
+		case is.State.Brief() == WithdrawalFailed:
+			return ErrPaidTwice
+		case is.State != WithdrawalPaid: // else it is an earlier call whose answer was lost
+			return ErrNotAsked
+		}
+		return nil
+	})
+}
+
+// leave books the money of a withdrawal out of clearing, now that it is paid.
+func (s *Withdrawals) leave(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
+	out := booking.Move(booking.KindPaid, paidKey(w.ID), booking.ClearingAccount(w.User), booking.World, w.Amount)
+	return s.finish(ctx, tx, w, out, "paid_id", e)
+}
+
+// giveBack books the money of a withdrawal back to its player.
+func (s *Withdrawals) giveBack(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
+	back := booking.Move(booking.KindReturn, returnKey(w.ID), booking.ClearingAccount(w.User),
+		booking.UserAccount(w.User), w.Amount)
+	return s.finish(ctx, tx, w, back, "return_id", e)
+}
+
+// finish books what has become of a withdrawal's money, and resolves its letters. column is where the transaction's
+// number goes.
+func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, t booking.Txn, column string,
+	e WithdrawalEvent) error {
+	now := s.clock()
+	ended, _, err := readWithdrawal(ctx, tx, w.ID)
+	if err != nil {
+		return err
+	}
+	ended.Action = Action{}
+	t.Papers = endedPaper(ended)
+	_, err = booking.Book(ctx, tx, now, []booking.Txn{t}, func(b booking.Booked) error {
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET "+column+" = ?, action_url = '', action_data = '', "+
+			"action_until = 0 WHERE id = ?", b.IDs[t.Key], w.ID)
+		if err != nil {
+			return err
+		}
+		if err := writeEvent(ctx, tx, now, w.ID, e); err != nil {
+			return err
+		}
+		return resolveLetters(ctx, tx, w.ID, now)
+	})
+	return err
+}
+
+// RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
+func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'refused', finished_at = ?, last_error = ? "+underLease+
+			" AND state IN ('sent', 'action_required')",
+			leased(w, s.clock(), sqldb.Storable(reason, posting.MaxReason))...)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			return s.giveBack(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
+		}
+		is, _, err := readWithdrawal(ctx, tx, w.ID)
+		if err == nil && is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
+			err = ErrLeaseLost
 		}
 		return err
 	})
 }
 
-// RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
-func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
-	back := booking.Move(booking.KindReturn, returnKey(w.ID), booking.World, booking.UserAccount(w.User), w.Amount)
+// Waiting is a receiver's clear answer that it has the payment, which is neither made nor refused yet.
+type Waiting struct {
+	State     WithdrawalState // sent, or action_required with what the player has to do
+	Action    Action
+	Reference string        // the receiver's, if it has told one
+	Reason    string        // for operators
+	After     time.Duration // when the receiver is asked again
+}
+
+// RecordWaiting notes that the receiver has the payment and is to be asked again. Tries without a clear answer are
+// counted anew.
+func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, is Waiting) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'failed', finished_at = ?, last_error = ? "+underLease,
-			append([]any{s.clock()}, leased(booking.Clip(reason, posting.MaxReason), w)...)...)
-		if err != nil {
+		now := s.clock()
+		reference := sqldb.Storable(cmp.Or(is.Reference, w.Reference), 200)
+		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = 0, next_at = ?, last_error = ?, "+
+			"reference = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+underLease,
+			leased(w, string(is.State), s.later(is.After), sqldb.Storable(is.Reason, posting.MaxReason),
+				reference, sqldb.Storable(is.Action.URL, 2000), sqldb.Storable(is.Action.Data, 4000), is.Action.Until,
+				cmp.Or(w.WaitsSince, now))...)
+		switch {
+		case err != nil || n == 0:
 			return err
+		case is.State == w.State:
+			return history.Note(ctx, tx, now, history.Withdrawal, w.ID)
 		}
-		if n == 1 {
-			_, err = booking.Book(ctx, tx, s.clock(), []booking.Txn{back}, func(b booking.Booked) error {
-				_, err := tx.Exec(ctx, "UPDATE withdrawal SET return_id = ? WHERE id = ?", b.IDs[back.Key], w.ID)
-				return err
-			})
-			return err
-		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
-		if err == nil && is.State != WithdrawalFailed { // else it is an earlier call whose answer was lost
-			err = ErrLeaseLost
-		}
-		return err
+		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: is.State, Actor: byRedrain, Reason: is.Reason})
 	})
 }
 
@@ -125,7 +269,7 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
-			append([]any{booking.Clip(reason, posting.MaxReason)}, leased(s.clock()+after.Milliseconds(), w)...)...)
+			leased(w, sqldb.Storable(reason, posting.MaxReason), s.later(after))...)
 		return err
 	})
 }
@@ -133,55 +277,75 @@ func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.
 // RecordDead makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
 func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
-		n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
-			leased(booking.Clip(reason, posting.MaxReason), w)...)
-		if err != nil {
+		buried, err := s.bury(ctx, tx, w, reason)
+		if err != nil || buried {
 			return err
-		}
-		if n == 1 {
-			return posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, s.clock())
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		// An earlier call whose answer was lost has left the lease as it was.
-		if err == nil && (!is.Dead || is.Attempts != w.Attempts || is.NextAt != w.NextAt) {
+		if err == nil && (!is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt) {
 			err = ErrLeaseLost
 		}
 		return err
 	})
 }
 
+func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reason string) (buried bool, err error) {
+	now := s.clock()
+	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
+		leased(w, sqldb.Storable(reason, posting.MaxReason))...)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	err = writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: w.State, Actor: byRedrain,
+		Reason: "waits for an operator: " + reason})
+	if err != nil {
+		return false, err
+	}
+	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, now)
+}
+
+// strayGrace is how long a withdrawal that was sent to another receiver may be due, before it is taken for one that
+// nobody asks for any more. Until then a process that has its receiver may take it: while the settings of several are
+// being changed, both kinds run side by side.
+const strayGrace = time.Minute
+
+// BuryStrays makes dead letters of up to limit withdrawals that were sent to another receiver than this one, and for
+// which nobody asks it any more. It returns them, as they were.
+func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int) (buried []Withdrawal, err error) {
+	for _, state := range []WithdrawalState{WithdrawalSent, WithdrawalAction} {
+		strays, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+
+			"WHERE state = ? AND dead = 0 AND next_at <= ? AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
+			string(state), s.clock()-strayGrace.Milliseconds(), receiver, limit)
+		if err != nil {
+			return buried, fmt.Errorf("looking for withdrawals of other receivers: %w", err)
+		}
+		for _, w := range strays {
+			is := false
+			err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+				is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+", and this server has "+receiver)
+				return err
+			})
+			if err != nil {
+				return buried, err
+			}
+			if is {
+				buried = append(buried, w)
+			}
+		}
+	}
+	return buried, nil
+}
+
 func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
-	if err := s.db.InTx(ctx, fn); err != nil {
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if err := s.end(ctx, tx, w); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+	if err != nil {
 		return fmt.Errorf("withdrawal %s: %w", w.ID, err)
 	}
 	return nil
-}
-
-// withdrawalLetter is the dead letter of a withdrawal. It belongs to no campaign, so no campaign's reconciliation
-// counts it: the money has left the escrow long ago. Each death is a letter of its own, so what tells it from
-// others is by chance.
-func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
-	return posting.DeadLetter{
-		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
-		Amount: w.Amount,
-		WonAt:  w.CreatedAt,
-		Reason: reason, Payload: []byte{},
-	}
-}
-
-// revive makes a dead withdrawal due again, as if it had never been tried.
-func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
-	now := s.clock()
-	_, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, next_at = ? WHERE id = ? "+
-		"AND state = 'pending' AND dead = 1", now, id)
-	if err != nil {
-		return err
-	}
-	return resolveLetters(ctx, tx, id, now)
-}
-
-func resolveLetters(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
-	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE claim = ? AND kind = ? AND resolved_at = 0",
-		now, id, posting.LetterWithdrawal)
-	return err
 }

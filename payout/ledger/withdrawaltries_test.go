@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
@@ -28,19 +30,19 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		}
 		wg.Wait()
 		b.WantBalance(t, booking.UserAccount("u1"), 100)
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalFailed, 1); w.LastError != "the account is closed" {
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1); w.LastError != "the account is closed" {
 			t.Errorf("%+v", w)
 		}
 		if err := b.RecordPaid(t.Context(), w, "x"); !errors.Is(err, ledger.ErrPaidTwice) {
 			t.Errorf("paid after all: %v", err)
 		}
-		b.WantWithdrawal(t, "w1", ledger.WithdrawalFailed, 1)
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
-		if taken, err := b.LeaseDue(t.Context(), 10, time.Minute); err != nil || len(taken) != 0 {
+		if taken, err := b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
 			t.Errorf("a failed one is tried: %+v, %v", taken, err)
 		}
 		if again, balance, err := b.Withdraw(t.Context(), "w1", "u1", 70); err != nil || balance != 100 ||
-			again.State != ledger.WithdrawalFailed {
+			again.State != ledger.WithdrawalRefused {
 			t.Errorf("the request again: %+v, %d, %v", again, balance, err)
 		}
 		b.CheckBooks(t)
@@ -64,7 +66,7 @@ func TestALeaseIsForOne(t *testing.T) {
 		for range 6 {
 			wg.Go(func() {
 				for {
-					taken, err := b.LeaseDue(t.Context(), 1+random.IntN(5), time.Hour)
+					taken, err := b.LeaseDue(t.Context(), paytest.Bank, 1+random.IntN(5), time.Hour)
 					if err != nil {
 						t.Error(err)
 					}
@@ -89,7 +91,7 @@ func TestALeaseIsForOne(t *testing.T) {
 			t.Errorf("%d of %d were leased", len(leased), count)
 		}
 		b.Clock.Add(time.Hour.Milliseconds())
-		if taken, err := b.LeaseDue(t.Context(), count, time.Hour); err != nil || len(taken) != count ||
+		if taken, err := b.LeaseDue(t.Context(), paytest.Bank, count, time.Hour); err != nil || len(taken) != count ||
 			taken[0].Attempts != 2 {
 			t.Errorf("after the lease: %d, %v", len(taken), err)
 		}
@@ -117,7 +119,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		}
 		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no"))
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
-		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 2); w.NextAt != second.NextAt || w.Dead ||
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 2); w.NextAt != second.NextAt || w.Dead ||
 			w.LastError != "" {
 			t.Errorf("%+v", w)
 		}
@@ -153,10 +155,10 @@ func TestDeadWithdrawal(t *testing.T) {
 			paytest.Must(t, b.RecordDead(ctx, w, reason))
 			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
 			b.Clock.Add(time.Hour.Milliseconds())
-			if taken, err := b.LeaseDue(ctx, 10, time.Minute); err != nil || len(taken) != 0 {
+			if taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
 				t.Errorf("a dead one is tried: %+v, %v", taken, err)
 			}
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1); !w.Dead {
+			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1); !w.Dead {
 				t.Errorf("%+v", w)
 			}
 			b.WantBalance(t, booking.UserAccount("u1"), 30)
@@ -179,7 +181,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			if settled, err := b.Retry(ctx, "w1"); err != nil || len(settled) != 0 {
 				t.Errorf("retried: %+v, %v", settled, err)
 			}
-			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 0); w.Dead {
+			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0); w.Dead {
 				t.Errorf("%+v", w)
 			}
 		}
@@ -200,7 +202,9 @@ func TestDeadWithdrawal(t *testing.T) {
 			t.Errorf("the player's claims: %+v, %v", claims, err)
 		}
 		// The provider's answer comes at last: paid, and nothing waits any more.
-		paytest.Must(t, b.RecordPaid(ctx, ledger.Withdrawal{ID: "w1"}, "bank"))
+		late, err := b.Withdrawal(ctx, "w1")
+		paytest.Must(t, err)
+		paytest.Must(t, b.RecordPaid(ctx, late, "bank"))
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 1); w.Dead {
 			t.Errorf("%+v", w)
 		}
@@ -211,5 +215,80 @@ func TestDeadWithdrawal(t *testing.T) {
 			t.Errorf("a retry of what is paid: %v", err)
 		}
 		b.CheckBooks(t)
+	})
+}
+
+// TestAWithdrawalOfTheFuture: one that was dated by hand or by a wrong clock is tried all the same, and none is put off
+// for longer than that is.
+func TestAWithdrawalOfTheFuture(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		b.Rich(t, "u", 10)
+		b.MustWithdraw(t, "w", "u", 10)
+		for _, state := range []ledger.WithdrawalState{ledger.WithdrawalRequested, ledger.WithdrawalSent} {
+			for _, ahead := range []time.Duration{10_000 * time.Hour, ledger.LongestWait} {
+				b.Statement(t, fmt.Sprintf("UPDATE withdrawal SET next_at = %d WHERE state = '%s'",
+					b.Clock.Load()+ahead.Milliseconds(), state))
+				taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)
+				if err != nil || (len(taken) == 1) != (ahead > ledger.LongestWait) {
+					t.Errorf("%s, due in %s: %+v, %v", state, ahead, taken, err)
+				}
+				if len(taken) == 1 {
+					paytest.Must(t, b.RecordRetry(ctx, taken[0], 10_000*time.Hour, "the provider says: next year"))
+				}
+			}
+			b.Clock.Add(ledger.LongestWait.Milliseconds())
+			w := b.LeaseOne(t)
+			paytest.Must(t, b.RecordWaiting(ctx, w,
+				ledger.Waiting{State: ledger.WithdrawalSent, After: 10_000 * time.Hour}))
+			b.Clock.Add(ledger.LongestWait.Milliseconds())
+			b.LeaseOne(t)
+		}
+	})
+}
+
+// TestAFrozenTryWakesUp: a try writes nothing after another one has begun, also where the clock was set back meanwhile,
+// so that both were leased at the same time.
+func TestAFrozenTryWakesUp(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		b.Rich(t, "u", 10)
+		b.MustWithdraw(t, "w", "u", 10)
+		began := b.Clock.Now()
+		var now atomic.Int64
+		node := ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Withdrawals
+		lease := func(at int64) ledger.Withdrawal {
+			now.Store(at)
+			taken, err := node.LeaseDue(ctx, paytest.Bank, 10, time.Minute)
+			if err != nil || len(taken) != 1 {
+				t.Fatalf("%+v, %v", taken, err)
+			}
+			return taken[0]
+		}
+		frozen := lease(began)
+		second := lease(began + time.Minute.Milliseconds())
+		now.Store(began)
+		paytest.Must(t, node.RecordWaiting(ctx, second, ledger.Waiting{State: ledger.WithdrawalSent}))
+		third := lease(began)
+		if third.Attempts != frozen.Attempts || third.NextAt != frozen.NextAt || third.State != frozen.State {
+			t.Fatalf("%+v, %+v: the test tests nothing", third, frozen)
+		}
+		for what, err := range map[string]error{
+			"refused": node.RecordRefused(ctx, frozen, "no such account"),
+			"dead":    node.RecordDead(ctx, frozen, "no answer"),
+		} {
+			if !errors.Is(err, ledger.ErrLeaseLost) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		paytest.Must(t, node.RecordRetry(ctx, frozen, time.Hour, "later"))
+		paytest.Must(t, node.RecordWaiting(ctx, frozen, ledger.Waiting{State: ledger.WithdrawalSent, After: time.Hour}))
+		if is, err := node.Withdrawal(ctx, "w"); err != nil || is.NextAt != third.NextAt || is.LastError != "" {
+			t.Errorf("%+v, %v", is, err)
+		}
+		paytest.Must(t, node.RecordRefused(ctx, third, "no such account"))
+		b.WantBalance(t, booking.UserAccount("u"), 10)
 	})
 }

@@ -47,8 +47,9 @@ type Books struct {
 	*ledger.AuditLog
 	*ledger.Leases
 	*ledger.Answers
-	Seals *posting.Seals
-	Moves *posting.Moves
+	Approvals *ledger.Approvals
+	Seals     *posting.Seals
+	Moves     *posting.Moves
 
 	DB    *sqldb.DB
 	Proof *reconcile.Reconciler
@@ -60,18 +61,26 @@ type Books struct {
 func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	t.Helper()
 	db := migrated(t, open)
-	clock := newTick()
-	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
 	if _, err := db.Exec(context.Background(), "UPDATE seal_key SET secret = ?, created_at = 0",
 		secret[:]); err != nil {
 		t.Fatal(err)
 	}
+	return booksOn(t, db)
+}
+
+// booksOn makes books on a database with tables and the tests' seal.
+func booksOn(t testing.TB, db *sqldb.DB) *Books {
+	t.Helper()
+	clock := newTick()
+	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
 	if err := l.Seals.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Campaigns: l.Campaigns,
-		Sponsors: l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
-		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db, Proof: reconcile.New(db, l.Campaigns, clock.Now),
+	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Approvals: l.Approvals,
+		Campaigns: l.Campaigns,
+		Sponsors:  l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
+		Answers: l.Answers, Seals: l.Seals, Moves: l.Moves, DB: db,
+		Proof: reconcile.New(db, l.Campaigns, clock.Now, nil),
 		Clock: clock}
 }
 
@@ -255,14 +264,24 @@ func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) l
 	return w
 }
 
-// LeaseOne takes the one withdrawal that is due, for a minute.
+// Bank is who pays withdrawals in tests that care for one receiver only.
+const Bank = "bank"
+
+// LeaseOne takes the one withdrawal that is due, for a minute, for Bank.
 func (b *Books) LeaseOne(t testing.TB) ledger.Withdrawal {
 	t.Helper()
-	taken, err := b.LeaseDue(t.Context(), 10, time.Minute)
+	taken, err := b.LeaseDue(t.Context(), Bank, 10, time.Minute)
 	if err != nil || len(taken) != 1 {
 		t.Fatalf("leased %+v, %v", taken, err)
 	}
 	return taken[0]
+}
+
+// MustSend begins a withdrawal and sends it to Bank. Nothing else may be due.
+func (b *Books) MustSend(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
+	t.Helper()
+	b.MustWithdraw(t, id, user, amount)
+	return b.LeaseOne(t)
 }
 
 // As is a context under which changes are audited.

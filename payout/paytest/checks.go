@@ -10,6 +10,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -45,7 +46,7 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"LEFT JOIN balance b ON b.account_id = e.account_id WHERE b.account_id IS NULL",
 			"balances without an account": "SELECT b.account_id FROM balance b " +
 				"LEFT JOIN account a ON a.id = b.account_id WHERE a.id IS NULL",
-			"negative balances":  "SELECT account_id FROM balance WHERE amount < 0 AND account_id <> 'world'",
+			"negative balances":  "SELECT account_id FROM balance WHERE amount < 0 AND account_id NOT LIKE 'world:%'",
 			"money from nowhere": "SELECT SUM(amount) FROM balance HAVING SUM(amount) <> 0",
 			"payouts that are not their transactions": "SELECT p.txn_id FROM payout p " +
 				"JOIN entry e ON e.txn_id = p.txn_id " +
@@ -59,10 +60,26 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"LEFT JOIN txn t ON t.idem_key = CONCAT('return:', w.id) AND t.kind = 'return' " +
 				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('user:', w.user_id) " +
 				"AND e.amount = w.amount " +
-				"WHERE (w.state = 'failed') <> (e.txn_id IS NOT NULL)",
+				"WHERE (w.state IN ('refused', 'returned')) <> (e.txn_id IS NOT NULL)",
+			"withdrawals that have left clearing and are not paid, or the other way round": "SELECT w.id " +
+				"FROM withdrawal w LEFT JOIN txn t ON t.idem_key = CONCAT('paid:', w.id) AND t.kind = 'paid' " +
+				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('clearing:', w.user_id) " +
+				"AND e.amount = -w.amount WHERE (w.state = 'paid') <> (e.txn_id IS NOT NULL)",
+			"players whose money on its way is not their open withdrawals": "SELECT b.account_id FROM balance b " +
+				"LEFT JOIN withdrawal w ON b.account_id = CONCAT('clearing:', w.user_id) " +
+				"AND w.state IN ('requested', 'held', 'sent', 'action_required') " +
+				"WHERE b.account_id LIKE 'clearing:%' GROUP BY b.account_id, b.amount " +
+				"HAVING b.amount <> COALESCE(SUM(w.amount), 0)",
+			"withdrawals whose history ends otherwise": "SELECT w.id FROM withdrawal w WHERE w.state <> " +
+				"COALESCE((SELECT e.state FROM withdrawal_event e WHERE e.withdrawal_id = w.id " +
+				"ORDER BY e.id DESC LIMIT 1), '')",
+			"withdrawals that nobody was asked for, and are sent, or the other way round": "SELECT id " +
+				"FROM withdrawal WHERE (receiver = '') <> (sent_at = 0) " +
+				"OR (state IN ('requested', 'held') AND receiver <> '') " +
+				"OR (state IN ('sent', 'action_required', 'paid', 'refused') AND receiver = '')",
 			"money that went out or back without a withdrawal": "SELECT t.idem_key FROM txn t LEFT JOIN withdrawal w " +
-				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('return:', w.id)) " +
-				"WHERE t.kind IN ('withdraw', 'return') AND w.id IS NULL",
+				"ON t.idem_key IN (CONCAT('withdraw:', w.id), CONCAT('paid:', w.id), CONCAT('return:', w.id)) " +
+				"WHERE t.kind IN ('withdraw', 'paid', 'return') AND w.id IS NULL",
 			"withdrawals whose letters do not say whether they are dead": "SELECT w.id FROM withdrawal w " +
 				"WHERE w.dead <> " +
 				"(SELECT COUNT(*) FROM dead_letter d WHERE d.claim = w.id AND d.kind = 'withdrawal' " +
@@ -99,6 +116,16 @@ func (b *Books) CheckBooks(t testing.TB) {
 		}
 		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.CheckChains(t)
+}
+
+// CheckChains checks that every transaction and every audit record is as it was chained.
+func (b *Books) CheckChains(t testing.TB) {
+	t.Helper()
+	_, err := chain.Walk(context.Background(), b.DB, nil, func(at chain.Break) { t.Errorf("%s", at) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +180,7 @@ func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalS
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != (state == ledger.WithdrawalPending) {
+	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != state.Open() {
 		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
 	}
 	return w

@@ -18,7 +18,8 @@ type FakeRedis struct {
 	mu     sync.Mutex
 	Shards map[FakeKey]*FakeShard
 	live   []*rain.Campaign
-	fails  error // what every call of Outbox returns
+	fails  error      // what every call of Outbox returns
+	goesOn *FakeRedis // the one that these are snapshots of
 }
 
 // FakeShard is the state of one shard.

@@ -9,9 +9,12 @@ import (
 	"redrain/rain"
 )
 
-// Snapshots is a Redis that stands still as this one is now: its shards at one moment, one after the other.
+// Snapshots is a Redis that stands still as this one is now: its shards at one moment, one after the other. It
+// stands for what was read of this one before, so the newest entries that it tells are this one's whenever it is
+// asked.
 func (f *FakeRedis) Snapshots(c *rain.Campaign) *FakeRedis {
 	frozen := NewFakeRedis(f.clock)
+	frozen.goesOn = f
 	for s := range c.Shards {
 		f.mu.Lock()
 		if sh := f.Shards[FakeKey{c.ID, s}]; sh != nil {
@@ -158,10 +161,16 @@ func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int,
 }
 
 // Newest implements Hot.
-func (f *FakeRedis) Newest(_ context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
+func (f *FakeRedis) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
 	err error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := &f.Shards[FakeKey{c.ID, shard}].Snapshot
+	s := f.Shards[FakeKey{c.ID, shard}].Snapshot
+	f.mu.Unlock()
+	if f.goesOn != nil {
+		now, _, known, err := f.goesOn.Newest(ctx, c, shard)
+		if err == nil && known && later(rain.EntryRef{ID: now}, rain.EntryRef{ID: s.LastEntry}) {
+			s.LastEntry = now
+		}
+	}
 	return s.LastEntry, s.Epoch, s.Found, nil
 }

@@ -48,7 +48,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	}
 	defer messages.Stop()
 	var page []rain.Entry
-	wins := 0
+	wins, most := 0, newBatchSizer(s.o.BatchWins).wins
 	for done := false; !done; {
 		msg, err := next(ctx, messages)
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 			page = append(page, e)
 			wins += max(len(e.Wins), 1)
 		}
-		if wins >= s.o.BatchWins || (done && len(page) > 0) {
+		if wins >= most || (done && len(page) > 0) {
 			if err := s.settlement.postOrBury(ctx, page); err != nil {
 				return err
 			}

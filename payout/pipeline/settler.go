@@ -22,10 +22,11 @@ import (
 type SettlerOptions struct {
 	Namespace string // as in RelayOptions
 	Workers   int    // batches posted at once; 0 = 4
-	BatchWins int    // wins in one transaction; 0 = 500. An entry is never parted, so it may be more.
+	BatchWins int    // most wins in one transaction; 0 = 4000. An entry is never parted, so it may be more.
 	// tries of an entry that the ledger refuses, and of a message over which this program breaks, before it becomes
 	// dead letters; 0 = 10
 	Attempts   int
+	Restored   int64                 // when the ledger was put back from a backup, Unix ms: the stream is read again
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
 	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
@@ -59,10 +60,11 @@ func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, l
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
 	}
 	o.Workers = cmp.Or(o.Workers, 4)
-	o.BatchWins = cmp.Or(o.BatchWins, 500)
+	o.BatchWins = cmp.Or(o.BatchWins, mostWins)
 	o.Attempts = cmp.Or(o.Attempts, 10)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	made := newStream(js, o.Namespace, seals)
+	made.restored = o.Restored
 	return &Settler{
 		stream: made, letters: letters, o: o,
 		settlement: settlement{
@@ -100,10 +102,11 @@ func (s *Settler) Run(ctx context.Context) error {
 
 // work pulls and settles, batch by batch.
 func (s *Settler) work(ctx context.Context) {
-	p := newFetchSizer(s.o.BatchWins)
+	size := newBatchSizer(s.o.BatchWins)
+	p := newFetchSizer(size.wins)
 	for failed := 0; ctx.Err() == nil; {
 		ok := false
-		s.o.Guard.Do(partName, func() { ok = s.round(ctx, p) })
+		s.o.Guard.Do(partName, func() { ok = s.round(ctx, p, size) })
 		if ok {
 			failed = 0
 			continue
@@ -116,7 +119,8 @@ func (s *Settler) work(ctx context.Context) {
 }
 
 // round does one pull. It tells whether all went well.
-func (s *Settler) round(ctx context.Context, p *fetchSizer) bool {
+func (s *Settler) round(ctx context.Context, p *fetchSizer, size *batchSizer) bool {
+	p.batch = size.wins
 	messages, err := s.pull(ctx, p.messages())
 	if err != nil {
 		if ctx.Err() == nil {
@@ -133,7 +137,13 @@ func (s *Settler) round(ctx context.Context, p *fetchSizer) bool {
 				giveBack(0, group...)
 				continue
 			}
-			ok = s.settlement.settle(ctx, group) && ok
+			wins, began := 0, time.Now()
+			for i := range group {
+				wins += len(group[i].entry.Wins)
+			}
+			settled := s.settlement.settle(ctx, group)
+			size.settled(wins, time.Since(began), settled)
+			ok = settled && ok
 		}
 	})
 	if !ended {
@@ -191,7 +201,7 @@ func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetch
 	wins := 0
 	for _, d := range s.readable(ctx, messages) {
 		n := len(d.entry.Wins)
-		if len(group) > 0 && wins+n > s.o.BatchWins {
+		if len(group) > 0 && wins+n > p.batch {
 			groups, group, wins = append(groups, group), nil, 0
 		}
 		p.held(n)

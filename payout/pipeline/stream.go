@@ -40,6 +40,7 @@ type stream struct {
 	js        jetstream.JetStream
 	namespace string
 	seals     entrytext.Sealer
+	restored  int64 // when the ledger was last put back from a backup, Unix ms; 0: never
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made
@@ -146,6 +147,10 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	}
 	making, cancel := unbroken(ctx)
 	defer cancel()
+	restored, err := s.beginAgain(making, made)
+	if err != nil {
+		return nil, err
+	}
 	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
 		Durable:     consumerName,
 		Description: "settlement workers",
@@ -155,12 +160,39 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 		AckWait:       ackWait,
 		MaxDeliver:    -1,
 		MaxAckPending: maxAckPending,
+		Metadata:      map[string]string{restoredKey: strconv.FormatInt(restored, 10)},
 	})
 	if err != nil {
 		s.consumer = nil
 		return nil, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
 	}
 	return s.consumer, nil
+}
+
+// restoredKey is where the consumer keeps after which restore of the ledger it was made.
+const restoredKey = "redrain_restored"
+
+// beginAgain takes a consumer away that was made before the ledger was put back from a backup: what it has settled
+// since the backup is in no ledger any more. The next one begins with the oldest message. It returns the restore that
+// the consumer is to be of: a node that was started before it leaves a newer one alone.
+func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restored int64, err error) {
+	is, err := made.Consumer(ctx, consumerName)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return s.restored, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
+	}
+	// One of before there were restores says nothing, which is 0.
+	of, _ := strconv.ParseInt(is.CachedInfo().Config.Metadata[restoredKey], 10, 64)
+	if of >= s.restored {
+		return of, nil
+	}
+	err = made.DeleteConsumer(ctx, consumerName)
+	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, fmt.Errorf("consumer %s of %s, which is to begin again: %w", consumerName, s.name(), err)
+	}
+	return s.restored, nil
 }
 
 // forget makes the next puller look at the servers again.

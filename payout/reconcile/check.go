@@ -29,6 +29,11 @@ type Reconciliation struct {
 	// Letters are dead letters about the campaign that wait for a person, in words. Their money is accounted for, and
 	// what nobody has sealed costs nobody anything: so they do not unbalance the books.
 	Letters []string `json:"letters,omitempty"`
+	// Later is how many packets were paid while this was done: Redis was read before, and has them as stock.
+	Later int64 `json:"later"`
+
+	CheckedAt int64 `json:"checked_at"` // Unix ms, when it was done
+	TookMS    int64 `json:"took_ms"`
 
 	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
 	Fingerprint string `json:"-"`
@@ -41,7 +46,8 @@ type look struct {
 	hot  Hot  // nil: what Redis has is not known, and of a drained campaign need not be
 	last bool // this is not tried again where a shard was rebuilt meanwhile
 
-	stretch int // how many rows one statement adds up
+	stretch int            // how many rows one statement adds up
+	seen    func(rows int) // hears how many payouts were looked at; nil: nobody does
 }
 
 // campaignCheck gathers the figures of one reconciliation.
@@ -64,6 +70,7 @@ type campaignCheck struct {
 	all       posting.Totals  // of all rows, those newer than the snapshots too
 	onTheWay  rain.Numbers    // from one shard to another
 	twiceSeen rain.Numbers    // in the snapshots of two shards, because they moved between the one and the other
+	later     int64           // packets that were paid since the snapshots
 	suspect   bool            // the sums do not fit
 }
 
@@ -97,11 +104,17 @@ type shardBooks struct {
 func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *campaignCheck {
 	r := &campaignCheck{campaign: c, look: how, shards: map[int]*shardBooks{}, moves: map[string]*move{},
 		cannotBe: map[string]bool{}, letters: posting.Letters{}}
-	var err error
-	if r.amounts, err = rain.NewAmounts(c); err != nil || c.Shards > rain.MaxShards {
+	fault := c.Fault
+	if fault == "" {
+		var err error
+		if r.amounts, err = rain.NewAmounts(c); err != nil {
+			fault = err.Error()
+		}
+	}
+	if fault != "" {
 		r.amounts = nil
-		r.found.add("the campaign", "split",
-			"the campaign's budget cannot be split as its row says, so the row has been changed: %v", err)
+		r.found.add("the campaign", fault, "the campaign's row makes no sense, so somebody has changed it, and its "+
+			"packets cannot be proved one by one: %s", fault)
 		return r
 	}
 	for n := range max(c.Shards, 1) {
@@ -211,7 +224,7 @@ func (b *shardBooks) waiting(w int) uint64 {
 
 func (r *campaignCheck) result() Reconciliation {
 	res := r.sums()
-	res.Findings, res.Letters = r.found.all(), r.waiting.all()
+	res.Findings, res.Letters, res.Later = r.found.all(), r.waiting.all(), r.later
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
 	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res

@@ -109,12 +109,49 @@ var deeds = map[string]deed{
 	},
 	"a deposit to a player": {
 		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'deposit', 'k', 1); INSERT INTO entry " +
-			"VALUES (99, 0, 'world', -5);" +
+			"VALUES (99, 0, 'world:0', -5);" +
 			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 " +
 			"WHERE account_id = 'user:u1';" +
-			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'world'",
+			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'world:0'",
 		global: []string{"transaction 99, line 1: user:u1 gets 5, but a transaction of kind deposit moves money from " +
 			"world to sponsor"},
+	},
+	"a deposit made up": {
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'deposit', 'deposit:acme:x', 1); INSERT " +
+			"INTO entry VALUES (99, 0, 'world:0', -5); INSERT INTO entry VALUES (99, 1, 'sponsor:acme', 5);" +
+			"UPDATE balance SET amount = amount + 5 WHERE account_id = 'sponsor:acme';" +
+			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'world:0'",
+		global: []string{"transaction 99 is of kind deposit, but no row of deposit belongs to it (world:0 gives 5, " +
+			"sponsor:acme gets 5)"},
+	},
+	"a deposit's amount": {
+		sql:    "UPDATE deposit SET amount = amount + 1 WHERE txn_id = 1",
+		global: []string{"transaction 1 (deposit), line 1: sponsor:acme gets"},
+	},
+	"a deposit's sponsor": {
+		sql:    "UPDATE deposit SET sponsor = 'other' WHERE txn_id = 1",
+		global: []string{"transaction 1 (deposit), line 1: sponsor:acme gets"},
+	},
+	"a deposit deleted": {
+		sql:    "DELETE FROM deposit WHERE txn_id = 1",
+		global: []string{"transaction 1 is of kind deposit, but no row of deposit belongs to it"},
+	},
+	"a deposit without a transaction": {
+		sql: "INSERT INTO deposit (sponsor, reference, amount, actor, created_at, txn_id) " +
+			"VALUES ('acme', 'x', 5, 'ann', 1, 99)",
+		global: []string{"sponsor:acme gets 5 by x, in transaction 99: there is no such transaction"},
+	},
+	"when a transaction was": {
+		sql:    "UPDATE txn SET created_at = created_at - 1 WHERE id = 3",
+		global: []string{"transaction 3 (pay:c1.0."},
+	},
+	"who made a deposit": {
+		sql:    "UPDATE deposit SET actor = 'bob' WHERE txn_id = 1",
+		global: []string{"transaction 1 (deposit:acme:for c1; link 1 of chain"},
+	},
+	"a campaign's sponsor": {
+		sql:   "UPDATE campaign SET sponsor = 'other' WHERE id = 'c1'",
+		names: []string{"transaction 2 (fund), line 0: sponsor:acme gives 1000, but no row of campaign says so"},
 	},
 	"a transaction of one line": {
 		sql: "INSERT INTO txn (id, kind, idem_key, created_at) VALUES (99, 'fund', 'k', 1); INSERT INTO entry " +
@@ -185,36 +222,12 @@ var deeds = map[string]deed{
 	},
 	"the campaign's settings": {
 		sql:   "UPDATE campaign SET min_amount = 60 WHERE id = 'c1'",
-		names: []string{"the campaign's budget cannot be split as its row says"},
+		names: []string{"the campaign's row makes no sense"},
 	},
 	"the campaign": {
 		sql:    "DELETE FROM campaign WHERE id = 'c1'",
 		names:  nil,
 		global: []string{"there is an account escrow:c1, but no such campaign"},
-	},
-	"a withdrawal's amount": {
-		sql: "UPDATE withdrawal SET amount = amount + 1 WHERE id = 'w1'",
-		global: []string{"(withdraw), line 0: user:v gives 20, but should be 21 by w1",
-			"(withdraw), line 1: world gets 20, but should be 21 by w1"},
-	},
-	"a withdrawal deleted": {
-		sql: "DELETE FROM withdrawal WHERE id = 'w1'",
-		global: []string{"is of kind withdraw, but no row of withdrawal belongs to it " +
-			"(user:v gives 20, world gets 20)"},
-	},
-	"money given back as if the withdrawal were paid": {
-		sql:    "UPDATE withdrawal SET state = 'paid' WHERE id = 'w2'",
-		global: []string{"withdrawal w2 of player v is paid, but its 10 were given back by transaction"},
-	},
-	"a withdrawal as if it had failed": {
-		sql:    "UPDATE withdrawal SET state = 'failed' WHERE id = 'w3'",
-		global: []string{"withdrawal w3 of player v is failed, but its 5 were not given back"},
-	},
-	"a return deleted": {
-		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal " +
-			"WHERE id = 'w2');DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",
-		global: []string{"w2", "there is no such transaction",
-			"the balance of user:v is 25, but its entries sum to 15"},
 	},
 	"an outbox entry deleted": {
 		redis: func(sh *paytest.FakeShard) { sh.Entries = nil },

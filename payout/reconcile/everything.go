@@ -3,8 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -15,24 +13,29 @@ import (
 // maxListed is how many campaigns a reconciliation of everything lists.
 const maxListed = 500
 
-// Books is a reconciliation of everything.
+// CampaignProved hears of each campaign that was proved, also of one whose Redis could not be read: then the error is
+// ErrHot. It may be nil.
+type CampaignProved func(campaign string, r Reconciliation, err error)
+
+// Books is a reconciliation of all books.
 type Books struct {
-	Balanced     bool              `json:"balanced"`     // every campaign was checked, and nothing is wrong anywhere
-	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
-	Checked      int               `json:"checked"`      // campaigns that were looked at
-	Unbalanced   int               `json:"unbalanced"`   // campaigns in which something is wrong
-	Transactions int64             `json:"transactions"` // that were looked at
-	Accounts     int64             `json:"accounts"`     // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
-	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those whose Redis could not be read
-	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself
-	Letters      []string          `json:"letters"`      // all dead letters that wait for a person, in words
-	CheckedAt    int64             `json:"checked_at"`   // Unix ms, when it was done
+	Kind         string            `json:"kind"`            // KindFull, KindRecent
+	Since        *Since            `json:"since,omitempty"` // of KindRecent
+	Balanced     bool              `json:"balanced"`        // every campaign was checked, and nothing is wrong anywhere
+	Difference   rain.Money        `json:"difference"`      // of all campaigns together, each without its sign
+	Checked      int               `json:"checked"`         // campaigns that were looked at
+	Unbalanced   int               `json:"unbalanced"`      // campaigns in which something is wrong
+	Transactions int64             `json:"transactions"`    // that were looked at
+	Accounts     int64             `json:"accounts"`        // that were looked at
+	Campaigns    []CampaignBooks   `json:"campaigns"`       // the first of those in which something is wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`       // the first of those whose Redis could not be read
+	Findings     []string          `json:"findings"`        // what is wrong with the ledger itself
+	Letters      []string          `json:"letters"`         // all dead letters that wait for a person, in words
+	CheckedAt    int64             `json:"checked_at"`      // Unix ms, when it was done
+	TookMS       int64             `json:"took_ms"`
 
 	// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
 	Fingerprint string `json:"-"`
-
-	unchecked int
 }
 
 // CampaignBooks is the reconciliation of one campaign among others.
@@ -47,62 +50,26 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-// ReconcileAll checks the whole ledger: every transaction with its lines and its source rows, every balance with its
-// entries, that all balances sum to zero, and every campaign, the drained ones too. It reads in pages, each as of
-// one moment, and may run while everything goes on. It takes minutes where there are millions of rows, and little
-// memory.
-//
-// each, where it is not nil, hears of every campaign, also of one whose Redis could not be read: then the error is
-// ErrHot. The error of ReconcileAll is the database's.
-func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot,
-	each func(campaign string, r Reconciliation, err error)) (Books, error) {
-	b := Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
-	var found findings
-	err := s.checkAllTxns(ctx, &b, &found)
-	if err == nil {
-		err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-			return checkAllAccounts(ctx, tx, &b, &found)
-		})
-	}
-	if err == nil {
-		err = checkWithdrawals(ctx, s.db, &found)
-	}
-	if err == nil {
-		b.Letters, err = allLetters(ctx, s.db)
-	}
-	if err == nil {
-		err = s.checkAllCampaigns(ctx, hot, &b, each)
-	}
-	if err != nil {
-		return Books{}, fmt.Errorf("reconciling everything: %w", err)
-	}
-	b.Findings = append(b.Findings, found.all()...)
-	b.Balanced = b.Unbalanced == 0 && b.unchecked == 0 && len(b.Findings) == 0
-	b.CheckedAt = s.clock()
-	b.Fingerprint = found.fingerprint("")
-	s.gauge.note("", fault{findings: len(b.Findings)})
-	return b, nil
+func emptyBooks(kind string) Books {
+	return Books{Kind: kind, Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 }
 
-// checkAllTxns goes through all transactions in the order of their numbers, those too of which only lines or source
-// rows are left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed
-// behind the page in hand is left for the next time.
-func (s *Reconciler) checkAllTxns(ctx context.Context, b *Books, found *findings) error {
-	for after := int64(0); ; {
-		var ids []int64
-		err := s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-			var err error
-			if ids, err = nextTxns(ctx, tx, after); err != nil || len(ids) == 0 {
-				return err
-			}
-			return checkTxnPage(ctx, tx, ids, found)
-		})
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		b.Transactions += int64(len(ids))
-		after = ids[len(ids)-1]
+// finish says what comes of a proof of all books.
+func (s *Reconciler) finish(b *Books, found *findings, began int64) {
+	b.Findings = append(b.Findings, found.all()...)
+	b.Balanced = b.Unbalanced == 0 && len(b.Unchecked) == 0 && len(b.Findings) == 0
+	b.CheckedAt = s.clock()
+	b.TookMS = b.CheckedAt - began
+	b.Fingerprint = found.fingerprint("")
+	s.gauge.note(booksOf(b.Kind), fault{findings: len(b.Findings)})
+}
+
+// booksOf is under which name the figures of all books are kept, which is no campaign's.
+func booksOf(kind string) string {
+	if kind == KindFull {
+		return ""
 	}
+	return " " + kind
 }
 
 // nextTxns are the next numbers of transactions, wherever they are found.
@@ -112,10 +79,13 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 		"SELECT DISTINCT txn_id FROM entry WHERE txn_id > ? ORDER BY txn_id LIMIT ?",
 	}
 	for _, p := range sources {
+		if p.column == "" {
+			continue
+		}
 		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
 			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
 	}
-	return merged(ctx, q, queries, after, askedAtOnce)
+	return merged(ctx, q, queries, after, txnsAtOnce)
 }
 
 // merged is the first limit of what several queries for one ordered column find after a value.
@@ -131,35 +101,6 @@ func merged[T cmp.Ordered](ctx context.Context, q sqldb.Querier, queries []strin
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return all[:min(len(all), limit)], nil
-}
-
-// checkAllAccounts compares all balances with their entries, all as of one moment: only then do they sum to zero.
-func checkAllAccounts(ctx context.Context, q sqldb.Querier, b *Books, found *findings) error {
-	var total rain.Money
-	for after := ""; ; {
-		ids, err := nextAccounts(ctx, q, after)
-		if err != nil {
-			return err
-		}
-		if len(ids) == 0 {
-			break
-		}
-		sum, err := checkAccounts(ctx, q, ids, found)
-		if err != nil {
-			return err
-		}
-		if err := checkOwners(ctx, q, ids, found); err != nil {
-			return err
-		}
-		total += sum
-		b.Accounts += int64(len(ids))
-		after = ids[len(ids)-1]
-	}
-	if total != 0 {
-		found.add("all balances", delta(total, 0),
-			"all balances together are %d, not 0: money has come from nowhere or is gone", total)
-	}
-	return nil
 }
 
 func nextAccounts(ctx context.Context, q sqldb.Querier, after string) ([]string, error) {
@@ -202,32 +143,9 @@ func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *find
 	return err
 }
 
-// checkAllCampaigns reconciles one campaign after the other. Their transactions and balances have been checked before.
-func (s *Reconciler) checkAllCampaigns(ctx context.Context, hot Hot, b *Books,
-	each func(string, Reconciliation, error)) error {
-	for after := ""; ; {
-		ids, err := sqldb.Column[string](ctx, s.db, "SELECT id FROM campaign WHERE id > ? ORDER BY id LIMIT ?", after,
-			sqldb.Chunk)
-		if err != nil || len(ids) == 0 {
-			return err
-		}
-		for _, id := range ids {
-			r, err := s.reconcileWith(ctx, id, hot, look{rows: true})
-			if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrHot)) {
-				return err
-			}
-			b.note(id, r, err)
-			if each != nil {
-				each(id, r, err)
-			}
-		}
-		after = ids[len(ids)-1]
-	}
-}
-
 func (b *Books) note(id string, r Reconciliation, err error) {
 	if err != nil {
-		if b.unchecked++; b.unchecked <= maxListed {
+		if len(b.Unchecked) < maxListed {
 			b.Unchecked = append(b.Unchecked, CampaignProblem{id, err.Error()})
 		}
 		return

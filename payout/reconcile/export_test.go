@@ -17,3 +17,13 @@ func (s *Reconciler) SetHotLimit(d time.Duration) { s.hotLimit = d }
 
 // DifferenceGauge is the metric of the difference.
 func (s *Reconciler) DifferenceGauge() prometheus.Gauge { return s.gauge.difference }
+
+// SetMany changes from how many entries on the sum of an account is carried forward.
+func (s *Reconciler) SetMany(n int64) { s.many = n }
+
+// SetRecent changes how many links one step of a proof of what is recent reads, how many rows a checkpoint closes,
+// and up
+// to how many links everything is read.
+func (s *Reconciler) SetRecent(step, period, small int64) {
+	s.step, s.period, s.small = step, period, small
+}

@@ -42,6 +42,20 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	f.keys = append(f.keys, key)
 }
 
+// addAll notes faults of one kind that are texts only.
+func (f *findings) addAll(kind string, texts []string) {
+	for _, text := range texts {
+		f.add(kind, text, "%s", text)
+	}
+}
+
+// take notes what was found of a campaign's payouts.
+func (f *findings) take(of *findings, campaign string) {
+	for i, text := range of.texts {
+		f.add("payouts of campaign "+campaign, of.keys[i], "campaign %s: %s", campaign, text)
+	}
+}
+
 // all is what was found, in words.
 func (f *findings) all() []string {
 	list := slices.Clone(f.texts)

@@ -14,23 +14,30 @@ var flows = map[string]flow{
 	booking.KindFund:     {booking.KindSponsor, booking.KindEscrow},
 	booking.KindPay:      {booking.KindEscrow, booking.KindUser},
 	booking.KindReclaim:  {booking.KindEscrow, booking.KindSponsor},
-	booking.KindWithdraw: {booking.KindUser, booking.KindWorld},
-	booking.KindReturn:   {booking.KindWorld, booking.KindUser},
+	booking.KindWithdraw: {booking.KindUser, booking.KindClearing},
+	booking.KindPaid:     {booking.KindClearing, booking.KindWorld},
+	booking.KindReturn:   {booking.KindClearing, booking.KindUser},
 }
 
 // sourceTable is a table whose rows say what transactions were for.
 type sourceTable struct {
 	table  string
-	column string // the transaction's number; it has an index, and 0 stands for none
+	column string // the transaction's number; it has an index, and 0 stands for none. "": the row does not know it
 	// query selects, for transactions: the number, what the row is called, the kind and the owner of the account
 	// that gives, the same of the one that gets, and the amount.
 	query string
 }
 
-// sources has the source table of each kind of transaction that has one: such a transaction moves exactly what the rows
-// say, account by account.
-// A transaction of another kind has none.
+// sources has the source table of each kind of transaction: a transaction moves exactly what the rows say, account by
+// account.
 var sources = map[string]sourceTable{
+	booking.KindDeposit: {"deposit", "txn_id", "SELECT txn_id, reference, '" + booking.KindWorld + "', '', '" +
+		booking.KindSponsor + "', sponsor, amount FROM deposit WHERE txn_id IN "},
+	// A campaign's row is older than its transaction: that names the campaign, and the campaign's own check looks
+	// for it.
+	booking.KindFund: {"campaign", "", "SELECT t.id, c.id, '" + booking.KindSponsor + "', c.sponsor, '" +
+		booking.KindEscrow + "', c.id, c.budget FROM txn t JOIN campaign c ON c.id = SUBSTR(t.idem_key, 6) " +
+		"AND t.idem_key = CONCAT('fund:', c.id) WHERE t.kind = '" + booking.KindFund + "' AND t.id IN "},
 	booking.KindPay: {"payout", "txn_id", "SELECT txn_id, claim, '" + booking.KindEscrow + "', campaign_id, '" +
 		booking.KindUser + "', user_id, amount FROM payout WHERE txn_id IN "},
 	booking.KindReclaim: {"reclaim", "txn_id", "SELECT r.txn_id, 'the rest of a shard', '" + booking.KindEscrow +
@@ -38,9 +45,9 @@ var sources = map[string]sourceTable{
 		"COALESCE(c.sponsor, '?'), r.amount FROM reclaim r LEFT JOIN campaign c ON c.id = r.campaign_id " +
 		"WHERE r.txn_id IN "},
 	booking.KindWithdraw: {"withdrawal", "txn_id", "SELECT txn_id, id, '" + booking.KindUser + "', user_id, '" +
-		booking.KindWorld + "', '', amount " +
-		"FROM withdrawal WHERE txn_id IN "},
-	booking.KindReturn: {"withdrawal", "return_id",
-		"SELECT return_id, id, '" + booking.KindWorld + "', '', '" + booking.KindUser + "', user_id, amount " +
-			"FROM withdrawal WHERE return_id IN "},
+		booking.KindClearing + "', user_id, amount FROM withdrawal WHERE txn_id IN "},
+	booking.KindPaid: {"withdrawal", "paid_id", "SELECT paid_id, id, '" + booking.KindClearing + "', user_id, '" +
+		booking.KindWorld + "', '', amount FROM withdrawal WHERE paid_id IN "},
+	booking.KindReturn: {"withdrawal", "return_id", "SELECT return_id, id, '" + booking.KindClearing +
+		"', user_id, '" + booking.KindUser + "', user_id, amount FROM withdrawal WHERE return_id IN "},
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 
@@ -58,6 +59,7 @@ type payoutCheck struct {
 	*campaignCheck
 	checked map[string]bool // players, so that one with many packets is summed once and not on every page
 	last    int             // the packet before
+	winners winnerSums
 }
 
 // checkPayouts holds each payout against the split, its transaction, and what Redis has recorded; and the balance
@@ -66,18 +68,22 @@ type payoutCheck struct {
 // It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
 // temporary table on disk, which takes minutes.
 func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error {
-	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt}
+	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt64,
+		winners: winnerSums{seed: maphash.MakeSeed()}}
 	if r.look.txns {
-		_, err := checkAccounts(ctx, q, []string{booking.EscrowAccount(r.campaign.ID).ID(),
+		err := checkAccounts(ctx, q, []string{booking.EscrowAccount(r.campaign.ID).ID(),
 			booking.SponsorAccount(r.campaign.Sponsor).ID()}, &r.found)
 		if err != nil {
 			return err
 		}
 	}
-	for after := math.MinInt32; ; {
+	for after := math.MinInt64; ; {
 		rows, err := r.payoutPage(ctx, q, after)
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(rows) == 0 {
+			return p.checkWinners(ctx, q)
 		}
 		for i := range rows {
 			p.check(&rows[i])
@@ -88,6 +94,9 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 			}
 		}
 		after = rows[len(rows)-1].packet
+		if r.look.seen != nil {
+			r.look.seen(len(rows))
+		}
 	}
 }
 
@@ -112,8 +121,17 @@ func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after i
 	return rows, err
 }
 
-// check says what is wrong with one payout, as far as it can be seen without asking the database.
+// check says what is wrong with one payout, as far as it can be seen without asking the database, and notes its place.
 func (p *payoutCheck) check(row *paidRow) {
+	p.winners.add(row.user, 1, row.amount)
+	if p.inItself(row) {
+		p.place(row)
+	}
+}
+
+// inItself says what is wrong with one payout by what the row itself says. It tells whether its packet is one of the
+// campaign's.
+func (p *payoutCheck) inItself(row *paidRow) bool {
 	c := p.campaign
 	key := row.claim
 	if row.packet == p.last {
@@ -127,11 +145,14 @@ func (p *payoutCheck) check(row *paidRow) {
 	if row.state != ledger.StateSettled {
 		p.found.add("a payout with a wrong state", key, "%s: its state is %q", row.name(), row.state)
 	}
+	if p.amounts == nil {
+		return false // which packets there are, and in which shard, is not known
+	}
 	if row.packet < 0 || row.packet >= c.Packets {
 		p.found.add("a payout of no packet", key, "%s: the campaign has packets 0 to %d", row.name(), c.Packets-1)
-		return
+		return false
 	}
-	if p.amounts != nil && row.amount != p.amounts.Of(row.packet) {
+	if row.amount != p.amounts.Of(row.packet) {
 		p.found.add("a payout that is not the split's", key, "%s: the split says %d", row.name(),
 			p.amounts.Of(row.packet))
 	}
@@ -139,7 +160,7 @@ func (p *payoutCheck) check(row *paidRow) {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the player's is shard %d",
 			row.name(), row.shard, home)
 	}
-	p.place(row)
+	return true
 }
 
 // place notes that a packet is paid, as of its shard's snapshot.
@@ -191,8 +212,7 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 			row, paid := rows[packet]
 			if !paid {
 				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it "+
-					"promises "+
-					"packet %d, "+
+					"promises packet %d, "+
 					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
 				continue
 			}
@@ -218,11 +238,15 @@ func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []pai
 			users, accounts = append(users, user), append(accounts, booking.UserAccount(user).ID())
 		}
 	}
-	if err := p.checkLimits(ctx, q, users); err != nil || !p.look.txns {
-		return err
+	if p.amounts != nil {
+		if err := p.checkLimits(ctx, q, users); err != nil {
+			return err
+		}
 	}
-	_, err := checkAccounts(ctx, q, accounts, &p.found)
-	return err
+	if !p.look.txns {
+		return nil
+	}
+	return checkAccounts(ctx, q, accounts, &p.found)
 }
 
 // checkPaid sees that each payout was posted: that its transaction is there, is a payment, and takes from the escrow.

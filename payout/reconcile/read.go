@@ -14,12 +14,13 @@ import (
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
-	for from := math.MinInt32; ; {
+	for from := math.MinInt64; ; {
 		next := max(from, 0) + r.look.stretch
-		if next >= r.campaign.Packets { // the last stretch has what is beyond, which should not be there
-			next = math.MaxInt32
+		// The last stretch has what is beyond, which should not be there.
+		if next >= r.campaign.Packets || r.amounts == nil {
+			next = math.MaxInt64
 		}
-		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt32 {
+		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt64 {
 			return err
 		}
 		from = next
@@ -52,6 +53,8 @@ func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, t
 			b.paidPackets += packets
 			b.paidNumbers += numbers
 			b.amountPaid += amount
+		default:
+			r.later += packets
 		}
 		return nil
 	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS "+
@@ -90,6 +93,9 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		r.reclaimed += row.amount
 		if b == nil && row.ref.Shard != posting.DismissedLetter {
 			return nil
+		}
+		if r.amounts == nil {
+			return nil // which packets there are is not known
 		}
 		var err error
 		if row.asked, err = rain.ParseNumbers(text, r.campaign.Packets); err != nil {

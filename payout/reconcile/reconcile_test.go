@@ -104,7 +104,9 @@ func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
 		f.Open(c)
 		f.Settled(e(0, 0))
 		f.Settled(e(1, 1))
-		if got := b.Prove(t, c, f); !equal(got,
+		before := f.Snapshots(c)
+		f.Settled(e(2, 2))
+		if got := b.Prove(t, c, before); !equal(got,
 			reconcile.Reconciliation{Funded: 100, Paid: 20, Stock: 80, Balanced: true}) {
 			t.Errorf("%+v", got)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/internal/rounds"
 	"redrain/internal/sqldb"
 	"redrain/rain"
 )
@@ -25,19 +26,26 @@ const (
 	Rows
 )
 
-// campaignReader reads a campaign; [ledger.Campaigns] is one.
+// campaignReader reads a campaign, also one whose row makes no sense; [ledger.Campaigns] is one.
 type campaignReader interface {
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// Reconciler proves the books. It changes nothing. It is safe for concurrent use.
+// Reconciler proves the books. It changes nothing of them, and keeps how far it has come. It is safe for concurrent
+// use.
 type Reconciler struct {
 	db        *sqldb.DB
 	campaigns campaignReader
 	clock     rain.Clock
 	gauge     reconcileGauges
+	guard     *rounds.Guard
 	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
+
+	step   int64 // how many links one step of a proof of what is recent reads
+	period int64 // how many rows a checkpoint closes
+	many   int64 // from how many entries on the sum of an account is carried forward
+	small  int64 // up to how many links and payouts everything is read each time
 }
 
 // viewLimit is how long one view may take. The rows of the largest campaign take some minutes.
@@ -50,10 +58,12 @@ const hotLimit = time.Minute
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
 const sumAtOnce = 250_000
 
-// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives Books.CheckedAt.
-func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock) *Reconciler {
-	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), stretch: sumAtOnce,
-		hotLimit: hotLimit}
+// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives the times of proofs; guard
+// hears of a proof that panics, nil = it is logged only.
+func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, guard *rounds.Guard) *Reconciler {
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), guard: guard,
+		stretch: sumAtOnce, hotLimit: hotLimit, step: stepLinks, period: periodRows, small: smallRows,
+		many: manyEntries}
 }
 
 // Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
@@ -75,12 +85,21 @@ func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, dept
 	return s.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
 }
 
-// reconcileWith begins anew where a shard was rebuilt between two looks at it.
+// reconcileWith begins anew where a shard was rebuilt between two looks at it. A proof that panics is a finding:
+// what it has met hides neither another campaign nor itself.
 func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how look) (Reconciliation, error) {
 	how.stretch = s.stretch
+	began := s.clock()
 	for try := 1; ; try++ {
 		how.last = try == tries
-		r, err := s.once(ctx, id, hot, how)
+		var r *campaignCheck
+		err := s.guard.Try("reconciliation", func() (err error) {
+			r, err = s.once(ctx, id, hot, how)
+			return err
+		})
+		if errors.Is(err, rounds.ErrPanic) {
+			r, err = brokenOff(id, err), nil
+		}
 		if errors.Is(err, errStale) && !how.last {
 			continue
 		}
@@ -88,15 +107,29 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 			return Reconciliation{}, fmt.Errorf("reconciling campaign %s: %w", id, err)
 		}
 		result := r.result()
+		result.CheckedAt = s.clock()
+		result.TookMS = result.CheckedAt - began
 		s.gauge.reconciled(id, result)
 		return result, nil
 	}
 }
 
+// brokenOff is the proof of a campaign over which this program breaks.
+func brokenOff(id string, why error) *campaignCheck {
+	r := newCampaignCheck(&rain.Campaign{ID: id, Fault: "it was not looked at"}, nil, look{})
+	r.found = findings{}
+	r.found.add("a proof that broke off", why.Error(), "the proof of the campaign broke off, so nothing of it is "+
+		"proved: %v", why)
+	return r
+}
+
 func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how look) (*campaignCheck, error) {
-	c, err := s.campaigns.Campaign(ctx, id)
+	c, err := s.campaigns.CampaignAsStored(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if r := newCampaignCheck(c, nil, how); r.amounts == nil {
+		return r, s.db.View(ctx, viewLimit, r.readBooks)
 	}
 	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
 	reading, cancel := context.WithTimeout(ctx, s.hotLimit)
@@ -129,9 +162,9 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
 		r.readPayouts,
-		r.checkEscrow, r.checkTally,
+		r.checkEscrow, r.checkTally, r.checkLater,
 	}
-	if err := run(ctx, tx, steps); err != nil {
+	if err := r.run(ctx, tx, steps); err != nil {
 		return err
 	}
 	r.checkShards()
@@ -149,12 +182,29 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	if r.look.rows {
 		steps = append(steps, r.compareRecords, r.checkForgotten)
 	}
-	return run(ctx, tx, steps)
+	return r.run(ctx, tx, steps)
 }
 
-func run(ctx context.Context, q sqldb.Querier, steps []func(context.Context, sqldb.Querier) error) error {
-	for _, step := range steps {
-		if err := step(ctx, q); err != nil {
+// readBooks is read for a campaign whose row makes no sense: which packets it has, and what they hold, is not known. So
+// the sums and the transactions are proved, and Redis is not asked.
+func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
+	r.look.rows, r.look.txns, r.look.hot = true, true, nil
+	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
+		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.checkTxns, r.checkPayouts,
+	})
+}
+
+// run takes steps one after the other. Rows that make a step fail are a finding, and hide nothing that the others find.
+func (r *campaignCheck) run(ctx context.Context, q sqldb.Querier,
+	steps []func(context.Context, sqldb.Querier) error) error {
+	for n, step := range steps {
+		err := step(ctx, q)
+		if sqldb.IsUnreadable(err) {
+			r.found.add("rows that cannot be read", fmt.Sprint(n, err), "rows of the campaign cannot be read or added "+
+				"up, so somebody has changed them: %v", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -32,17 +33,23 @@ func allOf(table string) string {
 
 // bookTables are the tables that an accountant trusts.
 var bookTables = []string{"txn", "entry", "account", "balance", "payout", "reclaim", "campaign", "campaign_tally",
-	"dead_letter", "withdrawal", "move", "shard_epoch"}
+	"dead_letter", "withdrawal", "withdrawal_event", "deposit", "move", "shard_epoch"}
 
 // keep makes copies of the books; restore brings them back.
 func keep(t testing.TB, b *paytest.Books) (restore func()) {
 	t.Helper()
-	for _, table := range bookTables {
+	return keepTables(t, b, bookTables)
+}
+
+// keepTables makes copies of tables; restore brings them back.
+func keepTables(t testing.TB, b *paytest.Books, tables []string) (restore func()) {
+	t.Helper()
+	for _, table := range tables {
 		change(t, b, "CREATE TABLE kept_"+table+" AS "+allOf(table))
 	}
 	return func() {
 		t.Helper()
-		for _, table := range bookTables {
+		for _, table := range tables {
 			change(t, b, "DELETE FROM "+table+"; INSERT INTO "+table+" "+allOf("kept_"+table))
 		}
 	}
@@ -97,16 +104,18 @@ func TestEveryDeedIsNamed(t *testing.T) {
 			f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
 			f.Win("c2", 0, "w")
 			b.MustPost(t, f.Shards[paytest.FakeKey{Campaign: "c2"}].Entries[0])
+			paytest.Must(t, b.RecordRefused(t.Context(), b.MustSend(t, "w2", "v", 10), "the bank says no"))
+			paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, "w3", "v", 5), "bank"))
 			b.MustWithdraw(t, "w1", "v", 20)
-			paytest.Must(t, b.RecordRefused(t.Context(), b.MustWithdraw(t, "w2", "v", 10), "the bank says no"))
-			paytest.Must(t, b.RecordPaid(t.Context(), b.MustWithdraw(t, "w3", "v", 5), "bank"))
 			restore := keep(t, b)
 			sh := f.Shards[paytest.FakeKey{Campaign: "c1"}]
 			before := *sh
 			if one, all := everything(t, b, f, "c1"); one != "" || all != "" {
 				t.Fatalf("untouched: %q, %q", one, all)
 			}
-			for what, d := range deeds {
+			every := maps.Clone(deeds)
+			maps.Copy(every, withdrawalDeeds)
+			for what, d := range every {
 				if d.sql != "" {
 					change(t, b, d.sql)
 				}

@@ -17,6 +17,10 @@ import (
 // the whole table instead.
 const askedAtOnce = 100
 
+// txnsAtOnce is how many transactions are looked at together: each may have 4,000 lines and as many payouts, which are
+// held in memory.
+const txnsAtOnce = 25
+
 // txnPage is some transactions, with all that the ledger has about them.
 type txnPage struct {
 	kinds   map[int64]string // of the transactions that exist
@@ -40,8 +44,32 @@ type sourceSums struct {
 }
 
 // checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one
-// moment.
+// moment. One that cannot be read is named, and the others are compared.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
+	return oneByOne(ids, func(ids []int64) error { return compareTxns(ctx, q, ids, found) },
+		func(id int64, why error) {
+			found.add("rows that cannot be read", txnKey(id),
+				"transaction %d: its rows cannot be read, so somebody has changed them: %v", id, why)
+		})
+}
+
+// oneByOne works on a page of rows; where one of them cannot be read it works on each by itself, and names those.
+func oneByOne[T any](page []T, work func([]T) error, name func(one T, why error)) error {
+	err := work(page)
+	if !sqldb.IsUnreadable(err) {
+		return err
+	}
+	for i := range page {
+		if err := work(page[i : i+1]); sqldb.IsUnreadable(err) {
+			name(page[i], err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	p := &txnPage{lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{}, found: found}
 	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources} {
 		if err := step(ctx, q, ids); err != nil {
@@ -168,6 +196,10 @@ func (p *txnPage) missing(id int64, lines []bookedLine) {
 }
 
 func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
+	if ln.amount > rain.MaxBudget || ln.amount < -rain.MaxBudget {
+		p.found.add("a line beyond any budget", lineKey(id, ln.number), "transaction %d (%s), line %d: %s %s, but no "+
+			"line moves more than %d", id, kind, ln.number, ln.account, moves(ln.amount), rain.MaxBudget)
+	}
 	if !ln.known {
 		p.found.add("a line of an unknown account", lineKey(id, ln.number),
 			"transaction %d (%s), line %d: there is no account %s", id, kind, ln.number, ln.account)
@@ -211,8 +243,8 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	moved := map[string]rain.Money{}
 	at := map[string]int{}
 	for _, ln := range lines {
-		moved[ln.account] += ln.amount
-		at[ln.account] = ln.number
+		moved[booking.Whole(ln.account)] += ln.amount
+		at[booking.Whole(ln.account)] = ln.number
 	}
 	for _, a := range slices.Sorted(maps.Keys(moved)) {
 		if want, named := w.sums[a]; !named {

@@ -8,17 +8,20 @@ import (
 	"time"
 
 	"redrain/payout/ledger"
+	"redrain/payout/paytest"
 )
 
 // fakeProvider answers as a function says, and notes what it was asked.
 type fakeProvider struct {
-	answer func(ctx context.Context, p Payment, try int) (string, error)
+	answer func(ctx context.Context, p Payment, try int) (Answer, error)
 
 	mu    sync.Mutex
 	asked map[string][]Payment
 }
 
-func (f *fakeProvider) Pay(ctx context.Context, p Payment) (string, error) {
+func (*fakeProvider) Receiver() Receiver { return Receiver{Provider: paytest.Bank} }
+
+func (f *fakeProvider) Pay(ctx context.Context, p Payment) (Answer, error) {
 	f.mu.Lock()
 	if f.asked == nil {
 		f.asked = map[string][]Payment{}
@@ -43,11 +46,17 @@ type fakeLedger struct {
 	withdrawals
 
 	after time.Duration
+	is    ledger.Waiting
 	err   error
 }
 
 func (f *fakeLedger) RecordRetry(_ context.Context, _ ledger.Withdrawal, after time.Duration, _ string) error {
 	f.after = after
+	return f.err
+}
+
+func (f *fakeLedger) RecordWaiting(_ context.Context, _ ledger.Withdrawal, is ledger.Waiting) error {
+	f.is = is
 	return f.err
 }
 
@@ -83,3 +92,6 @@ func (f *flakyLedger) RecordPaid(ctx context.Context, w ledger.Withdrawal, refer
 	}
 	return f.Withdrawals.RecordPaid(ctx, w, reference)
 }
+
+// paid answers that a payment is made.
+func paid(reference string) (Answer, error) { return Answer{Status: Paid, Reference: reference}, nil }

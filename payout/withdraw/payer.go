@@ -16,6 +16,7 @@ import (
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/rain"
 )
 
 // PayerOptions are the settings of a Payer. The zero value is usable.
@@ -24,9 +25,10 @@ type PayerOptions struct {
 	Concurrency int                                       // payments that are asked for at once; 0 = 8
 	Timeout     time.Duration                             // of one try; 0 = 10 s
 	OnAlarm     func(w ledger.Withdrawal, message string) // hears of what needs a person; nil = it is only logged
-	// hears of each withdrawal that is paid or failed, once that stands in the ledger, perhaps twice; nil = nobody
-	// does
-	OnEnd      func(id string)
+	// hears of each withdrawal that is paid, refused, or waits for its player, once that stands in the ledger, perhaps
+	// twice; nil = nobody does
+	OnNews     func(id string)
+	Clock      rain.Clock            // Unix ms; nil = this machine's
 	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
@@ -41,13 +43,20 @@ const (
 	payMargin     = 10 * time.Second // what a lease lasts beyond the try: long enough to write down how it has ended
 	// payPatience is the longest that a provider may put off a payment; one that says next year is asked before.
 	payPatience = time.Hour
+	waitFirst   = 5 * time.Second    // the first pause where the receiver has the payment and is not done
+	waitMost    = 5 * time.Minute    // and the longest: a player who has confirmed looks for the money
+	waitLongest = 7 * 24 * time.Hour // for so long a receiver may say that a payment is on its way
+	strayEvery  = 10 * time.Second   // how often withdrawals of other receivers are looked for
+	strayLimit  = 100
 )
 
 // withdrawals is what a Payer needs of a Ledger.
 type withdrawals interface {
-	LeaseDue(ctx context.Context, limit int, lasting time.Duration) ([]ledger.Withdrawal, error)
+	LeaseDue(ctx context.Context, receiver string, limit int, lasting time.Duration) ([]ledger.Withdrawal, error)
+	BuryStrays(ctx context.Context, receiver string, limit int) ([]ledger.Withdrawal, error)
 	RecordPaid(ctx context.Context, w ledger.Withdrawal, reference string) error
 	RecordRefused(ctx context.Context, w ledger.Withdrawal, reason string) error
+	RecordWaiting(ctx context.Context, w ledger.Withdrawal, is ledger.Waiting) error
 	RecordRetry(ctx context.Context, w ledger.Withdrawal, after time.Duration, reason string) error
 	RecordDead(ctx context.Context, w ledger.Withdrawal, reason string) error
 	CountPending(ctx context.Context) (int64, error)
@@ -58,6 +67,7 @@ type withdrawals interface {
 type Payer struct {
 	ledger   withdrawals
 	provider Provider
+	receiver string
 	o        PayerOptions
 
 	wake    chan struct{} // room for one
@@ -76,14 +86,17 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 	o.Concurrency = cmp.Or(o.Concurrency, 8)
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Clock == nil {
+		o.Clock = func() int64 { return time.Now().UnixMilli() }
+	}
 	metrics := promauto.With(o.Registerer)
 	p := &Payer{
-		ledger: ledger, provider: provider, o: o, wake: make(chan struct{}, 1),
+		ledger: ledger, provider: provider, receiver: provider.Receiver().String(), o: o, wake: make(chan struct{}, 1),
 		slots: make(chan struct{}, o.Concurrency),
 		outcome: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_withdrawals_total",
-			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), again (tried later), dead " +
-				"(waits for an operator).",
+			Help: "Tries at withdrawals, by outcome: paid, refused (the money went back), action (the player must " +
+				"confirm), waiting (the receiver has it), again (tried later), dead (waits for an operator).",
 		}, []string{"outcome"}),
 		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_provider_seconds", Help: "How long the payment provider takes to answer, time-outs " +
@@ -91,13 +104,13 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}),
 		pending: metrics.NewGauge(prometheus.GaugeOpts{
-			Name: "redrain_withdrawals_pending", Help: "Withdrawals that are neither paid nor failed, dead letters " +
-				"among them.",
+			Name: "redrain_withdrawals_pending", Help: "Withdrawals that have not ended, dead letters among them.",
 		}),
 		outside: outage.Outage{What: "paying withdrawals through the provider", Log: o.Log},
 		books:   outage.Outage{What: "reading and recording withdrawals", Log: o.Log},
 	}
-	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAgain, outcomeDead} {
+	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAction, outcomeWaiting, outcomeAgain,
+		outcomeDead} {
 		p.outcome.WithLabelValues(outcome) // zeros from the start, not gaps
 	}
 	return p
@@ -107,6 +120,8 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 const (
 	outcomePaid    = "paid"
 	outcomeRefused = "refused"
+	outcomeAction  = "action"
+	outcomeWaiting = "waiting"
 	outcomeAgain   = "again"
 	outcomeDead    = "dead"
 )
@@ -123,6 +138,7 @@ func (p *Payer) Wake() {
 func (p *Payer) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { p.o.Guard.Every(ctx, "withdrawals", payGaugeEvery, p.refreshGauge) })
+	wg.Go(func() { p.o.Guard.Every(ctx, "withdrawals", strayEvery, p.buryStrays) })
 	poll := time.NewTicker(payPoll)
 	defer poll.Stop()
 	for ctx.Err() == nil {
@@ -143,7 +159,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 	if room == 0 {
 		return
 	}
-	taken, err := p.ledger.LeaseDue(ctx, room, p.o.Timeout+payMargin)
+	taken, err := p.ledger.LeaseDue(ctx, p.receiver, room, p.o.Timeout+payMargin)
 	if err != nil {
 		if ctx.Err() == nil {
 			p.books.Failed(err)
@@ -165,8 +181,11 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 
 // try asks the provider once, and records what it has answered.
 func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Time) {
+	if wait := time.Duration(w.NotBefore-p.o.Clock()) * time.Millisecond; wait > 0 && !rounds.Sleep(ctx, wait) {
+		return // it is due again when the lease ends, and nobody was asked
+	}
 	faults.Point("withdraw.before_pay")
-	reference, err := p.pay(ctx, w)
+	answer, err := p.pay(ctx, w)
 	faults.Point("withdraw.after_pay")
 	// A context of its own: the answer must be written down, also where the provider has used up the time of a
 	// shutdown.
@@ -174,23 +193,29 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
 	defer cancelDeadline()
-	p.record(recording, w, p.classify(ctx, w, reference, err))
+	p.record(recording, w, p.classify(ctx, w, answer, err))
 }
 
 // pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
 // person in the end.
-func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (reference string, err error) {
+func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, err error) {
 	ctx, cancel := rounds.Graceful(ctx, payGrace)
 	defer cancel()
 	ctx, cancelTimeout := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
+	payment := Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt}
 	err = p.o.Guard.Try("withdrawals", func() (err error) {
-		reference, err = p.provider.Pay(ctx, Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt})
+		if asker, can := p.provider.(Asker); can && w.AskedBefore {
+			if answer, err = asker.Ask(ctx, payment); err != nil || answer.Status != Unknown {
+				return err
+			}
+		}
+		answer, err = p.provider.Pay(ctx, payment)
 		return err
 	})
-	return reference, err
+	return answer, err
 }
 
 // verdict is what is to be recorded of a try.
@@ -200,28 +225,45 @@ type verdict struct {
 	write   func(ctx context.Context) error
 }
 
+var errNoAnswer = errors.New("the provider gave no answer that says what has become of the payment")
+
 // classify tells what follows from the provider's answer.
-func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference string, err error) verdict {
-	if err == nil {
+func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) verdict {
+	if err == nil && a.Status == ActionRequired {
+		err = CheckAction(a.Action)
+	}
+	switch {
+	case err != nil:
+		return p.unclear(ctx, w, err)
+	case a.Status == Paid:
 		p.outside.Works()
 		return verdict{outcomePaid, "", func(ctx context.Context) error {
-			return p.ledger.RecordPaid(ctx, w, reference)
+			return p.ledger.RecordPaid(ctx, w, a.Reference)
 		}}
-	}
-	reason := err.Error()
-	if errors.Is(err, ErrRefused) {
+	case a.Status == Refused:
 		p.outside.Works()
+		reason := "refused by the provider"
+		if a.Reason != "" {
+			reason += ": " + a.Reason
+		}
 		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
 			return p.ledger.RecordRefused(ctx, w, reason)
 		}}
+	case a.Status == Pending || a.Status == ActionRequired:
+		p.outside.Works()
+		return p.waiting(w, a)
 	}
+	return p.unclear(ctx, w, errNoAnswer)
+}
+
+// unclear puts a withdrawal off, or gives it up after the last try.
+func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) verdict {
+	reason := err.Error()
 	if ctx.Err() == nil { // else it was this process that cut it off
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
 	}
 	if w.Attempts >= p.o.Attempts {
-		return verdict{outcomeDead, reason, func(ctx context.Context) error {
-			return p.ledger.RecordDead(ctx, w, reason)
-		}}
+		return p.dead(w, reason)
 	}
 	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
 	if later, ok := errors.AsType[*LaterError](err); ok {
@@ -230,6 +272,30 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, reference str
 	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
 		return p.ledger.RecordRetry(ctx, w, pause, reason)
 	}}
+}
+
+func (p *Payer) dead(w ledger.Withdrawal, reason string) verdict {
+	return verdict{outcomeDead, reason, func(ctx context.Context) error {
+		return p.ledger.RecordDead(ctx, w, reason)
+	}}
+}
+
+// waiting has the receiver asked again later, the less often the longer it has had the payment, and not for ever.
+func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
+	waited := time.Duration(0)
+	if w.WaitsSince > 0 {
+		waited = time.Duration(p.o.Clock()-w.WaitsSince) * time.Millisecond
+	}
+	if waited > waitLongest {
+		return p.dead(w, "the provider has said for a week that the payment is on its way")
+	}
+	is := ledger.Waiting{State: ledger.WithdrawalSent, Reference: a.Reference, Reason: a.Reason,
+		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience))}
+	outcome := outcomeWaiting
+	if a.Status == ActionRequired {
+		outcome, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
+	}
+	return verdict{outcome, a.Reason, func(ctx context.Context) error { return p.ledger.RecordWaiting(ctx, w, is) }}
 }
 
 // record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
@@ -251,6 +317,10 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 			p.o.Log.Error("money was paid twice", "withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "err",
 				err)
 			p.alarm(w, ledger.ErrPaidTwice.Error())
+			return
+		case errors.Is(err, ledger.ErrNotAsked):
+			p.o.Log.Error("a payment of somebody who was not asked for it", "withdrawal", w.ID, "err", err)
+			p.alarm(w, ledger.ErrNotAsked.Error())
 			return
 		}
 		p.books.Failed(err)
@@ -274,8 +344,9 @@ func (p *Payer) tell(w ledger.Withdrawal, v verdict) {
 		log.Error("a withdrawal was given up; it is kept as a dead letter", "reason", v.reason)
 		p.alarm(w, "a withdrawal waits for a person: "+v.reason)
 	}
-	if ended := v.outcome == outcomePaid || v.outcome == outcomeRefused; ended && p.o.OnEnd != nil {
-		p.o.OnEnd(w.ID)
+	news := v.outcome == outcomePaid || v.outcome == outcomeRefused || v.outcome == outcomeAction
+	if news && p.o.OnNews != nil {
+		p.o.OnNews(w.ID)
 	}
 }
 
@@ -291,5 +362,18 @@ func (p *Payer) refreshGauge(ctx context.Context) {
 		p.pending.Set(float64(n))
 	} else if ctx.Err() == nil {
 		p.o.Log.Debug("pending withdrawals cannot be counted", "err", err)
+	}
+}
+
+// buryStrays makes dead letters of withdrawals that were sent to another receiver and that nobody asks it for any more.
+func (p *Payer) buryStrays(ctx context.Context) {
+	buried, err := p.ledger.BuryStrays(ctx, p.receiver, strayLimit)
+	for _, w := range buried {
+		p.tell(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + ", and this server has " +
+			p.receiver + "; find out there whether it was paid"})
+		p.outcome.WithLabelValues(outcomeDead).Inc()
+	}
+	if err != nil && ctx.Err() == nil {
+		p.books.Failed(err)
 	}
 }

@@ -59,7 +59,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 	return w
 }
 
-func finished(w ledger.Withdrawal) bool { return w.State != ledger.WithdrawalPending }
+func finished(w ledger.Withdrawal) bool { return !w.State.Open() }
 
 func TestPayerPaysEachOnce(t *testing.T) {
 	t.Parallel()
@@ -67,9 +67,8 @@ func TestPayerPaysEachOnce(t *testing.T) {
 		t := b.T
 		const count = 60
 		b.Rich(t, "u1", count)
-		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (string,
-			error) {
-			return "bank-" + p.Key, nil
+		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (Answer, error) {
+			return paid("bank-" + p.Key)
 		}}
 		var payers []*Payer
 		for range 3 { // three nodes
@@ -110,14 +109,14 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		b.Rich(t, "u1", 100)
-		provider := &fakeProvider{answer: func(_ context.Context, p Payment, try int) (string, error) {
+		provider := &fakeProvider{answer: func(_ context.Context, p Payment, try int) (Answer, error) {
 			switch {
 			case try < 4:
-				return "", errors.New("status 500")
+				return Answer{}, errors.New("status 500")
 			case p.Amount == 30:
-				return "", fmt.Errorf("%w: the account is closed", ErrRefused)
+				return Answer{Status: Refused, Reason: "the account is closed"}, nil
 			}
-			return "bank", nil
+			return paid("bank")
 		}}
 		p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 		b.MustWithdraw(t, "pays", "u1", 60)
@@ -129,7 +128,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 			}
 		}
 		b.WantWithdrawal(t, "pays", ledger.WithdrawalPaid, 4)
-		if w := b.WantWithdrawal(t, "refuses", ledger.WithdrawalFailed,
+		if w := b.WantWithdrawal(t, "refuses", ledger.WithdrawalRefused,
 			4); w.LastError != "refused by the provider: the account is closed" {
 			t.Errorf("%+v", w)
 		}
@@ -144,12 +143,12 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 		t := b.T
 		b.Rich(t, "u1", 100)
 		heals := make(chan struct{})
-		provider := &fakeProvider{answer: func(_ context.Context, _ Payment, try int) (string, error) {
+		provider := &fakeProvider{answer: func(_ context.Context, _ Payment, try int) (Answer, error) {
 			select {
 			case <-heals:
-				return "", nil
+				return paid("")
 			default:
-				return "", fmt.Errorf("status 404 at try %d", try)
+				return Answer{}, fmt.Errorf("status 404 at try %d", try)
 			}
 		}}
 		alarms := make(chan string, 10)
@@ -161,7 +160,7 @@ func TestPayerBuriesAndRedrives(t *testing.T) {
 		})
 		b.MustWithdraw(t, "w1", "u1", 60)
 		w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
-		if w.Attempts != 3 || w.State != ledger.WithdrawalPending || w.LastError != "status 404 at try 3" ||
+		if w.Attempts != 3 || w.State != ledger.WithdrawalSent || w.LastError != "status 404 at try 3" ||
 			provider.tries("w1") != 3 {
 			t.Errorf("%+v after %d tries", w, provider.tries("w1"))
 		}
@@ -187,7 +186,7 @@ func TestPayerBuriesWhatPanics(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
-	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { panic("torn") }}
+	provider := &fakeProvider{answer: func(context.Context, Payment, int) (Answer, error) { panic("torn") }}
 	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Attempts: 2, Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
@@ -199,7 +198,7 @@ func TestPayerBuriesWhatPanics(t *testing.T) {
 
 func TestPayerPutsOff(t *testing.T) {
 	t.Parallel()
-	p := NewPayer(nil, nil, PayerOptions{Attempts: 100, Log: paytest.Quiet})
+	p := NewPayer(nil, Wallet{}, PayerOptions{Attempts: 100, Log: paytest.Quiet})
 	for _, c := range []struct {
 		try         int
 		err         error
@@ -216,7 +215,7 @@ func TestPayerPutsOff(t *testing.T) {
 	} {
 		fake := &fakeLedger{}
 		p.ledger = fake
-		paytest.Must(t, p.classify(t.Context(), ledger.Withdrawal{Attempts: c.try}, "", c.err).write(t.Context()))
+		paytest.Must(t, p.classify(t.Context(), ledger.Withdrawal{Attempts: c.try}, Answer{}, c.err).write(t.Context()))
 		if fake.after < c.least || fake.after > c.most {
 			t.Errorf("after try %d, %v: %v", c.try, c.err, fake.after)
 		}
@@ -231,7 +230,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	b.Rich(t, "u1", 100)
 	var mu sync.Mutex
 	underWay, most := 0, 0
-	provider := &fakeProvider{answer: func(ctx context.Context, p Payment, try int) (string, error) {
+	provider := &fakeProvider{answer: func(ctx context.Context, p Payment, try int) (Answer, error) {
 		mu.Lock()
 		underWay++
 		most = max(most, underWay)
@@ -239,9 +238,9 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 		defer func() { mu.Lock(); underWay--; mu.Unlock() }()
 		if p.Amount == 2 && try == 1 {
 			<-ctx.Done()
-			return "", ctx.Err()
+			return Answer{}, ctx.Err()
 		}
-		return "", nil
+		return paid("")
 	}}
 	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Concurrency: 4, Timeout: 200 * time.Millisecond})
 	for i := range 30 {
@@ -250,7 +249,7 @@ func TestAHangingProviderHoldsUpNobodyElse(t *testing.T) {
 	}
 	state := func(query string) int { return b.Count(t, "SELECT COUNT(*) FROM withdrawal WHERE "+query) }
 	testenv.Eventually(t, patience, "the others paid, and the hanging tries over", func() bool {
-		return state("state = 'paid'") == 27 && state("state = 'pending' AND last_error <> ''") == 3
+		return state("state = 'paid'") == 27 && state("state = 'sent' AND last_error <> ''") == 3
 	})
 	b.Clock.Add(payFirst.Milliseconds())
 	p.Wake()
@@ -276,7 +275,7 @@ func TestPayerRecordsWhenTheDatabaseIsBack(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	flaky := &flakyLedger{Withdrawals: b.Withdrawals, fails: 3}
-	provider := &fakeProvider{answer: func(context.Context, Payment, int) (string, error) { return "bank", nil }}
+	provider := &fakeProvider{answer: func(context.Context, Payment, int) (Answer, error) { return paid("bank") }}
 	p, _ := paying(t, flaky, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	p.Wake()
@@ -294,20 +293,20 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	b.Rich(t, "u1", 100)
 	asked := make(chan struct{}, 1)
-	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, try int) (string, error) {
+	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, try int) (Answer, error) {
 		if try > 1 {
-			return "bank", nil
+			return paid("bank")
 		}
 		asked <- struct{}{}
 		<-ctx.Done() // it has paid, perhaps
-		return "", ctx.Err()
+		return Answer{}, ctx.Err()
 	}}
 	first, stop := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	first.Wake()
 	<-asked
 	stop()
-	b.WantWithdrawal(t, "w1", ledger.WithdrawalPending, 1)
+	b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 1)
 	second, _ := paying(t, b.Withdrawals, provider, PayerOptions{Timeout: time.Hour})
 	eventually(t, b, second, "w1", finished)
 	b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
@@ -322,10 +321,10 @@ func TestPayerThatEndsLeavesThePaymentToAnother(t *testing.T) {
 func TestPayerSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	alarms := []string{}
-	p := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", ledger.ErrPaidTwice)}, nil, PayerOptions{
+	p := NewPayer(&fakeLedger{err: fmt.Errorf("withdrawal w1: %w", ledger.ErrPaidTwice)}, Wallet{}, PayerOptions{
 		Log: paytest.Quiet, OnAlarm: func(_ ledger.Withdrawal, message string) { alarms = append(alarms, message) },
 	})
-	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, "", nil))
+	p.record(t.Context(), ledger.Withdrawal{}, p.classify(t.Context(), ledger.Withdrawal{}, Answer{Status: Paid}, nil))
 	if !slices.Equal(alarms, []string{ledger.ErrPaidTwice.Error()}) {
 		t.Errorf("%q", alarms)
 	}

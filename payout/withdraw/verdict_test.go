@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,33 +20,48 @@ import (
 func TestPayerRecordsEachAnswer(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the database is away")
+	there := ledger.Action{URL: "https://pay.example/confirm?w=1"}
 	for _, c := range []struct {
 		try     int
-		answer  error
+		answer  Answer
+		err     error
 		outcome string
-		ended   bool
+		news    bool
 	}{
-		{1, nil, outcomePaid, true},
-		{1, fmt.Errorf("no such account: %w", ErrRefused), outcomeRefused, true},
-		{9, errors.New("unclear"), outcomeAgain, false},
-		{10, errors.New("unclear"), outcomeDead, false},
+		{1, Answer{Status: Paid}, nil, outcomePaid, true},
+		{1, Answer{Status: Refused, Reason: "no such account"}, nil, outcomeRefused, true},
+		{9, Answer{}, errors.New("unclear"), outcomeAgain, false},
+		{10, Answer{}, errors.New("unclear"), outcomeDead, false},
+		{99, Answer{Status: Pending}, nil, outcomeWaiting, false},
+		{99, Answer{Status: ActionRequired, Action: there}, nil, outcomeAction, true},
+		// What says nothing, or wants what nobody can do or should, is unclear; an error counts for more than an
+		// answer.
+		{1, Answer{}, nil, outcomeAgain, false},
+		{1, Answer{Status: Unknown}, nil, outcomeAgain, false},
+		{1, Answer{Status: ActionRequired}, nil, outcomeAgain, false},
+		{1, Answer{Status: ActionRequired, Action: ledger.Action{URL: "javascript:alert(1)"}}, nil, outcomeAgain,
+			false},
+		{1, Answer{Status: ActionRequired, Action: ledger.Action{URL: "http://pay.example"}}, nil, outcomeAgain, false},
+		{1, Answer{Status: Paid}, errors.New("unclear"), outcomeAgain, false},
+		{1, Answer{Status: Refused}, errors.New("unclear"), outcomeAgain, false},
 	} {
 		var ended []string
 		fake := &fakeLedger{err: away}
-		p := NewPayer(fake, nil, PayerOptions{
-			Log: paytest.Quiet, OnEnd: func(id string) { ended = append(ended, id) },
+		p := NewPayer(fake, Wallet{}, PayerOptions{
+			Log: paytest.Quiet, OnNews: func(id string) { ended = append(ended, id) },
 		})
 		w := ledger.Withdrawal{ID: "w1", Attempts: c.try}
-		v := p.classify(t.Context(), w, "theirs", c.answer)
+		v := p.classify(t.Context(), w, c.answer, c.err)
 		if err := v.write(t.Context()); v.outcome != c.outcome || !errors.Is(err, away) {
-			t.Errorf("try %d, %v: %s, %v; want %s and the database's error", c.try, c.answer, v.outcome, err, c.outcome)
+			t.Errorf("try %d, %+v, %v: %s, %v; want %s and the database's error", c.try, c.answer, c.err, v.outcome,
+				err, c.outcome)
 		}
 		cut, cancel := context.WithCancel(t.Context())
 		cancel()
 		p.record(cut, w, v) // ends with its context, and has told and counted nothing
 		fake.err = nil
 		p.record(t.Context(), w, v)
-		if n := testutil.ToFloat64(p.outcome.WithLabelValues(c.outcome)); n != 1 || (len(ended) == 1) != c.ended {
+		if n := testutil.ToFloat64(p.outcome.WithLabelValues(c.outcome)); n != 1 || (len(ended) == 1) != c.news {
 			t.Errorf("%s: counted %v times, told %q", c.outcome, n, ended)
 		}
 	}
@@ -55,21 +71,21 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 // tells nobody.
 func TestPayerByDefault(t *testing.T) {
 	t.Parallel()
-	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, _ int) (string, error) {
+	provider := &fakeProvider{answer: func(ctx context.Context, _ Payment, _ int) (Answer, error) {
 		end, limited := ctx.Deadline()
 		if left := time.Until(end); !limited || left > 10*time.Second || left < 5*time.Second {
-			return "", fmt.Errorf("the time ends at %v", end)
+			return Answer{}, fmt.Errorf("the time ends at %v", end)
 		}
-		return "theirs", nil
+		return paid("theirs")
 	}}
 	reg := prometheus.NewRegistry()
 	p := NewPayer(&fakeLedger{}, provider, PayerOptions{Registerer: reg})
 	w := ledger.Withdrawal{ID: "w1", Attempts: 1}
-	reference, err := p.pay(t.Context(), w)
-	if reference != "theirs" || err != nil {
-		t.Error(reference, err)
+	answer, err := p.pay(t.Context(), w)
+	if answer.Reference != "theirs" || err != nil {
+		t.Error(answer, err)
 	}
-	p.record(t.Context(), w, p.classify(t.Context(), w, reference, err))
+	p.record(t.Context(), w, p.classify(t.Context(), w, answer, err))
 	p.alarm(w, "nobody hears")
 	p.refreshGauge(t.Context())
 	if n := testutil.ToFloat64(p.pending); n != 7 {
@@ -85,5 +101,30 @@ func TestPayerByDefault(t *testing.T) {
 	cause := errors.New("busy")
 	if !errors.Is(&LaterError{After: time.Second, Err: cause}, cause) {
 		t.Error("an error to come back later hides its cause")
+	}
+}
+
+// TestWhatAPlayerIsToldToDo is an https address, or data that is text as it came: the provider's app reads it again.
+func TestWhatAPlayerIsToldToDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		action ledger.Action
+		can    bool
+	}{
+		{ledger.Action{}, false},
+		{ledger.Action{URL: "https://pay.example/confirm?id=1"}, true},
+		{ledger.Action{URL: "javascript:alert(1)"}, false},
+		{ledger.Action{URL: "http://pay.example/"}, false},
+		{ledger.Action{URL: "https://pay.example/\xff"}, false},
+		{ledger.Action{URL: "https://pay.example/" + strings.Repeat("x", 2000)}, false},
+		{ledger.Action{Data: "package=😀"}, true},
+		{ledger.Action{Data: "package=\xff"}, false},
+		{ledger.Action{Data: "a\x00b"}, false},
+		{ledger.Action{Data: strings.Repeat("x", 4001)}, false},
+		{ledger.Action{Data: "x", Until: -1}, false},
+	} {
+		if err := CheckAction(c.action); (err == nil) != c.can {
+			t.Errorf("%.40q: %v", c.action.URL+c.action.Data, err)
+		}
 	}
 }

@@ -3,39 +3,67 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"redrain/internal/auth"
 )
 
+// caller is who sent a request.
+type caller struct {
+	name     string        // for the audit log: an operator's name, or the player's id
+	role     string        // an operator's roles, or "player"
+	user     string        // the player's id, "" for the others
+	operator auth.Operator // none for the others
+	rights   []right
+}
+
+// may tells whether the caller has a right.
+func (c caller) may(r right) bool { return slices.Contains(c.rights, r) }
+
 // admit tells who sent a request, or why they may not.
-func (a *API) admit(r *http.Request, need access) (caller, error) {
-	if need == anyone {
+func (a *API) admit(w http.ResponseWriter, r *http.Request, need right) (caller, error) {
+	switch need {
+	case anyone:
 		return caller{}, nil
+	case player:
+		return a.admitPlayer(r)
 	}
 	token := auth.Bearer(r)
-	if need == player {
-		user, err := a.o.Players.Verify(r.Context(), token)
-		if errors.Is(err, auth.ErrKeysUnavailable) {
-			return caller{}, err
-		}
-		if err != nil {
-			a.o.Log.Debug("bad player token", "path", r.URL.Path, "err", err)
-			return caller{}, errUnauthorized
-		}
-		return caller{name: user, role: "player", user: user}, nil
+	o, err := a.o.Operators.Operator(r.Context(), token)
+	switch {
+	case errors.Is(err, auth.ErrNoOperator):
+		return caller{}, a.refuseToken(w, r, token, err)
+	case err != nil:
+		a.refusals.count(refusedNotNow)
+		return caller{}, err
 	}
-	switch a.o.Operators.Role(token) {
-	case auth.RoleOperator:
-		return caller{name: "operator", role: "operator"}, nil
-	case auth.RoleViewer:
-		if need == operator {
-			return caller{}, refuse(http.StatusForbidden, "forbidden",
-				"this takes the operator's token; the viewer's may only read")
-		}
-		return caller{name: "viewer", role: "viewer"}, nil
-	default:
+	who := caller{name: o.Name, role: roleOf(o), operator: o, rights: rightsOf(o)}
+	if !who.may(need) {
+		return who, a.refuseRight(r, who, need)
+	}
+	return who, nil
+}
+
+func (a *API) admitPlayer(r *http.Request) (caller, error) {
+	user, err := a.o.Players.Verify(r.Context(), auth.Bearer(r))
+	if errors.Is(err, auth.ErrKeysUnavailable) {
+		return caller{}, err
+	}
+	if err != nil {
+		a.o.Log.Debug("bad player token", "path", r.URL.Path, "err", err)
 		return caller{}, errUnauthorized
 	}
+	return caller{name: user, role: "player", user: user}, nil
+}
+
+// roleOf is an operator's roles in one word, or several with commas.
+func roleOf(o auth.Operator) string {
+	names := make([]string, len(o.Roles))
+	for i, role := range o.Roles {
+		names[i] = string(role)
+	}
+	return strings.Join(names, ",")
 }
 
 var errUnauthorized = refuse(http.StatusUnauthorized, "unauthorized", "give a valid token: Authorization: Bearer …")

@@ -3,9 +3,15 @@ package api
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/rs/cors"
+
+	"redrain/payout/ledger"
 	"redrain/server/timeout"
 )
 
@@ -16,32 +22,44 @@ const (
 
 func (a *API) routes() []route {
 	return []route{
-		{"POST", "/sponsors/{id}/deposits", operator, a.once(a.deposit), 0},
-		{"GET", "/sponsors", viewer, a.sponsors, 0},
-		{"GET", "/sponsors/{id}", viewer, a.sponsor, 0},
-		{"POST", "/splits/preview", viewer, a.previewSplit, 0},
-		{"POST", "/campaigns", operator, a.once(a.createCampaign), 0},
-		{"GET", "/campaigns", viewer, a.campaigns, 0},
-		{"GET", "/campaigns/{id}", viewer, a.campaign, 0},
-		{"POST", "/campaigns/{id}/rains", operator, a.once(a.startRain), 0},
-		{"POST", "/campaigns/{id}/rains/{rain}/stop", operator, a.stopRain, 0},
-		{"POST", "/campaigns/{id}/pause", operator, a.command("pause", Commands.Pause), 0},
-		{"POST", "/campaigns/{id}/resume", operator, a.command("resume", Commands.Resume), 0},
-		{"POST", "/campaigns/{id}/close", operator, a.command("close", Commands.Close), 0},
-		{"POST", "/campaigns/{id}/rebuild", operator, a.rebuild, timeout.Rebuild},
-		{"GET", "/campaigns/{id}/stats", viewer, a.stats, 0},
-		{"GET", "/campaigns/{id}/claims", viewer, a.campaignClaims, unlimited},
-		{"GET", "/campaigns/{id}/reconciliation", viewer, a.reconciliation, timeout.Proof},
+		{"POST", "/sponsors/{id}/deposits", depositing, a.once(a.deposit), 0},
+		{"GET", "/sponsors", reading, a.sponsors, 0},
+		{"GET", "/sponsors/{id}", reading, a.sponsor, 0},
+		{"POST", "/splits/preview", reading, a.previewSplit, 0},
+		{"POST", "/campaigns", campaigning, a.once(a.createCampaign), 0},
+		{"GET", "/campaigns", reading, a.campaigns, 0},
+		{"GET", "/campaigns/{id}", reading, a.campaign, 0},
+		{"POST", "/campaigns/{id}/rains", campaigning, a.once(a.startRain), 0},
+		{"POST", "/campaigns/{id}/rains/{rain}/stop", campaigning, a.stopRain, 0},
+		{"POST", "/campaigns/{id}/pause", campaigning, a.command("pause", Commands.Pause), 0},
+		{"POST", "/campaigns/{id}/resume", campaigning, a.command("resume", Commands.Resume), 0},
+		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", Commands.Close), 0},
+		{"POST", "/campaigns/{id}/rebuild", campaigning, a.rebuild, timeout.Rebuild},
+		{"GET", "/campaigns/{id}/stats", reading, a.stats, 0},
+		{"GET", "/campaigns/{id}/claims", reading, a.campaignClaims, unlimited},
+		{"GET", "/campaigns/{id}/export", campaigning, a.exportCampaign, unlimited},
+		{"GET", "/campaigns/{id}/reconciliation", reading, a.reconciliation, timeout.Proof},
 		{"GET", "/campaigns/{id}/rains/{rain}/fairness", anyone, a.fairness, 0},
-		{"GET", "/reconciliation", viewer, a.reconcileAll, timeout.Proof},
-		{"GET", "/payouts", viewer, a.deadLetters, 0},
-		{"POST", "/payouts/retry", operator, a.retryAllPayouts, 0},
-		{"POST", "/payouts/{claim}/retry", operator, a.retryPayout, 0},
-		{"POST", "/payouts/{claim}/dismiss", operator, a.dismissPayout, 0},
-		{"GET", "/users/{id}", viewer, a.user, 0},
-		{"GET", "/users/{id}/claims", viewer, a.userClaims, 0},
-		{"GET", "/users/{id}/withdrawals", viewer, a.userWithdrawals, 0},
-		{"GET", "/withdrawals", viewer, a.withdrawals, 0},
+		{"GET", "/reconciliation", reading, a.reconcileAll, timeout.Proof},
+		{"GET", "/reconciliation/full", reading, a.reconcileFull, unlimited},
+		{"GET", "/reconciliation/proved", reading, a.proved, 0},
+		{"GET", "/payouts", reading, a.deadLetters, 0},
+		{"POST", "/payouts/retry", judging, a.retryAllPayouts, 0},
+		{"POST", "/payouts/{claim}/retry", judging, a.retryPayout, 0},
+		{"POST", "/payouts/{claim}/dismiss", judging, a.dismissPayout, 0},
+		{"GET", "/users/{id}", reading, a.user, 0},
+		{"GET", "/users/{id}/claims", reading, a.userClaims, 0},
+		{"GET", "/users/{id}/withdrawals", reading, a.userWithdrawals, 0},
+		{"GET", "/withdrawals", reading, a.withdrawals, 0},
+		{"GET", "/withdrawals/{id}", reading, a.withdrawal, 0},
+		{"POST", "/withdrawals/{id}/hold", paying, a.holdWithdrawal, 0},
+		{"POST", "/withdrawals/{id}/release", paying, a.releaseWithdrawal, 0},
+		{"POST", "/withdrawals/{id}/paid", paying, a.endWithdrawal(ledger.ActPaid), 0},
+		{"POST", "/withdrawals/{id}/back", paying, a.endWithdrawal(ledger.ActBack), 0},
+		{"GET", "/approvals", reading, a.approvals, 0},
+		{"GET", "/approvals/{id}", reading, a.approval, 0},
+		{"POST", "/approvals/{id}/confirm", approving, a.confirmApproval, 0},
+		{"POST", "/approvals/{id}/reject", approving, a.rejectApproval, 0},
 		{"GET", "/me", player, a.me, 0},
 		{"GET", "/me/claims", player, a.myClaims, 0},
 		{"POST", "/me/withdrawals", player, a.once(a.withdraw), 0},
@@ -49,10 +67,14 @@ func (a *API) routes() []route {
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
 		{"POST", "/guests", anyone, a.guest, 0},
 		{"GET", "/lobby", anyone, a.lobby, 0},
-		{"GET", "/whoami", viewer, a.whoami, 0},
-		{"GET", "/events", viewer, a.feed, unlimited},
-		{"GET", "/audit", viewer, a.auditLog, 0},
-		{"POST", "/seal/rotate", operator, a.rotateSeal, 0},
+		{"GET", "/auth/config", anyone, a.signIn, 0},
+		{"GET", "/whoami", reading, a.whoami, 0},
+		{"GET", "/events", reading, a.feed, unlimited},
+		{"GET", "/audit", reading, a.auditLog, 0},
+		{"GET", "/audit/roots", reading, a.auditRoots, 0},
+		{"POST", "/audit/verify", reading, a.verifyAudit, timeout.Proof},
+		{"POST", "/statements/match", reading, a.matchStatement, timeout.Proof},
+		{"POST", "/seal/rotate", sealing, a.rotateSeal, 0},
 	}
 }
 
@@ -76,24 +98,44 @@ func (a *API) Mount(mux *http.ServeMux) {
 }
 
 func (a *API) dispatch(methods map[string]route) http.Handler {
-	allowed := make([]string, 0, len(methods))
-	for m := range methods {
-		allowed = append(allowed, m)
+	public, allowed := false, slices.Sorted(maps.Keys(methods))
+	for _, rt := range methods {
+		public = public || rt.need == anyone || rt.need == player
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if methods[http.MethodGet].handle != nil {
+		allowed = append(allowed, http.MethodHead)
+	}
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		method := r.Method
 		if method == http.MethodHead {
 			method = http.MethodGet
 		}
 		rt, ok := methods[method]
 		if !ok {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
-				Detail: "use " + strings.Join(allowed, " or ")})
+			refuseMethod(w, allowed...)
 			return
 		}
 		a.serve(w, r, rt)
 	})
+	if public && len(a.o.AllowedOrigins) > 0 {
+		handler = a.crossOrigin(allowed).Handler(handler)
+	}
+	return handler
+}
+
+// crossOrigin lets pages of other origins read what is meant for players and for everybody.
+func (a *API) crossOrigin(methods []string) *cors.Cors {
+	return cors.New(cors.Options{
+		AllowedOrigins: a.o.AllowedOrigins, AllowedMethods: methods,
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key"},
+		ExposedHeaders: []string{"Retry-After"}, MaxAge: int((10 * time.Minute).Seconds()),
+	})
+}
+
+func refuseMethod(w http.ResponseWriter, allowed ...string) {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
+		Detail: "use " + strings.Join(allowed, " or ")})
 }
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
@@ -113,12 +155,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 }
 
 func (a *API) handle(w http.ResponseWriter, r *http.Request, rt route) error {
-	who, err := a.admit(r, rt.access)
+	who, err := a.admit(w, r, rt.need)
 	if err != nil {
 		return err
 	}
 	err = rt.handle(w, r, who)
-	if rt.access == operator {
+	if rt.commands() {
 		a.logCommand(r, who, err)
 	}
 	return err

@@ -17,9 +17,19 @@ type campaignView struct {
 	ExpiresAt int64        `json:"expires_at"`
 	Revision  int64        `json:"revision"`
 	Rains     []*wire.Rain `json:"rains"`
+	Fault     string       `json:"fault,omitempty"` // why its row in the database makes no sense
 }
 
+// stateUnreadable is the state of a campaign whose row in the database makes no sense.
+const stateUnreadable = "unreadable"
+
 func viewOf(c *rain.Campaign, now int64) campaignView {
+	if c.Fault != "" { // nothing may be computed from what it says of its rains
+		return campaignView{
+			ID: c.ID, Spec: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+			Revision: c.Revision, Rains: []*wire.Rain{}, Fault: c.Fault,
+		}
+	}
 	v := campaignView{
 		ID: c.ID, Spec: c.Spec, State: c.State(now), CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
 		Revision: c.Revision,

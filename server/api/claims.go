@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -47,7 +46,8 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	if err != nil {
 		return err
 	}
-	if strings.Contains(r.Header.Get("Accept"), "text/csv") {
+	w.Header().Add("Vary", "Accept")
+	if prefersCSV(r) {
 		return a.claimsCSV(w, r, c, only, granted)
 	}
 	p, err := pageOf(r)
@@ -226,7 +226,7 @@ func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, o
 	_ = out.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
 	row := func(c ledger.Claim) error {
 		return out.Write([]string{
-			c.Claim, c.User, strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
+			inert(c.Claim), inert(c.User), strconv.Itoa(c.Packet), strconv.FormatInt(int64(c.Amount), 10),
 			strconv.FormatInt(c.WonAt, 10), string(c.State),
 		})
 	}

@@ -46,15 +46,16 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 		}
 	}
 	claim := r.PathValue("claim")
-	done, err := a.o.DeadLetters.Dismiss(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}),
-		claim,
-		letter, in.Reason)
-	if errors.Is(err, ledger.ErrNotDismissed) {
-		return refuse(http.StatusConflict, "not_dismissed", strings.Join(done.Kept, "; "))
-	}
+	out, err := a.o.Approvals.Do(a.audited(r, who, "payout.dismiss", map[string]any{"reason": in.Reason}),
+		ledger.Deed{Act: ledger.ActDismiss, Target: claim, Letter: letter}, personOf(who, in.Reason))
 	if err != nil {
-		return err
+		return notDismissed(err, out.Dismissed)
 	}
+	if out.Pending != nil {
+		asks(w, out.Pending)
+		return nil
+	}
+	done := out.Dismissed
 	kept := done.Kept
 	if kept == nil {
 		kept = []string{}
@@ -62,4 +63,12 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 	WriteJSON(w, http.StatusOK, dismissedView{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed,
 		Kept: kept})
 	return nil
+}
+
+// notDismissed says why letters are kept, where an error is about that.
+func notDismissed(err error, d ledger.Dismissed) error {
+	if errors.Is(err, ledger.ErrNotDismissed) {
+		return refuse(http.StatusConflict, "not_dismissed", strings.Join(d.Kept, "; "))
+	}
+	return err
 }

@@ -15,10 +15,16 @@ import (
 // player like every settlement.
 func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) error {
 	claim := r.PathValue("claim")
-	settled, err := a.o.DeadLetters.Retry(a.audited(r, who, "payout.retry", nil), claim)
+	done, err := a.o.Approvals.Do(a.audited(r, who, "payout.retry", nil),
+		ledger.Deed{Act: ledger.ActRetry, Target: claim}, personOf(who, ""))
+	settled := done.Settled
 	a.o.Notifier.Retried(r.Context(), settled) // also what was settled before an error
 	if err != nil {
 		return err
+	}
+	if done.Pending != nil {
+		asks(w, done.Pending)
+		return nil
 	}
 	out, err := a.o.Withdrawals.Withdrawal(r.Context(), claim)
 	switch {
@@ -47,6 +53,7 @@ type retriedView struct {
 	Retried   int  `json:"retried"`
 	Settled   int  `json:"settled"`
 	StillDead int  `json:"still_dead"`
+	NeedTwo   int  `json:"need_two"` // left out: each has to be retried by its claim, with a second person
 	Complete  bool `json:"complete"`
 }
 
@@ -70,7 +77,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	// The answer is to arrive within the time that a command may take.
 	ctx, cancel := context.WithTimeout(a.audited(r, who, "payout.retry", nil), timeout.Command-timeout.Backend)
 	defer cancel()
-	all, failed := a.o.DeadLetters.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
+	all, failed := a.o.Approvals.RetryAll(ctx, in.Campaign, func(settled []posting.Settlement) {
 		a.o.Notifier.Retried(ctx, settled)
 	})
 	a.o.WakePayer() // withdrawals may be among them
@@ -80,7 +87,8 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	if failed != nil {
 		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
-	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, Complete: failed == nil}
+	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
+		Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
 		"still_dead": all.StillDead})
 	WriteJSON(w, http.StatusOK, answer)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -28,6 +30,7 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		{rain.Invalid{{Field: "budget", Message: "is too small"}}, 422, "invalid"},
 		{fmt.Errorf("%w: dial tcp 10.0.0.1", campaigns.ErrApply), 503, "unavailable"},
 		{context.DeadlineExceeded, 503, "unavailable"},
+		{fmt.Errorf("begin: %w", &mysql.MySQLError{Number: 1205, Message: "Lock wait timeout"}), 503, "busy"},
 		{fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused by 10.0.0.1")}), 503, "unavailable"},
 		{fmt.Errorf("reading: %w", ledger.ErrBadCursor), 422, "invalid"},
 		{errors.New("password is hunter2"), 500, "internal"},
@@ -38,6 +41,9 @@ func TestFailHidesWhatIsNotInTheTable(t *testing.T) {
 		if w.Code != c.status || !strings.Contains(body, `"code":"`+c.code+`"`) ||
 			w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%v: %d %s", c.err, w.Code, body)
+		}
+		if (w.Header().Get("Retry-After") != "") != (c.status == http.StatusServiceUnavailable) {
+			t.Errorf("%v: Retry-After %q", c.err, w.Header().Get("Retry-After"))
 		}
 		if strings.Contains(body, "hunter2") || strings.Contains(body, "10.0.0.1") {
 			t.Errorf("the answer shows what is inside: %s", body)

@@ -20,6 +20,8 @@ import (
 
 // desk is the part of a ledger that these handlers use, in memory. A player's token is their id.
 type desk struct {
+	approvals
+
 	made    map[string]ledger.Withdrawal
 	asked   ledger.WithdrawalQuery // the last list
 	page    string                 // its cursor
@@ -30,6 +32,8 @@ type desk struct {
 	audit    []ledger.AuditRecord
 	told     []posting.Settlement
 	woken    int
+	orders   []string // of operators
+	ended    []string // withdrawals of which a player was told
 }
 
 func (d *desk) Verify(_ context.Context, token string) (string, error) {
@@ -45,7 +49,7 @@ func (d *desk) Withdraw(_ context.Context, id, user string, amount rain.Money) (
 	if amount > 500 {
 		return ledger.Withdrawal{}, 0, ledger.ErrIdempotencyUnequal
 	}
-	d.made[id] = ledger.Withdrawal{ID: id, User: user, Amount: amount, State: ledger.WithdrawalPending, CreatedAt: 7,
+	d.made[id] = ledger.Withdrawal{ID: id, User: user, Amount: amount, State: ledger.WithdrawalRequested, CreatedAt: 7,
 		NextAt: 7, LastError: "dial tcp 10.0.0.1"}
 	return d.made[id], 500 - amount, nil
 }
@@ -58,6 +62,11 @@ func (d *desk) Withdrawal(_ context.Context, id string) (ledger.Withdrawal, erro
 	return w, nil
 }
 
+func (d *desk) WithdrawalHistory(context.Context, string) ([]ledger.WithdrawalEvent, error) {
+	return []ledger.WithdrawalEvent{{At: 7, State: ledger.WithdrawalSent, Actor: "redrain", Reason: "sent to bank"}},
+		nil
+}
+
 func (d *desk) ListWithdrawals(_ context.Context, q ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error) {
 	d.asked = q
 	return []ledger.Withdrawal{d.made["w1"]}, d.page, nil
@@ -65,10 +74,6 @@ func (d *desk) ListWithdrawals(_ context.Context, q ledger.WithdrawalQuery) ([]l
 
 func (d *desk) ListDeadLetters(context.Context, string, int) ([]posting.DeadLetter, string, error) {
 	return []posting.DeadLetter{{Claim: "c1.7", Campaign: "c1", Packet: 7, Kind: "pay", Reason: "torn", ID: 3}}, "", nil
-}
-
-func (d *desk) Retry(_ context.Context, claim string) ([]posting.Settlement, error) {
-	return d.retried(claim)
 }
 
 func (d *desk) RetryAll(_ context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error) {
@@ -79,7 +84,24 @@ func (d *desk) RetryAll(_ context.Context, campaign string, tell func([]posting.
 	return ledger.Redriven{Retried: 3, Settled: 1, StillDead: 2}, nil
 }
 
-func (d *desk) Dismiss(_ context.Context, claim string, letter int64, why string) (ledger.Dismissed, error) {
+func (d *desk) Do(_ context.Context, deed ledger.Deed, by ledger.Person) (o ledger.Outcome, err error) {
+	switch deed.Act {
+	case ledger.ActRetry:
+		o.Settled, err = d.retried(deed.Target)
+	case ledger.ActDismiss:
+		o.Dismissed, err = dismissed(deed.Target, deed.Letter, by.Reason)
+	case ledger.ActPaid, ledger.ActBack:
+		if by.Name == "ann" {
+			o.Pending = &ledger.Approval{ID: "a1", Deed: deed, Asked: by, State: ledger.ApprovalPending}
+		}
+		err = d.ordered(string(deed.Act), deed.Target, by, deed.Reference)
+	case ledger.ActDeposit:
+		panic("not asked")
+	}
+	return o, err
+}
+
+func dismissed(claim string, letter int64, why string) (ledger.Dismissed, error) {
 	switch claim {
 	case "c1.7":
 		return ledger.Dismissed{Letters: 1, Reclaimed: rain.Money(letter), Kept: []string{why}}, nil
@@ -132,15 +154,24 @@ func (d *desk) Forget(_ context.Context, key string) error {
 func serving() (*desk, func(method, path, token, key, body string) *httptest.ResponseRecorder) {
 	d := &desk{
 		made: map[string]ledger.Withdrawal{
-			"w1": {ID: "w1", User: "ann", Amount: 30, State: ledger.WithdrawalPaid, Attempts: 2, Reference: "ref"},
+			"w1": {ID: "w1", User: "ann", Amount: 30, State: ledger.WithdrawalPaid, Attempts: 2, Reference: "ref",
+				Receiver: "bank"},
+			"w2": {ID: "w2", User: "ann", Amount: 30, State: ledger.WithdrawalAction, Receiver: "bank",
+				Action: ledger.Action{URL: "https://pay.example/c", Until: 99}, LastError: "secret"},
 		},
 		answered: map[string]*ledger.Answer{},
 	}
 	mux := http.NewServeMux()
 	New(Options{
-		Withdrawals: d, DeadLetters: d, Notifier: d, Audit: d, Answers: d, Players: d,
-		Operators: auth.NewOperators("operator", "viewer"), WakePayer: func() { d.woken++ },
-		Log: slog.New(slog.DiscardHandler),
+		Withdrawals: d, DeadLetters: d, Approvals: d, Notifier: d, Audit: d, Answers: d, Players: d,
+		Operators: staff{
+			"operator": testStaff["shared"], "viewer": testStaff["shared-viewer"],
+			"ann the cashier": person("ann", auth.RoleCashier), "bob the cashier": person("bob", auth.RoleCashier),
+			"late the cashier": person("late", auth.RoleCashier),
+		},
+		WakePayer:     func() { d.woken++ },
+		TellWithdrawn: func(id string) { d.ended = append(d.ended, id) },
+		Log:           slog.New(slog.DiscardHandler),
 	}).Mount(mux)
 	return d, func(method, path, token, key, body string) *httptest.ResponseRecorder {
 		var in io.Reader = http.NoBody
@@ -170,8 +201,17 @@ func TestMoneyRoutes(t *testing.T) {
 		"by nobody":  {method: "POST", path: "/me/withdrawals", body: `{"amount":1}`, status: 401},
 		"of another amount": {method: "POST", path: "/me/withdrawals", token: "ann", body: `{"amount":501}`,
 			status: 422, says: "idempotency_mismatch"},
-		"one's own":        {method: "GET", path: "/me/withdrawals/w1", token: "ann", status: 200, says: `"ref"`},
-		"another player's": {method: "GET", path: "/me/withdrawals/w1", token: "bob", status: 404, hides: "ref"},
+		"one's own": {method: "GET", path: "/me/withdrawals/w1", token: "ann", status: 200, says: `"ref"`,
+			hides: "bank"},
+		"one that waits for its player": {method: "GET", path: "/me/withdrawals/w2", token: "ann", status: 200,
+			says: `"state":"pending","stage":"action_required","created_at":0,` +
+				`"action":{"url":"https://pay.example/c","expires_at":99}`, hides: "secret"},
+		"one with its history": {method: "GET", path: "/withdrawals/w1", token: "viewer", status: 200,
+			says: `"history":[{"at":7,"stage":"sent","actor":"redrain","reason":"sent to bank"}]`},
+		"a history, to a player": {method: "GET", path: "/withdrawals/w1", token: "ann", status: 401},
+		"an unknown one":         {method: "GET", path: "/withdrawals/w9", token: "viewer", status: 404},
+		"those that are held":    {method: "GET", path: "/withdrawals?state=held", token: "viewer", status: 200},
+		"another player's":       {method: "GET", path: "/me/withdrawals/w1", token: "bob", status: 404, hides: "ref"},
 		"one's list": {method: "GET", path: "/me/withdrawals?state=paid&limit=7", token: "ann", page: "next",
 			status: 200, says: `"next_cursor":"next"`, hides: "attempts"},
 		"a player's, to an operator": {method: "GET", path: "/users/ann/withdrawals", token: "viewer", status: 200,
@@ -195,7 +235,7 @@ func TestMoneyRoutes(t *testing.T) {
 		if w.Code != c.status || !strings.Contains(body, c.says) || c.hides != "" && strings.Contains(body, c.hides) {
 			t.Errorf("%s: %d %s", name, w.Code, body)
 		}
-		if made := len(d.made) == 2; made != (c.status == http.StatusCreated) || made != (d.woken == 1) {
+		if made := len(d.made) == 3; made != (c.status == http.StatusCreated) || made != (d.woken == 1) {
 			t.Errorf("%s: made %v, payer woken %d times", name, d.made, d.woken)
 		}
 	}
@@ -215,17 +255,17 @@ func TestWithdrawnOnce(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	status, first := ask("ann", "1")
-	if status != http.StatusCreated || len(d.made) != 2 {
+	if status != http.StatusCreated || len(d.made) != 3 {
 		t.Fatal(status, first, d.made)
 	}
-	if status, again := ask("ann", "1"); status != http.StatusCreated || again != first || len(d.made) != 2 {
+	if status, again := ask("ann", "1"); status != http.StatusCreated || again != first || len(d.made) != 3 {
 		t.Error(status, again, d.made)
 	}
 	clear(d.answered) // the process died before it could keep the answer
-	if status, again := ask("ann", "1"); status != http.StatusCreated || again != first || len(d.made) != 2 {
+	if status, again := ask("ann", "1"); status != http.StatusCreated || again != first || len(d.made) != 3 {
 		t.Error(status, again, d.made)
 	}
-	if status, _ := ask("bob", "1"); status != http.StatusCreated || len(d.made) != 3 {
+	if status, _ := ask("bob", "1"); status != http.StatusCreated || len(d.made) != 4 {
 		t.Error(status, d.made)
 	}
 	for key := range d.answered {
@@ -240,74 +280,5 @@ func TestWithdrawnOnce(t *testing.T) {
 	}
 	if w := call("POST", "/me/withdrawals", "ann", strings.Repeat("k", maxIdempotencyKey+1), "{}"); w.Code != 422 {
 		t.Errorf("a key too long: %d", w.Code)
-	}
-}
-
-// A dismissal needs a reason, and says what became of the letters.
-func TestDismissedLetters(t *testing.T) {
-	for name, c := range map[string]struct {
-		claim, token, body string
-		status             int
-		says               string
-	}{
-		"one": {"c1.7", "operator", `{"reason":"forged","letter":"12"}`, 200,
-			`{"claim":"c1.7","dismissed":1,"reclaimed":12,"kept":["forged"]}`},
-		"all of a claim": {"c1.8", "operator", `{"reason":"forged"}`, 200, `"dismissed":1,"reclaimed":0,"kept":[]`},
-		"somebody's": {"c1.9", "operator", `{"reason":"forged"}`, 409,
-			`"code":"not_dismissed","detail":"retry it; not yet"`},
-		"unknown":           {"x", "operator", `{"reason":"forged"}`, 404, "unknown_claim"},
-		"without a reason":  {"c1.7", "operator", `{}`, 422, `"field":"reason"`},
-		"with no body":      {"c1.7", "operator", ``, 422, `"field":"reason"`},
-		"with a long one":   {"c1.7", "operator", `{"reason":"` + strings.Repeat("x", 201) + `"}`, 422, "reason"},
-		"of no letter":      {"c1.7", "operator", `{"reason":"forged","letter":"-1"}`, 422, `"field":"letter"`},
-		"of a word":         {"c1.7", "operator", `{"reason":"forged","letter":"x"}`, 422, `"field":"letter"`},
-		"misspelt":          {"c1.7", "operator", `{"reson":"forged"}`, 422, "reson"},
-		"asked by a viewer": {"c1.7", "viewer", `{"reason":"forged"}`, 403, "forbidden"},
-	} {
-		_, call := serving()
-		w := call("POST", "/payouts/"+c.claim+"/dismiss", c.token, "", c.body)
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
-	}
-}
-
-// What a retry settles is told to its player, what it makes due is paid, and what stays dead says so.
-func TestRetriedLetters(t *testing.T) {
-	won := posting.Settlement{Claim: "c1.7", User: "ann", Packet: 7, Amount: 30, WonAt: 5}
-	for name, c := range map[string]struct {
-		path, body string
-		settled    []posting.Settlement
-		err        error
-		status     int
-		says       string
-		told       int
-		woken      int
-	}{
-		"a claim": {path: "/payouts/c1.7/retry", settled: []posting.Settlement{won}, status: 200,
-			says: `"user":"ann","packet":"7","amount":30,"at":5,"state":"settled"`, told: 1},
-		"a reclaim":    {path: "/payouts/c1.0.5-1/retry", status: 200, says: `"state":"settled"`},
-		"a withdrawal": {path: "/payouts/w1/retry", status: 200, says: `"claim":"w1","user":"ann"`, woken: 1},
-		"still dead": {path: "/payouts/c1.7/retry", settled: []posting.Settlement{won}, err: ledger.ErrStillDead,
-			status: 409, says: "still_dead", told: 1},
-		"unknown": {path: "/payouts/x/retry", err: ledger.ErrUnknownClaim, status: 404, says: "unknown_claim"},
-		"all": {path: "/payouts/retry", status: 200, says: `"retried":3,"settled":1,"still_dead":2,"complete":true`,
-			told: 1, woken: 1},
-		"all, and none could be": {path: "/payouts/retry", err: errors.New("away"), status: 500, says: "internal",
-			woken: 1},
-		"all, misspelt": {path: "/payouts/retry", body: `{"campagne":"c1"}`, status: 422, says: "campagne"},
-	} {
-		d, call := serving()
-		d.retried = func(string) ([]posting.Settlement, error) { return c.settled, c.err }
-		d.all = c.err
-		w := call("POST", c.path, "operator", "", c.body)
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || len(d.told) != c.told ||
-			d.woken != c.woken {
-			t.Errorf("%s: %d %s; %d told, the payer woken %d times", name, w.Code, w.Body, len(d.told), d.woken)
-		}
-		if recorded := len(d.audit) == 1 && d.audit[0].Action == "payout.retry_all" &&
-			strings.Contains(string(d.audit[0].Detail), `"still_dead":2`); recorded != (name == "all") {
-			t.Errorf("%s: recorded %v", name, d.audit)
-		}
 	}
 }

@@ -5,20 +5,24 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"redrain/grab/confirm"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/reconcile"
+	"redrain/payout/statement"
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/live"
 )
 
-// Operators knows what the bearer of a token may do. [auth.Operators] does.
+// Operators knows operators by their tokens. [auth.Operators] does.
 type Operators interface {
-	Role(bearer string) auth.Role
+	Operator(ctx context.Context, bearer string) (auth.Operator, error) // auth.ErrNoOperator
 }
 
 // Commands are operators' commands on campaigns. [campaigns.Service] carries them out.
@@ -95,15 +99,27 @@ type withdrawalList interface {
 		amount rain.Money,
 	) (w ledger.Withdrawal, balance rain.Money, err error)
 	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
+	Hold(ctx context.Context, id string, by ledger.Person) error
+	Release(ctx context.Context, id string, by ledger.Person) error
+	PendingOrders(ctx context.Context, of ...ledger.Withdrawal) (map[string]ledger.Approval, error)
+	WithdrawalHistory(ctx context.Context, id string) ([]ledger.WithdrawalEvent, error)
 	ListWithdrawals(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error)
 }
 
 // deadLetterList is what waits for a person.
 type deadLetterList interface {
 	ListDeadLetters(ctx context.Context, cursor string, limit int) (list []posting.DeadLetter, next string, err error)
-	Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error)
+}
+
+// approvals does what may need two people. [ledger.Approvals] is that.
+type approvals interface {
+	Do(ctx context.Context, d ledger.Deed, by ledger.Person) (ledger.Outcome, error)
+	Confirm(ctx context.Context, id string, by ledger.Person) (ledger.Approval, ledger.Outcome, error)
+	Reject(ctx context.Context, id string, by ledger.Person) (ledger.Approval, error)
+	Approval(ctx context.Context, id string) (ledger.Approval, error) // ledger.ErrUnknownApproval
+	ListApprovals(ctx context.Context, state ledger.ApprovalState, cursor string,
+		limit int) (list []ledger.Approval, next string, err error)
 	RetryAll(ctx context.Context, campaign string, tell func([]posting.Settlement)) (ledger.Redriven, error)
-	Dismiss(ctx context.Context, claim string, letter int64, why string) (ledger.Dismissed, error)
 }
 
 // Notifier tells players of what a retry has settled. [cluster.Notifier] does.
@@ -117,10 +133,19 @@ type auditRecords interface {
 	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
 }
 
+// auditRoots is what the roots of the audit chains say, and whether the ledger still has what they hold.
+// [chain.Roots] does.
+type auditRoots interface {
+	ListRoots(ctx context.Context, cursor string, limit int) (list []chain.Root, next string, err error)
+	Audit(ctx context.Context, o chain.AuditOptions) (chain.Audited, error)
+}
+
 // Proofs proves that the books balance. [campaigns.Proofs] does.
 type Proofs interface {
 	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
-	Everything(ctx context.Context, each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error)
+	Recent(ctx context.Context) (reconcile.Books, error)
+	Full(ctx context.Context, progress func(reconcile.Progress)) (reconcile.Books, error)
+	Proved() *campaigns.Proved // when the books were proved last; nil where this node does not know
 }
 
 // answers remembers what was answered under an idempotency key.
@@ -133,7 +158,6 @@ type answers interface {
 
 // sponsorList is who pays for campaigns, with what they can still give.
 type sponsorList interface {
-	Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (balance rain.Money, err error)
 	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
 	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
 }
@@ -149,6 +173,7 @@ type API struct {
 	o Options
 
 	previews previews
+	refusals refusals
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -165,7 +190,10 @@ type Options struct {
 
 	// The parts of the ledger.
 	Answers     answers
+	Approvals   approvals
 	Audit       auditRecords
+	Roots       auditRoots
+	Statements  statement.Ledger
 	Claims      claimList
 	DeadLetters deadLetterList
 	Failing     failing
@@ -173,29 +201,43 @@ type Options struct {
 	Sponsors    sponsorList
 	Withdrawals withdrawalList
 	Seals       Seals
+	Exports     exports
 
 	Wins      Wins
 	Outbox    Outbox
-	Limits    Limits
+	Limits    Limits // nil: nothing is limited
 	Campaigns Campaigns
 	Stats     Stats
 	Events    *Events
 	Notifier  Notifier
 	Players   Players
 	Operators Operators
+	SignIn    *SignIn // nil: operators have no identity provider
 	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
 	WakePayer func()
+	// TellWithdrawn tells the player of a withdrawal what has become of it.
+	TellWithdrawn func(id string)
 	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
 	JoinURL   func() string
-	Version   string        // of this build
-	InProcess bool          // without real back ends: a trial, which may forget everything
-	Guests    bool          // anyone may play under a generated name
-	GuestRate float64       // new guests per second and address; 0: no limit
-	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
-	Clock     rain.Clock
-	Log       *slog.Logger
+	Version   string // of this build
+	InProcess bool   // without real back ends: a trial, which may forget everything
+	Guests    bool   // anyone may play under a generated name
+	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
+	AllowedOrigins []string
+	GuestRate      float64       // new guests per second and address; 0: no limit
+	Guard          *rounds.Guard // hears of a handler that panics; nil: it is logged only
+	Clock          rain.Clock
+	Log            *slog.Logger
+	// Registerer gets the metrics; nil: nobody does.
+	Registerer prometheus.Registerer
+}
+
+type noLimits struct{}
+
+func (noLimits) Allow(context.Context, string, string, float64, float64) (bool, time.Duration, error) {
+	return true, 0, nil
 }
 
 // New makes the API. It has no goroutine but those of its requests.
@@ -203,5 +245,8 @@ func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }
 	}
-	return &API{o: o, previews: newPreviews()}
+	if o.Limits == nil {
+		o.Limits = noLimits{}
+	}
+	return &API{o: o, previews: newPreviews(), refusals: newRefusals(o.Registerer)}
 }

@@ -148,7 +148,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return err
 		}
 		if !ok {
-			return tooMany(w, after)
+			return tooMany(w, after, "too many new guests from this address; try again shortly")
 		}
 	}
 	user := auth.GuestName()
@@ -160,10 +160,9 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return nil
 }
 
-func tooMany(w http.ResponseWriter, after time.Duration) error {
+func tooMany(w http.ResponseWriter, after time.Duration, detail string) error {
 	w.Header().Set("Retry-After", retryAfter(after))
-	return refuse(http.StatusTooManyRequests, "too_many_requests",
-		"too many new guests from this address; try again shortly")
+	return refuse(http.StatusTooManyRequests, "too_many_requests", detail)
 }
 
 // retryAfter is a duration as the Retry-After header has it: whole seconds, at least one.

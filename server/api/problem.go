@@ -8,12 +8,10 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/gorilla/websocket"
-
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/sqldb"
-	"redrain/internal/wire"
+	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -41,11 +39,19 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
-	if p.Status == http.StatusServiceUnavailable {
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="redrain"`)
+	}
+	if p.Status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(encode(p)) // the client has gone, if this fails
+}
+
+// WriteProblem answers a request with an error, for the parts of the server that have no API of their own.
+func WriteProblem(w http.ResponseWriter, status int, code, detail string) {
+	writeProblem(w, problem{Status: status, Code: code, Detail: detail})
 }
 
 // problemOf is the one table from errors to answers. The first that matches counts.
@@ -55,20 +61,31 @@ var problemOf = []struct {
 	code   string
 }{
 	{posting.ErrUnknownCampaign, http.StatusNotFound, "unknown_campaign"},
+	{posting.ErrUnreadableCampaign, http.StatusInternalServerError, "unreadable_campaign"},
 	{ledger.ErrUnknownSponsor, http.StatusNotFound, "unknown_sponsor"},
 	{ledger.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
 	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
+	{ledger.ErrAlreadySent, http.StatusConflict, "withdrawal_sent"},
+	{ledger.ErrNotHeld, http.StatusConflict, "withdrawal_not_held"},
+	{ledger.ErrNotWaiting, http.StatusConflict, "withdrawal_not_waiting"},
+	{ledger.ErrUnknownApproval, http.StatusNotFound, "unknown_approval"},
+	{ledger.ErrApprovalOver, http.StatusConflict, "approval_over"},
+	{ledger.ErrSamePerson, http.StatusConflict, "same_person"},
+	{ledger.ErrNeedsName, http.StatusForbidden, "name_needed"},
+	{ledger.ErrChangedMeanwhile, http.StatusConflict, "changed_meanwhile"},
 	{rain.ErrUnknownRain, http.StatusNotFound, "unknown_rain"},
 	{booking.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
 	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},
 	{rain.ErrClosed, http.StatusConflict, "campaign_closed"},
 	{rain.ErrNotStocked, http.StatusConflict, "campaign_loading"},
 	{store.ErrAlive, http.StatusConflict, "campaign_alive"},
+	{export.ErrNotOver, http.StatusConflict, "campaign_not_over"},
 	{campaigns.ErrDrained, http.StatusConflict, "campaign_drained"},
 	{campaigns.ErrRebuilding, http.StatusConflict, "rebuild_superseded"},
 	{store.ErrSuperseded, http.StatusConflict, "rebuild_superseded"},
 	{posting.ErrRebuildSuperseded, http.StatusConflict, "rebuild_superseded"},
 	{store.ErrUnsettled, http.StatusConflict, "outbox_unsettled"},
+	{ledger.ErrWithdrawalsHeld, http.StatusServiceUnavailable, "withdrawals_held"},
 	{ledger.ErrIdempotencyBusy, http.StatusConflict, "idempotency_in_progress"},
 	{ledger.ErrReferenceReused, http.StatusUnprocessableEntity, "idempotency_mismatch"},
 	{ledger.ErrIdempotencyUnequal, http.StatusUnprocessableEntity, "idempotency_mismatch"},
@@ -77,8 +94,12 @@ var problemOf = []struct {
 	{store.ErrNoState, http.StatusServiceUnavailable, "state_lost"},
 	{campaigns.ErrUnstocked, http.StatusServiceUnavailable, "unavailable"},
 	{campaigns.ErrApply, http.StatusServiceUnavailable, "unavailable"},
+	{auth.ErrIssuerUnavailable, http.StatusServiceUnavailable, "unavailable"},
 	{auth.ErrKeysUnavailable, http.StatusServiceUnavailable, "unavailable"},
 }
+
+// busyAfter is when who was told "busy" may ask again, in seconds: a row that a dead node has locked is free by then.
+const busyAfter = "3"
 
 // fail answers a request that an error has ended. What is not in the table is "internal": logged with its cause, and
 // never shown.
@@ -90,6 +111,10 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	}
 	if p, ok := errors.AsType[*problemError](err); ok {
 		writeProblem(w, p.problem)
+		return
+	}
+	if limit, ok := errors.AsType[*ledger.LimitError](err); ok {
+		overLimit(w, limit)
 		return
 	}
 	if errors.Is(err, ledger.ErrBadCursor) {
@@ -108,6 +133,14 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	}
 	if r.Context().Err() != nil {
 		return // the client has gone; nobody reads an answer
+	}
+	if sqldb.IsBusy(err) {
+		log.Warn("a request has waited for what another holds in the database, and was ended", "method", r.Method,
+			"path", r.URL.Path, "err", err)
+		w.Header().Set("Retry-After", busyAfter)
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "busy",
+			Detail: "what this needs is in use for longer than usual; nothing was changed; try again"})
+		return
 	}
 	if unavailable(err) {
 		log.Warn("a request failed for now", "method", r.Method, "path", r.URL.Path, "err", err)
@@ -140,16 +173,4 @@ func (p *problemError) Error() string { return p.Detail }
 
 func refuse(status int, code, detail string) error {
 	return &problemError{problem{Status: status, Code: code, Detail: detail}}
-}
-
-// RequireUpgrade passes on the requests that ask for a WebSocket, and answers the others.
-func RequireUpgrade(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if websocket.IsWebSocketUpgrade(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		writeProblem(w, problem{Status: http.StatusUpgradeRequired, Code: "upgrade_required",
-			Detail: "this is a WebSocket, subprotocol " + wire.Subprotocol})
-	})
 }

@@ -7,33 +7,19 @@ import (
 	"redrain/server/timeout"
 )
 
-// access is who may call a route.
-type access int
-
-const (
-	anyone   access = iota
-	player          // a player's token
-	viewer          // the viewer's or the operator's token
-	operator        // the operator's token
-)
-
-// caller is who sent a request.
-type caller struct {
-	name string // for the audit log: "operator", "viewer", or the player's id
-	role string // "operator", "viewer" or "player"
-	user string // the player's id, "" for the others
-}
-
 // handler answers a request or returns the error that ends it.
 type handler func(w http.ResponseWriter, r *http.Request, who caller) error
 
 // route is one line of the contract's table.
 type route struct {
 	method, path string
-	access       access
+	need         right
 	handle       handler
 	within       time.Duration // how long an answer may take; 0: what usual says
 }
+
+// commands tells whether it is an operator's command, and not a question.
+func (rt route) commands() bool { return rt.need != anyone && rt.need != player && rt.need != reading }
 
 // unlimited is the time of what streams: each write of it has a deadline of its own.
 const unlimited = -1

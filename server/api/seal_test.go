@@ -68,7 +68,8 @@ func TestRotateSeal(t *testing.T) {
 			t.Errorf("%s: %d %s", c.token, w.Code, w.Body)
 		}
 	}
-	if len(notes.records) != 1 || notes.records[0].Action != "seal.rotate" || keys.number != 4 {
+	if len(notes.records) != 2 || notes.records[0].Action != "seal.rotate" || notes.records[1].Action != "refused" ||
+		keys.number != 4 {
 		t.Errorf("on record: %+v; key %d", notes.records, keys.number)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 	}
 	a := New(Options{Guard: guard, Log: logger})
 	broken := true
-	rt := route{method: http.MethodGet, path: "/x", access: anyone,
+	rt := route{method: http.MethodGet, path: "/x", need: anyone,
 		handle: func(w http.ResponseWriter, _ *http.Request, _ caller) error {
 			if broken {
 				panic("a torn handler")
@@ -53,7 +54,7 @@ func TestEveryRouteHasADeadline(t *testing.T) {
 	a := New(Options{})
 	for _, rt := range a.routes() {
 		var within time.Duration
-		rt.access = anyone
+		rt.need = anyone
 		rt.handle = func(_ http.ResponseWriter, r *http.Request, _ caller) error {
 			if until, ok := r.Context().Deadline(); ok {
 				within = time.Until(until)
@@ -61,7 +62,8 @@ func TestEveryRouteHasADeadline(t *testing.T) {
 			return nil
 		}
 		a.serve(httptest.NewRecorder(), httptest.NewRequest(rt.method, "/", nil), rt)
-		streams := rt.path == "/events" || rt.path == "/campaigns/{id}/claims"
+		streams := slices.Contains([]string{"/events", "/campaigns/{id}/claims", "/campaigns/{id}/export",
+			"/reconciliation/full"}, rt.path)
 		if streams != (within == 0) || within > max(timeout.Rebuild, timeout.Proof) {
 			t.Errorf("%s %s may take %s", rt.method, rt.path, within)
 		}
@@ -87,7 +89,7 @@ func (tornLedger) EachClaim(_ context.Context, _ string, _ ledger.ClaimFilter, y
 // TestAPanicCutsAnAnswerThatHasBegun: a reader of half a list must not take it for a whole one.
 func TestAPanicCutsAnAnswerThatHasBegun(t *testing.T) {
 	a := New(Options{Claims: tornLedger{}, Log: slog.New(slog.DiscardHandler)})
-	rt := route{method: http.MethodGet, path: "/x", access: anyone, within: unlimited,
+	rt := route{method: http.MethodGet, path: "/x", need: anyone, within: unlimited,
 		handle: func(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return a.claimsCSV(w, r, &rain.Campaign{ID: "c1"}, ledger.ClaimFilter{}, nil)
 		}}

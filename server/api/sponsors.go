@@ -36,12 +36,16 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	if len(faults) > 0 {
 		return 0, nil, faults
 	}
-	balance, err := a.o.Sponsors.Deposit(a.audited(r, who, "deposit",
-		map[string]any{"amount": in.Amount, "reference": in.Reference}), id, in.Reference, in.Amount)
+	done, err := a.o.Approvals.Do(a.audited(r, who, "deposit",
+		map[string]any{"amount": in.Amount, "reference": in.Reference}),
+		ledger.Deed{Act: ledger.ActDeposit, Target: id, Reference: in.Reference, Amount: in.Amount}, personOf(who, ""))
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusCreated, sponsorView{Sponsor: id, Balance: balance}, nil
+	if done.Pending != nil {
+		return http.StatusAccepted, approvalViewOf(*done.Pending), nil
+	}
+	return http.StatusCreated, sponsorView{Sponsor: id, Balance: done.Balance}, nil
 }
 
 func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {

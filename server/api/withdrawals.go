@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
@@ -23,23 +24,76 @@ type newWithdrawalView struct {
 type withdrawalRecord struct {
 	wire.Withdrawal
 
-	Dead      bool   `json:"dead"`
-	Attempts  int    `json:"attempts"`
-	NextAt    int64  `json:"next_at,omitempty"`    // while it is pending and not dead
-	LastError string `json:"last_error,omitempty"` // of the last try
+	Receiver  string          `json:"receiver,omitempty"` // whom it was first sent to
+	SentAt    int64           `json:"sent_at,omitempty"`
+	Dead      bool            `json:"dead"`
+	Attempts  int             `json:"attempts"`
+	NextAt    int64           `json:"next_at,omitempty"`    // while it is tried
+	LastError string          `json:"last_error,omitempty"` // of the last try
+	Order     *orderView      `json:"order,omitempty"`      // that waits for a second person
+	History   []eventOfRecord `json:"history,omitempty"`    // only of one that is asked for by its id
 }
 
-func withdrawalRecordOf(w ledger.Withdrawal) withdrawalRecord {
+// eventOfRecord is a line of a withdrawal's history.
+type eventOfRecord struct {
+	At     int64  `json:"at"`
+	Stage  string `json:"stage"`
+	Actor  string `json:"actor"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// orderView is an order that one operator has asked for and another can confirm.
+type orderView struct {
+	Approval string `json:"approval"` // what the second person confirms
+	What     string `json:"what"`     // paid or back
+	By       string `json:"by"`
+	Reason   string `json:"reason"`
+	AskedAt  int64  `json:"asked_at"`
+	Until    int64  `json:"until"`
+}
+
+func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) withdrawalRecord {
 	r := withdrawalRecord{
-		Withdrawal: cluster.WithdrawalView(w),
-		Dead:       w.Dead,
-		Attempts:   w.Attempts,
-		LastError:  w.LastError,
+		Withdrawal: cluster.WithdrawalView(w), Receiver: w.Receiver, SentAt: w.SentAt,
+		Dead:      w.Dead,
+		Attempts:  w.Attempts,
+		LastError: w.LastError,
 	}
-	if w.State == ledger.WithdrawalPending && !w.Dead {
+	if w.State.Open() && w.State != ledger.WithdrawalHeld && !w.Dead {
 		r.NextAt = w.NextAt
 	}
+	if o, waits := orders[w.ID]; waits {
+		r.Order = &orderView{Approval: o.ID, What: strings.TrimPrefix(string(o.Act), "withdrawal."), By: o.Asked.Name,
+			Reason: o.Asked.Reason, AskedAt: o.AskedAt, Until: o.ExpiresAt}
+	}
 	return r
+}
+
+// withdrawal is one withdrawal as operators see it, with its history.
+func (a *API) withdrawal(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.showWithdrawal(w, r)
+}
+
+func (a *API) showWithdrawal(w http.ResponseWriter, r *http.Request) error {
+	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	history, err := a.o.Withdrawals.WithdrawalHistory(r.Context(), found.ID)
+	if err != nil {
+		return err
+	}
+	orders, err := a.o.Withdrawals.PendingOrders(r.Context(), found)
+	if err != nil {
+		return err
+	}
+	answer := withdrawalRecordOf(found, orders)
+	for _, e := range history {
+		answer.History = append(answer.History, eventOfRecord{At: e.At, Stage: string(e.State), Actor: e.Actor,
+			Reason: e.Reason})
+	}
+	WriteJSON(w, http.StatusOK, answer)
+	return nil
 }
 
 // withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see
@@ -63,7 +117,8 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 }
 
 func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
-	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: who.user}, cluster.WithdrawalView)
+	return listWithdrawals(w, r, ledger.WithdrawalQuery{User: who.user}, a.o.Withdrawals.ListWithdrawals,
+		cluster.WithdrawalView)
 }
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
@@ -80,25 +135,40 @@ func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) e
 }
 
 func (a *API) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{User: r.PathValue("id")}, withdrawalRecordOf)
+	return a.listRecords(w, r, ledger.WithdrawalQuery{User: r.PathValue("id")})
 }
 
 func (a *API) withdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return listWithdrawals(a, w, r, ledger.WithdrawalQuery{}, withdrawalRecordOf)
+	return a.listRecords(w, r, ledger.WithdrawalQuery{})
+}
+
+// listRecords lists withdrawals as operators see them, with the orders that are pending.
+func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery) error {
+	var orders map[string]ledger.Approval
+	read := func(ctx context.Context, q ledger.WithdrawalQuery) (list []ledger.Withdrawal, next string, err error) {
+		if list, next, err = a.o.Withdrawals.ListWithdrawals(ctx, q); err == nil {
+			orders, err = a.o.Withdrawals.PendingOrders(ctx, list...)
+		}
+		return list, next, err
+	}
+	return listWithdrawals(w, r, q, read, func(w ledger.Withdrawal) withdrawalRecord {
+		return withdrawalRecordOf(w, orders)
+	})
 }
 
 // listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
-func listWithdrawals[V any](a *API, w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+	read func(context.Context, ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error),
 	view func(ledger.Withdrawal) V) error {
 	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
-	states := []ledger.WithdrawalState{"", ledger.WithdrawalPending, ledger.WithdrawalPaid, ledger.WithdrawalFailed}
-	if !slices.Contains(states, q.State) {
+	if q.State != "" && !slices.Contains(ledger.WithdrawalStates(), q.State) {
 		return rain.Invalid{
-			{Field: "state", Message: "is pending, paid or failed; dead letters are listed under /payouts"},
+			{Field: "state", Message: "is pending, paid or failed, or one of the stages requested, held, sent, " +
+				"action_required, refused and returned; dead letters are listed under /payouts"},
 		}
 	}
 	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Withdrawal, string, error) {
 		q.After, q.Limit = cursor, limit
-		return a.o.Withdrawals.ListWithdrawals(ctx, q)
+		return read(ctx, q)
 	}, view)
 }

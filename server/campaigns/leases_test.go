@@ -20,12 +20,16 @@ type idleLedger struct {
 	due func(context.Context)
 }
 
-func (l tornLeases) Lease(context.Context, string, string, time.Duration) (bool, error) {
+func (l tornLeases) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
 	if *l.asked++; *l.asked == 2 {
 		panic("a torn ledger")
 	}
-	return true, nil
+	return ledger.Tenure{Term: 1}, nil
 }
+
+func (tornLeases) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+
+func (nodeBooks) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
 
 func (tornLeases) ReleaseLease(context.Context, string, string) error { return nil }
 

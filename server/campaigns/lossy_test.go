@@ -16,6 +16,7 @@ import (
 	"redrain/grab/outcome"
 	"redrain/internal/embedded"
 	"redrain/internal/testenv"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
 	"redrain/rain"
@@ -79,10 +80,11 @@ func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
 // everybodys are leases that everybody has who asks.
 type everybodys struct{}
 
-func (everybodys) Lease(context.Context, string, string, time.Duration) (bool, error) {
-	return true, nil
+func (everybodys) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
+	return ledger.Tenure{Term: 1}, nil
 }
-func (everybodys) ReleaseLease(context.Context, string, string) error { return nil }
+func (everybodys) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (everybodys) ReleaseLease(context.Context, string, string) error            { return nil }
 
 // raining makes a campaign on which a rain falls.
 func (l *lossy) raining(spec rain.Spec) *rain.Campaign {

@@ -87,6 +87,8 @@ type MovedStock interface {
 	Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error)
 	Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error)
 	Done(ctx context.Context, campaign string, from int, move string) error
+	Lent(ctx context.Context, campaign string, from int, move string) (bool, error)
+	Forgot(ctx context.Context, campaign string, from int, lent rain.Lent) (lost bool, err error)
 }
 
 // MoveRows keeps what has been lent. [posting.Moves] does.
@@ -138,14 +140,13 @@ func NewMover(o MoverOptions) *Mover {
 		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
 		coming: map[coming]int{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "mover", Part: "mover", Node: o.Node,
-			TTL: moveLease, Renew: moveRenew, Guard: o.Guard, Log: o.Log}),
+			TTL: moveLease, Renew: moveRenew, Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log}),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
 		}),
 		failed: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_move_failures_total", Help: "Moves of stock that were begun and not ended at once; they " +
-				"are " +
-				"carried on.",
+				"are carried on.",
 		}),
 		refused: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moves_refused_total", Help: "Moves of stock that the ledger does not bear out; nothing " +

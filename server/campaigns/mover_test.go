@@ -58,6 +58,14 @@ func (s *cutSteps) Done(ctx context.Context, campaign string, from int, move str
 	return s.step("forget", func() error { return s.stock.Done(ctx, campaign, from, move) })
 }
 
+func (s *cutSteps) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
+	return s.stock.Lent(ctx, campaign, from, move)
+}
+
+func (s *cutSteps) Forgot(ctx context.Context, campaign string, from int, lent rain.Lent) (bool, error) {
+	return s.stock.Forgot(ctx, campaign, from, lent)
+}
+
 // cutRows are the steps in the ledger.
 type cutRows struct{ *cutSteps }
 

@@ -35,6 +35,10 @@ type illStock struct {
 	lends int // of the campaign that is well
 }
 
+func (s *illStock) Lent(context.Context, string, int, string) (bool, error) { return true, nil }
+
+func (s *illStock) Forgot(context.Context, string, int, rain.Lent) (bool, error) { return false, nil }
+
 func (s *illStock) Shards(ctx context.Context, c *rain.Campaign) ([]store.Level, error) {
 	if c.ID == "well" {
 		levels := levelsOf(5, 1_000)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -71,6 +72,9 @@ func (m *Mover) end(ctx context.Context, campaign string, from int, lent rain.Le
 
 // bring takes a move that has its row to its end.
 func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	if err := m.remembers(ctx, campaign, from, lent); err != nil {
+		return err
+	}
 	number, err := m.o.Stock.Borrow(ctx, campaign, lent)
 	if err != nil {
 		return err
@@ -87,4 +91,31 @@ func (m *Mover) bring(ctx context.Context, campaign string, from int, lent rain.
 	m.moved.Add(float64(lent.Numbers.Count()))
 	m.o.Log.Debug("stock has moved", "campaign", campaign, "from", from, "to", lent.To, "packets", lent.Numbers.Count())
 	return m.o.Stock.Done(ctx, campaign, from, lent.Move)
+}
+
+// remembers takes the shard that has lent out of the game where it has forgotten that: a Redis that has gone back in
+// time between the lending and the row offers the packets once more, and nobody can tell from its counts once it has
+// lent others. The row stands, so the packets come, and a rebuild leaves them out.
+//
+// A shard that does not answer offers nothing meanwhile, and is looked at when it does (see Watch): nobody waits
+// for it.
+func (m *Mover) remembers(ctx context.Context, campaign string, from int, lent rain.Lent) error {
+	known, err := m.o.Stock.Lent(ctx, campaign, from, lent.Move)
+	if known || err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	// It forgets what is done, and only that: so it was right to forget unless the row is open still.
+	open, err := m.o.Ledger.Open(ctx, campaign)
+	if err := ofLedger(err); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(open, func(move posting.Move) bool { return move.Lent.Move == lent.Move }) {
+		return nil
+	}
+	lost, err := m.o.Stock.Forgot(ctx, campaign, from, lent)
+	if err != nil || !lost {
+		return nil //nolint:nilerr // see above
+	}
+	wentBack{m.o.Bus, m.o.Log}.tell(campaign, from, "it has forgotten that it lent packets", "move", lent.Move)
+	return nil
 }

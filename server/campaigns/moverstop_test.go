@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -45,15 +46,20 @@ func (s *stillStock) Done(context.Context, string, int, string) error {
 	return nil
 }
 
+func (s *stillStock) Lent(context.Context, string, int, string) (bool, error) { return true, nil }
+
+func (s *stillStock) Forgot(context.Context, string, int, rain.Lent) (bool, error) { return false, nil }
+
 type stillRows struct{ MoveRows }
 
 func (stillRows) Write(context.Context, string, int, rain.Lent) error  { return nil }
 func (stillRows) Done(context.Context, string, int64) error            { return nil }
 func (stillRows) Open(context.Context, string) ([]posting.Move, error) { return nil, nil }
-func (stillRows) Lease(context.Context, string, string, time.Duration) (bool, error) {
-	return true, nil
+func (stillRows) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
+	return ledger.Tenure{Term: 1}, nil
 }
-func (stillRows) ReleaseLease(context.Context, string, string) error { return nil }
+func (stillRows) Fenced(ctx context.Context, _ string, _ int64) context.Context { return ctx }
+func (stillRows) ReleaseLease(context.Context, string, string) error            { return nil }
 
 // oneRaining knows one campaign on which a rain falls.
 type oneRaining struct{ told }

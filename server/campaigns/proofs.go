@@ -2,17 +2,14 @@ package campaigns
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
+	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -22,8 +19,9 @@ const (
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
-	// reconcileAllEvery is how many rounds come before one that looks at everything: the rows, the drained
-	// campaigns, the whole ledger. The others compare the sums of the live campaigns, which is cheap.
+	// reconcileAllEvery is how many rounds come before one that proves the books as a whole: what is recent, and of
+	// a small
+	// ledger every row. The others compare the sums of the live campaigns, which is cheap.
 	reconcileAllEvery = 10
 	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
 	// campaigns, so that what somebody has changed by hand is named within seconds.
@@ -43,8 +41,8 @@ const (
 type Books interface {
 	ReconcileWith(ctx context.Context, id string, hot reconcile.Hot,
 		depth reconcile.Depth) (reconcile.Reconciliation, error)
-	ReconcileAll(ctx context.Context, hot reconcile.Hot,
-		each func(campaign string, r reconcile.Reconciliation, err error)) (reconcile.Books, error)
+	ReconcileRecent(ctx context.Context, hot reconcile.Hot, each reconcile.CampaignProved) (reconcile.Books, error)
+	ReconcileFull(ctx context.Context, hot reconcile.Hot, o reconcile.FullOptions) (reconcile.Books, error)
 	ForgetReconciliations()
 }
 
@@ -53,21 +51,32 @@ type LiveCampaigns interface {
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
+// ProvedCampaigns lists the ids of the campaigns that are to be proved, also of those whose rows make no sense.
+// [ledger.Campaigns] does.
+type ProvedCampaigns interface {
+	LiveIDs(ctx context.Context) ([]string, error)
+}
+
 // Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
 // what it finds is for a person.
 type Proofs struct {
 	o     ProofsOptions
 	lease *cluster.Lease
 
-	everything chan struct{} // holds the one who looks at everything
+	everything chan struct{} // holds the one who looks at what is recent
 	campaigns  chan struct{} // holds those who look at one campaign
 	holds      atomic.Bool   // whether this node has the lease
+	large      atomic.Bool   // whether the last proof of what is recent has left out rows, which runFull reads
 
 	rounds int // the schedule's own
 
 	mu     sync.Mutex
-	faulty map[string]string // campaign → fingerprint of what was found last; "" is the ledger as a whole
-	missed map[string]int    // campaign → rounds since it was proved last, where it cannot be
+	faulty map[string]string       // campaign → fingerprint of what was found last; "" is what is recent, or fullBooks
+	missed map[string]int          // campaign → rounds since it was proved last, where it cannot be
+	proved map[string]ledger.Proof // campaign → what has been proved and is not noted yet
+	stop   context.CancelFunc      // ends the proof of everything that is under way; nil: none is
+
+	*proofAge
 }
 
 // StreamWatch looks whether somebody has deleted messages of the payout stream, and says so.
@@ -79,25 +88,33 @@ type StreamWatch interface {
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
 	Books     Books
-	Campaigns LiveCampaigns
+	Campaigns ProvedCampaigns
+	Kept      KeptProofs // nil: nobody is told when the books were proved
 	Leases    cluster.Leases
 	Hot       reconcile.Hot
 	Stream    StreamWatch   // nil: only the books are looked at
 	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
+	Share     float64       // of the time that the full proof in the background may take; 0: there is none
 	Alarm     func(code, campaign, message string)
 	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Clock     rain.Clock    // nil: that of this process
 	Log       *slog.Logger
 }
 
 // NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
 func NewProofs(o ProofsOptions) *Proofs {
+	if o.Clock == nil {
+		o.Clock = func() int64 { return time.Now().UnixMilli() }
+	}
 	return &Proofs{
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
-		faulty: map[string]string{}, missed: map[string]int{},
+		faulty: map[string]string{}, missed: map[string]int{}, proved: map[string]ledger.Proof{},
+		proofAge: newProofAge(o.Log),
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
-			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Log: o.Log}),
+			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Alarm: o.Alarm,
+			Log: o.Log}),
 	}
 }
 
@@ -110,16 +127,6 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
 }
 
-// Everything proves all books. Whoever comes while somebody is at it waits.
-func (r *Proofs) Everything(ctx context.Context,
-	each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error) {
-	if err := enter(ctx, r.everything); err != nil {
-		return reconcile.Books{}, err
-	}
-	defer func() { <-r.everything }()
-	return r.o.Books.ReconcileAll(ctx, r.o.Hot, each)
-}
-
 func enter(ctx context.Context, door chan struct{}) error {
 	select {
 	case door <- struct{}{}:
@@ -129,26 +136,32 @@ func enter(ctx context.Context, door chan struct{}) error {
 	}
 }
 
-// Run proves the books until ctx ends, as long as this node has the lease.
+// Run proves the books until ctx ends, as long as this node has the lease, and looks all the time whether somebody
+// does.
 func (r *Proofs) Run(ctx context.Context) error {
-	var keeping sync.WaitGroup
-	keeping.Go(func() { r.keepLease(ctx) })
-	keeping.Go(func() { r.runQuick(ctx) })
-	defer keeping.Wait()
+	var beside sync.WaitGroup
+	beside.Go(func() { r.keepLease(ctx) })
+	beside.Go(func() { r.runQuick(ctx) })
+	beside.Go(func() { r.runFull(ctx) })
+	defer beside.Wait()
 	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
 	for {
+		r.o.Guard.Do("reconciliation", func() { r.lookAtAge(ctx) })
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if !r.holds.Load() {
-			r.rest()
-			continue
+		if r.holds.Load() {
+			proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
+			if r.rounds%reconcileAllEvery == 0 {
+				r.proveEverything(ctx, &beside)
+			}
+		} else {
+			r.o.Guard.Do("reconciliation", r.rest)
 		}
-		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
 	}
 }
 
@@ -157,6 +170,10 @@ func (r *Proofs) rest() {
 	r.mu.Lock()
 	clear(r.faulty)
 	clear(r.missed)
+	clear(r.proved)
+	if r.stop != nil {
+		r.stop()
+	}
 	r.mu.Unlock()
 	r.rounds = 0
 	r.o.Books.ForgetReconciliations()
@@ -171,122 +188,4 @@ func (r *Proofs) keepLease(ctx context.Context) {
 		asking.Ended(ctx, err)
 	})
 	r.lease.Release(ctx)
-}
-
-// round proves the live campaigns, or everything. Its error says what could not be looked at; the rest was.
-func (r *Proofs) round(ctx context.Context) error {
-	r.rounds++
-	if r.rounds%reconcileAllEvery == 0 {
-		var unread error
-		books, err := r.Everything(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
-			unread = errors.Join(unread, r.heed(campaign, rec, err))
-			r.miss(campaign, err)
-		})
-		if err != nil {
-			return err
-		}
-		r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
-		return unread
-	}
-	live, err := r.o.Campaigns.Live(ctx)
-	if err != nil {
-		return err
-	}
-	ids := make([]string, 0, len(live))
-	for _, c := range live {
-		ids = append(ids, c.ID)
-	}
-	faulty := r.faults()
-	for id := range faulty {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	r.forgetMissed(ids)
-	var unread error
-	for _, id := range ids {
-		depth := reconcile.Sums
-		if _, faulty := faulty[id]; faulty {
-			depth = reconcile.Rows // the sums alone cannot tell that it is healed
-		}
-		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		unread = errors.Join(unread, r.heed(id, rec, err))
-		r.miss(id, err)
-	}
-	return unread
-}
-
-// miss counts a round of the schedule in which a campaign could not be proved because of Redis, and raises the alarm
-// after some. That the database is away is no secret, and is said elsewhere.
-func (r *Proofs) miss(campaign string, err error) {
-	if !errors.Is(err, reconcile.ErrHot) {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.missed[campaign]++; r.missed[campaign] == unprovedRounds {
-		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
-		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing "+
-			"is known to be wrong, and nothing that is would be found", unprovedRounds, err))
-	}
-}
-
-// forgetMissed drops what was missed of campaigns that are not looked at any more.
-func (r *Proofs) forgetMissed(but []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.missed, func(id string, _ int) bool { return !slices.Contains(but, id) })
-}
-
-// faults are the campaigns in which something is wrong.
-func (r *Proofs) faults() map[string]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.faulty)
-}
-
-// heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) error {
-	if err != nil {
-		return fmt.Errorf("cannot be checked: %w", err)
-	}
-	r.note(campaign, rec.Balanced, rec.Fingerprint, rec.Findings, fmt.Sprintf("the difference is %s; ", rec.Difference))
-	return nil
-}
-
-// note raises the alarm where something has begun not to fit, or does not fit in another way than before.
-func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was, before := r.faulty[campaign]
-	if r.missed[campaign] >= unprovedRounds {
-		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
-	}
-	delete(r.missed, campaign)
-	switch {
-	case fits && before:
-		delete(r.faulty, campaign)
-		r.o.Log.Info("the books balance again", "campaign", campaign)
-	case fits, before && was == fingerprint:
-	default:
-		r.faulty[campaign] = fingerprint
-		for _, f := range found {
-			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
-		}
-		r.o.Alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
-	}
-}
-
-// inShort is the first of what was found.
-func inShort(found []string) string {
-	switch len(found) {
-	case 0:
-		return "every row is as it should be"
-	case 1:
-		return found[0]
-	}
-	return fmt.Sprintf("%s; and %d more findings, see redrain reconcile", found[0], len(found)-1)
 }

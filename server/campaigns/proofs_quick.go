@@ -36,25 +36,25 @@ func (r *Proofs) runQuick(ctx context.Context) {
 
 // quick looks at those of the live campaigns that are due. due is when each is looked at next.
 func (r *Proofs) quick(ctx context.Context, due map[string]time.Time) error {
-	live, err := r.o.Campaigns.Live(ctx)
+	live, err := r.o.Campaigns.LiveIDs(ctx)
 	if err != nil {
 		return err
 	}
 	still := make(map[string]bool, len(live))
-	for _, c := range live {
-		still[c.ID] = true
+	for _, id := range live {
+		still[id] = true
 		began := time.Now()
-		if began.Before(due[c.ID]) {
+		if began.Before(due[id]) {
 			continue
 		}
-		rec, failed := r.o.Books.ReconcileWith(ctx, c.ID, r.o.Hot, reconcile.Rows)
-		err = errors.Join(err, r.heed(c.ID, rec, failed))
-		due[c.ID] = time.Now().Add(quickShare * time.Since(began))
+		rec, failed := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+		err = errors.Join(err, r.heed(id, rec, failed))
+		due[id] = time.Now().Add(quickShare * time.Since(began))
 	}
 	for id := range due {
 		if !still[id] {
 			delete(due, id)
 		}
 	}
-	return err
+	return errors.Join(err, r.keepProofs(ctx))
 }

@@ -12,14 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
-	"redrain/rain"
 )
 
 // fakeBooks is a ledger whose reconciliations are what the test says.
 type fakeBooks struct {
 	mu        sync.Mutex
 	holder    string
+	full      string // who makes a full proof
 	until     time.Time
 	live      []string
 	found     map[string]string // campaign → what is wrong with it; "" is the ledger as a whole
@@ -80,8 +81,12 @@ func (f nodeBooks) ReconcileWith(
 	return f.look(id, depth)
 }
 
-func (f nodeBooks) ReconcileAll(_ context.Context, _ reconcile.Hot,
-	each func(string, reconcile.Reconciliation, error)) (reconcile.Books, error) {
+func (f nodeBooks) ReconcileFull(context.Context, reconcile.Hot, reconcile.FullOptions) (reconcile.Books, error) {
+	return reconcile.Books{}, errors.New("not asked for")
+}
+
+func (f nodeBooks) ReconcileRecent(_ context.Context, _ reconcile.Hot,
+	each reconcile.CampaignProved) (reconcile.Books, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[f.node]++
@@ -92,7 +97,7 @@ func (f nodeBooks) ReconcileAll(_ context.Context, _ reconcile.Hot,
 		r, err := f.look(id, reconcile.Rows)
 		each(id, r, err)
 	}
-	var b reconcile.Books
+	b := reconcile.Books{Kind: reconcile.KindFull}
 	if what := f.found[""]; what != "" {
 		b.Findings, b.Fingerprint = []string{what}, what
 	}
@@ -101,30 +106,36 @@ func (f nodeBooks) ReconcileAll(_ context.Context, _ reconcile.Hot,
 
 func (f nodeBooks) ForgetReconciliations() { f.set(func() { f.forgot[f.node]++ }) }
 
-func (f nodeBooks) Live(context.Context) ([]*rain.Campaign, error) {
+func (f nodeBooks) LiveIDs(context.Context) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]*rain.Campaign, 0, len(f.live))
-	for _, id := range f.live {
-		list = append(list, &rain.Campaign{ID: id})
-	}
-	return list, f.down
+	return slices.Clone(f.live), f.down
 }
 
-func (f nodeBooks) Lease(_ context.Context, name, holder string, ttl time.Duration) (bool, error) {
+func (f nodeBooks) Lease(_ context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if name == fullLease {
+		if f.full != "" && f.full != holder {
+			return ledger.Tenure{}, f.down
+		}
+		f.full = holder
+		return ledger.Tenure{Term: 1}, f.down
+	}
 	if name != reconcileLease || (f.holder != holder && time.Now().Before(f.until)) {
-		return false, f.down
+		return ledger.Tenure{}, f.down
 	}
 	f.holder, f.until = holder, time.Now().Add(ttl)
-	return f.down == nil, f.down
+	return ledger.Tenure{Term: 1}, f.down
 }
 
 func (f nodeBooks) ReleaseLease(_ context.Context, _, holder string) error {
 	f.set(func() {
 		if f.holder == holder {
 			f.until = time.Now()
+		}
+		if f.full == holder {
+			f.full = ""
 		}
 	})
 	return nil
@@ -227,10 +238,9 @@ func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 			f.found["drained"] = "packet 1"
 		})
 		minutes(1) // the tenth
-		expect("everything is looked at", `campaign=c2`, `finding="packet 1"`, "finding=more",
+		expect("everything is looked at", `campaign=c2`, `msg="works again"`, `finding="packet 1"`, "finding=more",
 			"alarm reconciliation of drained: ",
-			`finding="transaction 3"`, "alarm reconciliation of : the books do not balance: transaction 3",
-			`msg="works again"`)
+			`finding="transaction 3"`, "alarm reconciliation of : the books do not balance: transaction 3")
 		minutes(1)
 		expect("the drained one is looked at again, without a word")
 		f.set(func() { delete(f.found, "drained") })
@@ -256,7 +266,7 @@ func TestOneNodeReconciles(t *testing.T) {
 		heardB, stopB := reconcilerAt(t, f, "b")
 		defer stopB()
 		minutes(25)
-		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 23+25*quickRounds || f.all["a"] != 2 ||
+		if len(heardA()) == 0 || len(heardB()) != 0 || f.sums["a"] != 25+25*quickRounds || f.all["a"] != 2 ||
 			f.sums["b"]+f.all["b"] != 0 || f.forgot["b"] != 25 || f.forgot["a"] != 0 {
 			t.Errorf("sums %v, all %v, forgot %v", f.sums, f.all, f.forgot)
 		}
@@ -264,72 +274,6 @@ func TestOneNodeReconciles(t *testing.T) {
 		minutes(2)
 		if len(heardB()) == 0 || f.sums["b"] == 0 {
 			t.Errorf("the heir does not work: sums %v", f.sums)
-		}
-	})
-}
-
-// TestWhatTheSumsDoNotShowIsNamedInSeconds: with the schedule of a minute, the rows of the live campaigns are looked at
-// all the time.
-func TestWhatTheSumsDoNotShowIsNamedInSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeBooks("c1", "c2")
-		f.hidden["c2"] = true
-		heard, stop := reconcilerAt(t, f, "a")
-		defer stop()
-		minutes(1)
-		f.set(func() { f.found["c2"] = "packet 7" })
-		sleepInBubble(6 * time.Second)
-		if got := strings.Join(heard(), "\n"); strings.Count(got, "alarm reconciliation of c2") != 1 {
-			t.Errorf("heard %s", got)
-		}
-		f.set(func() { delete(f.found, "c2") })
-		sleepInBubble(6 * time.Second)
-		if got := strings.Join(heard(), "\n"); !strings.Contains(got, `msg="the books balance again" campaign=c2`) {
-			t.Errorf("heard %s", got)
-		}
-		f.set(func() { f.down = errors.New("gone away") })
-		sleepInBubble(20 * time.Second)
-		if got := strings.Join(heard(), "\n"); strings.Contains(got, "alarm") || strings.Contains(got, "books") {
-			t.Errorf("the database is away, which the schedule says: %s", got)
-		}
-	})
-}
-
-// TestQuickLooksAreBounded: a campaign whose rows take long is looked at for a twentieth of the time.
-func TestQuickLooksAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeBooks("c1")
-		f.slow = 10 * time.Second
-		_, stop := reconcilerAt(t, f, "a")
-		defer stop()
-		minutes(60)
-		// 54 rounds of the schedule look at the sums; the quick ones begin each 210 s or a little later.
-		if looks := f.sums["a"] - 54; looks < 15 || looks > 18 {
-			t.Errorf("%d looks at the rows in an hour", looks)
-		}
-	})
-}
-
-func TestEverythingIsLookedAtByOneAtATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := NewProofs(ProofsOptions{Books: nodeBooks{newFakeBooks(), "a"}, Log: slog.New(slog.DiscardHandler)})
-		r.everything <- struct{}{} // somebody is at it
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := r.Everything(ctx, func(string, reconcile.Reconciliation, error) {}); !errors.Is(err,
-			context.DeadlineExceeded) {
-			t.Errorf("two at once: %v", err)
-		}
-		<-r.everything
-		for range 2 {
-			if _, err := r.Everything(t.Context(), func(string, reconcile.Reconciliation, error) {}); err != nil {
-				t.Error(err)
-			}
-		}
-		for range reconcileAtOnce + 1 {
-			if _, err := r.Campaign(t.Context(), "c1"); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/faults"
 	"redrain/internal/rounds"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -115,13 +116,15 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	}
 	defer r.end(id)
 	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: "rebuild " + id, Part: "rebuild",
-		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Guard: r.o.Guard, Log: r.o.Log})
+		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Guard: r.o.Guard, Alarm: r.o.Bus.Alarm,
+		Log: r.o.Log})
 	held := false
 	var failed error
 	err := lease.Under(ctx, func(work context.Context) error {
 		held = true
 		failed = r.rebuild(work, id, &done)
-		if failed != nil && work.Err() != nil && ctx.Err() == nil {
+		lost := work.Err() != nil && ctx.Err() == nil
+		if failed != nil && lost || errors.Is(failed, ledger.ErrLeaseTaken) {
 			failed = ErrRebuilding // the lease is lost, and another node goes on
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/servertest"
@@ -62,12 +63,15 @@ type passedOn struct {
 	taken chan struct{}
 }
 
-func (p *passedOn) Lease(context.Context, string, string, time.Duration) (bool, error) {
+func (p *passedOn) Lease(context.Context, string, string, time.Duration) (ledger.Tenure, error) {
 	p.asked++
 	if p.asked == 2 {
 		close(p.taken)
 	}
-	return p.asked < 2, nil
+	if p.asked < 2 {
+		return ledger.Tenure{Term: 1}, nil
+	}
+	return ledger.Tenure{}, nil
 }
 
 // waiting is a ledger whose first step takes until somebody else has the lease.

@@ -84,7 +84,7 @@ type ReclaimerOptions struct {
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 	return &Reclaimer{o: o, again: map[string]again{}, lease: cluster.NewLease(cluster.LeaseOptions{
 		Leases: o.Leases, Name: "reclaim", Part: "reclaimer", Node: o.Node, TTL: reclaimLease, Renew: reclaimRenew,
-		Guard: o.Guard, Log: o.Log})}
+		Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log})}
 }
 
 // again is when a campaign is tried again, and what has been said of it.

@@ -13,6 +13,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
+	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -221,7 +222,7 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 	}
 	// An orderly end leaves the lease to the next at once.
 	heir.lease.Release(t.Context())
-	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "third", time.Second); !held || err != nil {
+	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "third", time.Second); !held.Held() || err != nil {
 		t.Error(held, err)
 	}
 }
@@ -261,17 +262,30 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	u.wantSponsor(1_000_000_000)
 }
 
-// TestALostLeaseEndsTheWork: who cannot renew it stops, so that two nodes do not do the same work for long.
+// TestALostLeaseEndsTheWork: who cannot renew it stops, so that two nodes do not do the same work for long; and what it
+// does until it notices changes nothing in the ledger.
 func TestALostLeaseEndsTheWork(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
-	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "another", time.Hour); !held || err != nil {
-		t.Fatal(held, err)
+	c := u.create(servertest.EvenSpec(100, 10, 1))
+	err := u.reclaim.lease.Under(t.Context(), func(work context.Context) error {
+		if _, err := u.reclaim.o.Service.Pause(work, c.ID); err != nil {
+			t.Errorf("under its lease: %v", err)
+		}
+		_, err := u.db.Exec(t.Context(), "UPDATE lease SET holder = 'another', term = term + 1 WHERE name = 'reclaim'")
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err := u.reclaim.o.Service.Close(work, c.ID); !errors.Is(err, ledger.ErrLeaseTaken) {
+			t.Errorf("under another's lease: %v", err)
+		}
+		<-work.Done()
+		return work.Err()
+	})
+	if err != nil {
+		t.Error(err)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	stolen := errors.New("stolen")
-	u.reclaim.lease.Keep(ctx, func() { cancel(stolen) })
-	if !errors.Is(context.Cause(ctx), stolen) {
-		t.Error("it goes on")
+	if is, err := u.ledger.Campaigns.Campaign(t.Context(), c.ID); err != nil || is.Status != rain.Paused {
+		t.Errorf("%+v, %v", is, err)
 	}
 }
 

@@ -48,6 +48,11 @@ type Bus interface {
 	Alarm(code, campaign, message string) // something needs a person
 }
 
+// alarmOn is a bus's Alarm for who wants no more of it.
+func alarmOn(bus Bus) func(code, campaign, message string) {
+	return func(code, campaign, message string) { bus.Alarm(code, campaign, message) }
+}
+
 // ServiceOptions of a service. All are needed.
 type ServiceOptions struct {
 	Ledger ServiceLedger

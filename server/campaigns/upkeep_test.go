@@ -166,7 +166,7 @@ func (u *upkeep) books(c *rain.Campaign) reconcile.Reconciliation {
 		*store.Sums
 		*store.Wins
 	}{u.grabber.Sums, u.grabber.Wins}
-	books := reconcile.New(u.db, u.ledger.Campaigns, func() int64 { return u.now })
+	books := reconcile.New(u.db, u.ledger.Campaigns, func() int64 { return u.now }, nil)
 	r, err := books.ReconcileWith(u.Context(), c.ID, hot, reconcile.Rows)
 	if err != nil {
 		u.Fatal(err)

@@ -102,14 +102,22 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) (unknown int, failed
 		lost, err := w.o.Loser.Lose(ctx, c.ID, shard, seen[shard].Entry, seen[shard].Moves)
 		failed = errors.Join(failed, err)
 		if lost {
-			w.o.Log.Error("redis has gone back in time; the shard takes no taps until it is rebuilt", "campaign", c.ID,
-				"shard", shard, "knows", l.Entry, "ledger_has", seen[shard].Entry, "moves", l.Moves, "moves_seen",
-				seen[shard].Moves)
-			w.o.Bus.Alarm("redis_went_back", c.ID, "redis has lost a part of what it knew of the campaign; the shard "+
-				"takes no taps until it is rebuilt: with --confirm stream that happens by itself, else run redrain "+
-				"rebuild "+
-				c.ID)
+			wentBack{w.o.Bus, w.o.Log}.tell(c.ID, shard, "it knows less than the ledger has seen", "knows", l.Entry,
+				"ledger_has", seen[shard].Entry, "moves", l.Moves, "moves_seen", seen[shard].Moves)
 		}
 	}
 	return unknown, failed
+}
+
+// wentBack tells of a shard that was taken out of the game.
+type wentBack struct {
+	bus Bus
+	log *slog.Logger
+}
+
+func (w wentBack) tell(campaign string, shard int, why string, args ...any) {
+	w.log.Error("redis has gone back in time; the shard takes no taps until it is rebuilt",
+		append([]any{"campaign", campaign, "shard", shard, "why", why}, args...)...)
+	w.bus.Alarm("redis_went_back", campaign, "redis has lost a part of what it knew of the campaign; the shard takes "+
+		"no taps until it is rebuilt: with --confirm stream that happens by itself, else run redrain rebuild "+campaign)
 }

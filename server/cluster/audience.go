@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"hash/fnv"
 	"log/slog"
 	"sync"
@@ -22,11 +21,13 @@ func group(user string) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(user))
 	sum := h.Sum32()
-	return fmt.Sprintf("%04x", uint16(sum^sum>>16)) //nolint:gosec // the folded half
+	sum = (sum ^ sum>>16) & 0xffff // the folded half
+	const digits = "0123456789abcdef"
+	return string([]byte{digits[sum>>12], digits[sum>>8&15], digits[sum>>4&15], digits[sum&15]})
 }
 
 // heardAtOnce is how many notices may wait to be handled. What does not fit is lost, as any message of the bus may be.
-const heardAtOnce = 1 << 14
+const heardAtOnce = 1 << 15
 
 // Audience is the players of this node, as far as settlements are told to them.
 //
@@ -79,7 +80,7 @@ func (a *Audience) Run(ctx context.Context) error {
 
 func (a *Audience) handle(m *nats.Msg) {
 	a.bus.receive(m, func(data []byte) {
-		if n, ok := decode[Settled](a.bus, m.Subject, data); ok {
+		if n, err := readSettled(data); a.bus.readable(m.Subject, err) {
 			a.guard.Do("audience", func() { a.hear(n.Campaign, n) })
 		}
 	})

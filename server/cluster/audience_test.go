@@ -36,11 +36,11 @@ func hears(t *testing.T, bus *Bus) *hearing {
 	}
 	h.Audience = NewAudience(bus, guard, func(_ string, n Settled) {
 		for _, c := range n.Claims {
-			if c.Claim == "torn" {
+			if c.Drop == "torn" {
 				panic("a torn notice")
 			}
 			h.mu.Lock()
-			h.heard[c.User+" "+c.Claim]++
+			h.heard[c.User+" "+c.Drop]++
 			h.mu.Unlock()
 		}
 	})
@@ -72,9 +72,9 @@ func (h *hearing) until(t *testing.T, groups int) {
 	})
 }
 
-func tell(t *testing.T, bus *Bus, user, claim string) {
+func tell(t *testing.T, bus *Bus, user, drop string) {
 	t.Helper()
-	if err := bus.Settled("c", []posting.Settlement{{Campaign: "c", Claim: claim, User: user}}); err != nil {
+	if err := bus.Settled("c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -160,7 +160,7 @@ func TestAudienceGoesOnAfterAPanic(t *testing.T) {
 	h := hears(t, bus)
 	h.Join(t.Context(), "u")
 	tell(t, bus, "u", "torn")
-	if err := bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("no JSON")); err != nil {
+	if err := bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("nothing")); err != nil {
 		t.Fatal(err)
 	}
 	tell(t, bus, "u", "1")
@@ -179,7 +179,7 @@ func TestALostNotice(t *testing.T) {
 		defer wait.Unlock()
 		mu.Lock()
 		defer mu.Unlock()
-		heard[n.Claims[0].Claim]++
+		heard[n.Claims[0].Drop]++
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -66,8 +66,11 @@ func (b *Bus) publish(topic, campaign string, notice any) error {
 	if err != nil {
 		return err
 	}
-	subject := b.subject(topic, campaign)
-	return b.nc.Publish(subject, b.sealed(subject, data))
+	return b.send(b.subject(topic, campaign), data)
+}
+
+func (b *Bus) send(subject string, notice []byte) error {
+	return b.nc.Publish(subject, b.sealed(subject, notice))
 }
 
 // Changed tells the other nodes that a campaign has a newer version.
@@ -124,7 +127,6 @@ const wonAtOnce = 10
 // node of the newest winners.
 func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 	groups := map[string]*Settled{}
-	var won Won
 	for _, s := range settlements {
 		g := group(s.User)
 		if groups[g] == nil {
@@ -133,19 +135,29 @@ func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
 		groups[g].Claims = append(groups[g].Claims, SettledClaim{
 			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
 		})
-		if s.New {
-			won.Winners = append(won.Winners, wire.Winner{User: wire.Mask(s.User), Amount: s.Amount})
-		}
 	}
 	var failed error
 	for g, notice := range groups {
-		failed = errors.Join(failed, b.publish(topicSettled, g, notice))
+		failed = errors.Join(failed, b.send(b.subject(topicSettled, g), notice.text()))
 	}
-	if len(won.Winners) > 0 {
-		won.Winners = won.Winners[max(0, len(won.Winners)-wonAtOnce):]
+	if won := newest(settlements); len(won.Winners) > 0 {
 		b.hint(topicWon, campaign, won)
 	}
 	return failed
+}
+
+// newest are the last of those whose wins are new.
+func newest(settlements []posting.Settlement) (won Won) {
+	for _, s := range slices.Backward(settlements) {
+		if s.New {
+			won.Winners = append(won.Winners, wire.Winner{User: wire.Mask(s.User), Amount: s.Amount})
+		}
+		if len(won.Winners) == wonAtOnce {
+			break
+		}
+	}
+	slices.Reverse(won.Winners)
+	return won
 }
 
 // Figures tells every node a campaign's figures, which one has added up for all.
@@ -203,12 +215,17 @@ func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(cam
 
 // decode reads what a notice says. Where it cannot be read the log says so.
 func decode[T any](b *Bus, subject string, data []byte) (notice T, ok bool) {
-	if err := json.Unmarshal(data, &notice); err != nil {
+	err := json.Unmarshal(data, &notice)
+	return notice, b.readable(subject, err)
+}
+
+// readable tells whether a notice could be read.
+func (b *Bus) readable(subject string, err error) bool {
+	if err != nil {
 		b.refused.unreadable.Inc()
 		b.log.Warn("a message between nodes cannot be read; are all of one version?", "subject", subject, "err", err)
-		return notice, false
 	}
-	return notice, true
+	return err == nil
 }
 
 // IsUnavailable tells whether an error says that NATS cannot be reached for now.

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"redrain/internal/rounds"
+	"redrain/payout/ledger"
 )
 
 // Leases say which node does what one of them is to do at a time. [ledger.Leases] does.
 type Leases interface {
-	Lease(ctx context.Context, name, holder string, ttl time.Duration) (held bool, err error)
+	Lease(ctx context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error)
+	Fenced(ctx context.Context, name string, term int64) context.Context
 	ReleaseLease(ctx context.Context, name, holder string) error
 }
 
@@ -24,11 +26,14 @@ type LeaseOptions struct {
 	TTL    time.Duration // how long a node that has died keeps the others from the work
 	Renew  time.Duration // how often who has the lease renews it
 	Guard  *rounds.Guard
-	Log    *slog.Logger
+	// Alarm hears of a lease that was dated so far ahead that it would have kept everybody from the work; nil = it is
+	// logged only.
+	Alarm func(code, campaign, message string)
+	Log   *slog.Logger
 }
 
-// Lease is the right of one node at a time to do something. It saves work and guards nothing: what is done under it may
-// be done twice.
+// Lease is the right of one node at a time to do something. A node that was frozen may go on with what another has
+// taken over, so what is done to Redis, NATS and players may be done twice; the ledger refuses it.
 type Lease struct{ o LeaseOptions }
 
 // NewLease makes a lease, which nobody has taken yet.
@@ -36,11 +41,34 @@ func NewLease(o LeaseOptions) *Lease { return &Lease{o} }
 
 // Take takes the lease, or renews it. Held is false with an error.
 func (l *Lease) Take(ctx context.Context) (held bool, err error) {
-	err = l.o.Guard.Try(l.o.Part, func() (err error) {
-		held, err = l.o.Leases.Lease(ctx, l.o.Name, l.o.Node, l.o.TTL)
-		return err
+	term, err := l.take(ctx)
+	return term > 0, err
+}
+
+// take is Take, and tells the number of this node's term; 0 where it is another's.
+func (l *Lease) take(ctx context.Context) (term int64, err error) {
+	err = l.o.Guard.Try(l.o.Part, func() error {
+		t, err := l.o.Leases.Lease(ctx, l.o.Name, l.o.Node, l.o.TTL)
+		if err != nil {
+			return err
+		}
+		if t.Stray != "" {
+			l.stray(t.Stray)
+		}
+		term = t.Term
+		return nil
 	})
-	return held && err == nil, err
+	return term, err
+}
+
+// stray says that a lease was dated into the future.
+func (l *Lease) stray(holder string) {
+	l.o.Log.Error("a lease was dated into the future, by hand or by a wrong clock; it was taken over", "lease",
+		l.o.Name, "holder", holder)
+	if l.o.Alarm != nil {
+		l.o.Alarm("lease_dated", "", "the lease \""+l.o.Name+"\" of node "+holder+" was dated into the future, by "+
+			"hand or by a wrong clock; it was taken over: look who writes to the database, and at the nodes' clocks")
+	}
 }
 
 // Release lets another node go on at once; ctx may have ended.
@@ -53,25 +81,26 @@ func (l *Lease) Release(ctx context.Context) {
 }
 
 // Under does some work if this node has the lease or gets it, and renews it meanwhile. The work's context ends when the
-// lease is lost.
+// lease is lost, and with it the work changes nothing in the ledger once another node has the lease.
 func (l *Lease) Under(ctx context.Context, do func(context.Context) error) error {
-	if held, err := l.Take(ctx); !held {
+	term, err := l.take(ctx)
+	if term == 0 {
 		return err
 	}
 	work, cancel := context.WithCancel(ctx)
 	var renewing sync.WaitGroup
-	renewing.Go(func() { l.Keep(work, cancel) })
+	renewing.Go(func() { l.keep(work, term, cancel) })
 	defer renewing.Wait()
 	defer cancel() // first: also where do panics, nobody renews the lease any more
-	err := do(work)
+	err = do(l.o.Leases.Fenced(work, l.o.Name, term))
 	if work.Err() != nil && ctx.Err() == nil {
-		return nil // Keep has said it; another node goes on
+		return nil // keep has said it; another node goes on
 	}
 	return err
 }
 
-// Keep renews the lease, and ends the work when it is lost.
-func (l *Lease) Keep(ctx context.Context, lost context.CancelFunc) {
+// keep renews the lease of a term, and ends the work when it is lost.
+func (l *Lease) keep(ctx context.Context, term int64, lost context.CancelFunc) {
 	tick := time.NewTicker(l.o.Renew)
 	defer tick.Stop()
 	until := time.Now().Add(l.o.TTL)
@@ -82,8 +111,8 @@ func (l *Lease) Keep(ctx context.Context, lost context.CancelFunc) {
 		case <-tick.C:
 		}
 		before := time.Now()
-		held, err := l.Take(ctx)
-		if held {
+		is, err := l.take(ctx)
+		if is == term {
 			until = before.Add(l.o.TTL)
 		} else if err == nil || time.Now().After(until) {
 			l.o.Log.Warn("another node goes on", "lease", l.o.Name, "err", err)

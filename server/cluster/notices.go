@@ -8,8 +8,8 @@ import (
 
 // Settled tells that claims of one campaign are in the ledger, of players of one group.
 type Settled struct {
-	Campaign string         `json:"campaign"`
-	Claims   []SettledClaim `json:"claims"`
+	Campaign string
+	Claims   []SettledClaim
 }
 
 // Won tells who has won of late, for all to see.
@@ -19,12 +19,12 @@ type Won struct {
 
 // SettledClaim is a claim that the ledger has, and the balance of its player after it.
 type SettledClaim struct {
-	Claim   string     `json:"claim"`
-	User    string     `json:"user"`
-	Packet  int        `json:"packet"`
-	Drop    string     `json:"drop"`
-	Amount  rain.Money `json:"amount"`
-	Balance rain.Money `json:"balance"`
+	Claim   string
+	User    string
+	Packet  int
+	Drop    string
+	Amount  rain.Money
+	Balance rain.Money
 }
 
 // Figures are what a room is shown once a second, from the node that has added them up.
@@ -38,7 +38,7 @@ type changedNotice struct {
 	Revision int64 `json:"revision"`
 }
 
-// Withdrawn tells that a player's withdrawal has ended.
+// Withdrawn tells that a player's withdrawal has ended, or waits for its player.
 type Withdrawn struct {
 	Withdrawal wire.Withdrawal `json:"withdrawal"`
 	Balance    rain.Money      `json:"balance"`
@@ -65,11 +65,14 @@ type Alarm struct {
 // WithdrawalView is a withdrawal as its player sees it.
 func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
-		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State), CreatedAt: w.CreatedAt,
-		FinishedAt: w.FinishedAt, Reference: w.Reference,
+		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State.Brief()), Stage: string(w.State),
+		CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
-	if w.State == ledger.WithdrawalFailed {
+	if v.State == string(ledger.WithdrawalFailed) {
 		v.Reason = w.LastError // that of a pending one may show what is inside
+	}
+	if w.State == ledger.WithdrawalAction {
+		v.Action = &wire.Action{URL: w.Action.URL, Data: w.Action.Data, ExpiresAt: w.Action.Until}
 	}
 	return v
 }

@@ -52,8 +52,14 @@ func testBusOptions() BusOptions {
 		Clock: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler)}
 }
 
+func readJSON[T any](data []byte) (notice T, err error) {
+	err = json.Unmarshal(data, &notice)
+	return notice, err
+}
+
 // listen hears what is told on a subject of the bus; what was heard since the last call is returned by the function.
-func listen[T any](t *testing.T, bus *Bus, subject string) func() (notices []T) {
+func listen[T any](t *testing.T, bus *Bus, subject string,
+	read func([]byte) (T, error)) func() (notices []T) {
 	t.Helper()
 	heard, err := bus.nc.SubscribeSync(subject)
 	if err != nil {
@@ -76,8 +82,8 @@ func listen[T any](t *testing.T, bus *Bus, subject string) func() (notices []T) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			var notice T
-			if err := json.Unmarshal(data, &notice); err != nil {
+			notice, err := read(data)
+			if err != nil {
 				t.Fatal(err)
 			}
 			notices = append(notices, notice)
@@ -90,7 +96,8 @@ func listen[T any](t *testing.T, bus *Bus, subject string) func() (notices []T) 
 // ranked with it, once in a batch.
 func TestNotifierTells(t *testing.T) {
 	bus, ranked := newTestBus(t), &ranking{}
-	settled, won := listen[Settled](t, bus, "rr.control.settled.*"), listen[Won](t, bus, "rr.control.won.c")
+	settled, won := listen(t, bus, "rr.control.settled.*", readSettled),
+		listen(t, bus, "rr.control.won.c", readJSON[Won])
 	n := NewNotifier(ranked, bus, slog.New(slog.DiscardHandler))
 	var batch []posting.Settlement
 	for i := range 40 {

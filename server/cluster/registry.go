@@ -180,8 +180,10 @@ func (r *Registry) refresh(ctx context.Context) error {
 		if found[c.ID] {
 			continue
 		}
-		// It has been drained meanwhile; one last look brings that version.
-		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) {
+		// It has been drained meanwhile; one last look brings that version. Where its row makes no sense any more, what
+		// this node has of it stays, and the proof of the books raises the alarm.
+		if _, err := r.Reload(ctx, c.ID); err != nil && !errors.Is(err, posting.ErrUnknownCampaign) &&
+			!errors.Is(err, posting.ErrUnreadableCampaign) {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -167,7 +168,11 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
 		}),
-		Gate:    func(*rain.Campaign) Gate { return n },
+		Gate: func(*rain.Campaign) Gate { return n },
+		Problem: func(w http.ResponseWriter, status int, code,
+			detail string) {
+			http.Error(w, code+": "+detail, status)
+		},
 		TapRate: 20, MaxConnections: 100, Guard: guard, Log: log, Registerer: d.metrics,
 		Clock: func() int64 { return time.Now().UnixMilli() },
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -30,14 +29,14 @@ type Gateway struct {
 	sessions map[*session]struct{}
 	closing  bool
 	readers  sync.WaitGroup
-	open     atomic.Int64
+	seats    seats
 }
 
 // New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	g := &Gateway{
 		shared:   &shared{o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals()},
-		sessions: map[*session]struct{}{},
+		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},
 	}
 	g.upgrader = websocket.Upgrader{
 		Subprotocols:     []string{wire.Subprotocol},
@@ -48,6 +47,9 @@ func New(o Options) *Gateway {
 		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused
 		// one.
 		CheckOrigin: func(*http.Request) bool { return true },
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			o.Problem(w, status, "bad_handshake", reason.Error())
+		},
 	}
 	return g
 }
@@ -55,14 +57,20 @@ func New(o Options) *Gateway {
 // ServeHTTP upgrades a connection, which the request has to ask for. It returns at once, and the session reads on in a
 // goroutine of its own: net/http would keep its buffers for as long as the handler runs.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.seats.take() {
+		g.refuse(w)
+		return
+	}
 	take := &takeover{ResponseWriter: w}
 	conn, err := g.upgrader.Upgrade(take, r, nil)
 	if err != nil {
+		g.seats.give()
 		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
 	s := newSession(g.shared, conn, take, limit.Address(r))
 	if !g.admit(s) {
+		g.seats.give()
 		s.member.Close(room.CodeShutdown, "shutdown")
 		return
 	}
@@ -84,8 +92,6 @@ func (g *Gateway) refusal(r *http.Request, conn *websocket.Conn) (code int, reas
 		return room.CodeOrigin, "this origin is not allowed"
 	case len(offered) > 0 && conn.Subprotocol() == "":
 		return room.CodeProtocol, "the subprotocol is " + wire.Subprotocol
-	case g.open.Load() > int64(g.o.MaxConnections):
-		return room.CodeTooManyConnections, "this node is full"
 	}
 	return 0, ""
 }
@@ -97,7 +103,6 @@ func (g *Gateway) admit(s *session) bool {
 		return false
 	}
 	g.sessions[s] = struct{}{}
-	g.open.Add(1)
 	g.readers.Add(1)
 	return true
 }
@@ -106,7 +111,7 @@ func (g *Gateway) leave(s *session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.sessions, s)
-	g.open.Add(-1)
+	g.seats.give()
 }
 
 // Drain tells every player goodbye, closes the sockets after what was queued has been written, and waits for the

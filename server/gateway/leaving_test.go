@@ -36,19 +36,22 @@ func TestAPlayerIsForgottenWithTheLastConnection(t *testing.T) {
 	d := openDoor(t, n, nil)
 	first, second := d.play("u"), d.play("u")
 	_ = first.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the first has gone", func() bool { return d.gateway.open.Load() == 1 })
+	testenv.Eventually(t, 10*time.Second, "the first has gone",
+		func() bool { return d.gateway.seats.taken.Load() == 1 })
 	if times, listening := n.forgot("u"); times != 0 || listening != 1 {
 		t.Errorf("forgotten %d times, listened for %d", times, listening)
 	}
 	_ = second.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the second has gone", func() bool { return d.gateway.open.Load() == 0 })
+	testenv.Eventually(t, 10*time.Second, "the second has gone",
+		func() bool { return d.gateway.seats.taken.Load() == 0 })
 	if times, listening := n.forgot("u"); times != 1 || listening != 0 {
 		t.Errorf("forgotten %d times, listened for %d", times, listening)
 	}
 	refused := d.connect()
 	refused.say(`{"type":"hello","token":"v","campaign":"nowhere"}`)
 	refused.closed()
-	testenv.Eventually(t, 10*time.Second, "who was refused has gone", func() bool { return d.gateway.open.Load() == 0 })
+	testenv.Eventually(t, 10*time.Second, "who was refused has gone",
+		func() bool { return d.gateway.seats.taken.Load() == 0 })
 	if _, listening := n.forgot("v"); listening != 0 {
 		t.Errorf("listened for %d connections of who was refused", listening)
 	}
@@ -73,7 +76,8 @@ func TestWhoComesBackIsNotForgotten(t *testing.T) {
 	again.say(`{"type":"hello","token":"u","campaign":"c"}`)
 	<-reading
 	_ = old.conn.Close()
-	testenv.Eventually(t, 10*time.Second, "the old one has gone", func() bool { return d.gateway.open.Load() == 1 })
+	testenv.Eventually(t, 10*time.Second, "the old one has gone",
+		func() bool { return d.gateway.seats.taken.Load() == 1 })
 	close(goOn)
 	again.hear("welcome")
 	if times, _ := n.forgot("u"); times != 0 {

@@ -12,6 +12,7 @@ import (
 type metrics struct {
 	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram
+	full       prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -24,12 +25,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "From a tap's arrival at the socket to its result being handed to the socket.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 		}),
+		full: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_full_refusals_total", Help: "Connections refused because the node had no seat left.",
+		}),
 	}
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds)
+	reg.MustRegister(taps, m.tapSeconds, m.full)
 	return m
 }
 

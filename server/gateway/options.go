@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +48,9 @@ type Audience interface {
 	Leave(user string)
 }
 
+// Problem answers a request that does not become a socket. [api.WriteProblem] does.
+type Problem func(w http.ResponseWriter, status int, code, detail string)
+
 // Options of a gateway. All are needed but those that say so.
 type Options struct {
 	Players        Players
@@ -58,10 +62,11 @@ type Options struct {
 	Audience       Audience
 	Lobby          *room.Lobby
 	Counts         *live.Counts
-	TapRate        int           // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64       // hellos per second and address, over all nodes; 0: no limit
-	MaxConnections int           // sockets of this process; more are closed with room.CodeTooManyConnections
-	AllowedOrigins []string      // web origins that may open a socket besides the server's own; "*": all
+	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
+	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
+	MaxConnections int      // sockets of this process; more are refused with 503
+	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
+	Problem        Problem
 	Guard          *rounds.Guard // hears of panics; nil: they are logged only
 	Clock          rain.Clock
 	Log            *slog.Logger

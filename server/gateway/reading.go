@@ -106,11 +106,16 @@ func readInto(b []byte, from io.Reader) ([]byte, error) {
 }
 
 // overrun swallows what is left of a message that was too large: the system would otherwise reset the connection,
-// and the peer would not see the close frame.
+// and the peer would not see the close frame. The library sends that but for lengths that no message can have; sent
+// twice it goes once.
 func (s *session) overrun(err error) {
 	const most, within = 1 << 20, time.Second
 	if !errors.Is(err, websocket.ErrReadLimit) {
 		return
+	}
+	if !s.ended {
+		_ = s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, ""),
+			time.Now().Add(within)) // who is gone by now needs none
 	}
 	rest := s.conn.NetConn()
 	if rest.SetReadDeadline(time.Now().Add(within)) == nil {

@@ -39,6 +39,24 @@ func TestUsageIsWhatWasUsedBetween(t *testing.T) {
 	}
 }
 
+func TestUsageIsAddedUpAndFreedOfWhatIdles(t *testing.T) {
+	idle := usage{took: 2 * time.Second, cpu: map[string]float64{ofServer: 0.5, ofRedis: 4}}
+	used := usage{took: time.Second, cpu: map[string]float64{ofServer: 1, ofRedis: 1.5}}
+	used.without(idle)
+	if diff := cmp.Diff(map[string]float64{ofServer: 0.75, ofRedis: 0}, used.cpu); diff != "" {
+		t.Error(diff)
+	}
+	var sum usage
+	sum.add(used)
+	sum.add(used)
+	if diff := cmp.Diff(map[string]float64{ofServer: 1.5, ofRedis: 0}, sum.cpu); diff != "" {
+		t.Error(diff)
+	}
+	if sum.took != 2*time.Second {
+		t.Error(sum.took)
+	}
+}
+
 func TestAProcessIsRead(t *testing.T) {
 	me := process{ofGenerator, os.Getpid()}
 	r, err := read([]process{me})

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,6 +39,8 @@ type contestant struct {
 	open func(packets int) (campaign string)          // makes a campaign
 	deal func(packets, shards int) (campaign string)  // the same on several shards; redrain's only
 	rain func(campaign string, falling rain.RainSpec) // starts a rain
+
+	operator *operator.Client // redrain's only
 }
 
 // falling is a rain that begins at once.
@@ -95,25 +98,35 @@ func startRedrain(s *scope, flags ...string) *contestant {
 	client, err := operator.New(operator.Options{Server: c.url, Token: operatorToken})
 	s.check("speak to redrain", err)
 	s.Cleanup(client.Close)
-	campaigns := 0
+	c.operator = client
 	c.open = func(packets int) string { return c.deal(packets, 1) }
-	c.deal = func(packets, shards int) string {
-		campaigns++
-		spec := rain.DefaultSpec()
-		spec.Name, spec.Sponsor, spec.Packets, spec.WinsPerUser = "compare", "compare", packets, 1_000_000
-		spec.Shards = shards
-		spec.Budget = rain.Money(packets) * amount
-		_, err := client.Deposit(s.ctx, spec.Sponsor, "deposit "+strconv.Itoa(campaigns), spec.Budget)
-		s.check("deposit", err)
-		made, err := client.CreateCampaign(s.ctx, spec, "")
-		s.check("make a campaign", err)
-		return made.ID
-	}
+	c.deal = func(packets, shards int) string { return c.offer(s, packets, shards, 1_000_000) }
 	c.rain = func(campaign string, falling rain.RainSpec) {
 		_, err := client.StartRain(s.ctx, campaign, falling, "")
 		s.check("start a rain", err)
 	}
 	return c
+}
+
+// offer makes a campaign of redrain whose packets all hold the same.
+func (c *contestant) offer(s *scope, packets, shards, winsPerUser int) (campaign string) {
+	spec := rain.DefaultSpec()
+	spec.Name, spec.Sponsor, spec.Packets, spec.WinsPerUser = "compare", "compare", packets, winsPerUser
+	spec.Shards = shards
+	spec.Budget = rain.Money(packets) * amount
+	_, err := c.operator.Deposit(s.ctx, spec.Sponsor, "deposit "+rand.Text(), spec.Budget)
+	s.check("deposit", err)
+	made, err := c.operator.CreateCampaign(s.ctx, spec, "")
+	s.check("make a campaign", err)
+	return made.ID
+}
+
+// dry stops the rain of a campaign of redrain.
+func (c *contestant) dry(s *scope, campaign string) {
+	is, err := c.operator.Campaign(s.ctx, campaign)
+	s.check("read a campaign", err)
+	_, err = c.operator.StopRain(s.ctx, campaign, is.Rains[len(is.Rains)-1].ID)
+	s.check("stop a rain", err)
 }
 
 // flags make a redrain use the real servers.

@@ -22,6 +22,7 @@ type process struct {
 // The names of the processes in a reading.
 const (
 	ofServer    = "server"
+	ofSettler   = "settler"
 	ofRedis     = "redis"
 	ofGenerator = "generator"
 	ofNATS      = "nats"
@@ -78,6 +79,24 @@ func (r reading) since(before reading) usage {
 		u.cpu[name] = now - before.cpu[name]
 	}
 	return u
+}
+
+// add adds what was used at another time.
+func (u *usage) add(other usage) {
+	if u.cpu == nil {
+		u.cpu = map[string]float64{}
+	}
+	u.took += other.took
+	for name, seconds := range other.cpu {
+		u.cpu[name] += seconds
+	}
+}
+
+// without takes off what the same processes would have used in the same time if they had gone on as at another time.
+func (u *usage) without(other usage) {
+	for name, seconds := range other.cpu {
+		u.cpu[name] = max(u.cpu[name]-seconds*u.took.Seconds()/other.took.Seconds(), 0)
+	}
 }
 
 // micros is the processor time of the named processes for each of count things, in µs.

@@ -19,7 +19,8 @@ import (
 // to them passes through database/sql and one lock, and watched they take five times as long, which was a third of
 // the time of all tests. The flags are in the environment, so that the programs that tests build have them too and
 // share the compiled packages.
-const unwatched = "-gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/gopher-lua/...=-race=false"
+const unwatched = "-gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/gopher-lua/...=-race=false " +
+	"-gcflags=github.com/pingcap/...=-race=false"
 
 // long are the packages whose tests take longest. They begin first, so that none runs alone at the end.
 var long = []string{"internal/e2e", "web", "grab/store", "internal/cli", "payout/ledger", "server/campaigns"}

@@ -52,7 +52,7 @@ func TestBudgets(t *testing.T) {
 		most  int      // bytes, gzipped
 	}{
 		{"play", []string{"play.js", "play.css"}, 40_000},
-		{"console", []string{"console.js", "console.css"}, 90_000},
+		{"console", []string{"console.js", "console.css"}, 98_000},
 		{"sdk", nil, 6_000},
 	} {
 		parts := [][]byte{}

@@ -6,7 +6,6 @@ export const CloseCode = {
   badToken: 4500,
   protocol: 4501,
   unknownCampaign: 4502,
-  tooManyConnections: 4503,
   tooManyBad: 4504,
   origin: 4505,
 } as const;

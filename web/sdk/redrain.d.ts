@@ -42,8 +42,6 @@ export declare const CloseCode: {
   readonly protocol: 4501;
   /** There is no such campaign. */
   readonly unknownCampaign: 4502;
-  /** The server takes no more connections. */
-  readonly tooManyConnections: 4503;
   /** Too many bad messages. */
   readonly tooManyBad: 4504;
   /** The page's origin is not allowed (`--allowed-origins`). */
@@ -171,6 +169,8 @@ export interface Withdrawal {
   amount: number;
   /** `failed`: refused for good, and the money is back in the account. */
   state: "pending" | "paid" | "failed";
+  /** The state more exactly; servers of before have none. `action_required`: the player has to confirm, see action. */
+  stage?: "requested" | "held" | "sent" | "action_required" | "paid" | "refused" | "returned";
   created_at: number;
   /** When it was paid or failed. */
   finished_at?: number;
@@ -178,6 +178,8 @@ export interface Withdrawal {
   reference?: string;
   /** Why it has failed. */
   reason?: string;
+  /** What the player has to do before it is paid: open the address, or hand the data to the provider's own app. */
+  action?: { url?: string; data?: string; expires_at?: number };
 }
 
 /** The client has changed its state. */
@@ -271,7 +273,7 @@ export interface RoomMessage {
   top?: Winner[];
 }
 
-/** A withdrawal of the player was paid or has failed. It may come twice; who was not there is not told. */
+/** A withdrawal of the player was paid, has failed, or needs something of them (its stage `action_required`). It may come twice; who was not there is not told. */
 export interface WithdrawalMessage {
   type: "withdrawal";
   withdrawal: Withdrawal;

@@ -3,6 +3,7 @@
 
 import { curl, quote } from "../src/console/apipage/curl.ts";
 import { groups } from "../src/console/apipage/tasks.ts";
+import { samePerson } from "../src/console/approvals/said.ts";
 import { matches, placeOf } from "../src/console/audit/search.ts";
 import { claimsPath } from "../src/console/claims/filter.ts";
 import { saveCSV, size, type Sink } from "../src/console/claims/csv.ts";
@@ -12,12 +13,16 @@ import { exactBins, oddsAbout, percentile, roundOdds } from "../src/console/crea
 import { check } from "../src/console/create/validate.ts";
 import type { Table } from "../src/shared/i18n.ts";
 import { apipage } from "../src/console/strings/apipage.ts";
+import { approvals } from "../src/console/strings/approvals.ts";
 import { audit, books } from "../src/console/strings/books.ts";
 import { claims } from "../src/console/strings/claims.ts";
 import { create, faults as faultTexts } from "../src/console/strings/create.ts";
-import { payouts, withdrawals } from "../src/console/strings/payouts.ts";
+import { payouts } from "../src/console/strings/payouts.ts";
+import { people } from "../src/console/strings/people.ts";
 import { sponsors } from "../src/console/strings/sponsors.ts";
-import type { AuditRecord, Campaign } from "../src/shared/schemas.ts";
+import { withdrawals } from "../src/console/strings/withdrawals.ts";
+import { actorName, acts } from "../src/console/withdrawals/acts.ts";
+import type { AuditRecord, Campaign, WithdrawalRecord } from "../src/shared/schemas.ts";
 
 const wrong: string[] = [];
 
@@ -151,11 +156,21 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("some", claimsPath("c/1", { user: "张 三&", packet: "7", state: "dead" }, "50"), "/campaigns/c%2F1/claims?user=%E5%BC%A0+%E4%B8%89%26&packet=7&state=dead&cursor=50");
     const record: AuditRecord = { at: 1, actor: "operator", role: "operator", action: "campaign.close", target: "campaign:c1", detail: { address: "::1", reclaimed: 500 } };
     for (const [search, found] of [["close", true], ["CLOSE c1", true], ["reclaimed 500", true], ["close c2", false]] as const) same(`find ${search}`, matches(record, search), found);
-    same("places", ["campaign:c1", "sponsor:acme", "user:u1", "payout:c1-7", "x", ":x", "campaign:"].map(placeOf), [["campaigns", "c1"], ["sponsors"], ["users", "u1"], null, null, null, null]);
+    same("places", ["campaign:c1", "sponsor:acme", "user:u1", "withdrawal:w1", "approval:a1", "payout:c1-7", "x", ":x", "campaign:"].map(placeOf), [["campaigns", "c1"], ["sponsors"], ["users", "u1"], ["withdrawals", "w1"], ["approvals"], null, null, null, null]);
+  },
+
+  withdrawals() {
+    const w = (with_: Partial<WithdrawalRecord>) => acts({ withdrawal: "w1", user: "u1", amount: 1, state: "pending", created_at: 1, dead: false, attempts: 0, ...with_ } as WithdrawalRecord);
+    same("asked for", w({ stage: "requested" }), ["hold"]);
+    same("held", w({ stage: "held" }), ["release", "back"]);
+    same("a letter", w({ stage: "sent", dead: true }), ["paid", "back"]);
+    for (const stage of ["sent", "action_required", "paid", "refused", "returned"] as const) same(stage, w({ stage }), []);
+    same("own orders", ["ann", " ANN", "bob", undefined].map((me) => samePerson("Ann", me)), [true, true, false, false]);
+    same("actors", ["operator:ann", "player:u:1", "redrain"].map(actorName), ["ann", "u:1", "redrain"]);
   },
 
   texts() {
-    const tables: Record<string, Table> = { apipage, audit, books, claims, create, faults: faultTexts, payouts, withdrawals, sponsors };
+    const tables: Record<string, Table> = { apipage, approvals, audit, books, claims, create, faults: faultTexts, payouts, people, withdrawals, sponsors };
     const holes = (text: string) => [...new Set([...text.matchAll(/\{(\w+)/g)].map((m) => m[1]))].sort();
     for (const [name, table] of Object.entries(tables)) {
       for (const [key, text] of Object.entries(table)) {

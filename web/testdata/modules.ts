@@ -96,8 +96,8 @@ const tests = {
   },
 
   ends() {
-    const ways = [4500, 403, 4502, 4503, 4501, 4505].map((code) => problemOf(code));
-    same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "none", "retry", "retry", "retry"]);
+    const ways = [4500, 403, 4502, 4501, 4505].map((code) => problemOf(code));
+    same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "none", "retry", "retry"]);
     same("each reads differently", new Set(ways.map((p) => p.title + p.hint)).size, ways.length);
   },
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/chain"
 )
 
 // Account is one place where money can be.
@@ -17,9 +18,12 @@ const (
 	KindSponsor = "sponsor"
 	KindEscrow  = "escrow"
 	KindUser    = "user"
+	// KindClearing is a player's money on its way out: withdrawn, and neither paid nor given back.
+	KindClearing = "clearing"
 )
 
-// World is everything outside: money comes from it by deposits and goes back to it by withdrawals.
+// World is everything outside: money comes from it by deposits and goes back to it by withdrawals. Every deposit and
+// every withdrawal moves it, so it is many rows in the database: see stripes.go.
 var World = Account{Kind: KindWorld}
 
 // SponsorAccount is the account of what a sponsor has deposited and not spent.
@@ -30,6 +34,10 @@ func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaig
 
 // UserAccount is the account of a player's winnings.
 func UserAccount(id string) Account { return Account{KindUser, id} }
+
+// ClearingAccount is the account of what a player has withdrawn until it is paid or given back. Each player has one of
+// their own, so that no withdrawal waits for another player's.
+func ClearingAccount(id string) Account { return Account{KindClearing, id} }
 
 // ID is the account's id in the database.
 func (a Account) ID() string {
@@ -46,6 +54,15 @@ func (a Account) put(r *sqldb.Row) {
 		return
 	}
 	r.Text(a.Kind, ":", a.Owner)
+}
+
+// addTo adds the account's id to what a hash is taken of.
+func (a Account) addTo(c *chain.Content) {
+	if a == World {
+		c.Text(KindWorld)
+		return
+	}
+	c.Text(a.Kind, ":", a.Owner)
 }
 
 // is tells whether the account has this id.

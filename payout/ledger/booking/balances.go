@@ -10,9 +10,16 @@ import (
 )
 
 // BalanceOf reads what an account holds, in minor units. It is 0 and not found for an account that has never had
-// money.
+// money. What World holds is the sum of its rows.
 func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Money, found bool, err error) {
-	found, err = q.First(ctx, []any{(*int64)(&balance)}, "SELECT amount FROM balance WHERE account_id = ?", a.ID())
+	if a == World {
+		var rows int
+		_, err = q.First(ctx, []any{&rows, (*int64)(&balance)},
+			"SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM balance WHERE "+ofWorld)
+		found = rows > 0
+	} else {
+		found, err = q.First(ctx, []any{(*int64)(&balance)}, "SELECT amount FROM balance WHERE account_id = ?", a.ID())
+	}
 	if err != nil {
 		return 0, false, fmt.Errorf("balance of %s: %w", a.ID(), err)
 	}

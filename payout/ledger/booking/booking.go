@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -18,8 +19,8 @@ type Booked struct {
 }
 
 // Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
-// refuses with an *OverdraftError to take any account but world below zero. rows, which may be nil, writes what belongs
-// to the transactions, once the players have been credited.
+// refuses with an *OverdraftError to take any account but world below zero. A line of World goes to one of its
+// rows. rows, which may be nil, writes what belongs to the transactions, once the players have been credited.
 //
 // The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
 // unique keys of txn and of rows; then what many share (escrow, sponsor, world), by their ids. Who posts the same
@@ -35,6 +36,9 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 	}
 	own, shared := b.Moves.parted()
 	if err := own.apply(ctx, tx); err != nil {
+		return b, err
+	}
+	if txns, err = spread(ctx, tx, shared, txns); err != nil {
 		return b, err
 	}
 	if b.IDs, err = writeTxns(ctx, tx, now, txns); err != nil {
@@ -60,7 +64,8 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 		var account string
 		var amount rain.Money
 		err := scan(&account, &amount)
-		same = same && next < len(t.Lines) && t.Lines[next].Account.ID() == account && t.Lines[next].Amount == amount
+		same = same && next < len(t.Lines) && t.Lines[next].Account.ID() == Whole(account) &&
+			t.Lines[next].Amount == amount
 		next++
 		return err
 	}, "SELECT e.account_id, e.amount FROM txn t JOIN entry e ON e.txn_id = t.id WHERE t.idem_key = ? "+
@@ -90,11 +95,16 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })
 	ids := make(map[string]int64, len(txns))
+	links, err := tie(ctx, tx, now, txns)
+	if err != nil {
+		return nil, err
+	}
 	// Counting on from the first id would need servers that number without gaps.
-	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
+	err = tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
 		r.Text(txns[i].Kind)
 		r.Text(txns[i].Key)
 		r.Int(now)
+		links[i].Put(r)
 	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
 		var id int64
 		var key string
@@ -106,6 +116,30 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 		return nil, err
 	}
 	return ids, writeLines(ctx, tx, txns, ids)
+}
+
+// tie ties the transactions to a chain, in the order in which they are inserted.
+func tie(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) ([]chain.Link, error) {
+	if len(txns) == 0 {
+		return nil, nil
+	}
+	head, err := chain.Take(ctx, tx, chain.Txns)
+	if err != nil {
+		return nil, err
+	}
+	var c chain.Content
+	links := make([]chain.Link, len(txns))
+	for i := range txns {
+		t := &txns[i]
+		c.Txn(t.Kind, t.Key, now, t.Papers)
+		for n, ln := range t.Lines {
+			c.Int(int64(n))
+			ln.Account.addTo(&c)
+			c.Int(int64(ln.Amount))
+		}
+		links[i] = head.Add(c.Sum())
+	}
+	return links, head.Save(ctx, tx)
 }
 
 func writeLines(ctx context.Context, tx *sqldb.Tx, txns []Txn, ids map[string]int64) error {

@@ -84,7 +84,7 @@ func (all Movements) Balance(a Account) (rain.Money, bool) {
 // apply changes balances in the given order, and notes those of the accounts it has credited.
 func (all Movements) apply(ctx context.Context, tx *sqldb.Tx) error {
 	for len(all) > 0 {
-		if m := all[0]; m.delta < 0 && m.Account != World {
+		if m := all[0]; m.delta < 0 && m.Kind != KindWorld {
 			if err := debit(ctx, tx, m.Account, -m.delta); err != nil {
 				return err
 			}
@@ -124,8 +124,8 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 		}
 		next++
 		m.balance, m.known = rain.Money(amount), true
-		if m.Account == World && m.balance < worldFloor {
-			return &OverdraftError{account: World, Exists: true}
+		if m.Kind == KindWorld && m.balance < stripeFloor {
+			return &OverdraftError{account: m.Account, Exists: true}
 		}
 		if m.balance == m.delta { // so it may have begun with nothing just now
 			created = append(created, m.Account)

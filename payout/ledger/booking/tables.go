@@ -4,7 +4,8 @@ import "redrain/internal/sqldb"
 
 // Where a posting writes.
 var (
-	intoTxn     = sqldb.Into{Table: "txn", Columns: []string{"kind", "idem_key", "created_at"}}
+	intoTxn = sqldb.Into{Table: "txn", Columns: []string{"kind", "idem_key", "created_at", "stripe", "link",
+		"hash"}}
 	intoEntry   = sqldb.Into{Table: "entry", Columns: []string{"txn_id", "line_no", "account_id", "amount"}}
 	intoAccount = sqldb.Into{
 		Table: "account", Columns: []string{"id", "owner_type", "owner_id"}, Merge: sqldb.Merge{Key: []string{"id"}},

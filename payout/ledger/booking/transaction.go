@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -14,7 +15,8 @@ const (
 	KindPay      = "pay"
 	KindReclaim  = "reclaim"
 	KindWithdraw = "withdraw"
-	KindReturn   = "return" // of a withdrawal that was refused
+	KindPaid     = "paid"   // of a withdrawal: its money has left
+	KindReturn   = "return" // of a withdrawal that is not paid and never will be
 )
 
 // Txn is one movement of money, not yet posted.
@@ -22,6 +24,8 @@ type Txn struct {
 	Kind  string
 	Key   string // what it is for; a second one with this key is refused by the database
 	Lines []Line // they sum to zero
+	// Papers is the hash of the rows that say what it is for, as package chain reads them; zero where there are none.
+	Papers chain.Hash
 }
 
 // Line is one account's part of a transaction.
@@ -46,9 +50,6 @@ func (e *OverdraftError) Error() string {
 }
 
 func (e *OverdraftError) Unwrap() error { return ErrInsufficientFunds }
-
-// worldFloor is as far below zero as world may go: every sum with a deposit still fits in 64 bits.
-const worldFloor = -9000 * rain.MaxBudget
 
 // ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
 var ErrInsufficientFunds = errors.New("the account holds less than that")

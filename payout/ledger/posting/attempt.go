@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/booking"
 	"redrain/rain"
 )
 
@@ -51,7 +50,7 @@ var attemptColumns = []string{"entry", "attempts", "last_error", "last_at"}
 // countAttempt returns the number of the try.
 func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, cause error) (n int, err error) {
 	name, now := letterSource(e.Ref.String()), p.clock()
-	err = tx.Insert(ctx, "attempt", attemptColumns, [][]any{{name, 1, booking.Clip(cause.Error(), MaxReason), now}},
+	err = tx.Insert(ctx, "attempt", attemptColumns, [][]any{{name, 1, sqldb.Storable(cause.Error(), MaxReason), now}},
 		sqldb.Merge{Key: attemptColumns[:1], Add: attemptColumns[1:2], Set: attemptColumns[2:]})
 	if err != nil {
 		return 0, err

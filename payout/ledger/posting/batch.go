@@ -26,6 +26,7 @@ type batch struct {
 
 	// Decided by classify.
 	txns     []booking.Txn
+	payments map[string]*payment // by campaign
 	wins     []postedWin
 	reclaims []postedReclaim
 	cuts     []ReclaimCut

@@ -50,7 +50,7 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
 
-// classifyWins makes one transaction of the wins that are to be posted.
+// classifyWins decides about the wins of an entry.
 func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
@@ -102,32 +102,49 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 	}
 }
 
-// pay makes the transaction of an entry's wins. Its key names the first packet too: a packet is paid once, so the key
-// cannot have been used, not even where an earlier part of the same entry was posted without this one.
+// payment is the one transaction with which a batch pays wins of a campaign.
+type payment struct {
+	txn   int            // its index
+	lines map[string]int // player → line
+}
+
+// pay adds an entry's wins to the transaction of its campaign. The transaction's key names the first entry and its
+// first packet: a packet is paid once, so the key cannot have been used, not even where an earlier part of the same
+// entry was posted without this one.
 func (b *batch) pay(at position, fresh []postedWin) {
-	key := fmt.Sprintf("pay:%s:%d", at.ref, fresh[0].win.Packet)
-	var total rain.Money
-	credits := make(map[string]int, len(fresh)) // user → line
-	lines := make([]booking.Line, 1, 1+len(fresh))
-	lines[0].Account = booking.EscrowAccount(at.ref.Campaign)
-	for i := range fresh {
-		w := fresh[i].win
-		fresh[i].key = key
-		total += w.Amount
-		n, ok := credits[w.User]
-		if !ok {
-			n = len(lines)
-			credits[w.User] = n
-			lines = append(lines, booking.Line{Account: booking.UserAccount(w.User)})
+	campaign := at.ref.Campaign
+	to := b.payments[campaign]
+	if to == nil {
+		to = &payment{txn: len(b.txns), lines: make(map[string]int, len(fresh))}
+		if b.payments == nil {
+			b.payments = map[string]*payment{}
 		}
-		lines[n].Amount += w.Amount
+		b.payments[campaign] = to
+		lines := make([]booking.Line, 1, 1+len(fresh))
+		lines[0].Account = booking.EscrowAccount(campaign)
+		b.txns = append(b.txns, booking.Txn{
+			Kind: booking.KindPay, Key: fmt.Sprintf("pay:%s:%d", at.ref, fresh[0].win.Packet), Lines: lines,
+		})
 	}
-	lines[0].Amount = -total
-	b.txns = append(b.txns, booking.Txn{Kind: booking.KindPay, Key: key, Lines: lines})
-	t := b.totals[at.ref.Campaign]
+	txn := &b.txns[to.txn]
+	var total rain.Money
+	for i := range fresh {
+		w := &fresh[i].win
+		fresh[i].key = txn.Key
+		total += w.Amount
+		n, ok := to.lines[w.User]
+		if !ok {
+			n = len(txn.Lines)
+			to.lines[w.User] = n
+			txn.Lines = append(txn.Lines, booking.Line{Account: booking.UserAccount(w.User)})
+		}
+		txn.Lines[n].Amount += w.Amount
+	}
+	txn.Lines[0].Amount -= total
+	t := b.totals[campaign]
 	t.Paid += int64(len(fresh))
 	t.AmountPaid += total
-	b.totals[at.ref.Campaign] = t
+	b.totals[campaign] = t
 }
 
 // refusal says why a win can never be in the ledger; "" where it can, or is.

@@ -12,6 +12,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -128,14 +129,44 @@ func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 	for i := range letters {
 		d := &letters[i]
 		d.CreatedAt = now
-		d.Reason = booking.Clip(d.Reason, MaxReason)
+		d.Reason = sqldb.Storable(d.Reason, MaxReason)
 		rows[i] = []any{
 			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt,
 			d.Seq, d.Reason, d.Payload, now,
 			d.resolvedAt,
 		}
 	}
-	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
+	if err := tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]}); err != nil {
+		return err
+	}
+	prints := make([]string, len(letters))
+	for i := range letters {
+		prints[i] = letters[i].fingerprint()
+	}
+	return history.Note(ctx, tx, now, history.Letter, prints...)
+}
+
+// ResolveLetters notes that dead letters are dealt with; it returns how many of them still waited.
+func ResolveLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) (n int64, err error) {
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
+		sqldb.Marks(len(ids)), append([]any{now}, sqldb.Args(ids)...)...)
+	if err != nil {
+		return 0, err
+	}
+	return n, noteLetters(ctx, tx, now, ids...)
+}
+
+// noteLetters keeps what has become of letters.
+func noteLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) error {
+	prints, err := sqldb.Column[string](ctx, tx, "SELECT fingerprint FROM dead_letter WHERE id IN "+
+		sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	if err != nil {
+		return err
+	}
+	return history.Note(ctx, tx, now, history.Letter, prints...)
 }
 
 // LetterSelect begins a query for dead letters, whose rows ScanLetter reads.

@@ -35,7 +35,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	if d.Kind == LetterWithdrawal {
 		return 0, NotDismissedError("a withdrawal is its player's until the provider has paid or refused it: retry it")
 	}
-	reason := booking.Clip(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
+	reason := sqldb.Storable(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {
 		return 0, resolveLetter(ctx, tx, d.ID, p.clock(), reason)
 	}
@@ -79,7 +79,10 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 
 func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason string) error {
 	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ?, reason = ? WHERE id = ?", now, reason, id)
-	return err
+	if err != nil {
+		return err
+	}
+	return noteLetters(ctx, tx, now, id)
 }
 
 // keptBy are those of the packets of a letter's entry that there are.

@@ -29,8 +29,11 @@ type Message struct {
 // Letter is the dead letter of a message: of a large one's beginning.
 func (m *Message) Letter() DeadLetter {
 	d := DeadLetter{
-		Claim: LetterClaim(m.Name), Source: letterSource(m.Name), Kind: LetterMessage, Campaign: m.Campaign, Shard: -1,
+		Claim: LetterClaim(m.Name), Source: letterSource(m.Name), Kind: LetterMessage, Shard: -1,
 		Packet: -1, Reason: m.Reason, Payload: m.Payload[:min(len(m.Payload), mostPayload)],
+	}
+	if IsCampaignID(m.Campaign) { // a subject may say anything
+		d.Campaign = m.Campaign
 	}
 	if d.Payload == nil {
 		d.Payload = []byte{}

@@ -1,7 +1,6 @@
 package posting
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +30,9 @@ func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts
 
 // Errors of posting. What a database says is wrapped as it is.
 var (
-	ErrUnknownCampaign   = errors.New("no such campaign")
-	ErrRebuildSuperseded = errors.New("another rebuild of the shard has begun")
+	ErrUnknownCampaign    = errors.New("no such campaign")
+	ErrUnreadableCampaign = errors.New("the campaign's row in the database makes no sense, so somebody has changed it")
+	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
 )
 
 // Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits
@@ -129,13 +129,13 @@ func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// stateSettled is the state of every payout: the row is written with the money.
+// stateSettled is the state of every payout, by the column's default: the row is written with the money.
 const stateSettled = "settled"
 
 var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
 	"campaign_id", "packet", // the key
-	"claim", "user_id", "amount", "state", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
-}}
+	"user_id", "amount", "drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id",
+}, Made: []string{"claim"}} // and the state is the column's default
 
 var reclaimColumns = []string{
 	"campaign_id", "shard", "numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
@@ -150,6 +150,7 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := b.dropHopeless(ctx, tx); err != nil {
 		return Posted{}, err
 	}
+	b.sumPapers(now)
 	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
 		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
 			return err
@@ -188,24 +189,20 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 }
 
 func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
-	// In key order, as everything that several workers insert.
-	slices.SortFunc(b.wins, func(x, y postedWin) int {
-		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
-	})
+	// They are in key order, as everything that several workers insert.
 	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
 		w := &b.wins[i]
 		r.Text(w.ref.Campaign)
 		r.Int(int64(w.win.Packet))
-		r.Text(w.claim)
 		r.Text(w.win.User)
 		r.Int(int64(w.win.Amount))
-		r.Text(stateSettled)
 		r.Text(w.win.Drop)
 		r.Int(int64(w.ref.Shard))
 		r.Int(w.ms)
 		r.Int(w.seq)
 		r.Int(now)
 		r.Int(ids[w.key])
+		r.Made(w.claim)
 	})
 }
 
@@ -255,7 +252,8 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 	return nil
 }
 
-// MayBePoison tells whether a posting has failed because of what was posted, and not because of the database.
+// MayBePoison tells whether a posting has failed because of what was posted, and not because of the database. What is
+// of a campaign whose row makes no sense holds up nobody else's.
 func MayBePoison(err error) bool {
-	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced)
+	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced) || errors.Is(err, ErrUnreadableCampaign)
 }

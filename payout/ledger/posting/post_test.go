@@ -50,10 +50,13 @@ func TestPost(t *testing.T) {
 		if packets, amount, err := b.Paid(t.Context(), "nix"); packets != 0 || amount != 0 || err != nil {
 			t.Error(packets, amount, err)
 		}
-		// An entry is one transaction: the escrow's line and one for each player.
+		// All entries of a campaign are one transaction: the escrow's line and one for each player.
 		if n := b.Count(t, "SELECT COUNT(*) FROM entry e JOIN txn t ON t.id = e.txn_id "+
-			"WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 3 {
-			t.Errorf("the first entry has %d lines", n)
+			"WHERE t.idem_key = 'pay:c1.0.1-0:0'"); n != 4 {
+			t.Errorf("the transaction has %d lines", n)
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind = 'pay'"); n != 2 {
+			t.Errorf("%d transactions pay two campaigns", n)
 		}
 		b.CheckBooks(t)
 	})

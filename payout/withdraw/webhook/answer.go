@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
+	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 )
 
@@ -17,43 +19,58 @@ type answer struct {
 	ID        string `json:"id"`        // of the payment; an answer without it counts for nothing
 	Reference string `json:"reference"` // the receiver's own name for the payment
 	Refused   bool   `json:"refused"`
-	Reason    string `json:"reason"` // why it was refused, for the player to read
+	Reason    string `json:"reason"` // why it was refused, for the player to read; or what it waits for
+	Action    *struct {
+		URL       string `json:"url"`
+		Data      string `json:"data"`
+		ExpiresAt int64  `json:"expires_at"` // Unix ms
+	} `json:"action"` // what the player has to do first
 }
 
-// read makes one of the three answers of an HTTP answer:
+// read makes an answer of an HTTP answer:
 //
 //	200 or 201 with {"id":…}            paid, where the id is this payment's
+//	202 with {"id":…}                   the receiver has it; ask again
+//	202 with {"id":…,"action":{…}}      the same, and the player has to do something first
 //	422 with {"id":…,"refused":true}    refused for good, where the id is this payment's
 //	anything else                       nothing is known
 //
 // So a receiver's 400, 401, 403, 404, 409 or 410 gives no money back: a wrong path, a wrong secret or a proxy on
-// the way answer so too, about payments that an earlier try may have made. 202 is not paid: whoever has only
-// accepted is asked again. And a bare 200 is not paid either: Go's server says it for a handler that gave up
-// without a word, a proxy says it for a page of its own.
-func read(id string, status int, body []byte) (reference string, err error) {
+// the way answer so too, about payments that an earlier try may have made. And a bare 200 is not paid: Go's server
+// says it for a handler that gave up without a word, a proxy says it for a page of its own.
+func read(id string, status int, body []byte) (withdraw.Answer, error) {
 	var a answer
 	body = bytes.TrimSpace(body)
+	known := []int{http.StatusOK, http.StatusCreated, http.StatusAccepted, http.StatusUnprocessableEntity}
 	switch {
-	case status != http.StatusOK && status != http.StatusCreated && status != http.StatusUnprocessableEntity:
-		return "", unclear(status, body, "is neither paid nor refused")
+	case !slices.Contains(known, status):
+		return withdraw.Answer{}, unclear(status, body, "is neither paid nor refused")
 	case len(body) > maxAnswer:
-		return "", unclear(status, body, "is too long")
+		return withdraw.Answer{}, unclear(status, body, "is too long")
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
 		a = answer{} // of half an object nothing counts
 	}
 	if a.ID != id {
-		return "", unclear(status, body, "does not name the payment")
+		return withdraw.Answer{}, unclear(status, body, "does not name the payment")
 	}
+	said := withdraw.Answer{Reference: a.Reference, Reason: a.Reason}
 	switch refusal := status == http.StatusUnprocessableEntity; {
-	case !refusal && !a.Refused:
-		return a.Reference, nil
-	case refusal && a.Refused && a.Reason == "":
-		return "", fmt.Errorf("%w, which gives no reason", withdraw.ErrRefused)
-	case refusal && a.Refused:
-		return "", fmt.Errorf("%w: %s", withdraw.ErrRefused, a.Reason)
+	case refusal != a.Refused:
+		return withdraw.Answer{}, unclear(status, body, "says neither that it is paid nor that it never will be")
+	case refusal:
+		said.Status = withdraw.Refused
+	case status == http.StatusAccepted && a.Action != nil:
+		said.Status = withdraw.ActionRequired
+		said.Action = ledger.Action{URL: a.Action.URL, Data: a.Action.Data, Until: a.Action.ExpiresAt}
+	case status == http.StatusAccepted:
+		said.Status = withdraw.Pending
+	case a.Action != nil:
+		return withdraw.Answer{}, unclear(status, body, "says that it is paid, and that the player has to do something")
+	default:
+		said.Status = withdraw.Paid
 	}
-	return "", unclear(status, body, "says neither that it is paid nor that it never will be")
+	return said, nil
 }
 
 // shown is how much of an answer's body an error shows, in bytes.

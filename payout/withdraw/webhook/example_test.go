@@ -80,14 +80,16 @@ func Example() {
 	}
 	defer provider.Close()
 	for range 2 { // the second asks for the same payment
-		fmt.Println(provider.Pay(context.Background(), withdraw.Payment{Key: "w1", User: "u1", Amount: 250,
-			CreatedAt: 1763712000000}))
+		answer, err := provider.Pay(context.Background(), withdraw.Payment{Key: "w1", User: "u1", Amount: 250,
+			CreatedAt: 1763712000000})
+		fmt.Println(answer.Status == withdraw.Paid, answer.Reference, err)
 	}
-	fmt.Println(provider.Pay(context.Background(), withdraw.Payment{Key: "w2", User: "closed", Amount: 250,
-		CreatedAt: 1763712000000}))
+	answer, err := provider.Pay(context.Background(), withdraw.Payment{Key: "w2", User: "closed", Amount: 250,
+		CreatedAt: 1763712000000})
+	fmt.Println(answer.Status == withdraw.Refused, answer.Reason, err)
 	// Output:
 	// paying 2.50
-	// transfer-1 <nil>
-	// transfer-1 <nil>
-	//  refused by the provider: the account is closed
+	// true transfer-1 <nil>
+	// true transfer-1 <nil>
+	// true the account is closed <nil>
 }

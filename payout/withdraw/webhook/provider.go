@@ -3,8 +3,10 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,9 +26,12 @@ const currency = "CNY"
 
 // Options are the settings of a Provider. URL and Secret are required.
 type Options struct {
-	URL    string     // where payments are asked for: https, or http on this machine
-	Secret string     // whsec_… , known to the receiver too
-	Clock  rain.Clock // Unix ms, for the timestamps; required
+	URL    string // where payments are asked for: https, or http on this machine
+	Secret string // whsec_… , known to the receiver too
+	// Account names whose money the receiver pays for who knows the secret, so that a new secret of the same account is
+	// the same receiver. Empty: each secret is an account of its own.
+	Account string
+	Clock   rain.Clock // Unix ms, for the timestamps; required
 	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
 	// SSL_CERT_DIR name others), TLS 1.2 at least.
 	TLS *tls.Config
@@ -53,6 +58,7 @@ func CheckURL(address string) error {
 // Provider asks one receiver for payments. It is a withdraw.Provider.
 type Provider struct {
 	url   string
+	named withdraw.Receiver
 	key   []byte
 	clock rain.Clock
 	http  *http.Client
@@ -74,12 +80,41 @@ func New(o Options) (*Provider, error) {
 	}
 	transport.MaxIdleConnsPerHost = 16
 	transport.MaxResponseHeaderBytes = maxAnswer
-	return &Provider{url: o.URL, key: key, clock: o.Clock, http: &http.Client{
+	return &Provider{url: o.URL, named: receiver(o, key), key: key, clock: o.Clock, http: &http.Client{
 		Transport: transport,
 		// A redirect of a POST loses its body or sends money's request to somebody else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
+
+// receiver names the receiver without repeating what may be secret: passwords and queries only show as a digest.
+func receiver(o Options, key []byte) withdraw.Receiver {
+	u, err := url.Parse(o.URL)
+	if err != nil {
+		return withdraw.Receiver{Provider: providerName} // New has refused it before
+	}
+	account := o.Account
+	if account == "" {
+		account = "key:" + digest(key)
+	}
+	if u.User != nil || u.RawQuery != "" {
+		account += " url:" + digest([]byte(fmt.Sprint(u.User, "?", u.RawQuery)))
+	}
+	return withdraw.Receiver{Provider: providerName, Account: account,
+		Address: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()}
+}
+
+// providerName is what this kind of provider is called in --provider.
+const providerName = "http"
+
+// digest is enough of a hash to tell two secrets apart, and too little to find one.
+func digest(secret []byte) string {
+	sum := sha256.Sum256(append([]byte("redrain receiver "), secret...))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Receiver implements withdraw.Provider.
+func (p *Provider) Receiver() withdraw.Receiver { return p.named }
 
 // Close lets go of idle connections.
 func (p *Provider) Close() { p.http.CloseIdleConnections() }
@@ -94,15 +129,15 @@ type request struct {
 }
 
 // Pay implements withdraw.Provider.
-func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (reference string, err error) {
+func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
 	body, err := json.Marshal(request{ID: pay.Key, User: pay.User, Amount: pay.Amount, Currency: currency,
 		CreatedAt: pay.CreatedAt})
 	if err != nil {
-		return "", err
+		return withdraw.Answer{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return withdraw.Answer{}, err
 	}
 	timestamp := strconv.FormatInt(p.clock()/1000, 10)
 	req.Header.Set("Content-Type", "application/json")
@@ -115,20 +150,20 @@ func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (reference str
 		body)))
 	resp, err := p.http.Do(req)
 	if err != nil {
-		return "", withoutAddress(err)
+		return withdraw.Answer{}, withoutAddress(err)
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
-		return "", fmt.Errorf("the answer with status %d broke off: %w", resp.StatusCode, withoutAddress(err))
+		return withdraw.Answer{}, fmt.Errorf("the answer with status %d broke off: %w", resp.StatusCode,
+			withoutAddress(err))
 	}
-	reference, err = read(pay.Key, resp.StatusCode, data)
-	if err != nil && !errors.Is(err, withdraw.ErrRefused) {
-		if after := retryAfter(resp.Header.Get("Retry-After"), time.UnixMilli(p.clock())); after > 0 {
-			err = &withdraw.LaterError{After: after, Err: err}
-		}
+	answer, err := read(pay.Key, resp.StatusCode, data)
+	answer.After = retryAfter(resp.Header.Get("Retry-After"), time.UnixMilli(p.clock()))
+	if err != nil && answer.After > 0 {
+		err = &withdraw.LaterError{After: answer.After, Err: err}
 	}
-	return reference, err
+	return answer, err
 }
 
 // withoutAddress leaves the address out, in which there may be a password.

@@ -103,7 +103,7 @@ func together(t *testing.T, b *paytest.Books) {
 			left[w.User] -= w.Amount
 		}
 		switch {
-		case refused && w.State != ledger.WithdrawalFailed,
+		case refused && w.State != ledger.WithdrawalRefused,
 			!refused && (w.State != ledger.WithdrawalPaid || paid[w.ID] != w.Amount || w.Reference != "bank-"+w.ID):
 			t.Errorf("%+v; the receiver has paid %d", w, paid[w.ID])
 		}

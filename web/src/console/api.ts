@@ -1,7 +1,7 @@
-// Calls of the API with the operator's token. A token that the server no longer knows ends the session.
+// Calls of the API with the token of who is signed in. With a token that the server no longer knows the session lapses.
 
 import { ApiError, request, send, type RequestOptions } from "../shared/api.ts";
-import { current, leave, type Who } from "./session.ts";
+import { current, lapse, type Who } from "./session.ts";
 import { sample } from "./servertime.ts";
 import type { Page as ApiPage } from "../shared/schemas.ts";
 
@@ -49,11 +49,13 @@ export const seg = encodeURIComponent;
 
 async function withToken<T>(call: (token: string | null) => Promise<T>): Promise<T> {
   const session = current();
+  // A token that is known to have ended is not sent again: the server slows down who sends wrong ones.
+  if (session.is === "in" && session.lapsed) throw new ApiError({ status: 401, code: "unauthorized" });
   try {
     return await call(session.is === "in" ? session.token : null);
   } catch (fault) {
     // End only the session that asked: another one may have begun since.
-    if (fault instanceof ApiError && fault.status === 401 && current() === session) leave(true);
+    if (fault instanceof ApiError && fault.status === 401 && current() === session) lapse();
     throw fault;
   }
 }

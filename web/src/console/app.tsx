@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Campaigns } from "./campaigns.tsx";
 import { Header } from "./header.tsx";
@@ -5,7 +6,7 @@ import { lang, language, texts } from "./i18n.ts";
 import { pages } from "./pages.tsx";
 import { to, useRoute } from "./route.ts";
 import { useStanding } from "./session.ts";
-import { SignIn } from "./signin.tsx";
+import { SignIn, SignInAgain } from "./signin.tsx";
 import { frame } from "./strings/frame.ts";
 import { Empty, Toasts } from "./ui/index.ts";
 
@@ -25,7 +26,7 @@ export function App() {
     return (
       <>
         <Header route={route} />
-        <SignIn refused={standing.refused} />
+        <SignIn />
         <Toasts />
       </>
     );
@@ -36,8 +37,12 @@ export function App() {
     <>
       <a class="skip" href="#content" onClick={skip}>{t("skip")}</a>
       <Header route={route} />
-      {head === "campaigns" || head === "new" ? <Campaigns route={route} />
-        : <main id="content" class="single" tabIndex={-1}>{Other ? <Other route={route} /> : <Lost />}</main>}
+      {/* What one person has typed is not shown to the next one who signs in. */}
+      <Fragment key={standing.who.name}>
+        {head === "campaigns" || head === "new" ? <Campaigns route={route} />
+          : <main id="content" class="single" tabIndex={-1}>{Other ? <Other route={route} /> : <Lost />}</main>}
+      </Fragment>
+      {standing.lapsed && <SignInAgain name={standing.who.shared ? undefined : standing.who.name} />}
       <Toasts />
     </>
   );

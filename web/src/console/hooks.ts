@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, newKey, type Page } from "./api.ts";
+import { useReturns } from "./session.ts";
 
 /** Load is something loaded from the server. data stays while it is loaded again. */
 export interface Load<T> {
@@ -22,6 +23,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<{ data?: T; fault?: ApiError; loading: boolean; of: string }>({ loading: true, of: "" });
   const of = JSON.stringify(deps);
+  const returns = useReturns();
   useEffect(() => {
     const stop = new AbortController();
     setState((s) => (s.of === of && s.data !== undefined ? { data: s.data, loading: true, of } : { loading: true, of }));
@@ -30,7 +32,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, deps: read
       (fault: unknown) => !stop.signal.aborted && setState((s) => ({ ...(s.data === undefined ? {} : { data: s.data }), fault: asApiError(fault), loading: false, of })),
     );
     return () => stop.abort();
-  }, [of, turn]);
+  }, [of, turn, returns]);
   const reload = useCallback(() => setTurn((n) => n + 1), []);
   const set = useCallback((data: T) => setState({ data, loading: false, of }), [of]);
   const mine = state.of === of;

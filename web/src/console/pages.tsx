@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { ApiPage } from "./apipage/page.tsx";
+import { ApprovalsPage } from "./approvals/page.tsx";
 import { AuditPage } from "./audit/page.tsx";
 import { NewCampaignPage } from "./create/page.tsx";
 import { PayoutsPage } from "./payouts/page.tsx";
@@ -20,6 +21,7 @@ export const pages: Record<string, PageComponent> = {
   users: UserPage,
   payouts: PayoutsPage,
   withdrawals: WithdrawalsPage,
+  approvals: ApprovalsPage,
   reconciliation: ReconciliationPage,
   audit: AuditPage,
   api: ApiPage,

@@ -1,4 +1,4 @@
-// Who is signed in: the token, for as long as the tab is open, and what it may do.
+// Who is signed in: the token, for as long as the tab is open, and what they may do.
 
 import { useEffect, useState } from "preact/hooks";
 import type { WhoAmI } from "../shared/schemas.ts";
@@ -8,11 +8,18 @@ const STORED = "redrain.operator";
 /** Who is what is known of a token: an older server tells the role alone. */
 export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
 
-/** Standing is the state of the sign-in. refused: the server did not accept the token. */
-export type Standing = { is: "out"; refused: boolean } | { is: "in"; token: string; who: Who };
+/** Right is something that not everybody may do; the server's names, as /whoami tells them. */
+export type Right = "campaigns" | "deposits" | "withdrawals" | "letters" | "approvals";
+
+/**
+ * Standing is the state of the sign-in. lapsed: the server knows the token no more, and who it was has to sign in again;
+ * the page stays as it is meanwhile, with what was typed.
+ */
+export type Standing = { is: "out" } | { is: "in"; token: string; who: Who; lapsed: boolean };
 
 let token: string | null = recall();
-let standing: Standing = { is: "out", refused: false };
+let standing: Standing = { is: "out" };
+let returns = 0; // how often somebody has signed in
 const listeners = new Set<() => void>();
 
 /** keptToken is the stored token, before the server has checked it. */
@@ -29,14 +36,29 @@ export function current(): Standing {
 export function enter(accepted: string, who: Who): void {
   token = accepted;
   keep(accepted);
-  change({ is: "in", token: accepted, who });
+  returns++;
+  change({ is: "in", token: accepted, who, lapsed: false });
 }
 
-/** leave signs out; refused says that the server did not know the token. */
-export function leave(refused = false): void {
+/** leave signs out. */
+export function leave(): void {
   token = null;
   keep(null);
-  change({ is: "out", refused });
+  change({ is: "out" });
+}
+
+/** lapse ends the token and keeps the page. */
+export function lapse(): void {
+  if (standing.is !== "in") return;
+  token = null;
+  keep(null);
+  change({ ...standing, lapsed: true });
+}
+
+/** useReturns rises when somebody signs in again: what could not be loaded meanwhile is then loaded. */
+export function useReturns(): number {
+  useStanding();
+  return returns;
 }
 
 /** useStanding is the current standing; a component that uses it is redrawn when it changes. */
@@ -50,9 +72,18 @@ export function useStanding(): Standing {
   return standing;
 }
 
-/** mayAct tells whether the token may change anything. A viewer's may not, so their page has no such buttons. */
+const RIGHTS: readonly Right[] = ["campaigns", "deposits", "withdrawals", "letters", "approvals"];
+
+/** may tells whether who is signed in has a right. Older servers tell no rights, have operators and viewers, and no orders to approve. */
+export function may(right: Right): boolean {
+  if (standing.is !== "in") return false;
+  const { role, rights } = standing.who;
+  return rights ? rights.includes(right) : role === "operator" && right !== "approvals";
+}
+
+/** mayAct tells whether who is signed in may change anything. A viewer may not, so their page has no such buttons. */
 export function mayAct(): boolean {
-  return standing.is === "in" && standing.who.role === "operator";
+  return RIGHTS.some(may);
 }
 
 function change(to: Standing): void {

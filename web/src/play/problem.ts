@@ -14,7 +14,6 @@ export function problemOf(code: number): Ended {
   if (code === CloseCode.badToken) return { title: "signin_title", hint: "signin_bad", signin: true, retry: false };
   if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true, retry: false };
   if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", signin: false, retry: false };
-  if (code === CloseCode.tooManyConnections) return { title: "ended_many", hint: "ended_many_hint", signin: false, retry: true };
   if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", signin: false, retry: true };
   return { title: "ended_other", hint: "ended_other_hint", values: { code }, signin: false, retry: true };
 }

@@ -96,7 +96,9 @@ export class Room {
     });
     client.on("withdrawal", (m) => {
       const { amount, state } = m.withdrawal;
-      if (!wallet.withdrawal(m.withdrawal, m.balance) || state === "pending") return;
+      if (!wallet.withdrawal(m.withdrawal, m.balance)) return;
+      if (m.withdrawal.stage === "action_required") announcer.say(i18n.t("w_announce_action", { amount: yuan(amount) }));
+      if (state === "pending") return;
       announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
     });
     client.on("tick", changed);

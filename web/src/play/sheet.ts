@@ -2,7 +2,8 @@
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
-import type { Balance, Claim, Withdrawal } from "../shared/schemas.ts";
+import type { Withdrawal } from "../../sdk/index.ts";
+import type { Balance, Claim } from "../shared/schemas.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
 import type { Entry } from "./wallet.ts";
@@ -119,14 +120,42 @@ export class Sheet {
 
   #out(w: Withdrawal): HTMLLIElement {
     const { i18n } = this.#parts;
-    const at = new Date(w.created_at);
-    const time = at.toLocaleString(i18n.lang === "zh" ? "zh-CN" : "en-GB", { month: "numeric", day: "numeric", hour: "2-digit", minute: "2-digit" });
-    const key: Key = `w_${w.state}`;
+    const time = clock(i18n.lang, w.created_at);
+    const key = stateKey(w);
     const li = row(span("what", time), span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
     const more = w.state === "failed" ? w.reason : w.reference;
     if (more) li.append(span("why", more));
+    if (w.stage === "action_required") li.append(this.#action(w));
     return li;
   }
+
+  // action is what the player has to do before a withdrawal is paid. Only https is made a link: the address comes from the payment provider.
+  #action(w: Withdrawal): HTMLElement {
+    const { i18n } = this.#parts;
+    const box = span("todo", "");
+    if (w.action?.url?.startsWith("https://")) {
+      const link = document.createElement("a");
+      link.href = w.action.url;
+      link.target = "_blank";
+      link.rel = "noopener noreferrer";
+      link.textContent = i18n.t("w_confirm");
+      box.append(link);
+    } else box.append(span("soft", i18n.t("w_confirm_app")));
+    if (w.action?.expires_at) box.append(span("soft", i18n.t("w_confirm_until", { time: clock(i18n.lang, w.action.expires_at) })));
+    return box;
+  }
+}
+
+/** stateKey is the text of a withdrawal's state. */
+function stateKey(w: Withdrawal): Key {
+  if (w.stage === "held") return "w_held";
+  if (w.stage === "action_required") return "w_action";
+  if (w.stage === "returned") return "w_returned";
+  return `w_${w.state}`;
+}
+
+function clock(lang: string, at: number): string {
+  return new Date(at).toLocaleString(lang === "zh" ? "zh-CN" : "en-GB", { month: "numeric", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 function row(...parts: HTMLElement[]): HTMLLIElement {

@@ -103,13 +103,13 @@ export class Wallet extends EventTarget {
   withdrawal(w: Withdrawal, balance?: number): boolean {
     const known = this.#withdrawals.get(w.withdrawal);
     const stale = known !== undefined && known.state !== "pending" && w.state === "pending";
-    if (!stale) this.#withdrawals.set(w.withdrawal, { ...known, ...w });
+    if (!stale) this.#withdrawals.set(w.withdrawal, w);
     if (balance !== undefined && !stale) {
       this.told++;
       this.balance = balance;
     }
     this.#changed();
-    return !stale && known?.state !== w.state;
+    return !stale && (known?.state !== w.state || known.stage !== w.stage);
   }
 
   // put never takes a claim back from the ledger: a result may arrive after its settlement.

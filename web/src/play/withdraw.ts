@@ -135,10 +135,17 @@ export class Withdraw {
   }
 }
 
+/** what players may withdraw, by the code of the answer that says so */
+const LIMITS: Record<string, Key> = {
+  withdrawal_too_small: "w_err_small", daily_limit: "w_err_day", hourly_limit: "w_err_hour", guests_cannot_withdraw: "w_err_guest",
+};
+
 /** messageOf says what a refused or lost request means for the player. */
 export function messageOf(fault: unknown): Message {
   if (!(fault instanceof ApiError)) return { key: "w_err_again" };
   if (fault.code === "insufficient_funds") return { key: "w_err_funds" };
+  const limit = LIMITS[fault.code];
+  if (limit) return { key: limit };
   if (fault.status === 401 || fault.status === 403) return { key: "w_err_signin" };
   if (fault.code === "idempotency_in_progress") return { key: "w_err_again" }; // the first request is still running: keep the key
   if (fault.status === 429) return { key: "w_err_busy" };

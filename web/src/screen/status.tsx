@@ -4,7 +4,7 @@ import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
 import { T } from "./words.tsx";
 
-const REASONS: Record<number, Key> = { 401: "need_token", 403: "need_token", 4500: "need_token", 4502: "unknown_campaign", 4503: "full" };
+const REASONS: Record<number, Key> = { 401: "need_token", 403: "need_token", 4500: "need_token", 4502: "unknown_campaign" };
 
 /** Status says that the connection is lost, and why it was refused where that is known. */
 export function Status({ state: { link, refused } }: { state: State }) {

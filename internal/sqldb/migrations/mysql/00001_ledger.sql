@@ -53,7 +53,25 @@ CREATE TABLE IF NOT EXISTS rain (
     UNIQUE KEY rain_id (campaign_id, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- world, sponsor:<id>, escrow:<campaign>, user:<id>
+-- The ends of the chains that txn, audit and withdrawal_event are tied into: see payout/ledger/chain.
+CREATE TABLE IF NOT EXISTS chain_head (
+    book   VARBINARY(16) NOT NULL,                   -- the table
+    stripe BIGINT        NOT NULL,                   -- one chain of the table
+    links  BIGINT        NOT NULL,                   -- rows in it
+    hash   BINARY(32)    NOT NULL,                   -- of the last one
+    PRIMARY KEY (book, stripe)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Append-only. How long the chains were at the end of each day.
+CREATE TABLE IF NOT EXISTS chain_root (
+    day      VARBINARY(10) NOT NULL PRIMARY KEY,     -- 2026-11-23, UTC
+    taken_at BIGINT        NOT NULL,
+    previous VARBINARY(64) NOT NULL,                 -- the hash of the root before, in hexadecimal; '': it is the first
+    stripes  LONGTEXT      NOT NULL,                 -- JSON: the heads as they were
+    hash     VARBINARY(64) NOT NULL                  -- SHA-256 of all that, in hexadecimal
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- world:<n> (the rows of the one account world), sponsor:<id>, escrow:<campaign>, user:<id>
 CREATE TABLE IF NOT EXISTS account (
     id         VARBINARY(160) NOT NULL PRIMARY KEY,
     owner_type VARCHAR(16)    NOT NULL,
@@ -65,7 +83,11 @@ CREATE TABLE IF NOT EXISTS txn (
     kind       VARCHAR(16)    NOT NULL,              -- deposit, fund, pay, reclaim
     idem_key   VARBINARY(320) NOT NULL,              -- what it is for; the same is never posted twice
     created_at BIGINT         NOT NULL,
-    UNIQUE KEY txn_idem (idem_key)
+    stripe     BIGINT         NULL,                  -- the chain that it is tied into
+    link       BIGINT         NULL,                  -- its place there, from 1
+    hash       BINARY(32)     NULL,                  -- SHA-256 of the one before and of all that it says, with its lines and papers
+    UNIQUE KEY txn_idem (idem_key),
+    UNIQUE KEY txn_link (stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- Append-only. The lines of a transaction sum to zero.
@@ -81,16 +103,16 @@ CREATE TABLE IF NOT EXISTS entry (
 CREATE TABLE IF NOT EXISTS balance (
     account_id VARBINARY(160) NOT NULL PRIMARY KEY,
     amount     BIGINT         NOT NULL,
-    CONSTRAINT balance_not_negative CHECK (amount >= 0 OR account_id = 'world')
+    CONSTRAINT balance_not_negative CHECK (amount >= 0 OR (account_id >= 'world:' AND account_id < 'world;'))
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS payout (
     campaign_id VARBINARY(64)  NOT NULL,
     packet      INT            NOT NULL,
-    claim       VARBINARY(80)  NOT NULL,
+    claim       VARBINARY(80)  NOT NULL DEFAULT (CONCAT(campaign_id, '-', packet)), -- so that no statement has to say it
     user_id     VARBINARY(128) NOT NULL,
     amount      BIGINT         NOT NULL,
-    state       VARCHAR(16)    NOT NULL,             -- settled
+    state       VARCHAR(16)    NOT NULL DEFAULT 'settled',
     drop_id     VARBINARY(40)  NOT NULL,
     shard       INT            NOT NULL,             -- where it was won
     won_at      BIGINT         NOT NULL,             -- with entry_seq: the outbox entry that it came in
@@ -125,6 +147,20 @@ CREATE TABLE IF NOT EXISTS reclaim (
     reclaimed_at BIGINT        NOT NULL,
     txn_id       BIGINT        NOT NULL,
     PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Append-only. What sponsors have paid in: the paper of each transaction of kind deposit.
+CREATE TABLE IF NOT EXISTS deposit (
+    sponsor    VARBINARY(64)  NOT NULL,
+    reference  VARBINARY(200) NOT NULL,              -- the sponsor's own; the same is never booked twice
+    amount     BIGINT         NOT NULL,
+    actor      VARBINARY(200) NOT NULL,              -- who entered it
+    created_at BIGINT         NOT NULL,
+    txn_id     BIGINT         NOT NULL,
+    PRIMARY KEY (sponsor, reference),
+    KEY deposit_txn (txn_id),
+    KEY deposit_created (created_at),
+    CONSTRAINT deposit_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS campaign_tally (
@@ -177,5 +213,25 @@ CREATE TABLE IF NOT EXISTS audit (
     role   VARCHAR(32)    NOT NULL,
     action VARCHAR(64)    NOT NULL,
     target VARBINARY(200) NOT NULL,
-    detail LONGTEXT       NOT NULL                   -- JSON
+    detail LONGTEXT       NOT NULL,                  -- JSON
+    stripe BIGINT         NULL,                      -- as in txn
+    link   BIGINT         NULL,
+    hash   BINARY(32)     NULL,
+    KEY audit_action (action, id),                   -- finds restores
+    UNIQUE KEY audit_link (stripe, link)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+-- Append-only. What each campaign, withdrawal and dead letter has been: see payout/ledger/history.
+CREATE TABLE IF NOT EXISTS history (
+    id      BIGINT        NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    at      BIGINT        NOT NULL,
+    kind    VARBINARY(16) NOT NULL,                  -- campaign, withdrawal, dead letter
+    thing   VARBINARY(64) NOT NULL,                  -- its id, or its fingerprint
+    version BIGINT        NOT NULL,                  -- from 1; the newest is how it must be
+    digest  VARBINARY(64) NOT NULL,                  -- SHA-256 of its row and of those that belong to it, in hexadecimal
+    stripe  BIGINT        NULL,                      -- as in txn
+    link    BIGINT        NULL,
+    hash    BINARY(32)    NULL,
+    UNIQUE KEY history_thing (kind, thing, version),
+    UNIQUE KEY history_link (stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -5,7 +5,8 @@
 CREATE TABLE IF NOT EXISTS lease (
     name       VARBINARY(64)  NOT NULL PRIMARY KEY,
     holder     VARBINARY(128) NOT NULL,
-    expires_at BIGINT         NOT NULL               -- from then on another may take it
+    expires_at BIGINT         NOT NULL,              -- from then on another may take it
+    term       BIGINT         NOT NULL               -- rises each time that it is taken over; who writes under it checks that
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- Outbox entries that were refused and are tried again. With the last try they become dead letters, and leave this table.

@@ -57,9 +57,31 @@ CREATE TABLE txn (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
     kind             TEXT    NOT NULL,
     idem_key         TEXT    NOT NULL,
-    created_at       INTEGER NOT NULL
+    created_at       INTEGER NOT NULL,
+    stripe           INTEGER, -- the chain that it is tied into
+    link             INTEGER, -- its place there, from 1
+    hash             BLOB     -- SHA-256 of the one before and of all that it says, with its lines and papers
 ) STRICT;
 CREATE UNIQUE INDEX txn_idem ON txn (idem_key);
+CREATE UNIQUE INDEX txn_link ON txn (stripe, link);
+
+-- Append-only. How long the chains were at the end of each day.
+CREATE TABLE chain_root (
+    day              TEXT    NOT NULL PRIMARY KEY, -- 2026-11-23, UTC
+    taken_at         INTEGER NOT NULL,
+    previous         TEXT    NOT NULL, -- the hash of the root before, in hexadecimal; '': it is the first
+    stripes          TEXT    NOT NULL, -- JSON: the heads as they were
+    hash             TEXT    NOT NULL  -- SHA-256 of all that, in hexadecimal
+) STRICT, WITHOUT ROWID;
+
+-- The ends of the chains that txn, audit and withdrawal_event are tied into: see payout/ledger/chain.
+CREATE TABLE chain_head (
+    book             TEXT    NOT NULL, -- the table
+    stripe           INTEGER NOT NULL, -- one chain of the table
+    links            INTEGER NOT NULL, -- rows in it
+    hash             BLOB    NOT NULL, -- of the last one
+    PRIMARY KEY (book, stripe)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entry (
     txn_id           INTEGER NOT NULL,
@@ -73,7 +95,7 @@ CREATE INDEX entry_account ON entry (account_id, txn_id, amount);
 CREATE TABLE balance (
     account_id       TEXT    NOT NULL PRIMARY KEY,
     amount           INTEGER NOT NULL,
-    CONSTRAINT balance_not_negative CHECK (amount >= 0 OR account_id = 'world')
+    CONSTRAINT balance_not_negative CHECK (amount >= 0 OR (account_id >= 'world:' AND account_id < 'world;'))
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE payout (
@@ -82,7 +104,7 @@ CREATE TABLE payout (
     claim            TEXT    NOT NULL,
     user_id          TEXT    NOT NULL,
     amount           INTEGER NOT NULL,
-    state            TEXT    NOT NULL,
+    state            TEXT    NOT NULL DEFAULT 'settled',
     drop_id          TEXT    NOT NULL,
     shard            INTEGER NOT NULL,
     won_at           INTEGER NOT NULL,
@@ -116,6 +138,20 @@ CREATE TABLE reclaim (
     txn_id           INTEGER NOT NULL,
     PRIMARY KEY (campaign_id, shard, closed_at, entry_seq)
 ) STRICT, WITHOUT ROWID;
+
+-- Append-only. What sponsors have paid in: the paper of each transaction of kind deposit.
+CREATE TABLE deposit (
+    sponsor          TEXT    NOT NULL,
+    reference        TEXT    NOT NULL,
+    amount           INTEGER NOT NULL,
+    actor            TEXT    NOT NULL,
+    created_at       INTEGER NOT NULL,
+    txn_id           INTEGER NOT NULL,
+    PRIMARY KEY (sponsor, reference),
+    CONSTRAINT deposit_positive CHECK (amount > 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deposit_txn ON deposit (txn_id);
+CREATE INDEX deposit_created ON deposit (created_at);
 
 CREATE TABLE campaign_tally (
     campaign_id      TEXT    NOT NULL PRIMARY KEY,
@@ -165,5 +201,25 @@ CREATE TABLE audit (
     role             TEXT    NOT NULL,
     action           TEXT    NOT NULL,
     target           TEXT    NOT NULL,
-    detail           TEXT    NOT NULL
+    detail           TEXT    NOT NULL,
+    stripe           INTEGER,
+    link             INTEGER,
+    hash             BLOB
 ) STRICT;
+CREATE INDEX audit_action ON audit (action, id);
+CREATE UNIQUE INDEX audit_link ON audit (stripe, link);
+
+-- Append-only. What each campaign, withdrawal and dead letter has been: see payout/ledger/history.
+CREATE TABLE history (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    at               INTEGER NOT NULL,
+    kind             TEXT    NOT NULL, -- campaign, withdrawal, dead letter
+    thing            TEXT    NOT NULL, -- its id, or its fingerprint
+    version          INTEGER NOT NULL, -- from 1; the newest is how it must be
+    digest           TEXT    NOT NULL, -- SHA-256 of its row and of those that belong to it, in hexadecimal
+    stripe           INTEGER,          -- as in txn
+    link             INTEGER,
+    hash             BLOB
+) STRICT;
+CREATE UNIQUE INDEX history_thing ON history (kind, thing, version);
+CREATE UNIQUE INDEX history_link ON history (stripe, link);

@@ -6,14 +6,22 @@ CREATE TABLE withdrawal (
     user_id          TEXT    NOT NULL,
     amount           INTEGER NOT NULL,
     state            TEXT    NOT NULL,
+    receiver         TEXT    NOT NULL DEFAULT '',
     dead             INTEGER NOT NULL DEFAULT 0,
     attempts         INTEGER NOT NULL DEFAULT 0,
+    tries            INTEGER NOT NULL DEFAULT 0,
     next_at          INTEGER NOT NULL,
     last_error       TEXT    NOT NULL DEFAULT '',
     reference        TEXT    NOT NULL DEFAULT '',
+    action_url       TEXT    NOT NULL DEFAULT '',
+    action_data      TEXT    NOT NULL DEFAULT '',
+    action_until     INTEGER NOT NULL DEFAULT 0,
     created_at       INTEGER NOT NULL,
+    sent_at          INTEGER NOT NULL DEFAULT 0,
+    waits_since      INTEGER NOT NULL DEFAULT 0,
     finished_at      INTEGER NOT NULL DEFAULT 0,
     txn_id           INTEGER NOT NULL,
+    paid_id          INTEGER NOT NULL DEFAULT 0,
     return_id        INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
@@ -22,4 +30,32 @@ CREATE INDEX withdrawal_created ON withdrawal (created_at, id);
 CREATE INDEX withdrawal_state ON withdrawal (state, created_at, id);
 CREATE INDEX withdrawal_user ON withdrawal (user_id, created_at, id);
 CREATE INDEX withdrawal_txn ON withdrawal (txn_id);
+CREATE INDEX withdrawal_paid ON withdrawal (paid_id);
 CREATE INDEX withdrawal_return ON withdrawal (return_id);
+
+CREATE TABLE withdrawal_event (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    withdrawal_id TEXT    NOT NULL,
+    at            INTEGER NOT NULL,
+    state         TEXT    NOT NULL,
+    actor         TEXT    NOT NULL,
+    reason        TEXT    NOT NULL,
+    stripe        INTEGER,
+    link          INTEGER,
+    hash          BLOB
+) STRICT;
+CREATE INDEX withdrawal_event_of ON withdrawal_event (withdrawal_id, id);
+CREATE UNIQUE INDEX withdrawal_event_link ON withdrawal_event (stripe, link);
+
+CREATE TABLE provider_pace (
+    receiver  TEXT    NOT NULL PRIMARY KEY,
+    next_turn INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE provider_try (
+    withdrawal_id TEXT    NOT NULL,
+    ends_at       INTEGER NOT NULL,
+    receiver      TEXT    NOT NULL,
+    PRIMARY KEY (withdrawal_id, ends_at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX provider_try_of ON provider_try (receiver, ends_at);

@@ -4,7 +4,8 @@
 CREATE TABLE lease (
     name             TEXT    NOT NULL PRIMARY KEY,
     holder           TEXT    NOT NULL,
-    expires_at       INTEGER NOT NULL
+    expires_at       INTEGER NOT NULL,
+    term             INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attempt (

@@ -14,6 +14,8 @@ export function placeOf(target: string): string[] | null {
   const [kind, id] = [target.slice(0, colon), target.slice(colon + 1)];
   if (colon < 1 || id === "") return null;
   if (kind === "campaign") return ["campaigns", id];
+  if (kind === "approval") return ["approvals"];
+  if (kind === "withdrawal") return ["withdrawals", id];
   if (kind === "user") return ["users", id];
   return kind === "sponsor" ? ["sponsors"] : null;
 }

@@ -3,7 +3,7 @@ import { count, money } from "../format.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
-import { Copy, Operator, Time } from "../ui/index.ts";
+import { Act, Copy, Time } from "../ui/index.ts";
 import type { TabProps } from "./tabs.ts";
 
 const t = texts(strings);
@@ -37,7 +37,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
       <section class="panel">
         <header>
           <h2>{t("howMade")}</h2>
-          <Operator><a class="button" href={to("new", { from: c.id })}>{t("clone")}</a></Operator>
+          <Act needs="campaigns" href={to("new", { from: c.id })}>{t("clone")}</Act>
         </header>
         <dl class="details">{rows.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}</dl>
       </section>

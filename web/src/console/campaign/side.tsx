@@ -6,7 +6,7 @@ import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
 import type { Campaign, Stats } from "../../shared/schemas.ts";
-import { Button, Empty, FaultBox, Loading, Operator, State } from "../ui/index.ts";
+import { Act, Button, Empty, FaultBox, Loading, State } from "../ui/index.ts";
 import { matches, type List } from "./uselist.ts";
 
 const t = texts(strings);
@@ -19,7 +19,7 @@ export function Side({ list, chosen }: { list: List; chosen: string | undefined 
     <nav class="side" aria-label={t("list")}>
       <div class="find">
         <input type="search" value={text} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setText(e.currentTarget.value)} />
-        <Operator><a class="button main" href={to("new")}>{t("create")}</a></Operator>
+        <Act needs="campaigns" kind="main" href={to("new")}>{t("create")}</Act>
       </div>
       {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
       <ul>{shown.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>

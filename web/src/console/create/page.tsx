@@ -3,7 +3,7 @@ import "./create.css";
 import { api, seg } from "../api.ts";
 import { useLoad } from "../hooks.ts";
 import type { Route } from "../route.ts";
-import { mayAct } from "../session.ts";
+import { may } from "../session.ts";
 import type { Campaign } from "../../shared/schemas.ts";
 import { Empty, FaultBox, Loading } from "../ui/index.ts";
 import { draftOf, emptyDraft } from "./draft.ts";
@@ -13,7 +13,7 @@ import { t } from "./words.ts";
 /** NewCampaignPage is the form for a campaign: #/new, #/new?sponsor=ID, or #/new?from=ID for one like another. */
 export function NewCampaignPage({ route }: { route: Route }) {
   const from = route.query.get("from");
-  if (!mayAct()) return <section class="panel"><Empty><h1>{t("title")}</h1><p>{t("viewer")}</p></Empty></section>;
+  if (!may("campaigns")) return <section class="panel"><Empty><h1>{t("title")}</h1><p>{t("viewer")}</p></Empty></section>;
   if (from) return <Clone key={from} of={from} />;
   return <CampaignForm title={t("title")} draft={{ ...emptyDraft(), sponsor: route.query.get("sponsor") ?? "" }} />;
 }

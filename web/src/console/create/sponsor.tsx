@@ -4,7 +4,7 @@ import { money } from "../format.ts";
 import { useLoad } from "../hooks.ts";
 import { DepositDialog } from "../sponsors/deposit.tsx";
 import type { Sponsor } from "../../shared/schemas.ts";
-import { Button, TextField } from "../ui/index.ts";
+import { Act, TextField } from "../ui/index.ts";
 import { useSettled } from "./settled.ts";
 import { sponsorFault } from "./validate.ts";
 import { t } from "./words.ts";
@@ -65,7 +65,7 @@ export function SponsorField({ value, onInput, fault, funds, budget }: SponsorFi
         {funds.balance !== null && <small class="soft">{funds.unknown ? t("balanceNone") : t("balance", { balance: money(funds.balance) })}</small>}
         {missing > 0 && <small class="short">{t("missing", { missing: money(missing) })}</small>}
       </div>
-      {missing > 0 && <Button small onClick={() => setDepositing(true)}>{t("deposit", { amount: money(missing) })}</Button>}
+      {missing > 0 && <Act needs="deposits" small onClick={() => setDepositing(true)}>{t("deposit", { amount: money(missing) })}</Act>}
       {depositing && <DepositDialog sponsor={value.trim()} amount={missing} onClose={() => setDepositing(false)} onDone={deposited} />}
     </div>
   );

@@ -1,6 +1,7 @@
 import "../claims/claims.css";
 
 import { useState } from "preact/hooks";
+import { waits } from "../approvals/said.ts";
 import { api, post, seg, type ApiError, type Page } from "../api.ts";
 import { money } from "../format.ts";
 import { usePages } from "../hooks.ts";
@@ -9,8 +10,8 @@ import { to } from "../route.ts";
 import { serverNow } from "../servertime.ts";
 import { mayAct } from "../session.ts";
 import { payouts } from "../strings/payouts.ts";
-import type { Claim, DeadLetter, Dismissed, Retried } from "../../shared/schemas.ts";
-import { Button, Confirm, Money, Operator, PagedTable, toast, type Column } from "../ui/index.ts";
+import type { Approval, Claim, DeadLetter, Dismissed, Retried } from "../../shared/schemas.ts";
+import { Act, Button, Confirm, Money, PagedTable, toast, type Column } from "../ui/index.ts";
 import { age } from "./age.ts";
 
 const t = texts(payouts);
@@ -25,19 +26,22 @@ export function PayoutsPage() {
   const total = t(list.more ? "totalMore" : "total", { count: list.items.length, sum });
 
   async function retryOne(letter: DeadLetter): Promise<void> {
-    const now = await post<Claim>(`/payouts/${seg(letter.claim)}/retry`);
+    const now = await post<Claim | Approval>(`/payouts/${seg(letter.claim)}/retry`);
+    if (waits(now)) return;
     toast(t(now.state === "settled" ? "settled" : "again", { claim: letter.claim, amount: money(letter.amount) }));
     list.reload();
   }
   async function dismiss(letter: DeadLetter, reason: string): Promise<void> {
-    const d = await post<Dismissed>(`/payouts/${seg(letter.claim)}/dismiss`, { letter: letter.letter, reason });
+    const d = await post<Dismissed | Approval>(`/payouts/${seg(letter.claim)}/dismiss`, { letter: letter.letter, reason });
+    if (waits(d)) return;
     toast(t(d.reclaimed > 0 ? "dismissedBack" : "dismissed", { claim: letter.claim, amount: money(d.reclaimed) }));
     list.reload();
   }
   async function retryAll(): Promise<void> {
     const r = await post<Retried>("/payouts/retry");
     const said = t("resultAll", { retried: r.retried, settled: r.settled, still: r.still_dead });
-    toast(r.complete ? said : `${said} ${t("incomplete")}`, r.complete && r.still_dead === 0 ? "good" : "bad");
+    const more = [said, r.need_two > 0 ? t("needTwo", { count: r.need_two }) : "", r.complete ? "" : t("incomplete")].filter(Boolean).join(" ");
+    toast(more, r.complete && r.still_dead === 0 && !r.need_two ? "good" : "bad");
     list.reload();
   }
   return (
@@ -46,7 +50,7 @@ export function PayoutsPage() {
         <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
         <div class="row">
           <Button onClick={list.reload} busy={list.loading}>{t("reload")}</Button>
-          {list.items.length > 0 && <Operator><Button kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Button></Operator>}
+          {list.items.length > 0 && <Act needs="letters" kind="main" onClick={() => setAll(true)}>{t("retryAll")}</Act>}
         </div>
       </header>
       {list.items.length > 0 && <p class="total num">{total}</p>}
@@ -91,15 +95,15 @@ function columns(retry: (letter: DeadLetter) => void, dismiss: (letter: DeadLett
     { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <a class="mono" href={to("campaigns", d.campaign)}>{d.campaign}</a> },
     { key: "age", head: t("age"), num: true, cell: (d) => age(serverNow() - d.created_at) },
     { key: "reason", head: t("reason"), cell: (d) => <span class="why">{d.reason}</span> },
-    { key: "claim", head: t("claim"), hide: true, cell: (d) => <span class="mono">{d.claim}</span> },
+    { key: "claim", head: t("claim"), hide: true, cell: (d) => (d.kind === "withdrawal" ? <a class="mono" href={to("withdrawals", d.claim)}>{d.claim}</a> : <span class="mono">{d.claim}</span>) },
   ];
   if (mayAct()) {
     list.push({
       key: "actions", head: <span class="unseen">{t("actions")}</span>,
       cell: (d) => (
         <div class="row">
-          <Button small onClick={() => retry(d)} label={`${t("retry")}: ${d.claim}`}>{t("retry")}</Button>
-          {d.kind !== "withdrawal" && <Button small onClick={() => dismiss(d)} label={`${t("dismiss")}: ${d.claim}`}>{t("dismiss")}</Button>}
+          <Act needs="letters" small onClick={() => retry(d)} label={`${t("retry")}: ${d.claim}`}>{t("retry")}</Act>
+          {d.kind !== "withdrawal" && <Act needs="letters" small onClick={() => dismiss(d)} label={`${t("dismiss")}: ${d.claim}`}>{t("dismiss")}</Act>}
         </div>
       ),
     });

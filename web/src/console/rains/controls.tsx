@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { texts } from "../i18n.ts";
 import type { TabProps } from "../campaign/tabs.ts";
+import { mayAct } from "../session.ts";
 import { serverNow } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
-import { Button, Operator } from "../ui/index.ts";
+import { Act } from "../ui/index.ts";
 import { ConfirmClose, ConfirmPause, ConfirmResume, ConfirmStop } from "./confirms.tsx";
 import { activeRain } from "./phase.ts";
 import { StartRain } from "./start.tsx";
@@ -22,22 +23,22 @@ export function Controls(props: TabProps) {
   const rain = activeRain(c, serverNow());
   // It goes with the rain, and does not come up again by itself. Not by an effect: that would come after the first click.
   if (typeof asks === "object" && asks.stop !== rain?.id) ask(undefined);
-  if (c.state === "closed") return null;
+  if (c.state === "closed" || !mayAct()) return null;
   const dialog = { ...props, onClose: () => ask(undefined) };
   return (
-    <Operator>
+    <>
       <div class="row controls">
-        {rain ? <Button onClick={() => ask({ stop: rain.id })}>{t("stop")}</Button>
-          : <Button kind="main" disabled={c.state === "loading"} onClick={() => ask("start")}>{t("start")}</Button>}
-        {c.state === "paused" ? <Button kind="main" onClick={() => ask("resume")}>{t("resume")}</Button>
-          : <Button disabled={c.state === "loading"} onClick={() => ask("pause")}>{t("pause")}</Button>}
-        <Button kind="danger" disabled={c.state === "loading"} onClick={() => ask("close")}>{t("close")}</Button>
+        {rain ? <Act needs="campaigns" onClick={() => ask({ stop: rain.id })}>{t("stop")}</Act>
+          : <Act needs="campaigns" kind="main" disabled={c.state === "loading"} onClick={() => ask("start")}>{t("start")}</Act>}
+        {c.state === "paused" ? <Act needs="campaigns" kind="main" onClick={() => ask("resume")}>{t("resume")}</Act>
+          : <Act needs="campaigns" disabled={c.state === "loading"} onClick={() => ask("pause")}>{t("pause")}</Act>}
+        <Act needs="campaigns" kind="danger" disabled={c.state === "loading"} onClick={() => ask("close")}>{t("close")}</Act>
       </div>
       {asks === "start" && <StartRain {...dialog} />}
       {typeof asks === "object" && rain && <ConfirmStop {...dialog} rain={rain} />}
       {asks === "pause" && <ConfirmPause {...dialog} />}
       {asks === "resume" && <ConfirmResume {...dialog} />}
       {asks === "close" && <ConfirmClose {...dialog} />}
-    </Operator>
+    </>
   );
 }

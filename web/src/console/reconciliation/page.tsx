@@ -8,6 +8,7 @@ import { verdict } from "./campaign.tsx";
 import { useCheck } from "./check.ts";
 import { Controls, Outcome } from "./controls.tsx";
 import { Equation, Findings } from "./equation.tsx";
+import { ProvedLast } from "./proved.tsx";
 import { t } from "./words.ts";
 
 /** ReconciliationPage proves all books at once: the whole ledger, and every campaign. It begins when it is told to, as it reads every row. */
@@ -18,7 +19,7 @@ export function ReconciliationPage() {
     <div class="stack">
       <section class="panel books">
         <header>
-          <div><h1>{t("everything")}</h1><p class="soft">{t("lead")}</p></div>
+          <div><h1>{t("everything")}</h1><p class="soft">{t("lead")}</p><ProvedLast /></div>
           <Controls check={check} when={r?.checked_at ?? null} />
         </header>
         {check.since !== null && <p class="soft">{t("checkingLong")}</p>}

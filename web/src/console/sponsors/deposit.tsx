@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { waits } from "../approvals/said.ts";
 import { ApiError, newKey, post, seg } from "../api.ts";
 import { plainYuan, readYuan } from "../create/amounts.ts";
 import * as limit from "../create/limits.ts";
@@ -8,7 +9,7 @@ import { date, money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { sponsors } from "../strings/sponsors.ts";
-import type { Sponsor } from "../../shared/schemas.ts";
+import type { Approval, Sponsor } from "../../shared/schemas.ts";
 import { Button, Dialog, FaultText, TextField, toast } from "../ui/index.ts";
 
 const t = texts(sponsors);
@@ -35,7 +36,8 @@ export function DepositDialog({ sponsor = "", amount, onClose, onDone }: Props) 
   const [reference, setReference] = useState(() => `console-${date(Date.now()).replaceAll("-", "")}-${newKey().slice(0, 6)}`);
   const [pressed, setPressed] = useState(false);
   const deposit = useAction<Deposit>(async (key, d) => {
-    const after = await post<Sponsor>(`/sponsors/${seg(d.sponsor)}/deposits`, { amount: d.amount, reference: d.reference }, key);
+    const after = await post<Sponsor | Approval>(`/sponsors/${seg(d.sponsor)}/deposits`, { amount: d.amount, reference: d.reference }, key);
+    if (waits(after)) return;
     toast(t("deposited", { sponsor: after.sponsor, amount: money(d.amount), balance: money(after.balance) }));
     onDone(after);
   });

@@ -3,10 +3,10 @@ import { api, seg, type Page } from "../api.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
-import { mayAct } from "../session.ts";
+import { may, mayAct } from "../session.ts";
 import { sponsors } from "../strings/sponsors.ts";
 import type { Sponsor } from "../../shared/schemas.ts";
-import { Button, Money, Operator, PagedTable, type Column } from "../ui/index.ts";
+import { Act, Money, PagedTable, type Column } from "../ui/index.ts";
 import { DepositDialog } from "./deposit.tsx";
 
 const t = texts(sponsors);
@@ -24,8 +24,8 @@ export function SponsorsPage() {
       key: "actions", head: <span class="unseen">{t("actions")}</span>,
       cell: (s) => (
         <span class="row nowrap">
-          <Button small onClick={() => setDepositing(s.sponsor)} label={`${t("deposit")}: ${s.sponsor}`}>{t("deposit")}</Button>
-          <a href={to("new", { sponsor: s.sponsor })}>{t("campaignFor")}</a>
+          <Act needs="deposits" small onClick={() => setDepositing(s.sponsor)} label={`${t("deposit")}: ${s.sponsor}`}>{t("deposit")}</Act>
+          {may("campaigns") && <a href={to("new", { sponsor: s.sponsor })}>{t("campaignFor")}</a>}
         </span>
       ),
     });
@@ -34,7 +34,7 @@ export function SponsorsPage() {
     <section class="panel">
       <header>
         <div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div>
-        <Operator><Button kind="main" onClick={() => setDepositing("")}>{t("deposit")}</Button></Operator>
+        <Act needs="deposits" kind="main" onClick={() => setDepositing("")}>{t("deposit")}</Act>
       </header>
       <PagedTable cards label={t("title")} columns={columns} pages={list} rowKey={(s) => s.sponsor}
         empty={<><h2>{t("empty")}</h2><p>{t("emptyText")}</p></>} />

@@ -5,7 +5,7 @@ import type { Table } from "../../shared/i18n.ts";
 export const create = {
   title: { zh: "新建活动", en: "New campaign" },
   titleClone: { zh: "复制活动", en: "Copy of a campaign" },
-  viewer: { zh: "查看者令牌只能查看。请用操作员令牌登录后再新建活动。", en: "A viewer’s token may only look. Sign in with an operator’s token to create a campaign." },
+  viewer: { zh: "新建活动需要活动权限（运营或管理员）。请用有权限的令牌登录。", en: "To create a campaign takes the right to run campaigns: sign in as an operator or an admin." },
 
   groupWhat: { zh: "活动", en: "Campaign" },
   groupSplit: { zh: "预算与拆分", en: "Budget and split" },

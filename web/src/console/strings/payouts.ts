@@ -1,4 +1,4 @@
-// Texts of the dead letters and the withdrawals.
+// Texts of the dead letters.
 
 import type { Table } from "../../shared/i18n.ts";
 
@@ -44,28 +44,10 @@ export const payouts = {
   settled: { zh: "{claim}：{amount} 已入账。", en: "{claim}: {amount} is settled." },
   again: { zh: "{claim}：{amount} 的提现正在重试。", en: "{claim}: the withdrawal of {amount} is tried again." },
   resultAll: { zh: "已处理 {retried} 笔：{settled} 笔不再等待，{still} 笔仍是死信。", en: "{retried} judged: {settled} no longer {settled|waits|wait}, {still} {still|is|are} still dead." },
+  needTwo: { zh: "{count} 笔金额较大，需要两个人：请逐笔重试。", en: "{count} {count|needs|need} two people: retry {count|it|them} one by one." },
   incomplete: { zh: "时间用完，还有未处理的。请再按一次“全部重试”。", en: "The time ran out before all were judged: press “Retry all” again." },
   still_dead: { zh: "仍然无法支付，它留在死信中：{reason}", en: "It still cannot be paid, and stays a dead letter: {reason}" },
   unknown_claim: { zh: "它已经不是死信了：可能已有人处理。请刷新。", en: "It is no dead letter any more: somebody has settled it. Reload." },
   reload: { zh: "刷新", en: "Reload" },
   nobody: { zh: "无玩家", en: "no player" },
-} satisfies Table;
-
-export const withdrawals = {
-  title: { zh: "提现", en: "Withdrawals" },
-  lead: { zh: "玩家把余额提走的记录，最新的在前。", en: "Money on its way out to the players, the newest first." },
-  state: { zh: "状态", en: "State" },
-  all: { zh: "全部", en: "All" },
-  withdrawal: { zh: "编号", en: "Id" },
-  user: { zh: "玩家", en: "Player" },
-  amount: { zh: "金额", en: "Amount" },
-  created: { zh: "申请时间", en: "Asked at" },
-  finished: { zh: "完成时间", en: "Ended at" },
-  detail: { zh: "说明", en: "Detail" },
-  attempts: { zh: "已试 {count} 次", en: "{count} {count|try|tries}" },
-  next: { zh: "下次 {at}", en: "next {at}" },
-  none: { zh: "没有提现", en: "No withdrawals" },
-  noneText: { zh: "玩家在自己的页面上提现后，会出现在这里。", en: "They appear here when players take money out on their page." },
-  noneState: { zh: "没有这个状态的提现", en: "No withdrawal in this state" },
-  reload: { zh: "刷新", en: "Reload" },
 } satisfies Table;

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from "preact";
-import { mayAct } from "../session.ts";
 
 export interface ButtonProps {
   children: ComponentChildren;
@@ -26,9 +25,4 @@ export function Button({ children, kind, busy = false, disabled = false, submit 
       {children}
     </button>
   );
-}
-
-/** Operator shows its children to operators only. The header tells viewers why. */
-export function Operator({ children }: { children: ComponentChildren }) {
-  return mayAct() ? <>{children}</> : null;
 }

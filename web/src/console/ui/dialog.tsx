@@ -8,8 +8,8 @@ import { t } from "./strings.ts";
 
 export interface DialogProps {
   title: string;
-  /** onClose is called for Esc, for a click outside and for the ✕; the owner then removes the dialog. */
-  onClose: () => void;
+  /** onClose is called for Esc, for a click outside and for the ✕; the owner then removes the dialog. Without it there is no ✕. */
+  onClose?: () => void;
   /** busy: the dialog cannot be closed now. */
   busy?: boolean;
   wide?: boolean;
@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, busy = false, wide = false, children }:
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  const leave = () => busy || onClose();
+  const leave = () => busy || onClose?.();
   return (
     <dialog
       ref={ref} class={wide ? "wide" : ""} aria-labelledby={id}
@@ -41,7 +41,7 @@ export function Dialog({ title, onClose, busy = false, wide = false, children }:
       <div class="dialog">
         <header>
           <h2 id={id}>{title}</h2>
-          <Button kind="plain" label={t("close")} disabled={busy} onClick={leave}>✕</Button>
+          {onClose && <Button kind="plain" label={t("close")} disabled={busy} onClick={leave}>✕</Button>}
         </header>
         {children}
       </div>

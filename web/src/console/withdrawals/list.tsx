@@ -3,9 +3,9 @@ import { when } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
-import { withdrawals } from "../strings/payouts.ts";
+import { withdrawals } from "../strings/withdrawals.ts";
 import { ui } from "../strings/ui.ts";
-import type { WithdrawalRecord, WithdrawalState } from "../../shared/schemas.ts";
+import type { WithdrawalRecord, WithdrawalStage, WithdrawalState } from "../../shared/schemas.ts";
 import { Badge, Money, PagedTable, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(withdrawals);
@@ -16,7 +16,7 @@ interface Props {
   path: string;
   /** player: whose they are is a column. */
   player: boolean;
-  state?: WithdrawalState | "";
+  state?: WithdrawalState | WithdrawalStage | "";
   /** turn: another number loads the list anew. */
   turn?: number;
 }
@@ -35,6 +35,7 @@ export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
     { key: "finished", head: t("finished"), hide: true, cell: (w) => <Time ms={w.finished_at} /> },
     { key: "detail", head: t("detail"), cell: (w) => <span class="why">{detail(w)}</span> },
     { key: "id", head: t("withdrawal"), hide: true, cell: (w) => <span class="mono">{w.withdrawal}</span> },
+    { key: "open", head: <span class="unseen">{t("actions")}</span>, cell: (w) => <a class="nowrap" href={to("withdrawals", w.withdrawal)} aria-label={`${t("open")}: ${w.withdrawal}`}>{t("open")}</a> },
   ];
   return (
     <PagedTable cards label={t("title")} columns={columns} pages={list} rowKey={(w) => w.withdrawal}
@@ -42,9 +43,14 @@ export function WithdrawalList({ path, player, state = "", turn = 0 }: Props) {
   );
 }
 
-/** A dead one is pending, and waits for a person: its badge leads to where a person can do something. */
-function StateOf({ of }: { of: WithdrawalRecord }) {
-  return of.dead ? <a href={to("payouts")}><Badge tone="bad">{states("state_dead")}</Badge></a> : <State of={of.state} />;
+/** StateOf is a withdrawal's state. A dead one waits for a person, and one with an order for a second one. */
+export function StateOf({ of }: { of: WithdrawalRecord }) {
+  return (
+    <span class="states">
+      {of.dead ? <Badge tone="bad">{states("state_dead")}</Badge> : <State of={of.stage ?? of.state} />}
+      {of.order && <> <Badge tone="warn">{t("waits")}</Badge></>}
+    </span>
+  );
 }
 
 /** detail is what an accountant asks next: the provider's reference, why it failed, or how often it was tried. */
@@ -52,5 +58,5 @@ function detail(w: WithdrawalRecord): string {
   if (w.state === "paid") return w.reference ?? "";
   const tried = w.attempts > 0 ? t("attempts", { count: w.attempts }) : "";
   const next = w.state === "pending" && !w.dead && w.next_at && w.attempts > 0 ? t("next", { at: when(w.next_at) }) : "";
-  return [w.reason ?? w.last_error ?? "", tried, next].filter(Boolean).join(" · ");
+  return [w.reason ?? w.last_error ?? "", tried, next, w.receiver ?? ""].filter(Boolean).join(" · ");
 }

@@ -2,19 +2,26 @@ import "../claims/claims.css";
 
 import { useState } from "preact/hooks";
 import { texts } from "../i18n.ts";
-import { withdrawals } from "../strings/payouts.ts";
+import type { Route } from "../route.ts";
+import { withdrawals } from "../strings/withdrawals.ts";
 import { ui } from "../strings/ui.ts";
-import type { WithdrawalState } from "../../shared/schemas.ts";
+import type { WithdrawalStage, WithdrawalState } from "../../shared/schemas.ts";
 import { Button, SelectField } from "../ui/index.ts";
 import { WithdrawalList } from "./list.tsx";
+import { WithdrawalPage } from "./one.tsx";
 
 const t = texts(withdrawals);
 const states = texts(ui);
-const STATES: readonly WithdrawalState[] = ["pending", "paid", "failed"];
+const STATES: readonly (WithdrawalState | WithdrawalStage)[] = ["pending", "paid", "failed", "held", "sent", "action_required"];
 
-/** WithdrawalsPage is the money on its way out, of all players. */
-export function WithdrawalsPage() {
-  const [state, setState] = useState<WithdrawalState | "">("");
+/** WithdrawalsPage is the money on its way out, of all players: #/withdrawals, or #/withdrawals/ID for one of them. */
+export function WithdrawalsPage({ route }: { route: Route }) {
+  const id = route.parts[1];
+  return id ? <WithdrawalPage key={id} id={id} /> : <AllWithdrawals />;
+}
+
+function AllWithdrawals() {
+  const [state, setState] = useState<WithdrawalState | WithdrawalStage | "">("");
   const [turn, setTurn] = useState(0);
   return (
     <section class="panel">

@@ -1,0 +1,64 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// The places where sources name a code of an error: beside its status, in a field, or as a constant of the socket's.
+var (
+	beside   = regexp.MustCompile(`(?:http\.Status\w+, |[^.]status, |Code: +)"([a-z_]+)"`)
+	ofSocket = regexp.MustCompile(`Code\w+ += "([a-z_]+)"`)
+	row      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ")
+)
+
+// TestEveryCodeIsInTheDocs: docs/protocol.md lists every code that an error can have, and no other.
+func TestEveryCodeIsInTheDocs(t *testing.T) {
+	codes := map[string]bool{}
+	for _, place := range []struct {
+		pattern string
+		named   *regexp.Regexp
+	}{
+		{"../server/api/*.go", beside}, {"../server/gateway/*.go", beside}, {"../internal/wire/*.go", ofSocket},
+	} {
+		files, err := filepath.Glob(place.pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", place.pattern, err)
+		}
+		for _, file := range files {
+			if isTest, _ := filepath.Match("*_test.go", filepath.Base(file)); isTest {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range place.named.FindAllSubmatch(source, -1) {
+				codes[string(found[1])] = true
+			}
+		}
+	}
+	page, err := os.ReadFile("protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, found := range row.FindAllSubmatch(page, -1) {
+		listed = append(listed, string(found[1]))
+	}
+	if !slices.IsSorted(listed) || len(slices.Compact(slices.Clone(listed))) != len(listed) {
+		t.Errorf("not in order, or twice: %v", listed)
+	}
+	for _, code := range listed {
+		if !codes[code] {
+			t.Errorf("%s is listed, and no source names it", code)
+		}
+		delete(codes, code)
+	}
+	for code := range codes {
+		t.Errorf("%s is not listed", code)
+	}
+}

@@ -1,0 +1,40 @@
+-- What the database's user of the server needs, and nothing more: with these rights redrain can append where rows are
+-- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, history, chain_root,
+-- proof_checkpoint, proof_sum, campaign_amounts), and cannot change or remove what is there, whoever has got hold of its password.
+--
+-- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
+-- them). Put your names for the database redrain and the user 'redrain'@'%'. A test runs the ledger with exactly these.
+
+-- LOCK TABLES is what MySQL 8 wants for SELECT … FOR UPDATE where it finds no UPDATE on the whole table.
+GRANT SELECT, INSERT, LOCK TABLES ON redrain.* TO 'redrain'@'%';
+
+-- Sums that are carried forward, and what a campaign's shards have been through; reconciliation holds them against the
+-- rows that cannot change. Whole rows, because INSERT … ON DUPLICATE KEY UPDATE asks MariaDB for UPDATE on each column
+-- that it names.
+GRANT UPDATE ON redrain.account TO 'redrain'@'%';
+GRANT UPDATE ON redrain.balance TO 'redrain'@'%';
+GRANT UPDATE ON redrain.winner TO 'redrain'@'%';
+GRANT UPDATE ON redrain.campaign_tally TO 'redrain'@'%';
+GRANT UPDATE ON redrain.shard_epoch TO 'redrain'@'%';
+GRANT UPDATE ON redrain.shard_mark TO 'redrain'@'%';
+GRANT UPDATE ON redrain.rain TO 'redrain'@'%';
+GRANT UPDATE ON redrain.dead_letter TO 'redrain'@'%';
+GRANT UPDATE (links, hash) ON redrain.chain_head TO 'redrain'@'%';
+
+-- What goes on until it ends. Who pays, how much, to whom and when is not among it.
+GRANT UPDATE (status, expires_at, drained, revision) ON redrain.campaign TO 'redrain'@'%';
+GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, last_error, reference, action_url, action_data,
+    action_until, sent_at, waits_since, finished_at, paid_id, return_id) ON redrain.withdrawal TO 'redrain'@'%';
+GRANT UPDATE (to_number, done_at) ON redrain.move TO 'redrain'@'%';
+-- How an order that two people give has ended. Who has asked for it, and for what, is not among it.
+GRANT UPDATE (state, decided_by, decided_id, decided_at, decision) ON redrain.approval TO 'redrain'@'%';
+
+-- Work and memory that no money depends on.
+GRANT UPDATE ON redrain.lease TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.attempt TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.attempt_claim TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.idempotency TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.provider_pace TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.provider_try TO 'redrain'@'%';
+GRANT UPDATE ON redrain.proof TO 'redrain'@'%';
+GRANT UPDATE ON redrain.proof_reading TO 'redrain'@'%';

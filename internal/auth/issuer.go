@@ -1,0 +1,193 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// ErrIssuerUnavailable is returned for a token of an identity provider that cannot be asked for its keys. The token may
+// be good: the operator may try again.
+var ErrIssuerUnavailable = errors.New("the identity provider does not answer, so its tokens cannot be checked for " +
+	"now; tokens of the operators' file can")
+
+// IssuerOptions say how operators' tokens of an identity provider are verified.
+type IssuerOptions struct {
+	Issuer     string            // its address, as its tokens name it
+	Audience   string            // that tokens must be for: the client id
+	RolesClaim string            // has the roles; dots lead into objects
+	NameClaim  string            // has the person's name; where it is missing, sub is the name
+	Roles      map[string][]Role // by the values of the claim; nil: the values are the roles' names
+	Clock      func() time.Time  // nil: time.Now
+	HTTPClient *http.Client      // nil: a client of its own
+	Log        *slog.Logger
+}
+
+// Issuer verifies operators' tokens of an OpenID Connect provider, which it asks for its keys. It is safe for
+// concurrent use.
+type Issuer struct {
+	o      IssuerOptions
+	keys   *keySource
+	parser *jwt.Parser
+	found  atomic.Pointer[Discovery]
+}
+
+// Discovery is what a provider says of itself.
+type Discovery struct {
+	Issuer                string `json:"issuer"`
+	KeySet                string `json:"jwks_uri"`
+	AuthorizationEndpoint string `json:"authorization_endpoint"`
+	TokenEndpoint         string `json:"token_endpoint"`
+}
+
+// NewIssuer makes the verifier. Run keeps the provider's keys fresh.
+func NewIssuer(o IssuerOptions) (*Issuer, error) {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	u, err := url.Parse(o.Issuer)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("the issuer is not a URL")
+	}
+	i := &Issuer{o: o}
+	i.keys = newKeySource("operators", i.locate, o.HTTPClient, o.Log.With("issuer", u.Redacted()))
+	i.parser = jwt.NewParser(
+		jwt.WithValidMethods(asymmetric), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
+		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding(), jwt.WithIssuer(o.Issuer), jwt.WithAudience(o.Audience),
+	)
+	return i, nil
+}
+
+// Run fetches the provider's keys at once and then regularly, until ctx ends.
+func (i *Issuer) Run(ctx context.Context) error {
+	i.keys.run(ctx)
+	return nil
+}
+
+// Discovered is what the provider has said of itself last; nil while it has not answered yet.
+func (i *Issuer) Discovered() *Discovery { return i.found.Load() }
+
+// Operator is whose token it is. A token that does not say that it is the provider's is ErrNoOperator without any I/O,
+// also while the provider is away.
+func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) {
+	if len(bearer) > maxTokenLen || strings.Count(bearer, ".") != 2 {
+		return Operator{}, ErrNoOperator
+	}
+	var says jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(bearer, &says); err != nil || says.Issuer != i.o.Issuer {
+		return Operator{}, ErrNoOperator
+	}
+	claims := jwt.MapClaims{}
+	_, err := i.parser.ParseWithClaims(bearer, claims, func(t *jwt.Token) (any, error) { return i.keys.find(ctx, t) })
+	switch {
+	case errors.Is(err, ErrKeysUnavailable), errors.Is(err, errUnknownKey) && i.keys.away():
+		return Operator{}, ErrIssuerUnavailable
+	case err != nil:
+		return Operator{}, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
+	who, err := i.personOf(claims)
+	if err != nil {
+		return Operator{}, fmt.Errorf("%w: %w", ErrNoOperator, err)
+	}
+	return who, nil
+}
+
+// personOf is who a token that was verified is about.
+func (i *Issuer) personOf(claims jwt.MapClaims) (Operator, error) {
+	sub, _ := claims["sub"].(string)
+	if sub == "" || len(sub) > maxSubject {
+		return Operator{}, fmt.Errorf("its sub is missing or longer than %d bytes", maxSubject)
+	}
+	name, named := claims[i.o.NameClaim].(string)
+	verified := fmt.Sprint(claims["email_verified"]) != "false" // some providers write it as a text
+	if !named || i.o.NameClaim == "email" && !verified {
+		name = sub // what somebody may have written into their own profile is nobody's name
+	}
+	if err := CheckOperatorName(name); err != nil {
+		return Operator{}, err
+	}
+	who := Operator{Name: name, ID: "oidc:" + sub}
+	for _, value := range valuesOf(claims, i.o.RolesClaim) {
+		for _, role := range i.rolesBy(value) {
+			if !slices.Contains(who.Roles, role) {
+				who.Roles = append(who.Roles, role)
+			}
+		}
+	}
+	return who, nil
+}
+
+// maxSubject is how long a provider's name for a person may be, in bytes; OpenID Connect allows 255.
+const maxSubject = 255
+
+// rolesBy are the roles that a value of the claim stands for. A value that stands for none is for others.
+func (i *Issuer) rolesBy(value string) []Role {
+	if i.o.Roles != nil {
+		return i.o.Roles[value]
+	}
+	roles, err := ParseRoles(value)
+	if err != nil {
+		return nil
+	}
+	return roles
+}
+
+// valuesOf are the texts of a claim. Its name may be that of a claim with dots in it, or a path into objects.
+func valuesOf(claims map[string]any, name string) (values []string) {
+	at, is := claims[name]
+	if head, rest, dots := strings.Cut(name, "."); !is && dots {
+		inner, _ := claims[head].(map[string]any)
+		return valuesOf(inner, rest)
+	}
+	switch at := at.(type) {
+	case string:
+		return []string{at}
+	case []any:
+		for _, one := range at {
+			if text, ok := one.(string); ok {
+				values = append(values, text)
+			}
+		}
+	}
+	return values
+}
+
+// locate asks the provider where its keys are.
+func (i *Issuer) locate(ctx context.Context, client *http.Client) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		strings.TrimSuffix(i.o.Issuer, "/")+"/.well-known/openid-configuration", nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing was written
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("the provider answered %s", resp.Status)
+	}
+	var d Discovery
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxKeySet)).Decode(&d); err != nil {
+		return "", fmt.Errorf("what the provider says of itself is not JSON: %w", err)
+	}
+	if d.Issuer != i.o.Issuer {
+		return "", fmt.Errorf("the provider calls itself %q; give --oidc-issuer exactly so", d.Issuer)
+	}
+	if u, err := url.Parse(d.KeySet); err != nil || u.Host == "" {
+		return "", errors.New("the provider does not say where its keys are")
+	}
+	i.found.Store(&d)
+	return d.KeySet, nil
+}

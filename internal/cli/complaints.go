@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"redrain/internal/operator"
+)
+
+// complain writes to standard error, a line for each line of the text.
+func (a *App) complain(text string) {
+	for line := range strings.Lines(text) {
+		//nolint:errcheck // there is nowhere left to report it
+		fmt.Fprintln(a.Stderr, "redrain: "+printable(strings.TrimRight(line, "\n")))
+	}
+}
+
+// failure is an error for a program to read, on standard error: what a server has answered, or what was wrong here.
+type failure struct {
+	Code   string   `json:"code"`             // the server's; "usage" and "failed" are the command line's own
+	Status int      `json:"status,omitempty"` // of the answer
+	Detail string   `json:"detail"`
+	Errors []string `json:"errors,omitempty"`
+}
+
+func (f failure) write(to io.Writer) {
+	_ = json.NewEncoder(to).Encode(f) //nolint:errchkjson // there is nowhere left to report it
+}
+
+// misused says what is wrong with a command line, each fault on a line.
+func (a *App) misused(faults []string) {
+	if a.json {
+		failure{Code: "usage", Detail: strings.Join(faults, "; "), Errors: faults}.write(a.Stderr)
+		return
+	}
+	for _, f := range faults {
+		a.complain(f)
+	}
+}
+
+// report writes why a command failed: a line for each field that the server refused, otherwise one line; or one object.
+func (a *App) report(err error) {
+	var answer *operator.Error
+	switch {
+	case a.json:
+		failureOf(err).write(a.Stderr)
+	case errors.Is(err, context.Canceled):
+		a.complain("interrupted")
+	case errors.As(err, &answer) && len(answer.Errors) > 0:
+		for _, f := range answer.Errors {
+			a.complain(f.Field + " " + f.Message)
+		}
+	case operator.HasStatus(err, 401):
+		a.complain(err.Error() + "; give --token or set REDRAIN_TOKEN")
+	default:
+		a.complain(err.Error())
+	}
+}
+
+func failureOf(err error) failure {
+	f := failure{Code: "failed", Detail: err.Error()}
+	if answer, ok := errors.AsType[*operator.Error](err); ok {
+		f.Code, f.Status = answer.Code, answer.Status
+		f.Detail = strings.Replace(f.Detail, " ("+answer.Code+")", "", 1)
+		for _, field := range answer.Errors {
+			f.Errors = append(f.Errors, field.Field+" "+field.Message)
+		}
+	}
+	return f
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"redrain/internal/operator"
+	"redrain/payout/export"
+)
+
+type campaignExportCmd struct {
+	To string `placeholder:"FILE" help:"Where to write it: a gzip file of lines of JSON. Required; there must be none yet."`
+	oneCampaign
+}
+
+func (c *campaignExportCmd) check() []string {
+	faults := c.remote.check()
+	if c.To == "" {
+		faults = append(faults, "--to: required")
+	}
+	return faults
+}
+
+// Run writes the file under another name, and gives it its own once it is proved: nobody takes a part for the whole.
+func (c *campaignExportCmd) Run(app *App) error {
+	if _, err := os.Lstat(c.To); err == nil {
+		return fmt.Errorf("--to: %s is there already", c.To)
+	}
+	part := c.To + ".part"
+	return c.talk(func(ctx context.Context, client *operator.Client) error {
+		if err := c.fetch(ctx, client, part); err != nil {
+			_ = os.Remove(part) // there may be none, and the error is told
+			return err
+		}
+		v, err := verifyExport(part)
+		if err != nil {
+			return err
+		}
+		if err := c.show(app, v, func(t *table) { t.exported(v) }); err != nil {
+			return err
+		}
+		if !v.Proved {
+			return fmt.Errorf("campaign %s: the export is not proved; it is kept as %s", c.Campaign, part)
+		}
+		return os.Rename(part, c.To)
+	})
+}
+
+// fetch writes the export to a file, which is on the disk when it returns.
+func (c *campaignExportCmd) fetch(ctx context.Context, client *operator.Client, name string) (err error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the caller's own
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := client.ExportCampaign(ctx, c.Campaign, file); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+type campaignVerifyCmd struct {
+	File string `arg:"" help:"A file that campaign export has written."`
+	JSON bool   `name:"json" help:"Answer in JSON."`
+}
+
+func (*campaignVerifyCmd) check() []string { return nil }
+
+// Run proves the file. It fails where something in it is wrong.
+func (c *campaignVerifyCmd) Run(app *App) error {
+	v, err := verifyExport(c.File)
+	if err != nil {
+		return err
+	}
+	to := remote{JSON: c.JSON}
+	if err := to.show(app, v, func(t *table) { t.exported(v) }); err != nil {
+		return err
+	}
+	if !v.Proved {
+		return fmt.Errorf("%s was changed: it is not what the ledger has written", c.File)
+	}
+	return nil
+}
+
+func verifyExport(name string) (v export.Verified, err error) {
+	file, err := os.Open(name) //nolint:gosec // the caller's own
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	packed, err := gzip.NewReader(file)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w: %w", name, export.ErrNoExport, err)
+	}
+	if v, err = export.Verify(packed); err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+func (t *table) exported(v export.Verified) {
+	t.row("campaign", v.Campaign)
+	t.row("taken", t.at(v.TakenAt))
+	t.row("budget", v.Budget)
+	t.row("paid", v.Paid)
+	t.row("reclaimed", v.Reclaimed)
+	t.row("rows", v.Rows)
+	t.row("links", v.Links)
+	t.row("sha256", v.SHA256)
+	for _, f := range v.Findings {
+		t.row("wrong", f)
+	}
+	if v.More > 0 {
+		t.row("wrong", fmt.Sprintf("%d more", v.More))
+	}
+	if v.Proved {
+		t.row("proved", "every cent is where the split says, and every row is what was chained")
+	}
+}

@@ -1,0 +1,307 @@
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/payout/withdraw/webhook/webhooktest"
+	"redrain/rain"
+)
+
+// TestYesterdaysLedger is the drill of docs/backups.md: the ledger is put back from a backup beside a Redis, a NATS and
+// a payment provider that have gone on since. What was won comes back by itself; what was paid is entered from
+// the provider's statement, and until then nobody is paid.
+func TestYesterdaysLedger(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	d := newDrill(t)
+	d.s = realSetting(t)
+	n := d.start()
+	c := d.rain(n.node, 5)
+	d.win(n.node, c, "alice", "bob")
+	d.withdraw(n.node, "alice", 300, operator.WithdrawalPaid)
+	d.withdraw(n.node, "bob", 100, operator.WithdrawalPending) // the provider does not answer yet
+
+	backup := d.dump()
+	d.answers.Store(true)
+	testenv.Eventually(t, time.Minute, "the payment of bob's", func() bool { return len(d.bank.Paid()) == 2 })
+	d.win(n.node, c, "carol")
+	d.withdraw(n.node, "carol", 400, operator.WithdrawalPaid)
+	d.withdraw(n.node, "alice", 200, operator.WithdrawalPaid)
+	paid := d.bank.Paid()
+	n.kill()
+
+	d.restore(backup)
+	d.want(d.command("--reason", "the drill"), "noted")
+	n = d.start()
+	testenv.Eventually(t, time.Minute, "carol's win, out of the stream", func() bool {
+		return d.balance(n.node, "carol") == 1000
+	})
+	if got := d.balance(n.node, "alice"); got != 700 {
+		t.Errorf("the ledger knows what alice has taken out since the backup: %d are left", got)
+	}
+	api := newAPIClient(t, n.node)
+	api.token = token(t, "alice")
+	api.want(api.call("POST", "/me/withdrawals", `{"amount":700}`), http.StatusServiceUnavailable, "withdrawals_held")
+
+	d.want(d.command("--paid", d.statement(paid)), "was paid already", "it was sent", "did not know it")
+	d.want(d.command("--paid", d.statement(paid)), "was paid already") // again: nothing more
+	for user, want := range map[string]rain.Money{"alice": 500, "bob": 900, "carol": 600} {
+		if got := d.balance(n.node, user); got != want {
+			t.Errorf("%s has %d, want %d", user, got, want)
+		}
+	}
+	if again := d.bank.Paid(); len(again) != len(paid) {
+		t.Errorf("paid %v, and while withdrawals were held %v", paid, again)
+	}
+	d.want(d.command("--end", "--reason", "entered"), "go on")
+	d.win(n.node, c, "dave")
+	d.withdraw(n.node, "carol", 600, operator.WithdrawalPaid)
+	for id, times := range paid {
+		if d.bank.Paid()[id] != times {
+			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])
+		}
+	}
+	awaitBooks(t, n.client, c)
+	books, err := n.client.ReconcileAll(within(t, time.Minute))
+	must(err)
+	if !books.Balanced {
+		t.Errorf("the books: %+v", books)
+	}
+}
+
+// TestAnOldFilePutBack is the same with the in-process default's file, and nobody says so: the first node that starts
+// on it finds that it has lost something, and holds withdrawals by itself.
+func TestAnOldFilePutBack(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	d := newDrill(t)
+	d.dir = t.TempDir()
+	n := d.start()
+	c := d.rain(n.node, 3)
+	d.win(n.node, c, "alice")
+	d.withdraw(n.node, "alice", 300, operator.WithdrawalPaid)
+	backup := d.copyFile()
+	d.win(n.node, c, "carol")
+	d.withdraw(n.node, "alice", 200, operator.WithdrawalPaid)
+	paid := d.bank.Paid()
+	n.stop(t)
+
+	d.putBack(backup)
+	n = d.start()
+	testenv.Eventually(t, time.Minute, "carol's win, out of the stream", func() bool {
+		return d.balance(n.node, "carol") == 1000
+	})
+	api := newAPIClient(t, n.node)
+	api.token = token(t, "alice")
+	api.want(api.call("POST", "/me/withdrawals", `{"amount":700}`), http.StatusServiceUnavailable, "withdrawals_held")
+	n.stop(t)
+
+	d.want(d.command("--paid", d.statement(paid)), "was paid already", "did not know it")
+	d.want(d.command("--end", "--reason", "entered"), "go on")
+	n = d.start()
+	if got := d.balance(n.node, "alice"); got != 500 {
+		t.Errorf("alice has %d", got)
+	}
+	d.withdraw(n.node, "alice", 500, operator.WithdrawalPaid)
+	for id, times := range paid {
+		if d.bank.Paid()[id] != times {
+			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])
+		}
+	}
+	awaitBooks(t, n.client, c)
+}
+
+// drill is a setting whose database is put back.
+type drill struct {
+	t        *testing.T
+	s        setting
+	dir      string // the in-process default's, in place of the setting's servers
+	bank     *webhooktest.Receiver
+	answers  atomic.Bool // whether the bank answers bob
+	provider []string
+	taken    map[string]string // withdrawals' players
+	receiver string            // the bank, as the ledger names it
+}
+
+func newDrill(t *testing.T) *drill {
+	t.Helper()
+	d := &drill{t: t, bank: webhooktest.New(), taken: map[string]string{}}
+	d.bank.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
+		if r.User == "bob" && !d.answers.Load() {
+			return webhooktest.Fail
+		}
+		return webhooktest.Pay
+	}
+	server := httptest.NewServer(d.bank)
+	t.Cleanup(server.Close)
+	d.provider = []string{"REDRAIN_PROVIDER=http", "REDRAIN_PROVIDER_URL=" + server.URL,
+		"REDRAIN_PROVIDER_ACCOUNT=bank", "REDRAIN_PROVIDER_SECRET=" + webhooktest.Secret,
+		"REDRAIN_PAYOUT_ATTEMPTS=1000"}
+	return d
+}
+
+func (d *drill) start() *process {
+	d.t.Helper()
+	flags := d.s.flags()
+	if d.dir != "" {
+		flags = []string{"--data-dir", d.dir, "--no-demo"}
+	}
+	return startProcessWith(d.t, processOptions{env: d.provider, flags: flags})
+}
+
+// rain begins a campaign of packets of 1000 each, and a rain that lasts longer than the drill.
+func (d *drill) rain(n *node, packets int) (campaign string) {
+	d.t.Helper()
+	spec := fund(d.t, n, "drill", rain.Money(packets)*1000, packets)
+	spec.Split = rain.Even
+	c, err := n.client.CreateCampaign(within(d.t, 20*time.Second), spec, "")
+	must(err)
+	long := shortRain(200)
+	long.DurationMS, long.FallMS = 600_000, 20_000
+	_, err = n.client.StartRain(within(d.t, 10*time.Second), c.ID, long, "")
+	must(err)
+	return c.ID
+}
+
+func (d *drill) win(n *node, campaign string, users ...string) {
+	d.t.Helper()
+	for _, user := range users {
+		p := join(d.t, n, user, campaign)
+		if r := p.answered(d.t, p.tap(p.aDrop(d.t))); r.Outcome != "won" {
+			d.t.Fatalf("%s: %+v", user, r)
+		}
+		p.await(d.t, time.Minute, "settlement", func() bool { return len(p.settled) == 1 })
+		p.hangUp()
+	}
+}
+
+// withdraw takes money out, and waits until that is in a state.
+func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) {
+	d.t.Helper()
+	player := asPlayer(d.t, n, user)
+	w, err := player.Withdraw(within(d.t, 20*time.Second), amount, fmt.Sprint(amount))
+	must(err)
+	d.taken[w.Withdrawal] = user
+	testenv.Eventually(d.t, time.Minute, "the withdrawal of "+user, func() bool {
+		is, err := n.client.Withdrawal(within(d.t, 10*time.Second), w.Withdrawal)
+		d.receiver = is.Receiver
+		return err == nil && is.State == state && is.Receiver != ""
+	})
+}
+
+func (d *drill) balance(n *node, user string) rain.Money {
+	d.t.Helper()
+	u, err := n.client.User(within(d.t, 10*time.Second), user)
+	if err != nil {
+		return -1 // not known yet
+	}
+	return u.Balance
+}
+
+// tool runs a program of MariaDB's on the setting's database.
+func (d *drill) tool(stdin []byte, name string, args ...string) []byte {
+	d.t.Helper()
+	cfg, err := mysql.ParseDSN(d.s.mysql)
+	must(err)
+	host, port, err := net.SplitHostPort(cfg.Addr)
+	must(err)
+	cmd := exec.CommandContext(d.t.Context(), name, append([]string{"--no-defaults", "--protocol=tcp", "--host=" + host,
+		"--port=" + port, "--user=" + cfg.User}, append(args, cfg.DBName)...)...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		d.t.Fatalf("%s: %v\n%s", name, err, complaint.Bytes())
+	}
+	return out.Bytes()
+}
+
+// dump makes a backup, in the middle of everything.
+func (d *drill) dump() []byte {
+	return d.tool(nil, "mariadb-dump", "--single-transaction", "--hex-blob")
+}
+
+// restore puts a backup into a new database, which is the setting's from now on.
+func (d *drill) restore(backup []byte) {
+	d.t.Helper()
+	d.s.mysql = testenv.MySQL(d.t)
+	d.tool(backup, "mariadb")
+}
+
+// copyFile makes a backup of the file, in the middle of everything.
+func (d *drill) copyFile() (path string) {
+	d.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(d.dir, "ledger.db"))
+	must(err)
+	defer func() { _ = db.Close() }()
+	path = filepath.Join(d.t.TempDir(), "backup.db")
+	_, err = db.ExecContext(d.t.Context(), "VACUUM INTO ?", path)
+	must(err)
+	return path
+}
+
+// putBack puts the file back, as docs/backups.md says.
+func (d *drill) putBack(backup string) {
+	d.t.Helper()
+	file := filepath.Join(d.dir, "ledger.db")
+	for _, old := range []string{file, file + "-wal", file + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.t.Fatal(err)
+		}
+	}
+	must(os.Rename(backup, file))
+}
+
+// command is redrain restored.
+func (d *drill) command(args ...string) string {
+	d.t.Helper()
+	ledger := []string{"--mysql", d.s.mysql}
+	if d.dir != "" {
+		ledger = []string{"--data-dir", d.dir}
+	}
+	cmd := exec.CommandContext(d.t.Context(), testenv.Binary(d.t, "faults"), append(append([]string{"restored"},
+		ledger...), append([]string{"--by", "drill", "--receiver", d.receiver}, args...)...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Errorf("restored %q: %v", args, err)
+	}
+	return string(out)
+}
+
+func (d *drill) want(out string, parts ...string) {
+	d.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(out, part) {
+			d.t.Errorf("no %q in:\n%s", part, out)
+		}
+	}
+}
+
+// statement is what the bank has paid, as a file.
+func (d *drill) statement(paid map[string]rain.Money) string {
+	d.t.Helper()
+	var b strings.Builder
+	b.WriteString("reference,withdrawal,user,amount\n")
+	for id, amount := range paid {
+		fmt.Fprintf(&b, "bank-%s,%s,%s,%d\n", id, id, d.taken[id], amount)
+	}
+	path := filepath.Join(d.t.TempDir(), "statement.csv")
+	must(os.WriteFile(path, []byte(b.String()), 0o600))
+	return path
+}

@@ -1,0 +1,118 @@
+package sqldb
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file has all in which MySQL 8, MariaDB 10.11 and MariaDB 11 differ, but for the numbers of their errors,
+// which are in errors.go. Elsewhere, statements are of the grammar that all of them have: tests send them to
+// MariaDB, and have a parser of MySQL's grammar read them.
+
+// use is what a connection is for.
+type use int
+
+const (
+	writes   use = iota + 1 // short transactions that lock rows
+	reads                   // snapshots and single queries, which lock nothing
+	migrates                // DDL, which waits for whoever uses a table
+)
+
+// lockWait is how long a statement waits for a row, or for a table that is being altered, that another transaction
+// holds. idleLimit is how long a transaction may keep its rows locked while its node says nothing: the server rolls
+// it back then. It is the shorter one, so that who waits for a node that is frozen or gone gets the row and no error.
+const (
+	lockWait  = 4 * time.Second
+	idleLimit = 3 * time.Second
+)
+
+// silentLimit is idleLimit on MySQL 8, which knows no limit of its own for transactions: a connection that says nothing
+// is ended there, in a transaction or not. Idle connections of the pool are closed well before.
+const silentLimit = 8 * time.Second
+
+// viewLimit ends a snapshot whose node is gone; as long as it lasts, the server keeps all old versions of rows.
+const viewLimit = 10 * time.Minute
+
+// stalledLimit is how long the server waits for the rest of a statement, or for a node to take the rest of an answer.
+const stalledLimit = 8 * time.Second
+
+// migrateWait is how long DDL waits for a table.
+const migrateWait = time.Minute
+
+// server is the kind of a server.
+type server struct {
+	mariaDB   bool
+	returning bool          // it knows INSERT … RETURNING
+	idleTime  time.Duration // how long an idle connection may stay in the pool of writers
+}
+
+// serverOf reads VERSION(). MariaDB has RETURNING from 10.5 on, MySQL has not.
+func serverOf(version string) server {
+	if !strings.Contains(version, "MariaDB") {
+		return server{idleTime: silentLimit / 2}
+	}
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return server{mariaDB: true, returning: err == nil && (major > 10 || major == 10 && minor >= 5),
+		idleTime: mysqlIdleTime}
+}
+
+// sqlMode is such that no value is cut or changed silently, and that quotes and operators mean what they mean here.
+const sqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+
+// session are the statements that set up a connection, whatever the server's configuration says. Variables that the
+// DSN has given stay.
+//
+// The isolation has a statement of its own, because its variable is tx_isolation before MariaDB 11.1, and
+// transaction_isolation in MySQL 8. As an option of each transaction it would cost a round trip.
+func (s server) session(use use, given map[string]string) []string {
+	set := [][2]string{
+		{"sql_mode", "'" + sqlMode + "'"},
+		{"time_zone", "'+00:00'"},
+		{"autocommit", "1"},
+		{"completion_type", "0"},        // COMMIT begins no other transaction
+		{"sql_select_limit", "DEFAULT"}, // answers are not cut
+		{"sql_safe_updates", "0"},       // nor is a statement refused for its WHERE
+		{"sql_auto_is_null", "0"},       // IS NULL finds what is NULL
+		{"unique_checks", "1"},          // a unique key is checked at each insert
+		{"net_read_timeout", seconds(stalledLimit)},
+		{"net_write_timeout", seconds(stalledLimit)},
+	}
+	if s.mariaDB {
+		set = append(set, [2]string{"check_constraint_checks", "1"})
+	}
+	wait, idle := lockWait, idleLimit
+	switch {
+	case use == migrates:
+		wait, idle = migrateWait, 0
+	case use == reads:
+		idle = viewLimit
+	case !s.mariaDB:
+		idle = silentLimit
+	}
+	set = append(set, [2]string{"innodb_lock_wait_timeout", seconds(wait)},
+		[2]string{"lock_wait_timeout", seconds(wait)})
+	if idle > 0 {
+		limit := "wait_timeout"
+		if s.mariaDB {
+			limit = "idle_transaction_timeout"
+		}
+		set = append(set, [2]string{limit, seconds(idle)})
+	}
+	var b strings.Builder
+	for _, v := range set {
+		if _, is := given[v[0]]; is {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("SESSION " + v[0] + " = " + v[1])
+	}
+	return []string{"SET NAMES utf8mb4", "SET " + b.String(),
+		"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }

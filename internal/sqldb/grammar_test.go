@@ -1,0 +1,85 @@
+package sqldb_test
+
+import (
+	"database/sql/driver"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pingcap/tidb/pkg/parser"
+	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // what the parser keeps values in
+
+	"redrain/internal/sqldb"
+)
+
+// withoutComments is what is none of a statement.
+var withoutComments = regexp.MustCompile(`-- .*`)
+
+// beyond is what the parser knows and MySQL does not.
+var beyond = regexp.MustCompile(`(?i)(INDEX|COLUMN)\s+IF\s+(NOT\s+)?EXISTS`)
+
+// TestMySQLKnowsTheGrammar: the tests run on MariaDB, so a parser of MySQL's grammar reads what this package sends
+// to a MySQL 8: migrations, what sets up a connection, arguments, and every kind of INSERT. What the ledger asks is
+// parsed in payout/reconcile, where all of it is heard.
+func TestMySQLKnowsTheGrammar(t *testing.T) {
+	t.Parallel()
+	grammar := parser.New()
+	for _, only := range []string{"INSERT INTO t (a) VALUES (1) RETURNING a",
+		"SELECT a FROM t LIMIT ROWS EXAMINED 5",
+		"CREATE TABLE t (a UUID)",
+		"INSERT INTO t (a) VALUES (1) ON CONFLICT DO NOTHING"} {
+		if _, _, err := grammar.Parse(only, "", ""); err == nil {
+			t.Errorf("the parser takes for MySQL's: %s", only)
+		}
+	}
+	statements := sqldb.Session("8.0.36")
+	files, err := sqldb.MigrationsOf("mysql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d migrations, %v", len(files), err)
+	}
+	for _, text := range files {
+		statements = append(statements, withoutComments.ReplaceAllString(text, ""))
+	}
+	for _, merge := range []sqldb.Merge{{}, {Key: []string{"a"}}, {Key: []string{"a"}, Add: []string{"b", "c"}},
+		{Key: []string{"a"}, Set: []string{"b"}}, {Key: []string{"a"}, Larger: []string{"b", "c"}}} {
+		statements = append(statements, "INSERT INTO t (a, b, c, d) VALUES "+sqldb.MySQLRow()+","+sqldb.MySQLRow()+
+			merge.MySQLTail())
+	}
+	inlined, _ := sqldb.Inline("SELECT ? = ? OR ? IN (?, ?)", []driver.NamedValue{{Value: "a"}, {Value: "\xff"},
+		{Value: int64(-1)}, {Value: nil}, {Value: []byte{1}}})
+	for _, statement := range append(statements, inlined) {
+		_, _, err := grammar.Parse(statement, "", "")
+		if err == nil && beyond.MatchString(statement) {
+			err = errors.New("the parser is TiDB's, which knows this too")
+		}
+		if err != nil || statement == "" {
+			t.Errorf("MySQL does not know the grammar of this: %v\n%s", err, statement)
+		}
+	}
+}
+
+// TestWhatOneServerOnlyKnows is said to that one only.
+func TestWhatOneServerOnlyKnows(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]map[string]bool{
+		"8.0.36": {" wait_timeout": true, " idle_transaction_timeout": false,
+			" check_constraint_": false},
+		"8.4.0": {" wait_timeout": true, " idle_transaction_timeout": false,
+			" check_constraint_": false},
+		"10.11.6-MariaDB":      {" wait_timeout": false, " idle_transaction_timeout": true, " check_constraint_": true},
+		"11.4.2-MariaDB-ubu24": {" wait_timeout": false, " idle_transaction_timeout": true, " check_constraint_": true},
+	} {
+		all := strings.Join(sqldb.Session(version), "; ")
+		for name, is := range want {
+			if strings.Contains(all, name) != is {
+				t.Errorf("%s: %s in %q, want %v", version, name, all, is)
+			}
+		}
+		for _, name := range []string{"tx_isolation", "transaction_isolation"} {
+			if strings.Contains(all, name) { // each has another one
+				t.Errorf("%s: %s", version, all)
+			}
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package export
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+)
+
+// table is one of which all rows of a campaign are exported.
+type table struct {
+	name    string
+	columns []string
+	of      string // the column with the campaign's id
+	key     string // the other columns of the primary key, which give the order; "": there is one row
+	pages   bool   // the key is one whole number or text, by which many rows are read page by page
+}
+
+// wholeTables come first in a file, in this order. Transactions with their lines and payouts come after them.
+var wholeTables = []table{
+	{name: "campaign", of: "id", columns: []string{"id", "name", "sponsor", "budget", "packets", "split", "min_amount",
+		"max_amount", "wins_per_user", "taps_per_user", "shards", "expires_in_ms", "status", "created_at", "expires_at",
+		"revision", "drained", "split_seed"}},
+	{name: "campaign_amounts", of: "campaign_id", columns: []string{"campaign_id", "amounts"}},
+	{name: "rain", of: "campaign_id", key: "ordinal", columns: []string{"campaign_id", "ordinal", "id", "starts_at",
+		"duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing", "first_wave", "seed", "stopped_at"}},
+	{name: "campaign_tally", of: "campaign_id", columns: []string{"campaign_id", "paid", "amount_paid", "reclaimed",
+		"amount_reclaimed"}},
+	{name: "shard_epoch", of: "campaign_id", key: "shard", columns: []string{"campaign_id", "shard", "attempt",
+		"barrier_ms", "fenced_at"}},
+	{name: "shard_mark", of: "campaign_id", key: "shard", columns: []string{"campaign_id", "shard", "entry_ms",
+		"entry_seq"}},
+	{name: "move", of: "campaign_id", key: "id", columns: []string{"id", "campaign_id", "from_shard", "to_shard",
+		"numbers", "packets", "from_number", "to_number", "epoch", "created_at", "done_at"}},
+	{name: "dead_letter", of: "campaign_id", key: "id", columns: []string{"id", "fingerprint", "claim", "source",
+		"kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at", "entry_seq", "reason", "payload",
+		"created_at", "resolved_at"}},
+	{name: "reclaim", of: "campaign_id", key: "shard, closed_at, entry_seq", columns: []string{"campaign_id", "shard",
+		"numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id"}},
+	{name: "reclaim_cut", of: "campaign_id", key: "shard, closed_at, entry_seq", columns: []string{"campaign_id",
+		"shard", "closed_at", "entry_seq", "asked", "given", "numbers", "reason", "created_at"}},
+	{name: "winner", of: "campaign_id", key: "user_id", pages: true, columns: []string{"campaign_id", "user_id", "wins",
+		"amount"}},
+}
+
+// The tables that are read in another way.
+var (
+	txns    = table{name: "txn", columns: []string{"id", "kind", "idem_key", "created_at", "stripe", "link", "hash"}}
+	entries = table{name: "entry", columns: []string{"txn_id", "line_no", "account_id", "amount"}}
+	payouts = table{name: "payout", columns: []string{"campaign_id", "packet", "claim", "user_id", "amount", "state",
+		"drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id"}}
+	histories = table{name: "history", columns: []string{"id", "at", "kind", "thing", "version", "digest", "stripe",
+		"link", "hash"}}
+	audits = table{name: "audit", columns: []string{"id", "at", "actor", "role", "action", "target", "detail", "stripe",
+		"link", "hash"}}
+)
+
+// linked is a chained table with a column more: the hash of the link before each row.
+func linked(t table) heading { return heading{t.name, append(slices.Clone(t.columns), "before")} }
+
+func (t table) heading() heading { return heading{t.name, t.columns} }
+
+// selectLinked reads rows of a chained table, and the hash of the link before each.
+func selectLinked(t table) string {
+	return "SELECT r." + strings.Join(t.columns, ", r.") + ", b.hash FROM " + t.name + " r LEFT JOIN " + t.name +
+		" b ON b.stripe = r.stripe AND b.link = r.link - 1 "
+}
+
+// rowsOf reads rows of any columns as text.
+func rowsOf(ctx context.Context, q sqldb.Querier, columns int, query string, args ...any) ([][]value, error) {
+	return sqldb.List(ctx, q, func(scan sqldb.Scan) ([]value, error) {
+		row := make([]value, columns)
+		dest := make([]any, columns)
+		for i := range row {
+			dest[i] = (*sql.NullString)(&row[i])
+		}
+		return row, scan(dest...)
+	}, query, args...)
+}

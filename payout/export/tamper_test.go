@@ -1,0 +1,148 @@
+package export_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/export"
+	"redrain/payout/paytest"
+)
+
+// What is done to whole rows.
+const removed, twice = "a row removed", "a row twice"
+
+// unproved is what of an export nothing proves, by table, and why.
+var unproved = map[string][]string{
+	// How Redis and the ledger spoke of the shards while there was something to win. No money follows from it.
+	"shard_epoch": {"shard", "attempt", "barrier_ms", "fenced_at", removed, twice},
+	"shard_mark":  {"shard", "entry_ms", "entry_seq", removed, twice},
+	"move": {"id", "from_shard", "to_shard", "numbers", "packets", "from_number", "to_number", "epoch", "created_at",
+		"done_at", removed, twice},
+	// Where in its chain a row is, beside others of other campaigns, and which of them were about this one, only the
+	// ledger can tell. The numbers of rows find nothing.
+	"txn":         {"stripe", "link"},
+	"history":     {"id", "stripe", "link"},
+	"audit":       {"id", "stripe", "link", removed},
+	"dead_letter": {"id"},
+}
+
+// forge makes a file whose hash is right from lines.
+func forge(lines []string) string {
+	text := strings.Join(lines[:len(lines)-1], "\n") + "\n"
+	rows := 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "[") {
+			rows++
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return text + fmt.Sprintf(`{"rows":%d,"sha256":%q}`, rows, hex.EncodeToString(sum[:])) + "\n"
+}
+
+// rowsOfEach is how many rows of each table are forged.
+const rowsOfEach = 2
+
+// forgeries calls try with every file in which one value is another, one row is missing, or one is there twice.
+func forgeries(t *testing.T, file string, try func(table, what, forged string)) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
+	var at struct {
+		Table   string   `json:"table"`
+		Columns []string `json:"columns"`
+	}
+	done := map[string]int{}
+	for n, line := range lines {
+		if strings.HasPrefix(line, `{"table"`) {
+			paytest.Must(t, json.Unmarshal([]byte(line), &at))
+		}
+		if !strings.HasPrefix(line, "[") {
+			continue
+		}
+		if done[at.Table]++; done[at.Table] > rowsOfEach {
+			continue
+		}
+		var row []any
+		paytest.Must(t, json.Unmarshal([]byte(line), &row))
+		with := func(what string, instead ...string) {
+			try(at.Table, what, forge(slices.Concat(lines[:n], instead, lines[n+1:])))
+		}
+		with(removed)
+		with(twice, line, line)
+		for i, column := range at.Columns {
+			for _, other := range others(row[i]) {
+				changed := slices.Clone(row)
+				changed[i] = other
+				text, err := json.Marshal(changed)
+				paytest.Must(t, err)
+				with(column, string(text))
+			}
+		}
+	}
+}
+
+// others are values to put in the place of one.
+func others(value any) []any {
+	switch v := value.(type) {
+	case nil:
+		return []any{"1"}
+	case string:
+		return []any{v + "1", "+" + v, nil}
+	default:
+		return []any{map[string]string{"hex": strings.Repeat("ff", 32)}, nil}
+	}
+}
+
+// TestNoForgedExportIsProved changes each value of an export, and removes and repeats each row, with a hash that fits.
+func TestNoForgedExportIsProved(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	f := lived(t, b)
+	cut(t, b)
+	met := map[string]bool{}
+	for _, campaign := range []string{"c1", "cut"} {
+		file, _ := exported(t, b, campaign, f)
+		forgeries(t, file, func(table, what, forged string) {
+			v, err := export.Verify(strings.NewReader(forged))
+			free := slices.Contains(unproved[table], what)
+			switch {
+			case err != nil && !errors.Is(err, export.ErrNoExport):
+				t.Errorf("%s.%s: %v", table, what, err)
+			case v.Proved && !free:
+				t.Errorf("%s.%s of %s was forged, and the export is proved all the same", table, what, campaign)
+			}
+			met[table] = true
+		})
+	}
+	for _, table := range []string{"campaign", "campaign_amounts", "rain", "campaign_tally", "dead_letter", "reclaim",
+		"reclaim_cut", "winner", "txn", "entry", "payout", "history", "audit"} {
+		if !met[table] {
+			t.Errorf("no row of %s was forged", table)
+		}
+	}
+}
+
+// TestABrokenFileIsNoExport cuts an export off after each line, and changes it without its hash.
+func TestABrokenFileIsNoExport(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	file, _ := exported(t, b, "c1", lived(t, b))
+	broken := []string{"", "{}", "null\n", file + file, file + "x", strings.Replace(file, "u1", "u9", 1),
+		strings.Replace(file, `"redrain_export":1`, `"redrain_export":2`, 1),
+		strings.Replace(file, `"columns":["id",`, `"columns":["is",`, 1)}
+	for at := range file {
+		if file[at] == '\n' && at < len(file)-1 {
+			broken = append(broken, file[:at], file[:at+1])
+		}
+	}
+	for _, text := range broken {
+		if v, err := export.Verify(strings.NewReader(text)); !errors.Is(err, export.ErrNoExport) {
+			t.Errorf("%d bytes: %+v, %v", len(text), v, err)
+		}
+	}
+}

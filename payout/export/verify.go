@@ -1,0 +1,272 @@
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Verified is what a file says, and what is wrong with it.
+type Verified struct {
+	Campaign     string     `json:"campaign"`
+	TakenAt      int64      `json:"taken_at"`
+	SHA256       string     `json:"sha256"`
+	Rows         int64      `json:"rows"`
+	Budget       rain.Money `json:"budget"`
+	Paid         rain.Money `json:"paid"`
+	Reclaimed    rain.Money `json:"reclaimed"`
+	Transactions int64      `json:"transactions"`
+	Links        int64      `json:"links"`  // transactions, lines of histories and audit records that fit their chains
+	Proved       bool       `json:"proved"` // nothing is wrong
+	Findings     []string   `json:"findings,omitempty"`
+	More         int64      `json:"more,omitempty"` // findings beyond those
+}
+
+// maxFindings is how many findings are told.
+const maxFindings = 100
+
+// checker proves a file while it is read.
+type checker struct {
+	v        Verified
+	header   Header
+	rows     map[string][]row // of the tables that are kept
+	campaign rain.Campaign
+	amounts  *rain.Amounts // nil: not known
+	paid     packets
+	given    packets
+	winners  map[string]totals // what the payouts say, less what the table winner says
+	escrow   rain.Money
+	links    map[link][]byte
+	page     page
+	newest   map[string]row // of the histories, by thing
+}
+
+type totals struct{ wins, amount int64 }
+
+// packets are those of a campaign that were paid, or given back.
+type packets struct {
+	has    []bool
+	count  int64
+	amount rain.Money
+}
+
+// put adds a packet; false: it is there already, or there is no such packet.
+func (p *packets) put(n int64) bool {
+	if n < 0 || n >= int64(len(p.has)) || p.has[n] {
+		return false
+	}
+	p.has[n] = true
+	p.count++
+	return true
+}
+
+// Verify proves an export. The error is ErrNoExport where there is nothing to prove.
+func Verify(from io.Reader) (Verified, error) {
+	c := &checker{rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
+		newest: map[string]row{}, page: newPage()}
+	t, err := read(from, &c.header, c.begin, c.row)
+	if err != nil {
+		return Verified{}, err
+	}
+	c.v.Campaign, c.v.TakenAt, c.v.SHA256, c.v.Rows = c.header.Campaign, c.header.TakenAt, t.SHA256, t.Rows
+	c.end()
+	c.v.Proved = len(c.v.Findings) == 0
+	return c.v, nil
+}
+
+func (c *checker) fault(format string, args ...any) {
+	if len(c.v.Findings) == maxFindings {
+		c.v.More++
+		return
+	}
+	c.v.Findings = append(c.v.Findings, fmt.Sprintf(format, args...))
+}
+
+// begin hears that rows of a table follow.
+func (c *checker) begin(table string) {
+	switch table {
+	case "winner":
+		c.settle()
+	case "txn":
+		c.settle()
+		c.provePage()
+	case "history":
+		c.provePage()
+	}
+}
+
+// row takes one row.
+func (c *checker) row(r row) {
+	for i, column := range r.columns {
+		switch {
+		case column == "campaign_id" && r.values[i].String != c.header.Campaign:
+			c.fault("a row of the table %s is of campaign %q", r.table, r.values[i].String)
+		case !r.values[i].Valid && column != "max_amount" && column != "before":
+			c.fault("a row of the table %s has no %s", r.table, column)
+		}
+	}
+	switch r.table {
+	case "winner":
+		c.countWinner(r, -r.number("wins"), -r.number("amount"))
+	case "txn":
+		c.page.txns = append(c.page.txns, r)
+	case "entry":
+		id := r.number("txn_id")
+		c.page.entries[id] = append(c.page.entries[id], r)
+	case "payout":
+		id := r.number("txn_id")
+		c.page.payouts[id] = append(c.page.payouts[id], r)
+		c.payout(r)
+	case "history", "audit":
+		c.record(r)
+	default:
+		c.rows[r.table] = append(c.rows[r.table], r)
+	}
+}
+
+// settle reads the campaign's settings, once its rows are there.
+func (c *checker) settle() {
+	if c.campaign.ID != "" || len(c.rows["campaign"]) != 1 {
+		return
+	}
+	r := c.rows["campaign"][0]
+	c.campaign = rain.Campaign{ID: r.text("id"), Spec: rain.Spec{Sponsor: r.text("sponsor"),
+		Budget: rain.Money(r.number("budget")), Packets: int(r.number("packets")),
+		Split: rain.SplitKind(r.text("split")), Min: rain.Money(r.number("min_amount"))}}
+	if r.of("max_amount").Valid {
+		most := rain.Money(r.number("max_amount"))
+		c.campaign.Max = &most
+	}
+	if len(c.rows["campaign_amounts"]) > 1 {
+		c.fault("the campaign has two lists of amounts")
+	}
+	for _, given := range c.rows["campaign_amounts"] {
+		if err := json.Unmarshal([]byte(given.text("amounts")), &c.campaign.Amounts); err != nil {
+			c.fault("the campaign's amounts cannot be read: %v", err)
+		}
+	}
+	var err error
+	if c.campaign.SplitSeed, err = rain.ParseSeed(r.text("split_seed")); err != nil {
+		c.fault("the campaign's seed: %v", err)
+	}
+	if c.campaign.Packets < 1 || c.campaign.Packets > rain.MaxPackets {
+		c.fault("the campaign has %d packets", c.campaign.Packets)
+		return
+	}
+	if c.amounts, err = rain.NewAmounts(&c.campaign); err != nil {
+		c.fault("the campaign's split: %v", err)
+	}
+	c.paid.has, c.given.has = make([]bool, c.campaign.Packets), make([]bool, c.campaign.Packets)
+	c.v.Budget = c.campaign.Budget
+	c.reclaims()
+}
+
+// payout holds one against the split.
+func (c *checker) payout(r row) {
+	packet, amount := r.number("packet"), rain.Money(r.number("amount"))
+	name := fmt.Sprintf("the payout of packet %d to player %s", packet, r.text("user_id"))
+	switch {
+	case r.text("campaign_id") != c.campaign.ID || r.text("claim") != rain.ClaimID(c.campaign.ID, int(packet)):
+		c.fault("%s is of another campaign", name)
+	case !c.paid.put(packet):
+		c.fault("%s: there is no such packet, or it is paid twice", name)
+	case c.given.has[packet]:
+		c.fault("%s: the packet was given back, too", name)
+	case c.amounts != nil && c.amounts.Of(int(packet)) != amount:
+		c.fault("%s is %d, and the split says %d", name, amount, c.amounts.Of(int(packet)))
+	}
+	c.paid.amount += amount
+	c.countWinner(r, 1, int64(amount))
+}
+
+func (c *checker) countWinner(r row, wins, amount int64) {
+	user := r.text("user_id")
+	is := c.winners[user]
+	is.wins += wins
+	is.amount += amount
+	if is == (totals{}) {
+		delete(c.winners, user)
+	} else {
+		c.winners[user] = is
+	}
+}
+
+// reclaims notes what was given back.
+func (c *checker) reclaims() {
+	cuts := len(c.rows["reclaim_cut"])
+	for _, r := range c.rows["reclaim"] {
+		numbers := r.text("numbers")
+		if cut, ok := c.cutOf(r); ok {
+			numbers = cut.text("numbers")
+			cuts--
+		}
+		given, err := rain.ParseNumbers(numbers, c.campaign.Packets)
+		if err != nil {
+			c.fault("the reclaim of shard %d: %v", r.number("shard"), err)
+			continue
+		}
+		for n := range given.Each() {
+			if !c.given.put(int64(n)) {
+				c.fault("packet %d was given back twice", n)
+			}
+		}
+		amount := rain.Money(r.number("amount"))
+		if int64(given.Count()) != r.number("packets") || c.amounts != nil && c.amounts.Sum(given) != amount {
+			c.fault("the reclaim of shard %d gives back %d for %d packets, and the split says otherwise",
+				r.number("shard"), amount, r.number("packets"))
+		}
+		c.given.amount += amount
+	}
+	if cuts != 0 {
+		c.fault("the table reclaim_cut has rows that belong to no reclaim")
+	}
+}
+
+// cutOf is the row that says that a reclaim got less than it asked for.
+func (c *checker) cutOf(r row) (cut row, ok bool) {
+	for _, cut := range c.rows["reclaim_cut"] {
+		if cut.text("shard") == r.text("shard") && cut.text("closed_at") == r.text("closed_at") &&
+			cut.text("entry_seq") == r.text("entry_seq") {
+			return cut, true
+		}
+	}
+	return row{}, false
+}
+
+// end proves what needs all rows.
+func (c *checker) end() {
+	c.settle()
+	c.provePage()
+	if c.campaign.ID != c.header.Campaign {
+		c.fault("it says that it is of campaign %q, and its rows are of %q", c.header.Campaign, c.campaign.ID)
+	}
+	c.v.Paid, c.v.Reclaimed = c.paid.amount, c.given.amount
+	if out := c.paid.amount + c.given.amount; out != c.campaign.Budget ||
+		c.paid.count+c.given.count != int64(c.campaign.Packets) {
+		c.fault("%d of %d packets and %d of %d are paid or given back", c.paid.count+c.given.count,
+			c.campaign.Packets, out, c.campaign.Budget)
+	}
+	if c.escrow != 0 {
+		c.fault("the transactions leave %d in the campaign's escrow", c.escrow)
+	}
+	for user, is := range c.winners {
+		c.fault("the table winner differs by %d wins and %d from what player %s was paid", is.wins, is.amount, user)
+	}
+	tally := row{}
+	if rows := c.rows["campaign_tally"]; len(rows) == 1 {
+		tally = rows[0]
+	}
+	if tally.number("paid") != c.paid.count || tally.number("amount_paid") != int64(c.paid.amount) ||
+		tally.number("reclaimed") != c.given.count || tally.number("amount_reclaimed") != int64(c.given.amount) {
+		c.fault("the campaign's tally is not the sum of its payouts and reclaims")
+	}
+	for _, letter := range c.rows["dead_letter"] {
+		if letter.number("resolved_at") == 0 && letter.text("kind") != posting.LetterWithdrawal {
+			c.fault("dead letter %s waits for a person", letter.text("claim"))
+		}
+	}
+	c.proveHistories()
+}

@@ -1,0 +1,232 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/rain"
+)
+
+// ErrNotOver is returned for a campaign of which anything may still change.
+var ErrNotOver = errors.New("only a campaign that is over can be exported: closed, its leftover back at the sponsor, " +
+	"nothing refused and no dead letter waiting")
+
+// rowsAtOnce is how many rows one statement reads, and auditAtOnce through how many audit records it looks.
+const (
+	rowsAtOnce  = 1000
+	txnsAtOnce  = 100 // one may have 500 payouts
+	auditAtOnce = 2000
+)
+
+// Exporter writes campaigns that are over. It changes nothing, holds no lock, and is safe for concurrent use.
+type Exporter struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// New makes an exporter of a ledger's database. clock gives Unix ms.
+func New(db *sqldb.DB, clock rain.Clock) *Exporter { return &Exporter{db, clock} }
+
+// Check returns ErrNotOver for a campaign that is not over.
+func (e *Exporter) Check(ctx context.Context, campaign string) error {
+	var status string
+	var drained bool
+	_, err := e.db.First(ctx, []any{&status, &drained}, "SELECT status, drained FROM campaign WHERE id = ?", campaign)
+	if err != nil {
+		return err
+	}
+	if status != string(rain.Closed) || !drained {
+		return ErrNotOver
+	}
+	for _, waits := range []string{
+		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",
+		"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1",
+	} {
+		var one int
+		found, err := e.db.First(ctx, []any{&one}, waits, campaign)
+		if err != nil {
+			return err
+		}
+		if found {
+			return ErrNotOver
+		}
+	}
+	return nil
+}
+
+// Write writes a campaign that is over. by is the operator who wants it, and proof the reconciliation of the campaign.
+func (e *Exporter) Write(ctx context.Context, campaign, by string, proof any, to io.Writer) (t Trailer, err error) {
+	if err := e.Check(ctx, campaign); err != nil {
+		return t, fmt.Errorf("campaign %s: %w", campaign, err)
+	}
+	proved, err := json.Marshal(proof)
+	if err != nil {
+		return t, err
+	}
+	w := &writer{to: to, sum: sha256.New()}
+	w.line(Header{version, campaign, e.clock(), by, proved})
+	for _, part := range []func(context.Context, *writer, string) error{
+		e.writeTables, e.writeTxns, e.writeHistory, e.writeAudit,
+	} {
+		if err := part(ctx, w, campaign); err != nil {
+			return t, fmt.Errorf("exporting campaign %s: %w", campaign, err)
+		}
+	}
+	t = Trailer{w.rows, hex.EncodeToString(w.sum.Sum(nil))}
+	w.line(t)
+	return t, w.err
+}
+
+// writer writes lines, and hashes them. After an error it writes nothing.
+type writer struct {
+	to   io.Writer
+	sum  hash.Hash
+	rows int64
+	err  error
+}
+
+func (w *writer) line(of any) {
+	var line bytes.Buffer
+	to := json.NewEncoder(&line)
+	to.SetEscapeHTML(false)
+	if err := to.Encode(of); err != nil && w.err == nil {
+		w.err = err
+	}
+	if w.err == nil {
+		w.sum.Write(line.Bytes()) // a hash never fails
+		_, w.err = w.to.Write(line.Bytes())
+	}
+}
+
+// page writes rows under their heading; none where there are none.
+func (w *writer) page(h heading, rows [][]value) error {
+	if len(rows) > 0 {
+		w.line(h)
+	}
+	for _, row := range rows {
+		w.rows++
+		w.line(row)
+	}
+	return w.err
+}
+
+// writeTables writes the rows of the tables that know their campaign.
+func (e *Exporter) writeTables(ctx context.Context, w *writer, campaign string) error {
+	for _, t := range wholeTables {
+		query := "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " WHERE " + t.of + " = ?"
+		if !t.pages {
+			if t.key != "" {
+				query += " ORDER BY " + t.key
+			}
+			rows, err := rowsOf(ctx, e.db, len(t.columns), query, campaign)
+			if err := errors.Join(err, w.page(t.heading(), rows)); err != nil {
+				return err
+			}
+			continue
+		}
+		query += " AND " + t.key + " > ? ORDER BY " + t.key + " LIMIT ?"
+		at := slices.Index(t.columns, t.key)
+		for after := ""; ; {
+			rows, err := rowsOf(ctx, e.db, len(t.columns), query, campaign, after, rowsAtOnce)
+			if err := errors.Join(err, w.page(t.heading(), rows)); err != nil {
+				return err
+			}
+			if len(rows) < rowsAtOnce {
+				break
+			}
+			after = rows[len(rows)-1][at].String
+		}
+	}
+	return nil
+}
+
+// writeTxns writes the transactions that have moved money of the campaign, some at once, each time with their lines and
+// payouts.
+func (e *Exporter) writeTxns(ctx context.Context, w *writer, campaign string) error {
+	escrow := booking.EscrowAccount(campaign).ID()
+	for after := int64(0); ; {
+		ids, err := sqldb.Column[int64](ctx, e.db,
+			"SELECT DISTINCT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT ?",
+			escrow, after, txnsAtOnce)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		in := sqldb.Marks(len(ids))
+		for _, part := range []struct {
+			heading heading
+			query   string
+		}{
+			{linked(txns), selectLinked(txns) + "WHERE r.id IN " + in + " ORDER BY r.id"},
+			{entries.heading(), "SELECT " + strings.Join(entries.columns, ", ") + " FROM entry WHERE txn_id IN " + in +
+				" ORDER BY txn_id, line_no"},
+			{payouts.heading(), "SELECT " + strings.Join(payouts.columns, ", ") + " FROM payout WHERE txn_id IN " + in +
+				" ORDER BY txn_id, packet"},
+		} {
+			rows, err := rowsOf(ctx, e.db, len(part.heading.Columns), part.query, sqldb.Args(ids)...)
+			if err := errors.Join(err, w.page(part.heading, rows)); err != nil {
+				return err
+			}
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// writeHistory writes what the campaign has been, and what its dead letters have.
+func (e *Exporter) writeHistory(ctx context.Context, w *writer, campaign string) error {
+	h := linked(histories)
+	for _, of := range []string{
+		"WHERE r.kind = 'campaign' AND r.thing = ? ORDER BY r.version",
+		"WHERE r.kind = 'dead letter' AND r.thing IN (SELECT fingerprint FROM dead_letter WHERE campaign_id = ?) " +
+			"ORDER BY r.thing, r.version",
+	} {
+		rows, err := rowsOf(ctx, e.db, len(h.Columns), selectLinked(histories)+of, campaign)
+		if err := errors.Join(err, w.page(h, rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAudit writes the audit records about the campaign, and about its claims.
+func (e *Exporter) writeAudit(ctx context.Context, w *writer, campaign string) error {
+	h := linked(audits)
+	var last int64
+	if _, err := e.db.First(ctx, []any{&last}, "SELECT COALESCE(MAX(id), 0) FROM audit"); err != nil {
+		return err
+	}
+	for after := int64(0); after < last; after += auditAtOnce {
+		rows, err := rowsOf(ctx, e.db, len(h.Columns), selectLinked(audits)+"WHERE r.id > ? AND r.id <= ? "+
+			"AND (r.target = ? OR r.target >= ? AND r.target < ?) ORDER BY r.id", after, after+auditAtOnce,
+			"campaign:"+campaign, "claim:"+campaign+"-", "claim:"+campaign+".")
+		if err != nil {
+			return err
+		}
+		if err := w.page(h, about(campaign, rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// about leaves out the audit records of claims of other campaigns, whose ids begin like this one's.
+func about(campaign string, rows [][]value) (kept [][]value) {
+	at := slices.Index(audits.columns, "target")
+	for _, row := range rows {
+		claim, ok := strings.CutPrefix(row[at].String, "claim:")
+		if of, _, err := rain.ParseClaimID(claim); !ok || err == nil && of == campaign {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,155 @@
+package export_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/export"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// lived makes a campaign that is over and has been through everything: c1, with c1-2 beside it.
+func lived(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
+	t.Helper()
+	ctx := t.Context()
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	amounts := slices.Repeat([]rain.Money{40, 60}, 10)
+	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, Split: rain.List, Amounts: amounts}))
+	b.OpenCampaign(t, "c1-2", rain.Spec{Budget: 10, Packets: 1})
+	f.Win("c1", 0, "u1", "u2")
+	f.Win("c1", 0, "u1")
+	b.SettleAll(t, f, 0)
+	f.Win("c1", 1, "v")
+	b.SettleAll(t, f, 1)
+	lent := f.Lend("c1", 0, 1, "a move", 2)
+	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
+	paytest.Must(t, b.Moves.Done(ctx, "a move", f.Borrow("c1", *lent)))
+	f.Done("c1", 0, "a move")
+	// A win that was refused too often, and is paid after all; and one that is another's.
+	f.Win("c1", 1, "w")
+	refused := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
+	if tried, err := b.Attempt(ctx, refused, errors.New("refused"), 1); err != nil || !tried.GivenUp {
+		t.Fatal(tried, err)
+	}
+	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{refused.Ref}))
+	_, err := b.RetryAll(ctx, "c1", func([]posting.Settlement) {})
+	paytest.Must(t, err)
+	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("x", 0, 0)))
+	_, err = b.Dismiss(paytest.As(t, "payout.dismiss"), "c1-0", 0, "nobody's")
+	paytest.Must(t, err)
+	closed := paytest.As(t, "campaign.close")
+	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
+	paytest.Must(t, err)
+	for shard := range 2 {
+		f.Close("c1", shard)
+		b.SettleAll(t, f, shard)
+	}
+	_, err = b.Update(closed, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "of another", Target: "claim:c1-2-0"}))
+	return f
+}
+
+// cut makes a campaign that is over, whose Redis forgot that a packet was won, and so asked for it back.
+func cut(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	b.OpenCampaign(t, "cut", rain.Spec{Budget: 200, Packets: 4})
+	b.MustPost(t, paytest.Entry("cut", 1, paytest.Win("u1", 0, 50), paytest.Win("y", 1, 50)))
+	b.CloseCampaign(t, "cut")
+	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "cut", ID: "9-0"},
+		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
+	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
+		t.Fatalf("%+v", posted)
+	}
+	_, err := b.Update(t.Context(), "cut", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+}
+
+// givenUp makes a campaign that was given up before it was stocked.
+func givenUp(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "given-up")))
+	_, err := b.Abandon(t.Context(), "given-up")
+	paytest.Must(t, err)
+	_, err = b.Update(t.Context(), "given-up", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+}
+
+// exported is the export of a campaign.
+func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRedis) (string, export.Trailer) {
+	t.Helper()
+	proof, err := b.Proof.ReconcileWith(t.Context(), campaign, f, reconcile.Rows)
+	if err != nil || !proof.Balanced {
+		t.Fatalf("%+v, %v", proof, err)
+	}
+	var file bytes.Buffer
+	trailer, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), campaign, "ann", proof, &file)
+	paytest.Must(t, err)
+	return file.String(), trailer
+}
+
+// TestAnExportIsProved exports a campaign from every database, and proves the file.
+func TestAnExportIsProved(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := lived(t, b)
+		file, trailer := exported(t, b, "c1", f)
+		v, err := export.Verify(strings.NewReader(file))
+		if err != nil || !v.Proved || v.SHA256 != trailer.SHA256 || v.Rows != trailer.Rows {
+			t.Errorf("%+v, %v; %+v", v, err, trailer)
+		}
+		if v.Paid+v.Reclaimed != 1000 || v.Paid == 0 || v.Reclaimed == 0 || v.Transactions < 5 ||
+			v.Links < v.Transactions {
+			t.Errorf("%+v", v)
+		}
+		for _, part := range []string{`"payout.dismiss"`, `"campaign.close"`, `"a move"`} {
+			if !strings.Contains(file, part) {
+				t.Errorf("there is no %s in the export", part)
+			}
+		}
+		if strings.Contains(file, "of another") {
+			t.Error("a record about a claim of another campaign is in the export")
+		}
+		cut(t, b)
+		givenUp(t, b)
+		for _, campaign := range []string{"cut", "given-up"} {
+			file, _ := exported(t, b, campaign, f)
+			if v, err := export.Verify(strings.NewReader(file)); err != nil || !v.Proved {
+				t.Errorf("%s: %+v, %v", campaign, v, err)
+			}
+		}
+	})
+}
+
+// TestOnlyWhatIsOverIsExported refuses campaigns of which something may still change.
+func TestOnlyWhatIsOverIsExported(t *testing.T) {
+	t.Parallel()
+	for what, undo := range map[string]string{
+		"it was not closed":  "UPDATE campaign SET status = 'open' WHERE id = 'c1'",
+		"it was not drained": "UPDATE campaign SET drained = 0 WHERE id = 'c1'",
+		"a letter waits":     "UPDATE dead_letter SET resolved_at = 0",
+		"an entry is tried again": "INSERT INTO attempt_claim (entry, line_no, campaign_id, packet, user_id) " +
+			"VALUES ('e', 0, 'c1', 0, 'u')",
+		"there is none": "DELETE FROM campaign WHERE id = 'c1'",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := paytest.OnSQLite(t)
+			lived(t, b)
+			b.Statement(t, undo)
+			var file bytes.Buffer
+			_, err := export.New(b.DB, b.Clock.Now).Write(t.Context(), "c1", "ann", nil, &file)
+			if !errors.Is(err, export.ErrNotOver) || file.Len() > 0 {
+				t.Errorf("%v, with %d bytes", err, file.Len())
+			}
+		})
+	}
+}

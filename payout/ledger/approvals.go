@@ -1,0 +1,240 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// Errors of what needs two people.
+var (
+	ErrUnknownApproval = errors.New("no such order")
+	ErrApprovalOver    = errors.New("the order waits for nobody any more: it was confirmed or rejected, or is too old")
+	ErrSamePerson      = errors.New("whoever has asked for this cannot confirm it; another person has to")
+	ErrNeedsName       = errors.New("this takes two people with names, and a shared token is nobody's: use a token " +
+		"of your own")
+	ErrChangedMeanwhile = errors.New("what the order is about has changed since it was asked for; look again, and " +
+		"ask anew")
+)
+
+// Act is what may need two people.
+type Act string
+
+// The acts.
+const (
+	ActDeposit Act = "deposit"         // bring a sponsor's money in
+	ActRetry   Act = "payout.retry"    // post the dead letters of a claim, or have a withdrawal tried again
+	ActDismiss Act = "payout.dismiss"  // end the dead letters of a claim as nobody's
+	ActPaid    Act = "withdrawal.paid" // its receiver has paid it, as the receiver's own books say
+	ActBack    Act = "withdrawal.back" // its receiver has not paid it and never will: its player gets it back
+)
+
+// Deed is an act on something.
+type Deed struct {
+	Act       Act
+	Target    string     // the sponsor, the claim, or the withdrawal
+	Amount    rain.Money // of a deposit; of the others the ledger knows it
+	Reference string     // the deposit's, or the receiver's name for a payment
+	Letter    int64      // the only one to dismiss of a claim's; 0: all
+}
+
+// ApprovalState is what has become of an order that two people have to give.
+type ApprovalState string
+
+// The states. One that is pending for too long counts as expired.
+const (
+	ApprovalPending   ApprovalState = "pending"
+	ApprovalConfirmed ApprovalState = "confirmed"
+	ApprovalRejected  ApprovalState = "rejected"
+	ApprovalExpired   ApprovalState = "expired"
+)
+
+// approvalLasts is for how long an order that was asked for can be confirmed.
+const approvalLasts = 24 * time.Hour
+
+// Approval is an order that one person has asked for, and another confirms or rejects. Times are Unix ms.
+type Approval struct {
+	Deed
+
+	ID        string
+	Asked     Person // who has asked for it, and why
+	AskedAt   int64
+	ExpiresAt int64
+	State     ApprovalState
+	Decided   Person // who has confirmed or rejected it; nobody while it is pending
+	DecidedAt int64
+
+	seen string // how what it is about was when it was asked for
+}
+
+// Outcome is what a deed has led to, or that it waits.
+type Outcome struct {
+	Pending   *Approval            // it waits for a second person, and nothing was done; nil: it was done
+	Balance   rain.Money           // of a deposit: the sponsor's
+	Settled   []posting.Settlement // of a retry
+	Dismissed Dismissed
+}
+
+// Approvals carry out what may need two people.
+type Approvals struct {
+	db          *sqldb.DB
+	clock       rain.Clock
+	sponsors    *Sponsors
+	letters     *DeadLetters
+	withdrawals *Withdrawals
+	above       *rain.Money
+}
+
+// Above are the same, but what is about more than limit needs two people, and nothing else does. With nil, marking a
+// withdrawal as paid and giving one back always do.
+func (s *Approvals) Above(limit *rain.Money) *Approvals {
+	limited := *s
+	limited.above = limit
+	return &limited
+}
+
+// needTwo tells whether a deed needs two people.
+func (s *Approvals) needTwo(what Act, amount rain.Money) bool {
+	if s.above != nil {
+		return amount > *s.above
+	}
+	return what == ActPaid || what == ActBack
+}
+
+// Do carries a deed out, or asks for it where it needs two people. Who asks for what waits already gets that order.
+// What was settled is in the outcome also with an error.
+func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err error) {
+	by, d.Reference = by.stored(), sqldb.Storable(d.Reference, maxReference)
+	l, err := s.look(ctx, s.db, d)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s of %q: %w", d.Act, d.Target, err)
+	}
+	d.Amount = l.amount
+	switch {
+	case l.done || !s.needTwo(d.Act, d.Amount):
+		return s.carryOut(ctx, d, l, by)
+	case by.Nameless:
+		return Outcome{}, ErrNeedsName
+	}
+	a, err := s.ask(ctx, d, l, by)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s of %q: %w", d.Act, d.Target, err)
+	}
+	return Outcome{Pending: &a}, nil
+}
+
+// ask writes an order down.
+func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a Approval, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		now := s.clock()
+		same, err := s.list(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
+			"ORDER BY asked_at DESC, id DESC", ApprovalPending, string(d.Act), d.Target, now)
+		if err != nil {
+			return err
+		}
+		for _, a = range same {
+			if a.Amount == d.Amount && a.Reference == d.Reference && a.seen == l.seen {
+				return nil
+			}
+		}
+		a = Approval{
+			Deed: d, ID: newApprovalID(), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
+			State: ApprovalPending, seen: l.seen,
+		}
+		if err := writeApproval(ctx, tx, a); err != nil {
+			return err
+		}
+		return auditChange(auditAs(ctx, string(d.Act)+".ask", nil), tx, now, change{}, stateOfApproval(a))
+	})
+	return a, err
+}
+
+// Confirm carries out what another person has asked for, in one transaction with the confirmation.
+func (s *Approvals) Confirm(ctx context.Context, id string, by Person) (a Approval, o Outcome, err error) {
+	if by = by.stored(); by.Nameless {
+		return a, o, ErrNeedsName
+	}
+	a, err = s.decide(ctx, id, ApprovalConfirmed, by, func(ctx context.Context, tx *sqldb.Tx, a Approval) error {
+		o = Outcome{}
+		if by.is(a.Asked) {
+			return ErrSamePerson
+		}
+		l, err := s.look(ctx, tx, a.Deed)
+		if errors.Is(err, ErrUnknownClaim) || errors.Is(err, ErrNotWaiting) ||
+			err == nil && (l.seen != a.seen || l.amount != a.Amount) {
+			err = ErrChangedMeanwhile
+		}
+		if err != nil {
+			return err
+		}
+		ctx = auditAs(sqldb.Joined(ctx, s.db, tx), string(a.Act), map[string]any{
+			"approval": a.ID, "asked_by": a.Asked.Name, "reason": a.Asked.Reason, "confirmed": by.Reason,
+		})
+		who := Person{Name: by.Name, ID: by.ID, Reason: a.Asked.Reason + "; asked for by " + a.Asked.Name}
+		if by.Reason != "" {
+			who.Reason += "; confirmed: " + by.Reason
+		}
+		o, err = s.carryOut(ctx, a.Deed, l, who)
+		switch {
+		case posting.MayBePoison(err): // the letter cannot be posted, and nothing of it was
+			return fmt.Errorf("%w: %w", ErrStillDead, err)
+		case err == nil && len(o.Dismissed.Kept) > 0: // what was written about those must not stay
+			return fmt.Errorf("%w: %s", ErrNotDismissed, strings.Join(o.Dismissed.Kept, "; "))
+		}
+		return err
+	})
+	if err != nil {
+		return a, Outcome{Dismissed: o.Dismissed}, err
+	}
+	return a, o, nil
+}
+
+// Reject ends an order. Whoever has asked for it may do so too.
+func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approval, err error) {
+	by = by.stored()
+	return s.decide(ctx, id, ApprovalRejected, by, func(ctx context.Context, tx *sqldb.Tx, a Approval) error {
+		is := a
+		is.State, is.Decided = ApprovalRejected, by
+		return auditChange(auditAs(ctx, string(a.Act)+".reject", nil), tx, s.clock(), stateOfApproval(a),
+			stateOfApproval(is))
+	})
+}
+
+// decide ends an order that is pending, with what is to be done before.
+func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, by Person,
+	do func(ctx context.Context, tx *sqldb.Tx, a Approval) error) (a Approval, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		list, err := s.list(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return ErrUnknownApproval
+		}
+		a = list[0]
+		if a.State != ApprovalPending {
+			return ErrApprovalOver
+		}
+		if err := do(ctx, tx, a); err != nil {
+			return err
+		}
+		a.State, a.Decided, a.DecidedAt = state, by, s.clock()
+		return writeDecision(ctx, tx, a)
+	})
+	if err != nil {
+		return Approval{}, fmt.Errorf("order %q: %w", id, err)
+	}
+	return a, nil
+}
+
+// RetryAll is [DeadLetters.RetryAll] of what needs no second person; the others are counted.
+func (s *Approvals) RetryAll(ctx context.Context, campaign string,
+	tell func([]posting.Settlement)) (Redriven, error) {
+	return s.letters.retryAll(ctx, campaign, s.above, tell)
+}

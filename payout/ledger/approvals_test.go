@@ -1,0 +1,254 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestWhatNeedsTwoPeople: without a limit only the end of a withdrawal; with one, what is about more, whatever it is.
+func TestWhatNeedsTwoPeople(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit  *rain.Money
+		amount rain.Money
+		waits  map[ledger.Act]bool
+	}{
+		"no limit": {nil, 1000, map[ledger.Act]bool{ledger.ActPaid: true, ledger.ActBack: true}},
+		"up to it": {new(rain.Money(1000)), 1000, nil},
+		"above it": {new(rain.Money(999)), 1000, map[ledger.Act]bool{ledger.ActPaid: true, ledger.ActBack: true,
+			ledger.ActDeposit: true, ledger.ActRetry: true}},
+		"everything": {new(rain.Money(0)), 1, map[ledger.Act]bool{ledger.ActPaid: true, ledger.ActBack: true,
+			ledger.ActDeposit: true, ledger.ActRetry: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := paytest.OnSQLite(t)
+			b.Rich(t, "u1", 5000)
+			for n, act := range []ledger.Act{ledger.ActPaid, ledger.ActBack, ledger.ActRetry, ledger.ActDeposit} {
+				d := ledger.Deed{Act: act, Target: string(rune('a' + n)), Reference: "r"}
+				if d.Amount = c.amount; act != ledger.ActDeposit {
+					b.MustWithdraw(t, d.Target, "u1", c.amount)
+					paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
+				}
+				o, err := b.Approvals.Above(c.limit).Do(t.Context(), d, ann)
+				if err != nil || (o.Pending != nil) != c.waits[act] {
+					t.Errorf("%s of %d: %+v, %v", act, c.amount, o, err)
+				}
+				o, err = b.Approvals.Above(c.limit).Do(t.Context(), d, ledger.Person{Name: "operator", Nameless: true})
+				if c.waits[act] && !errors.Is(err, ledger.ErrNeedsName) {
+					t.Errorf("%s by whoever has the shared token: %+v, %v", act, o, err)
+				}
+			}
+			b.CheckBooks(t)
+		})
+	}
+}
+
+// TestADepositByTwo: nothing moves until another person with a name has confirmed it, and then it moves once; the audit
+// names both.
+func TestADepositByTwo(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "deposit")
+		two := b.Approvals.Above(new(rain.Money(100)))
+		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
+		o, err := two.Do(ctx, d, ann)
+		paytest.Must(t, err)
+		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ledger.ErrUnknownSponsor) {
+			t.Errorf("it has moved: %v", err)
+		}
+		id := o.Pending.ID
+		for who, by := range map[string]ledger.Person{
+			"herself": ann, "whoever has the shared token": {Name: "operator", Nameless: true},
+			"herself by another name": {Name: "anna", ID: ann.ID},
+		} {
+			want := ledger.ErrSamePerson
+			if by.Nameless {
+				want = ledger.ErrNeedsName
+			}
+			if _, _, err := two.Confirm(ctx, id, by); !errors.Is(err, want) {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		if _, _, err := two.Confirm(ctx, "a0", bob); !errors.Is(err, ledger.ErrUnknownApproval) {
+			t.Error(err)
+		}
+		var done atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				switch _, o, err := two.Confirm(ctx, id, bob); {
+				case err == nil && o.Balance == 500:
+					done.Add(1)
+				case !errors.Is(err, ledger.ErrApprovalOver):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		b.WantBalance(t, booking.SponsorAccount("acme"), 500)
+		if done.Load() != 1 {
+			t.Errorf("confirmed %d times", done.Load())
+		}
+		if o, err := two.Do(ctx, d, ann); err != nil || o.Pending != nil || o.Balance != 500 {
+			t.Errorf("the same deposit again: %+v, %v", o, err)
+		}
+		d.Amount = 600
+		if _, err := two.Do(ctx, d, ann); !errors.Is(err, ledger.ErrReferenceReused) {
+			t.Errorf("its reference for another amount: %v", err)
+		}
+		records, _, err := b.ListAudit(ctx, "", 10)
+		paytest.Must(t, err)
+		if len(records) != 2 || records[0].Action != "deposit" || records[1].Action != "deposit.ask" ||
+			!strings.Contains(string(records[0].Detail), `"asked_by":"ann"`) ||
+			!strings.Contains(string(records[0].Detail), `"approval":"`+id) ||
+			records[1].Target != "approval:"+id {
+			t.Errorf("%+v", records)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestRejectedAndOld: neither can be confirmed; whoever has asked may take it back.
+func TestRejectedAndOld(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "deposit")
+		two := b.Approvals.Above(new(rain.Money(0)))
+		ask := func(reference string) string {
+			o, err := two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5,
+				Reference: reference}, ann)
+			paytest.Must(t, err)
+			return o.Pending.ID
+		}
+		own, other := ask("r1"), ask("r2")
+		for id, by := range map[string]ledger.Person{own: ann,
+			other: {Name: "operator", Nameless: true, Reason: "no"}} {
+			a, err := two.Reject(ctx, id, by)
+			if err != nil || a.State != ledger.ApprovalRejected || a.Decided.Name != by.Name {
+				t.Errorf("%+v, %v", a, err)
+			}
+			if _, _, err := two.Confirm(ctx, id, bob); !errors.Is(err, ledger.ErrApprovalOver) {
+				t.Errorf("confirmed after it was rejected: %v", err)
+			}
+		}
+		old := ask("r3")
+		want := func(state ledger.ApprovalState, ids ...string) {
+			t.Helper()
+			var got []string
+			for cursor, more := "", true; more; more = cursor != "" {
+				list, next, err := two.ListApprovals(ctx, state, cursor, 1)
+				paytest.Must(t, err)
+				for _, a := range list {
+					got = append(got, a.ID)
+				}
+				cursor = next
+			}
+			if len(got) != len(ids) || len(ids) == 1 && got[0] != ids[0] {
+				t.Errorf("%s: %q, want %q", state, got, ids)
+			}
+		}
+		want(ledger.ApprovalPending, old)
+		b.Clock.Add(24 * 3_600_000)
+		want(ledger.ApprovalPending)
+		want(ledger.ApprovalExpired, old)
+		want(ledger.ApprovalRejected, own, other)
+		want("", own, other, old)
+		if _, _, err := two.Confirm(ctx, old, bob); !errors.Is(err, ledger.ErrApprovalOver) {
+			t.Errorf("confirmed after a day: %v", err)
+		}
+		if a, err := two.Approval(ctx, old); err != nil || a.State != ledger.ApprovalExpired {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if again := ask("r3"); again == old {
+			t.Error("an order that is too old is given again")
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestLettersByTwo: only the letters that were seen, all of them or none, and nothing of what cannot be done stays.
+func TestLettersByTwo(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "payout.dismiss")
+		two := b.Approvals.Above(new(rain.Money(10)))
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 5})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 20)))
+		forged := func(seq int) posting.DeadLetter { // two who were promised one packet
+			e := paytest.Entry("c1", seq, paytest.Win("v", 0, 20))
+			_, err := b.Attempt(ctx, e, errors.New("no"), 1)
+			paytest.Must(t, err)
+			letters, _, err := b.ListDeadLetters(ctx, "", 10)
+			if err != nil || len(letters) == 0 {
+				t.Fatalf("%+v, %v", letters, err)
+			}
+			return letters[len(letters)-1]
+		}
+		first := forged(2)
+		act := func(what ledger.Act) string {
+			t.Helper()
+			o, err := two.Do(ctx, ledger.Deed{Act: what, Target: first.Claim}, ann)
+			if err != nil || o.Pending == nil || o.Pending.Amount < 20 {
+				t.Fatalf("%+v, %v", o, err)
+			}
+			return o.Pending.ID
+		}
+		retry, dismiss := act(ledger.ActRetry), act(ledger.ActDismiss)
+		if _, _, err := two.Confirm(ctx, retry, bob); !errors.Is(err, ledger.ErrStillDead) {
+			t.Errorf("a letter of what is paid to another: %v", err)
+		}
+		_, o, err := two.Confirm(ctx, dismiss, bob)
+		if errors.Is(err, ledger.ErrNotDismissed) != (len(o.Dismissed.Kept) > 0) ||
+			err != nil && !errors.Is(err, ledger.ErrNotDismissed) {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if a, err2 := two.Approval(ctx, dismiss); err2 != nil || (a.State == ledger.ApprovalConfirmed) != (err == nil) {
+			t.Errorf("%v, and the order is %+v, %v", err, a, err2)
+		}
+		r, err := two.RetryAll(ctx, "", func([]posting.Settlement) {})
+		if n := b.CountDead(t); err != nil || r.NeedTwo != n || r.Retried != 0 {
+			t.Errorf("%+v with %d letters, %v", r, n, err)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestJoinedTransactions end together: what one of them has written does not stay where another fails.
+func TestJoinedTransactions(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		failed := errors.New("no")
+		for _, end := range []error{failed, nil} {
+			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+				if _, err := b.Deposit(sqldb.Joined(ctx, b.DB, tx), "acme", "r", 5); err != nil {
+					return err
+				}
+				return end
+			})
+			if !errors.Is(err, end) {
+				t.Errorf("%v, want %v", err, end)
+			}
+			balance, _ := b.SponsorBalance(t.Context(), "acme")
+			if (balance == 5) != (end == nil) {
+				t.Errorf("after %v the balance is %d", end, balance)
+			}
+		}
+		b.CheckBooks(t)
+	})
+}

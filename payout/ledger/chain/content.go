@@ -1,0 +1,141 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"hash"
+	"math"
+	"strconv"
+
+	"redrain/internal/sqldb"
+)
+
+// Hash is a SHA-256.
+type Hash [sha256.Size]byte
+
+// String is the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// Content is what a hash is taken of: values one after the other, each with its length before it, so that no two lists
+// of values have the same bytes. A number is its decimal digits, as every database writes it. It is not to be copied.
+type Content struct {
+	bytes  []byte    // that are not hashed yet
+	digest hash.Hash // of those before; nil: there were never so many
+	rest   bool      // digest has a beginning, and bytes are the rest
+	sum    Hash      // where digest writes, which would be allocated otherwise
+}
+
+// hashedAtOnce is how many bytes are kept before they are hashed, so that a long content takes no memory.
+const hashedAtOnce = 4 << 10
+
+// Int adds a whole number.
+func (c *Content) Int(n int64) {
+	at := c.begin()
+	c.bytes = strconv.AppendInt(c.bytes, n, 10)
+	c.end(at)
+}
+
+// Bool adds yes or no, as databases write it: 1 or 0.
+func (c *Content) Bool(yes bool) {
+	if yes {
+		c.Int(1)
+	} else {
+		c.Int(0)
+	}
+}
+
+// Text adds a text, given in one or several parts.
+func (c *Content) Text(parts ...string) {
+	at := c.begin()
+	for _, part := range parts {
+		c.bytes = append(c.bytes, part...)
+	}
+	c.end(at)
+}
+
+// Bytes adds bytes as they are.
+func (c *Content) Bytes(b []byte) {
+	at := c.begin()
+	c.bytes = append(c.bytes, b...)
+	c.end(at)
+}
+
+// Null adds a value that there is not.
+func (c *Content) Null() { c.bytes = binary.BigEndian.AppendUint32(c.bytes, math.MaxUint32) }
+
+// text adds a value as a database tells it.
+func (c *Content) text(s sql.NullString) {
+	if s.Valid {
+		c.Text(s.String)
+	} else {
+		c.Null()
+	}
+}
+
+func (c *Content) begin() int {
+	c.bytes = append(c.bytes, 0, 0, 0, 0)
+	return len(c.bytes)
+}
+
+func (c *Content) end(at int) {
+	binary.BigEndian.PutUint32(c.bytes[at-4:], uint32(len(c.bytes)-at)) //nolint:gosec // no value has 4 GB
+	if len(c.bytes) >= hashedAtOnce {
+		c.hash()
+	}
+}
+
+// hash takes what was added so far out of memory.
+func (c *Content) hash() {
+	switch {
+	case c.digest == nil:
+		c.digest = sha256.New()
+	case !c.rest:
+		c.digest.Reset()
+	}
+	c.digest.Write(c.bytes) // a hash never fails
+	c.bytes, c.rest = c.bytes[:0], true
+}
+
+// Sum is the hash of what was added. What is added next begins another content.
+func (c *Content) Sum() (sum Hash) {
+	if !c.rest {
+		sum = sha256.Sum256(c.bytes)
+	} else {
+		c.hash()
+		sum = Hash(c.digest.Sum(c.sum[:0]))
+	}
+	c.Reset()
+	return sum
+}
+
+// Reset begins another content in the same memory.
+func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
+
+// after is the hash of a link: of its content, and of the link before.
+func after(before, content Hash) Hash {
+	var both [2 * sha256.Size]byte
+	copy(both[:], before[:])
+	copy(both[sha256.Size:], content[:])
+	return sha256.Sum256(both[:])
+}
+
+// Txn is a transaction's content, whose lines are added next.
+func (c *Content) Txn(kind, key string, at int64, papers Hash) {
+	c.Reset()
+	c.Text(kind)
+	c.Text(key)
+	c.Int(at)
+	c.Bytes(papers[:])
+}
+
+// Put puts a link into a row: the stripe, the link's number, and its hash.
+func (l *Link) Put(r *sqldb.Row) {
+	r.Int(l.stripe)
+	r.Int(l.number)
+	r.Bytes(l.hash[:])
+}
+
+// Columns are those of a link, in every table that is chained.
+var Columns = []string{"stripe", "link", "hash"}

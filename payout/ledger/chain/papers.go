@@ -1,0 +1,83 @@
+package chain
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"redrain/internal/sqldb"
+)
+
+// paper is where the rows are that say what transactions of a kind are for, and which of their columns the chain
+// holds: those that never change. Whoever books such a transaction adds the same values to the Content of its
+// papers, in the same order.
+type paper struct {
+	columns []string // in the order in which they are hashed
+	from    string   // tables and joins
+	id      string   // the column with the transaction's number
+	order   string   // of the rows of one transaction
+}
+
+// papers by the kind of transaction.
+var papers = map[string]paper{
+	"deposit": {[]string{"sponsor", "reference", "amount", "actor", "created_at"}, "deposit", "txn_id", "reference"},
+	"fund": {[]string{"c.id", "c.name", "c.sponsor", "c.budget", "c.packets", "c.split", "c.min_amount",
+		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.expires_in_ms", "c.created_at",
+		"c.split_seed", "a.amounts"},
+		"txn t JOIN campaign c ON c.id = SUBSTR(t.idem_key, 6) LEFT JOIN campaign_amounts a ON a.campaign_id = c.id",
+		"t.id", "c.id"},
+	"pay": {[]string{"campaign_id", "packet", "claim", "user_id", "amount", "state", "drop_id", "shard", "won_at",
+		"entry_seq", "settled_at"}, "payout", "txn_id", "packet"},
+	"reclaim": {[]string{"r.campaign_id", "r.shard", "r.numbers", "r.packets", "r.amount", "r.closed_at", "r.entry_seq",
+		"r.reclaimed_at", "cut.asked", "cut.given", "cut.numbers", "cut.reason", "cut.created_at"},
+		"reclaim r LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard " +
+			"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq", "r.txn_id", "r.closed_at"},
+	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
+	"paid":     {endedWithdrawal, "withdrawal", "paid_id", "id"},
+	"return":   {endedWithdrawal, "withdrawal", "return_id", "id"},
+}
+
+// endedWithdrawal are the columns of a withdrawal that has ended: nothing changes it any more, so the transaction that
+// ends it holds all of them.
+var endedWithdrawal = []string{"id", "user_id", "amount", "state", "receiver", "dead", "attempts", "next_at",
+	"last_error", "reference", "action_url", "action_data", "action_until", "created_at", "sent_at", "waits_since",
+	"finished_at"}
+
+// readPapers reads the hashes of the papers of transactions of a kind. One without papers is missing in the answer.
+func readPapers(ctx context.Context, q sqldb.Querier, kind string, ids []int64) (map[int64]Hash, error) {
+	sums := map[int64]Hash{}
+	p, known := papers[kind]
+	if !known {
+		return sums, nil
+	}
+	contents := map[int64]*Content{}
+	values := make([]sql.NullString, len(p.columns))
+	var id int64
+	dest := []any{&id}
+	for i := range values {
+		dest = append(dest, &values[i])
+	}
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		if err := scan(dest...); err != nil {
+			return err
+		}
+		c := contents[id]
+		if c == nil {
+			c = &Content{}
+			contents[id] = c
+		}
+		for _, value := range values {
+			c.text(value)
+		}
+		return nil
+	}, "SELECT "+p.id+", "+strings.Join(p.columns, ", ")+" FROM "+p.from+" WHERE "+p.id+" IN "+sqldb.Marks(len(ids))+
+		" ORDER BY "+p.id+", "+p.order, sqldb.Args(ids)...)
+	if err != nil {
+		return nil, fmt.Errorf("the papers of transactions of kind %s: %w", kind, err)
+	}
+	for id, c := range contents {
+		sums[id] = c.Sum()
+	}
+	return sums, nil
+}

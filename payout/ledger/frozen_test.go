@@ -1,0 +1,147 @@
+package ledger_test
+
+import (
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// held are queries for the rows that one transaction holds in these tests: balances that belong to nobody alone, a
+// player's, every stripe of world, and the end of every chain.
+var held = []string{
+	"SELECT account_id FROM balance WHERE account_id = '" + booking.SponsorAccount("acme").ID() + "'",
+	"SELECT account_id FROM balance WHERE account_id = '" + booking.EscrowAccount("c1").ID() + "'",
+	"SELECT account_id FROM balance WHERE account_id = '" + booking.UserAccount("u1").ID() + "'",
+	"SELECT account_id FROM balance WHERE account_id LIKE 'world:%'",
+	"SELECT stripe FROM chain_head",
+}
+
+// want is something that another node does meanwhile.
+type want struct {
+	what string
+	do   func() error
+}
+
+// contended need a row of held that nothing stands in for; free need none.
+func contended(b *paytest.Books) []want {
+	return []want{
+		{"a deposit of the same sponsor", deposit(b, "acme")},
+		{"a withdrawal of the same player", withdraw(b, "u1")},
+		{"payouts of the same campaign", func() error {
+			_, err := b.Post(b.T.Context(), []rain.Entry{paytest.Entry("c1", 1, paytest.Win("v", 1, 1))})
+			return err
+		}},
+	}
+}
+
+func free(b *paytest.Books) []want {
+	return []want{
+		{"another sponsor's deposit", deposit(b, "other")},
+		{"another player's withdrawal", withdraw(b, "u2")},
+	}
+}
+
+func deposit(b *paytest.Books, sponsor string) func() error {
+	return func() error {
+		_, err := b.Deposit(b.T.Context(), sponsor, "again", 1)
+		return err
+	}
+}
+
+func withdraw(b *paytest.Books, user string) func() error {
+	return func() error {
+		_, _, err := b.Withdraw(b.T.Context(), "w "+user, user, 1)
+		return err
+	}
+}
+
+// atOnce does everything at the same time, and returns what came of each.
+func atOnce(wants []want) map[string]error {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	came := map[string]error{}
+	for _, w := range wants {
+		wg.Go(func() {
+			err := w.do()
+			mu.Lock()
+			defer mu.Unlock()
+			came[w.what] = err
+		})
+	}
+	wg.Wait()
+	return came
+}
+
+// frozenBooks are books whose transactions wait for a row for so many seconds. How long they wait by default, and that
+// a silent transaction ends before, is tested in internal/sqldb. No test here measures time: who has waited in vain
+// is told so by the database.
+func frozenBooks(t *testing.T, lockWait int) (b *paytest.Books, dsn string) {
+	t.Helper()
+	dsn = fmt.Sprint(testenv.MySQL(t), "?innodb_lock_wait_timeout=", lockWait)
+	b = paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
+	b.T = t
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 100})
+	b.Rich(t, "u1", 100)
+	b.Rich(t, "u2", 100)
+	return b, dsn
+}
+
+// TestAFrozenNodeStopsNobody: processes are stopped while they have rows locked that all nodes want. The server ends
+// their transactions, and everybody else gets what they want without an error, within the time of one try.
+func TestAFrozenNodeStopsNobody(t *testing.T) {
+	t.Parallel()
+	b, dsn := frozenBooks(t, 60)
+	for _, query := range held {
+		paytest.Freeze(t, dsn, query)
+	}
+	for what, err := range atOnce(append(contended(b), free(b)...)) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	b.CheckBooks(t)
+}
+
+// TestATransactionThatNeverEndsIsBusy: of a client that is not redrain, whose transactions redrain cannot limit. Who
+// wants one of the rows is told that it is in use, and nothing is done by halves. For stripes of world and ends
+// of chains others stand in, so nobody hears of those.
+func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
+	t.Parallel()
+	b, dsn := frozenBooks(t, 1)
+	beside, err := sql.Open("mysql", dsn)
+	paytest.Must(t, err)
+	defer func() { paytest.Must(t, beside.Close()) }()
+	holder, err := beside.BeginTx(t.Context(), nil)
+	paytest.Must(t, err)
+	for _, query := range held {
+		// What matters is the lock on each row that the server finds; of the answer, the first row is enough.
+		var first string
+		if err := holder.QueryRowContext(t.Context(), query+" FOR UPDATE").Scan(&first); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	for what, err := range atOnce(contended(b)) {
+		if !sqldb.IsBusy(err) {
+			t.Errorf("%s: %v, want busy", what, err)
+		}
+	}
+	for what, err := range atOnce(free(b)) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	paytest.Must(t, holder.Rollback())
+	for what, err := range atOnce(contended(b)) { // whoever tries again
+		if err != nil {
+			t.Errorf("%s afterwards: %v", what, err)
+		}
+	}
+	b.CheckBooks(t)
+}

@@ -1,0 +1,120 @@
+package ledger_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"testing"
+	"unicode/utf8"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestWhateverAProviderSays is stored, and what operators say, so that no payment is asked for again and again because
+// its answer cannot be.
+func TestWhateverAProviderSays(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		texts := testenv.HostileTexts()
+		b.Rich(t, "u", rain.Money(len(texts)))
+		for i, text := range texts {
+			id := strconv.Itoa(i)
+			b.MustWithdraw(t, id, "u", 1)
+			write := func(what string, err error) {
+				t.Helper()
+				if err != nil {
+					t.Errorf("%s %.40q: %v", what, text, err)
+				}
+			}
+			by := ledger.Person{Name: text, Reason: text}
+			write("held", b.Hold(ctx, id, by))
+			o, err := b.Approvals.Do(ctx, ledger.Deed{Act: ledger.ActBack, Target: id, Reference: text}, by)
+			write("asked for", err)
+			if _, _, err := b.Approvals.Confirm(ctx, o.Pending.ID, by); !errors.Is(err, ledger.ErrSamePerson) {
+				t.Errorf("%.40q alone gives back: %v", text, err)
+			}
+			_, err = b.Approvals.Reject(ctx, o.Pending.ID, by)
+			write("rejected", err)
+			write("released", b.Release(ctx, id, by))
+			w := b.LeaseOne(t)
+			write("again", b.RecordRetry(ctx, w, 0, text))
+			w = b.LeaseOne(t)
+			write("waiting", b.RecordWaiting(ctx, w, ledger.Waiting{State: ledger.WithdrawalAction, Reason: text,
+				Reference: text, Action: ledger.Action{URL: text, Data: text}}))
+			w = b.LeaseOne(t)
+			switch i % 3 {
+			case 0:
+				write("paid", b.RecordPaid(ctx, w, text))
+			case 1:
+				write("refused", b.RecordRefused(ctx, w, text))
+			case 2:
+				write("dead", b.RecordDead(ctx, w, text))
+			}
+			is, err := b.Withdrawal(ctx, id)
+			if err != nil || !utf8.ValidString(is.Reference+is.LastError+is.Action.Data) {
+				t.Errorf("%.40q is read as %+v, %v", text, is, err)
+			}
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestWhateverTheStreamSays is stored as a dead letter: a message that could not be would come back for ever.
+func TestWhateverTheStreamSays(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		c := b.OpenCampaign(t, "c1", paytest.FullCampaign("c1").Spec)
+		for i, text := range testenv.HostileTexts() {
+			_, err := b.BuryMessage(ctx, posting.Message{Name: strconv.Itoa(i) + text, Campaign: text,
+				Payload: []byte(text), Reason: text})
+			if err != nil {
+				t.Errorf("a message %.40q: %v", text, err)
+			}
+			for _, e := range []rain.Entry{
+				{Ref: rain.EntryRef{Campaign: text, ID: "1-0"}, Wins: []rain.Win{{User: text, Drop: text, Seal: text}}},
+				{Ref: rain.EntryRef{Campaign: c.ID, ID: text}, Wins: []rain.Win{{User: text, Drop: text, Seal: text}}},
+				{Ref: rain.EntryRef{Campaign: text, ID: text}, Reclaim: &rain.Reclaim{Seal: text}},
+			} {
+				if _, err := b.Post(ctx, []rain.Entry{e}); err != nil {
+					t.Errorf("an entry of %.40q: %v", text, err)
+				}
+			}
+		}
+		if _, _, err := b.ListDeadLetters(ctx, "", 500); err != nil {
+			t.Error(err)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestWhateverIsAudited is stored, and read again as JSON.
+func TestWhateverIsAudited(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		for i, text := range testenv.HostileTexts() {
+			detail, err := json.Marshal(map[string]string{"address": text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := ledger.AuditRecord{Actor: text, Role: text, Action: text, Target: text, Detail: detail}
+			if err := b.Audit(t.Context(), r); err != nil {
+				t.Errorf("%.40q: %v", text, err)
+			}
+			_, err = b.Sponsors.Deposit(ledger.WithAudit(t.Context(), r), "acme", strconv.Itoa(i), 1)
+			if err != nil {
+				t.Errorf("a deposit by %.40q: %v", text, err)
+			}
+		}
+		if list, _, err := b.ListAudit(t.Context(), "", 500); err != nil || len(list) != 2*len(testenv.HostileTexts()) {
+			t.Errorf("%d records, %v", len(list), err)
+		}
+		b.CheckChains(t)
+	})
+}

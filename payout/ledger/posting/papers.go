@@ -1,0 +1,73 @@
+package posting
+
+import (
+	"cmp"
+	"slices"
+
+	"redrain/payout/ledger/chain"
+)
+
+// sumPapers takes the hashes of the payouts and the reclaims that the transactions of a batch are for, as they will be
+// in the database. It puts the wins in the order of their keys there.
+func (b *batch) sumPapers(now int64) {
+	slices.SortFunc(b.wins, func(x, y postedWin) int {
+		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
+	})
+	papers := make(map[string]chain.Hash, len(b.txns))
+	var c chain.Content
+	for i := range b.wins { // those of a campaign are of one transaction
+		b.wins[i].addTo(&c, now)
+		if i+1 == len(b.wins) || b.wins[i+1].key != b.wins[i].key {
+			papers[b.wins[i].key] = c.Sum()
+		}
+	}
+	for _, r := range b.reclaims {
+		if r.amount > 0 { // else it has no transaction
+			b.addReclaim(&c, r, now)
+			papers[r.key] = c.Sum()
+		}
+	}
+	for i := range b.txns {
+		b.txns[i].Papers = papers[b.txns[i].Key]
+	}
+}
+
+// addTo adds a payout's row but for the number of its transaction.
+func (w *postedWin) addTo(c *chain.Content, now int64) {
+	c.Text(w.ref.Campaign)
+	c.Int(int64(w.win.Packet))
+	c.Text(w.claim)
+	c.Text(w.win.User)
+	c.Int(int64(w.win.Amount))
+	c.Text(stateSettled)
+	c.Text(w.win.Drop)
+	c.Int(int64(w.ref.Shard))
+	c.Int(w.ms)
+	c.Int(w.seq)
+	c.Int(now)
+}
+
+// addReclaim adds a reclaim's row but for the number of its transaction, and how it was cut.
+func (b *batch) addReclaim(c *chain.Content, r postedReclaim, now int64) {
+	c.Text(r.ref.Campaign)
+	c.Int(int64(r.ref.Shard))
+	c.Text(r.asked.String())
+	c.Int(int64(r.packets))
+	c.Int(int64(r.amount))
+	c.Int(r.ms)
+	c.Int(r.seq)
+	c.Int(now)
+	for _, cut := range b.cuts {
+		if cut.Ref == r.ref {
+			c.Int(int64(cut.Asked))
+			c.Int(int64(cut.Given))
+			c.Text(cut.numbers.String())
+			c.Text(cut.Reason)
+			c.Int(now)
+			return
+		}
+	}
+	for range 5 {
+		c.Null()
+	}
+}

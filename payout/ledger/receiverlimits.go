@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"redrain/internal/sqldb"
+)
+
+// ReceiverLimits are how much is asked of one receiver, by all nodes together, which are given the same. The zero value
+// limits nothing and costs nothing.
+type ReceiverLimits struct {
+	Rate     float64 // tries begun in a second, evenly spaced; 0 = no limit
+	InFlight int     // tries at once; 0 = no limit
+}
+
+// Paced are the same withdrawals for payers that are held to limits.
+func (s *Withdrawals) Paced(l ReceiverLimits) *Withdrawals {
+	paced := *s
+	paced.pace = l
+	return &paced
+}
+
+// ahead is how far in the future a try may be leased, so that a payer which looks once a second can use every turn.
+const ahead = time.Second
+
+// turns are the tries that may begin, in microseconds: each one step after the one before. They are given out under a
+// lock of the receiver's row, which all nodes that lease for it take in turn.
+type turns struct {
+	first, step int64
+	count       int
+}
+
+// takeTurns locks a receiver's row and tells how many of up to limit tries may begin, and when.
+func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver string, now int64,
+	limit int) (t turns, err error) {
+	t = turns{first: now * 1000, count: limit}
+	if s.pace == (ReceiverLimits{}) {
+		return t, nil
+	}
+	var next int64
+	found, err := tx.First(ctx, []any{&next}, "SELECT next_turn FROM provider_pace WHERE receiver = ?"+tx.ForUpdate(),
+		receiver)
+	if err != nil {
+		return t, fmt.Errorf("the pace of %s: %w", receiver, err)
+	}
+	if !found {
+		row := [][]any{{receiver, 0}}
+		err := tx.Insert(ctx, "provider_pace", []string{"receiver", "next_turn"}, row, sqldb.Merge{})
+		if sqldb.IsDuplicate(err) {
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		}
+		if err != nil {
+			return t, err
+		}
+	}
+	if s.pace.InFlight > 0 {
+		if t.count, err = s.roomFor(ctx, tx, receiver, now, t.count); err != nil {
+			return t, err
+		}
+	}
+	if s.pace.Rate > 0 {
+		t.step = int64(1e6 / s.pace.Rate)
+		t.first = max(t.first, next)
+		room := now*1000 + ahead.Microseconds() - t.first
+		t.count = max(0, min(t.count, int((room+t.step-1)/t.step)))
+	}
+	return t, nil
+}
+
+// roomFor is how many more tries may be under way. A try whose node has died counts until its lease ends.
+func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string, now int64, limit int) (int, error) {
+	if _, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND ends_at <= ?", receiver,
+		now); err != nil {
+		return 0, err
+	}
+	var underWay int
+	_, err := tx.First(ctx, []any{&underWay}, "SELECT COUNT(*) FROM provider_try WHERE receiver = ?", receiver)
+	return max(0, min(limit, s.pace.InFlight-underWay)), err
+}
+
+// begin notes the tries that were leased with the turns, and gives each its time.
+func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, t turns, taken []Withdrawal) error {
+	if s.pace == (ReceiverLimits{}) || len(taken) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(taken))
+	for i := range taken {
+		taken[i].NotBefore = (t.first + int64(i)*t.step) / 1000
+		rows[i] = []any{taken[i].ID, receiver, taken[i].NextAt}
+	}
+	if s.pace.Rate > 0 {
+		_, err := tx.Exec(ctx, "UPDATE provider_pace SET next_turn = ? WHERE receiver = ?",
+			t.first+int64(len(taken))*t.step, receiver)
+		if err != nil {
+			return err
+		}
+	}
+	if s.pace.InFlight == 0 {
+		return nil
+	}
+	return tx.Insert(ctx, "provider_try", []string{"withdrawal_id", "receiver", "ends_at"}, rows, sqldb.Merge{})
+}
+
+// end makes room for another try, now that this one has ended.
+func (s *Withdrawals) end(ctx context.Context, tx *sqldb.Tx, w Withdrawal) error {
+	if s.pace.InFlight == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE withdrawal_id = ? AND ends_at = ?", w.ID, w.NextAt)
+	return err
+}

@@ -1,0 +1,156 @@
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/payout/ledger"
+	"redrain/payout/paytest"
+)
+
+// TestARatePerReceiverOverAllNodes: three nodes lease at once as much as they get; the tries of all of them are as far
+// apart as the rate says, none is far in the future, and another receiver has a rate of its own.
+func TestARatePerReceiverOverAllNodes(t *testing.T) {
+	t.Parallel()
+	const count, rate = 60, 15
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", count)
+		for i := range count {
+			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
+		}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		var begins []int64
+		nodes := make([]*ledger.Withdrawals, 3)
+		for i := range nodes {
+			nodes[i] = paytest.Node(t, b).Withdrawals.Paced(ledger.ReceiverLimits{Rate: rate})
+		}
+		for second := range 6 {
+			for _, node := range nodes {
+				wg.Go(func() {
+					for range 4 {
+						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, 24*time.Hour)
+						if err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						for _, w := range taken {
+							begins = append(begins, w.NotBefore)
+							if wait := w.NotBefore - b.Clock.Load(); wait > 1000 {
+								t.Errorf("a try waits %d ms", wait)
+							}
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			if most := (second + 1) * (rate + 1); len(begins) > most {
+				t.Errorf("after %d s there were %d tries", second+1, len(begins))
+			}
+			b.Clock.Add(1000)
+		}
+		slices.Sort(begins)
+		for i := rate; i < len(begins); i++ {
+			if apart := begins[i] - begins[i-rate]; apart < 999 { // each time is rounded to a millisecond
+				t.Errorf("%d tries within %d ms", rate+1, apart)
+			}
+		}
+		if len(begins) != count {
+			t.Errorf("%d tries, want %d: the rate is not used", len(begins), count)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestABudgetOfTriesAtOnce: however many nodes lease, no more tries are under way than allowed. One that ends makes
+// room, however it ends; one whose node has died makes room when its lease is over.
+func TestABudgetOfTriesAtOnce(t *testing.T) {
+	t.Parallel()
+	const count, most = 40, 3
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", count)
+		for i := range count {
+			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
+		}
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		underWay, peak, tries := 0, 0, 0
+		giveUp := time.Now().Add(time.Minute)
+		ends := []func(n *ledger.Withdrawals, w ledger.Withdrawal) error{
+			func(n *ledger.Withdrawals, w ledger.Withdrawal) error { return n.RecordPaid(t.Context(), w, "x") },
+			func(n *ledger.Withdrawals, w ledger.Withdrawal) error { return n.RecordRefused(t.Context(), w, "x") },
+			func(n *ledger.Withdrawals, w ledger.Withdrawal) error {
+				return n.RecordRetry(t.Context(), w, 48*time.Hour, "x")
+			},
+			func(n *ledger.Withdrawals, w ledger.Withdrawal) error { return n.RecordDead(t.Context(), w, "x") },
+			func(n *ledger.Withdrawals, w ledger.Withdrawal) error {
+				return n.RecordWaiting(t.Context(), w,
+					ledger.Waiting{State: ledger.WithdrawalSent, After: 48 * time.Hour})
+			},
+		}
+		for range 3 {
+			node := paytest.Node(t, b).Withdrawals.Paced(ledger.ReceiverLimits{InFlight: most})
+			for range 2 {
+				wg.Go(func() {
+					for ended := false; !ended; {
+						taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Hour)
+						if err != nil {
+							t.Error(err)
+						}
+						mu.Lock()
+						underWay += len(taken)
+						peak = max(peak, underWay)
+						ended = tries+underWay >= count || t.Failed() || time.Now().After(giveUp)
+						mu.Unlock()
+						for _, w := range taken {
+							mu.Lock()
+							underWay-- // a moment before its end is written
+							end := ends[tries%len(ends)]
+							tries++
+							mu.Unlock()
+							if err := end(node, w); err != nil {
+								t.Error(err)
+							}
+						}
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if peak > most || tries != count {
+			t.Errorf("%d at once, want %d at most; %d tries, want %d", peak, most, tries, count)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestADeadNodesTryMakesRoom when its lease is over.
+func TestADeadNodesTryMakesRoom(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", 2)
+		b.MustWithdraw(t, "w1", "u1", 1)
+		b.MustWithdraw(t, "w2", "u1", 1)
+		node := b.Paced(ledger.ReceiverLimits{InFlight: 1})
+		for i, want := range []int{1, 0, 1, 0} {
+			taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Minute)
+			if err != nil || len(taken) != want {
+				t.Errorf("%d: %+v, %v", i, taken, err)
+			}
+			if want == 0 {
+				b.Clock.Add(time.Minute.Milliseconds())
+			}
+		}
+		other, err := node.LeaseDue(t.Context(), "another", 8, time.Minute)
+		if err != nil || len(other) > 1 {
+			t.Errorf("another receiver: %+v, %v", other, err)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package ledger_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+)
+
+// TestARestoreHoldsWithdrawals: nobody's money leaves until what was paid is entered, each payment is booked once, and
+// what contradicts the ledger is refused.
+func TestARestoreHoldsWithdrawals(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		restores := paytest.Node(t, b).Restores
+		b.Rich(t, "u", 100)
+		b.MustWithdraw(t, "sent", "u", 10)
+		b.LeaseOne(t)
+		b.MustWithdraw(t, "asked", "u", 10)
+		if err := restores.End(ctx, "ann", "nothing"); !errors.Is(err, ledger.ErrNoRestore) {
+			t.Errorf("the end of no restore: %v", err)
+		}
+		paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
+		is, err := restores.Newest(ctx)
+		if err != nil || !is.Open || is.At == 0 {
+			t.Fatalf("%+v, %v", is, err)
+		}
+		if _, _, err := b.Withdraw(ctx, "new", "u", 10); !errors.Is(err, ledger.ErrWithdrawalsHeld) {
+			t.Errorf("a withdrawal meanwhile: %v", err)
+		}
+		if _, _, err := b.Withdraw(ctx, "asked", "u", 10); err != nil {
+			t.Errorf("one that is in the ledger, again: %v", err)
+		}
+		b.Clock.Add(time.Hour.Milliseconds())
+		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) > 0 {
+			t.Errorf("sent meanwhile: %+v, %v", due, err)
+		}
+		for range 2 {
+			for _, id := range []string{"sent", "asked", "unknown"} {
+				if _, err := restores.Enter(ctx, ledger.Payment{Withdrawal: id, User: "u", Amount: 10,
+					Receiver: paytest.Bank, Reference: "r " + id}); err != nil {
+					t.Errorf("%s: %v", id, err)
+				}
+			}
+		}
+		for why, p := range map[string]ledger.Payment{
+			"another's":            {Withdrawal: "sent", User: "v", Amount: 10, Receiver: paytest.Bank},
+			"another amount":       {Withdrawal: "sent", User: "u", Amount: 11, Receiver: paytest.Bank},
+			"another receiver":     {Withdrawal: "sent", User: "u", Amount: 10, Receiver: "thief"},
+			"unknown, by nobody":   {Withdrawal: "unknown 2", User: "u", Amount: 10},
+			"more than there is":   {Withdrawal: "unknown 2", User: "u", Amount: 1000, Receiver: paytest.Bank},
+			"of an unknown player": {Withdrawal: "unknown 2", User: "nobody", Amount: 1, Receiver: paytest.Bank},
+		} {
+			if _, err := restores.Enter(ctx, p); err == nil {
+				t.Errorf("a payment that is %s was entered", why)
+			}
+		}
+		b.WantBalance(t, booking.UserAccount("u"), 70)
+		b.WantBalance(t, booking.ClearingAccount("u"), 0)
+		paytest.Must(t, restores.End(ctx, "ann", "entered"))
+		if is, err := restores.Newest(ctx); err != nil || is.Open || is.At == 0 {
+			t.Errorf("%+v, %v", is, err)
+		}
+		b.MustWithdraw(t, "new", "u", 70)
+		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 1 {
+			t.Errorf("sent afterwards: %+v, %v", due, err)
+		}
+		// Chained in the audit, with who and why.
+		if n := b.Count(t, "SELECT COUNT(*) FROM audit WHERE action LIKE 'restore.%' AND actor = 'ann' "+
+			"AND link > 0"); n != 2 {
+			t.Errorf("%d lines of the audit", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestWhatWasRefusedIsNotEntered: the money is back with the player, so a person has to look.
+func TestWhatWasRefusedIsNotEntered(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t, ctx := b.T, b.T.Context()
+		b.Rich(t, "u", 100)
+		b.MustWithdraw(t, "w", "u", 10)
+		paytest.Must(t, b.RecordRefused(ctx, b.LeaseOne(t), "no"))
+		restores := paytest.Node(t, b).Restores
+		paytest.Must(t, restores.Begin(ctx, "ann", "again"))
+		_, err := restores.Enter(ctx, ledger.Payment{Withdrawal: "w", User: "u", Amount: 10, Receiver: paytest.Bank})
+		if !errors.Is(err, ledger.ErrPaidTwice) {
+			t.Errorf("%v", err)
+		}
+		b.WantBalance(t, booking.UserAccount("u"), 100)
+	})
+}

@@ -1,0 +1,67 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/history"
+	"redrain/payout/ledger/posting"
+)
+
+// WithdrawalEvent is one line of a withdrawal's history.
+type WithdrawalEvent struct {
+	At     int64           // Unix ms
+	State  WithdrawalState // from then on
+	Actor  string          // "player:<id>", "operator:<name>", or "redrain" for what it does by itself
+	Reason string
+}
+
+// byRedrain is the actor of what happens without a person.
+const byRedrain = "redrain"
+
+// writeEvents adds to the history of withdrawals, in the transaction of what has happened to them, and once that is
+// written.
+func writeEvents(ctx context.Context, tx *sqldb.Tx, now int64, events map[string]WithdrawalEvent) error {
+	rows := make([][]any, 0, len(events))
+	for id, e := range events {
+		rows = append(rows, []any{id, now, string(e.State), sqldb.Storable(e.Actor, 200),
+			sqldb.Storable(e.Reason, posting.MaxReason)})
+	}
+	if err := chain.Append(ctx, tx, chain.Events, rows...); err != nil {
+		return err
+	}
+	return history.Note(ctx, tx, now, history.Withdrawal, slices.Sorted(maps.Keys(events))...)
+}
+
+func writeEvent(ctx context.Context, tx *sqldb.Tx, now int64, id string, e WithdrawalEvent) error {
+	return writeEvents(ctx, tx, now, map[string]WithdrawalEvent{id: e})
+}
+
+// maxEvents is how much of a history is told: one that is retried for years has a long one.
+const maxEvents = 500
+
+// WithdrawalHistory is what has happened to a withdrawal, the oldest first; of a very long one, the newest part.
+func (s *Withdrawals) WithdrawalHistory(ctx context.Context, id string) ([]WithdrawalEvent, error) {
+	list, err := sqldb.List(ctx, s.db, func(scan sqldb.Scan) (e WithdrawalEvent, err error) {
+		var n int64
+		err = scan(&n, &e.At, &e.State, &e.Actor, &e.Reason)
+		return e, err
+	}, "SELECT id, at, state, actor, reason FROM (SELECT id, at, state, actor, reason FROM withdrawal_event "+
+		"WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?) newest ORDER BY id", id, maxEvents)
+	if err != nil {
+		return nil, fmt.Errorf("history of withdrawal %q: %w", id, err)
+	}
+	return list, nil
+}
+
+// actorOf is who has the ledger changed under ctx: the operator of WithAudit, or redrain itself.
+func actorOf(ctx context.Context) string {
+	if asked, _ := ctx.Value(auditKey{}).(*AuditRecord); asked != nil {
+		return operatorActor + asked.Actor
+	}
+	return byRedrain
+}

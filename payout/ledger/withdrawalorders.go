@@ -1,0 +1,149 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/posting"
+)
+
+// Errors of what operators do with a withdrawal.
+var (
+	ErrAlreadySent = errors.New("only a withdrawal that nobody was asked to pay yet can be held")
+	ErrNotHeld     = errors.New("the withdrawal is not held")
+	ErrNotWaiting  = errors.New("the withdrawal does not wait for an operator: one that is a dead letter can be " +
+		"marked as paid or given back, one that is held can be given back")
+)
+
+// Person is an operator who does something that is on record, and why.
+type Person struct {
+	Name string
+	// ID tells whose credential it was: two of one ID are the same person, whatever their names. "": only the name
+	// does.
+	ID       string
+	Nameless bool // the credential is shared, so nobody knows who it is
+	Reason   string
+}
+
+// stored is the person as they are written down: who comes again must be found to be the same.
+func (p Person) stored() Person {
+	p.Name, p.ID = sqldb.Storable(strings.TrimSpace(p.Name), 200), sqldb.Storable(p.ID, 400)
+	p.Reason = sqldb.Storable(p.Reason, posting.MaxReason)
+	return p
+}
+
+// is tells whether two people are, or may be, the same.
+func (p Person) is(other Person) bool {
+	return p.Nameless || other.Nameless || p.ID != "" && p.ID == other.ID ||
+		strings.EqualFold(p.Name, other.Name)
+}
+
+// operatorActor begins the actor of what a person does.
+const operatorActor = "operator:"
+
+// actor is as it is stored: who comes again must be found to be the same.
+func (p Person) actor() string {
+	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
+}
+
+// Hold stops a withdrawal before anybody is asked to pay it. One that is held already stays so.
+func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
+	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
+		switch w.State {
+		case WithdrawalHeld:
+			return nil, nil
+		case WithdrawalRequested:
+		default:
+			return nil, ErrAlreadySent
+		}
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'held' WHERE id = ?", id)
+		return &WithdrawalEvent{State: WithdrawalHeld, Actor: by.actor(), Reason: "held: " + by.Reason}, err
+	})
+}
+
+// Release lets a withdrawal that was held be paid.
+func (s *Withdrawals) Release(ctx context.Context, id string, by Person) error {
+	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
+		if w.State != WithdrawalHeld {
+			return nil, ErrNotHeld
+		}
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'requested', next_at = ? WHERE id = ?", s.clock(), id)
+		return &WithdrawalEvent{State: WithdrawalRequested, Actor: by.actor(), Reason: "released: " + by.Reason}, err
+	})
+}
+
+// endBy ends a withdrawal that waits for operators, unless something has happened to it since seen.
+func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person) error {
+	return s.order(ctx, d.Target, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
+		newest, err := newestEvent(ctx, tx, w.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case newest != seen:
+			return nil, ErrChangedMeanwhile
+		case !w.takes(d.Act):
+			return nil, ErrNotWaiting
+		}
+		return nil, s.carryOut(ctx, tx, w, d, WithdrawalEvent{Actor: by.actor(), Reason: by.Reason})
+	})
+}
+
+// carryOut ends a withdrawal as operators say.
+func (s *Withdrawals) carryOut(ctx context.Context, tx *sqldb.Tx, w Withdrawal, d Deed, e WithdrawalEvent) error {
+	if d.Act == ActPaid {
+		e.State, e.Reason = WithdrawalPaid, "marked as paid: "+e.Reason
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
+			"finished_at = ? WHERE id = ?", sqldb.Storable(d.Reference, 200), s.clock(), w.ID)
+		if err != nil {
+			return err
+		}
+		return s.leave(ctx, tx, w, e)
+	}
+	e.State, e.Reason = WithdrawalReturned, "given back: "+e.Reason
+	_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'returned', dead = 0, last_error = ?, finished_at = ? "+
+		"WHERE id = ?", "given back by the organizer", s.clock(), w.ID)
+	if err != nil {
+		return err
+	}
+	return s.giveBack(ctx, tx, w, e)
+}
+
+// order locks a withdrawal and has something done with it, with its line in the history and in the audit.
+func (s *Withdrawals) order(ctx context.Context, id string,
+	do func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error)) error {
+	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		list, err := sqldb.List(ctx, tx, scanWithdrawal, withdrawalSelect+"WHERE id = ?"+tx.ForUpdate(), id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return ErrUnknownWithdrawal
+		}
+		event, err := do(ctx, tx, list[0])
+		if err != nil {
+			return err
+		}
+		if event != nil {
+			if err := writeEvent(ctx, tx, s.clock(), id, *event); err != nil {
+				return err
+			}
+		}
+		is, _, err := readWithdrawal(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, s.clock(), stateOf(list[0]), stateOf(is))
+	})
+	if err != nil {
+		return fmt.Errorf("withdrawal %q: %w", id, err)
+	}
+	return nil
+}
+
+// stateOf is what the audit says of a withdrawal.
+func stateOf(w Withdrawal) change {
+	return change{"withdrawal:" + w.ID, map[string]any{"state": w.State, "dead": w.Dead, "amount": w.Amount}}
+}

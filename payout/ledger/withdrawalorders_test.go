@@ -1,0 +1,229 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+)
+
+// The people of these tests.
+var (
+	ann = ledger.Person{Name: "ann", ID: "token:ann", Reason: "the player has called"}
+	bob = ledger.Person{Name: "bob", ID: "token:bob", Reason: "looked at the bank's books"}
+)
+
+// TestHeldWithdrawalsAreNotPaid until they are released; what was sent cannot be held.
+func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "withdrawal.hold")
+		b.Rich(t, "u1", 100)
+		b.MustWithdraw(t, "w1", "u1", 60)
+		for range 2 {
+			paytest.Must(t, b.Hold(ctx, "w1", ann))
+		}
+		b.WantWithdrawal(t, "w1", ledger.WithdrawalHeld, 0)
+		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
+			t.Errorf("a held one is sent: %+v, %v", due, err)
+		}
+		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
+		b.CheckBooks(t)
+		paytest.Must(t, b.Release(ctx, "w1", bob))
+		if err := b.Release(ctx, "w1", bob); !errors.Is(err, ledger.ErrNotHeld) {
+			t.Errorf("released twice: %v", err)
+		}
+		w := b.LeaseOne(t)
+		if err := b.Hold(ctx, "w1", ann); !errors.Is(err, ledger.ErrAlreadySent) {
+			t.Errorf("held after it was sent: %v", err)
+		}
+		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
+		if err := b.Hold(ctx, "w0", ann); !errors.Is(err, ledger.ErrUnknownWithdrawal) {
+			t.Error(err)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestTwoPeopleEndALetter: one asks, another confirms; after anything has happened to the withdrawal, or a day later,
+// it has to be asked for anew.
+func TestTwoPeopleEndALetter(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "withdrawal.paid")
+		b.Rich(t, "u1", 100)
+		ask := func(id string, what ledger.Act, want error) string {
+			t.Helper()
+			o, err := b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id, Reference: "theirs"}, ann)
+			if !errors.Is(err, want) || (o.Pending == nil) != (want != nil) {
+				t.Fatalf("%s of %s: %+v, %v; want %v", what, id, o, err, want)
+			}
+			if want != nil {
+				return ""
+			}
+			return o.Pending.ID
+		}
+		confirm := func(order string, by ledger.Person, want error) {
+			t.Helper()
+			if _, _, err := b.Approvals.Confirm(ctx, order, by); !errors.Is(err, want) {
+				t.Errorf("%s confirms: %v, want %v", by.Name, err, want)
+			}
+		}
+		b.MustWithdraw(t, "open", "u1", 10)
+		ask("open", ledger.ActBack, ledger.ErrNotWaiting)
+		w := b.LeaseOne(t)
+		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
+		paytest.Must(t, b.RecordDead(ctx, w, "silence"))
+		paid := ask("open", ledger.ActPaid, nil)
+		if again := ask("open", ledger.ActPaid, nil); again != paid {
+			t.Errorf("asked for twice: %s and %s", paid, again)
+		}
+		confirm(paid, ann, ledger.ErrSamePerson)
+		confirm(paid, ledger.Person{Name: " ANN ", ID: "other"}, ledger.ErrSamePerson)
+		ask("open", ledger.ActBack, nil) // another order
+		b.Clock.Add(25 * time.Hour.Milliseconds())
+		confirm(paid, bob, ledger.ErrApprovalOver)
+		paid = ask("open", ledger.ActPaid, nil)
+		_, err := b.Retry(ctx, "open")
+		paytest.Must(t, err)
+		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it is being tried
+		paytest.Must(t, b.RecordDead(ctx, b.LeaseOne(t), "silence"))
+		confirm(paid, bob, ledger.ErrChangedMeanwhile) // it was asked for before the retry
+		b.WantBalance(t, booking.ClearingAccount("u1"), 10)
+		paid = ask("open", ledger.ActPaid, nil)
+		back := ask("open", ledger.ActBack, nil)
+		confirm(paid, bob, nil)
+		if w := b.WantWithdrawal(t, "open", ledger.WithdrawalPaid, 1); w.Dead || w.Reference != "theirs" {
+			t.Errorf("%+v", w)
+		}
+		confirm(paid, bob, ledger.ErrApprovalOver)
+		confirm(back, bob, ledger.ErrChangedMeanwhile)
+		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
+
+		b.MustWithdraw(t, "back", "u1", 10)
+		late := b.LeaseOne(t)
+		paytest.Must(t, b.RecordDead(ctx, late, "silence"))
+		confirm(ask("back", ledger.ActBack, nil), bob, nil)
+		b.WantWithdrawal(t, "back", ledger.WithdrawalReturned, 1)
+		if err := b.RecordPaid(ctx, late, "x"); !errors.Is(err, ledger.ErrPaidTwice) {
+			t.Errorf("its receiver says that it has paid: %v", err)
+		}
+
+		b.MustWithdraw(t, "held", "u1", 10)
+		paytest.Must(t, b.Hold(ctx, "held", ann))
+		ask("held", ledger.ActPaid, ledger.ErrNotWaiting)
+		confirm(ask("held", ledger.ActBack, nil), bob, nil)
+		b.WantBalance(t, booking.UserAccount("u1"), 90)
+		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
+		if n := b.CountDead(t); n != 0 {
+			t.Errorf("%d letters wait", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// TestPendingOrders are those that another person can still confirm, each with its withdrawal.
+func TestPendingOrders(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := paytest.As(t, "withdrawal.back")
+		b.Rich(t, "u1", 100)
+		var all []ledger.Withdrawal
+		want := func(asked map[string]ledger.Act) {
+			t.Helper()
+			for i, w := range all {
+				all[i], _ = b.Withdrawal(ctx, w.ID)
+			}
+			got, err := b.PendingOrders(ctx, all...)
+			paytest.Must(t, err)
+			if len(got) != len(asked) {
+				t.Errorf("pending are %+v, want %v", got, asked)
+			}
+			for id, what := range asked {
+				if o := got[id]; o.Act != what || o.Asked.Name != "ann" || o.Asked.Reason != ann.Reason ||
+					o.ExpiresAt != o.AskedAt+24*time.Hour.Milliseconds() || o.ID == "" {
+					t.Errorf("%s: pending is %+v, want %s", id, o, what)
+				}
+			}
+		}
+		for _, id := range []string{"held", "dead", "open"} {
+			b.MustWithdraw(t, id, "u1", 10)
+			all = append(all, ledger.Withdrawal{ID: id})
+		}
+		paytest.Must(t, b.Hold(ctx, "held", ann))
+		due, err := b.LeaseDue(ctx, paytest.Bank, 1, time.Minute)
+		paytest.Must(t, err)
+		paytest.Must(t, b.RecordDead(ctx, due[0], "silence"))
+		want(map[string]ledger.Act{})
+		for id, what := range map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid} {
+			_, err := b.Approvals.Do(ctx, ledger.Deed{Act: what, Target: id}, ann)
+			paytest.Must(t, err)
+		}
+		want(map[string]ledger.Act{"held": ledger.ActBack, due[0].ID: ledger.ActPaid})
+		_, err = b.Retry(ctx, due[0].ID)
+		paytest.Must(t, err)
+		want(map[string]ledger.Act{"held": ledger.ActBack}) // something else has happened to the other
+		b.Clock.Add(25 * time.Hour.Milliseconds())
+		want(map[string]ledger.Act{})
+	})
+}
+
+// TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come at the same time. The money goes
+// one way.
+func TestOrdersAndAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const count = 8
+		b.Rich(t, "u1", count*10)
+		for i := range count {
+			id := fmt.Sprintf("w%d", i)
+			b.MustWithdraw(t, id, "u1", 10)
+			w := b.LeaseOne(t)
+			paytest.Must(t, b.RecordDead(t.Context(), w, "silence"))
+			order := func(what ledger.Act) string {
+				o, err := b.Approvals.Do(t.Context(), ledger.Deed{Act: what, Target: id}, ann)
+				paytest.Must(t, err)
+				return o.Pending.ID
+			}
+			back, paid := order(ledger.ActBack), order(ledger.ActPaid)
+			confirm := func(order string) func() error {
+				return func() error { _, _, err := b.Approvals.Confirm(t.Context(), order, bob); return err }
+			}
+			var wg sync.WaitGroup
+			for _, do := range []func() error{
+				func() error { return b.RecordPaid(t.Context(), w, "late") },
+				confirm(back), confirm(back), confirm(paid), confirm(paid),
+				func() error { _, err := b.Retry(t.Context(), id); return err },
+			} {
+				wg.Go(func() {
+					if err := do(); err != nil && !errors.Is(err, ledger.ErrPaidTwice) &&
+						!errors.Is(err, ledger.ErrChangedMeanwhile) && !errors.Is(err, ledger.ErrApprovalOver) &&
+						!errors.Is(err, ledger.ErrUnknownClaim) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			is, err := b.Withdrawal(t.Context(), id)
+			paytest.Must(t, err)
+			ended := is.State == ledger.WithdrawalPaid || is.State == ledger.WithdrawalReturned
+			if retried := !is.Dead && is.Attempts == 0 && is.State == ledger.WithdrawalSent; !ended && !retried {
+				t.Errorf("%+v", is) // after a retry that came first the orders are void
+			}
+			if !ended {
+				paytest.Must(t, b.RecordPaid(t.Context(), b.LeaseOne(t), "now"))
+			}
+		}
+		b.WantBalance(t, booking.ClearingAccount("u1"), 0)
+		b.CheckBooks(t)
+	})
+}

@@ -1,0 +1,84 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestBatchSizer: batches grow while the ledger is quick and shrink while it is slow, within bounds.
+func TestBatchSizer(t *testing.T) {
+	t.Parallel()
+	b := newBatchSizer(mostWins)
+	for _, step := range []struct {
+		what string
+		wins int
+		took time.Duration
+		ok   bool
+		want int
+	}{
+		{"quick and full", 500, 100 * time.Millisecond, true, 1000},
+		{"quick and half full", 500, 100 * time.Millisecond, true, 2000},
+		{"nearly empty", 10, time.Millisecond, true, 2000},
+		{"quick and full again", 1990, 500 * time.Millisecond, true, 4000},
+		{"as large as may be", 4000, 500 * time.Millisecond, true, 4000},
+		{"neither quick nor slow", 4000, 2 * time.Second, true, 4000},
+		{"slow", 4000, 4 * time.Second, true, 2000},
+		{"slow with few", 10, 4 * time.Second, true, 1000},
+		{"refused at once", 1000, time.Millisecond, false, 500},
+		{"timed out", 500, 8 * time.Second, false, 250},
+		{"quick again", 250, time.Millisecond, true, 500},
+	} {
+		if b.settled(step.wins, step.took, step.ok); b.wins != step.want {
+			t.Fatalf("after one that was %s: %d wins, want %d", step.what, b.wins, step.want)
+		}
+	}
+	for range 20 {
+		b.settled(b.wins, 8*time.Second, false)
+	}
+	if b.wins != fewestWins {
+		t.Errorf("a ledger that is away gets %d wins at once, want %d", b.wins, fewestWins)
+	}
+	if b := newBatchSizer(20); b.wins != 20 || b.least != 20 {
+		t.Errorf("batches of at most 20 are %+v", b)
+	}
+}
+
+// TestALedgerThatIsAwayGetsLess: a worker posts no more at once than its sizer says, and tells it how that went.
+func TestALedgerThatIsAwayGetsLess(t *testing.T) {
+	t.Parallel()
+	const messages, wins = 6, 50
+	p := inProcess(t)
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 88 * messages * wins, Packets: messages * wins})
+	for m := range messages {
+		var list []rain.Win
+		for n := range wins {
+			list = append(list, paytest.Win(fmt.Sprint("u", n), m*wins+n, 88))
+		}
+		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
+	}
+	batches, largest := 0, 0
+	away := func(entries []rain.Entry) error {
+		batches, largest = batches+1, max(largest, len(entries)*wins)
+		return errors.New("the ledger is away")
+	}
+	s := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, away}, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Log: paytest.Quiet, BatchWins: 4 * wins,
+	})
+	size := newBatchSizer(4 * wins)
+	size.wins = 2 * wins
+	fetch := newFetchSizer(4 * wins)
+	for batches < 3 {
+		if s.round(t.Context(), fetch, size) && batches > 0 {
+			t.Fatal("the ledger was away, and all is well")
+		}
+	}
+	if largest > 2*wins || size.wins != wins {
+		t.Errorf("a batch had %d wins, want %d at most; then they are to be %d, want %d", largest, 2*wins, size.wins,
+			wins)
+	}
+}

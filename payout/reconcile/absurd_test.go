@@ -1,0 +1,136 @@
+package reconcile_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// absurd are rows that make no sense, each of which has ended or blinded a proof once, or could have.
+var absurd = map[string]string{
+	"packets below zero":     "UPDATE campaign SET packets = -1000 WHERE id = 'bad'",
+	"more shards than fit":   "UPDATE campaign SET shards = 2000000000 WHERE id = 'bad'",
+	"no shards":              "UPDATE campaign SET shards = -5 WHERE id = 'bad'",
+	"an unknown split":       "UPDATE campaign SET split = 'mine' WHERE id = 'bad'",
+	"an unreadable seed":     "UPDATE campaign SET split_seed = 'x' WHERE id = 'bad'",
+	"an empty seed":          "UPDATE campaign SET split_seed = '' WHERE id = 'bad'",
+	"an unknown status":      "UPDATE campaign SET status = 'mine' WHERE id = 'bad'",
+	"an absurd drained":      "UPDATE campaign SET drained = 7 WHERE id = 'bad'",
+	"times below zero":       "UPDATE campaign SET created_at = -5, expires_at = -9 WHERE id = 'bad'",
+	"a budget beyond limits": "UPDATE campaign SET budget = 9000000000000000000 WHERE id = 'bad'",
+	"a rain without a seed":  "UPDATE rain SET seed = 'zz' WHERE campaign_id = 'bad'",
+	"an absurd rain":         "UPDATE rain SET duration_ms = 9000000000000000000 WHERE campaign_id = 'bad'",
+	"a rain out of order":    "UPDATE rain SET ordinal = 5 WHERE campaign_id = 'bad'",
+	"amounts that are none": "UPDATE campaign SET split = 'list' WHERE id = 'bad'; INSERT INTO campaign_amounts " +
+		"VALUES ('bad', 'x')",
+	"a name that is no text":   "UPDATE campaign SET sponsor = x'ff' WHERE id = 'bad'",
+	"balances that do not fit": "UPDATE entry SET amount = 9223372036854775807 WHERE account_id = 'escrow:bad'",
+	"payouts that do not fit":  "UPDATE payout SET amount = 9223372036854775807 WHERE campaign_id = 'bad'",
+	"reclaims beyond limits": "INSERT INTO reclaim (campaign_id, shard, numbers, packets, amount, closed_at, " +
+		"entry_seq, " +
+		"reclaimed_at, txn_id) VALUES ('bad', 0, 'x', -3, 9223372036854775807, -1, -1, -1, 0)",
+	"a move that is none": "INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, " +
+		"epoch, created_at) VALUES ('m', 'bad', -1, 900, '5-3', -1, -1, -1, -1)",
+	"a letter that is none": "INSERT INTO dead_letter (fingerprint, claim, source, kind, campaign_id, shard, packet, " +
+		"user_id, amount, won_at, entry_seq, reason, payload, created_at) " +
+		"VALUES ('f', 'c', 's', 'reclaim', 'bad', 0, " +
+		"-7, 'u', 9223372036854775807, -1, -1, 'r', x'70', 0)",
+}
+
+// TestARowThatMakesNoSenseHidesNothing: it is a finding, everything else is proved, and the lists that all work goes by
+// are those of all other campaigns.
+func TestARowThatMakesNoSenseHidesNothing(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			f := paytest.NewFakeRedis(b.Clock.Now)
+			for _, id := range []string{"bad", "good"} {
+				f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 2}))
+				f.Win(id, 0, id+"-u", id+"-v")
+				e := f.Entries(paytest.FakeKey{Campaign: id})[0]
+				b.MustPost(t, e)
+				paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
+			}
+			tables := append([]string{"rain", "campaign_amounts"}, bookTables...)
+			restore := keepTables(t, b, tables)
+			for what, statements := range absurd {
+				if name == "sqlite" && strings.Contains(statements, "x'ff'") {
+					statements = strings.ReplaceAll(statements, "x'ff'", "CAST(x'ff' AS TEXT)")
+				}
+				change(t, b, statements)
+				checkAbsurd(t, b, f, what)
+				restore()
+			}
+			if one, all := everything(t, b, f, "bad"); one != "" || all != "" {
+				t.Errorf("untouched: %q, %q", one, all)
+			}
+		})
+	}
+}
+
+func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what string) {
+	t.Helper()
+	proved := map[string]bool{}
+	books, err := b.Proof.ReconcileAll(t.Context(), f, func(id string, r reconcile.Reconciliation, err error) {
+		proved[id] = err == nil
+		if id == "good" && (err != nil || !r.Balanced) {
+			t.Errorf("%s: the other campaign: %+v, %v", what, r, err)
+		}
+	})
+	if err != nil || books.Balanced || !proved["good"] || books.Transactions < 6 {
+		t.Errorf("%s: %+v, %v", what, books, err)
+	}
+	one, err := b.Proof.ReconcileWith(t.Context(), "bad", f, reconcile.Rows)
+	if err != nil || one.Balanced {
+		t.Errorf("%s: of itself: %+v, %v", what, one, err)
+	}
+	for _, finding := range one.Findings {
+		if strings.Contains(finding, "broke off") {
+			t.Errorf("%s: %s", what, finding)
+		}
+	}
+	live, err := b.Live(t.Context())
+	if err != nil || len(live) == 0 || live[len(live)-1].ID != "good" {
+		t.Errorf("%s: live are %d, %v", what, len(live), err)
+	}
+	if ids, err := b.LiveIDs(t.Context()); err != nil || len(ids) != 2 {
+		t.Errorf("%s: to be proved are %q, %v", what, ids, err)
+	}
+	if list, _, err := b.ListCampaigns(t.Context(), "", 10); err != nil || len(list) != 2 {
+		t.Errorf("%s: listed are %d, %v", what, len(list), err)
+	}
+}
+
+// brokenHot is a Redis over which the proof of one campaign breaks.
+type brokenHot struct{ *paytest.FakeRedis }
+
+func (h brokenHot) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	if c.ID == "bad" {
+		return make([]rain.ShardSnapshot, 0-c.Packets), nil
+	}
+	return h.FakeRedis.Snapshot(ctx, c)
+}
+
+// TestAProofThatPanicsIsAFinding: of its campaign, and the others are proved.
+func TestAProofThatPanicsIsAFinding(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	for _, id := range []string{"bad", "good"} {
+		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
+	}
+	one, err := b.Proof.ReconcileWith(t.Context(), "bad", brokenHot{f}, reconcile.Rows)
+	if err != nil || one.Balanced || !strings.Contains(strings.Join(one.Findings, "\n"), "broke off") {
+		t.Errorf("%+v, %v", one, err)
+	}
+	books, err := b.Proof.ReconcileAll(t.Context(), brokenHot{f}, nil)
+	if err != nil || books.Balanced || books.Checked != 2 || books.Unbalanced != 1 {
+		t.Errorf("%+v, %v", books, err)
+	}
+}

@@ -1,0 +1,108 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	ledgerchain "redrain/payout/ledger/chain"
+	"redrain/payout/ledger/checkpoint"
+)
+
+// checkCheckpoints holds the checkpoints, and what they carry forward, against the rows that they are made of.
+func (s *Reconciler) checkCheckpoints(ctx context.Context, found *findings) error {
+	say := func(fault string) { found.add("a checkpoint that is not whole", fault, "%s", fault) }
+	return s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		if err := checkpoint.Check(ctx, tx, say); err != nil {
+			return err
+		}
+		newest, err := checkpoint.Newest(ctx, tx, func(string) {})
+		if err != nil {
+			return err
+		}
+		since, err := sumsSince(ctx, tx, newest)
+		if err != nil {
+			return err
+		}
+		return checkpoint.EachSum(ctx, tx, newest, say, func(sums map[string]checkpoint.Sum) error {
+			for _, subject := range sortedKeys(sums) {
+				if err := s.checkSum(ctx, tx, sums[subject], since[subject], say); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// sumsSince adds up what has come since a checkpoint, by subject.
+func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint) (map[string]checkpoint.Sum, error) {
+	sums := map[string]checkpoint.Sum{}
+	add := func(subject string, rows, numbers, amount int64) {
+		sums[subject] = sums[subject].Plus(rows, numbers, amount)
+	}
+	ids, err := ledgerchain.TxnsAfter(ctx, q, from.Marks)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(ids, txnsAtOnce) {
+		err := q.Each(ctx, func(scan sqldb.Scan) error {
+			var account, kind string
+			var amount int64
+			err := scan(&account, &kind, &amount)
+			if campaign, escrow := strings.CutPrefix(account, booking.KindEscrow+":"); escrow {
+				add(checkpoint.Escrow(campaign, kind), 1, 0, amount)
+			} else {
+				add(checkpoint.Account(account), 1, 0, amount)
+			}
+			return err
+		}, "SELECT e.account_id, t.kind, e.amount FROM entry e JOIN txn t ON t.id = e.txn_id WHERE e.txn_id IN "+
+			sqldb.Marks(len(some)), sqldb.Args(some)...)
+		if err != nil {
+			return nil, err
+		}
+		paid, err := paidBy(ctx, q, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range paid {
+			add(checkpoint.Payouts(p.campaign, p.shard), p.rows, p.numbers, p.amount)
+		}
+	}
+	return sums, nil
+}
+
+// checkSum adds up the rows of a subject anew and compares them with what was carried forward and has come since.
+func (s *Reconciler) checkSum(ctx context.Context, q sqldb.Querier, is, since checkpoint.Sum, say func(string)) error {
+	var rows, numbers, amount int64
+	dest := []any{&rows, &numbers, &amount}
+	var err error
+	kind, rest, _ := strings.Cut(is.Subject, " ")
+	owner, last := rest, ""
+	if at := strings.LastIndexByte(rest, ' '); at >= 0 {
+		owner, last = rest[:at], rest[at+1:]
+	}
+	switch kind {
+	case "account":
+		_, err = q.First(ctx, dest, "SELECT COUNT(*), 0, COALESCE(SUM(amount), 0) FROM entry WHERE account_id = "+
+			"?", rest)
+	case "escrow":
+		_, err = q.First(ctx, dest, "SELECT COUNT(*), 0, COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn t ON t.id = "+
+			"e.txn_id WHERE e.account_id = ? AND t.kind = ?", booking.EscrowAccount(owner).ID(), last)
+	default:
+		shard, _ := strconv.Atoi(last)
+		_, err = q.First(ctx, dest, "SELECT COUNT(*), COALESCE(SUM(packet), 0), COALESCE(SUM(amount), 0) FROM payout "+
+			"WHERE campaign_id = ? AND shard = ?", owner, shard)
+	}
+	if err != nil {
+		return err
+	}
+	if now := is.Plus(since.Rows, since.Numbers, since.Amount); now.Rows != rows || now.Numbers != numbers ||
+		now.Amount != amount {
+		say("the sum of \"" + is.Subject + "\" that is carried forward is not that of its rows")
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// fullLedger makes books with a row in every table: campaigns that rain (c1), are closed (c2) and drained (c3), with a
+// dead letter, moves and shortened reclaims; withdrawals in every state, named after it; and what nodes keep beside.
+func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
+	t.Helper()
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	fillCampaigns(t, b, f)
+	fillDrained(t, b, f)
+	fillWithdrawals(t, b)
+	fillUpkeep(t, b)
+	return f
+}
+
+// closeAll makes a checkpoint of all that there is, in one step.
+func closeAll(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	b.Proof.SetRecent(1000, 1, 0)
+	books, err := b.Proof.ReconcileRecent(t.Context(), f, nil)
+	if err != nil || !books.Balanced || books.Kind != reconcile.KindRecent {
+		t.Fatalf("%+v, %v", books, err)
+	}
+}
+
+func fillCampaigns(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	ctx := t.Context()
+	amounts := slices.Repeat([]rain.Money{40, 60}, 10)
+	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 20, Shards: 2, Split: rain.List, Amounts: amounts,
+		WinsPerUser: 9}))
+	f.Win("c1", 0, "u1", "u1", "u2")
+	b.SettleAll(t, f, 0)
+	lent := f.Lend("c1", 0, 1, "done", 2)
+	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *lent))
+	paytest.Must(t, b.Moves.Done(ctx, "done", f.Borrow("c1", *lent)))
+	f.Done("c1", 0, "done")
+	paytest.Must(t, b.Moves.Write(ctx, "c1", 0, *f.Lend("c1", 0, 1, "underway", 1)))
+	f.Win("c1", 1, "v")
+	b.SettleAll(t, f, 1)
+	f.Win("c1", 1, "w")
+	e := f.Entries(paytest.FakeKey{Campaign: "c1", Shard: 1})[0]
+	if tried, err := b.Attempt(ctx, e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
+		t.Fatal(tried, err)
+	}
+	paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
+	f.Win("c1", 0, "late")
+	waits := f.Entries(paytest.FakeKey{Campaign: "c1"})[0]
+	if tried, err := b.Attempt(ctx, waits, errors.New("refused"), 5); err != nil || tried.GivenUp {
+		t.Fatal(tried, err)
+	}
+
+	f.Open(b.OpenCampaign(t, "c4", rain.Spec{Budget: 10, Packets: 1}))
+	attempt, err := b.BeginRebuild(ctx, "c4", 0)
+	paytest.Must(t, err)
+	barrier, err := b.Fence(ctx, "c4", 0, attempt)
+	paytest.Must(t, err)
+	f.Restore("c4", 0, paytest.Restored{Stock: paytest.Packets(0, 0), Barrier: barrier})
+
+	f.Open(b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10}))
+	f.Win("c2", 0, "x")
+	b.CloseCampaign(t, "c2")
+	f.Close("c2", 0)
+	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "c2"})...)
+}
+
+// fillDrained makes c3, whose Redis forgot that a packet was won, and so asked for it back.
+func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	f.Open(b.OpenCampaign(t, "c3", rain.Spec{Budget: 200, Packets: 4}))
+	b.MustPost(t, paytest.Entry("c3", 1, paytest.Win("u1", 0, 50), paytest.Win("y", 1, 50)))
+	b.CloseCampaign(t, "c3")
+	back := paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c3", ID: "9-0"},
+		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(1, 3)}})
+	if posted := b.MustPost(t, back); len(posted.Cut) != 1 {
+		t.Fatalf("%+v", posted)
+	}
+	_, err := b.Update(paytest.As(t, "campaign.close"), "c3", func(c *rain.Campaign) error {
+		c.Drained = true
+		return c.Close(b.Clock.Now())
+	})
+	paytest.Must(t, err)
+	f.Lose("c3", 0)
+}
+
+func fillWithdrawals(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := b.Deposit(paytest.As(t, "sponsor.deposit"), "acme", "more", 7)
+	paytest.Must(t, err)
+	send := func(id string) ledger.Withdrawal { return b.MustSend(t, id, "u1", 3) }
+	paytest.Must(t, b.RecordPaid(ctx, send("w-paid"), "ref 1"))
+	paytest.Must(t, b.RecordRefused(ctx, send("w-refused"), "no such account"))
+	paytest.Must(t, b.RecordDead(ctx, send("w-dead"), "no answer"))
+	paytest.Must(t, b.RecordWaiting(ctx, send("w-action"), ledger.Waiting{State: ledger.WithdrawalAction,
+		Action:    ledger.Action{URL: "https://bank.example/1", Data: "package", Until: 9_000_000_000_000},
+		Reference: "ref 2", After: time.Hour}))
+	send("w-sent")
+	b.MustWithdraw(t, "w-requested", "u1", 3)
+}
+
+// fillUpkeep fills the tables that nodes keep for themselves.
+func fillUpkeep(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := b.Lease(ctx, "a job", "a node", time.Hour)
+	paytest.Must(t, err)
+	_, err = b.Begin(ctx, "key", []byte("body"))
+	paytest.Must(t, err)
+	paytest.Must(t, paytest.Node(t, b).Proofs.NoteProofs(ctx,
+		[]ledger.Proof{{Campaign: "c1", ProvedAt: 1, Balanced: true}}))
+	for n, reference := range []string{"order 1", "order 2"} {
+		nothing := rain.Money(0)
+		two := b.Approvals.Above(&nothing)
+		o, err := two.Do(ctx, ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 5, Reference: reference},
+			ledger.Person{Name: "ann", ID: "token:ann"})
+		paytest.Must(t, err)
+		if n == 0 {
+			_, err = two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob", Reason: "no"})
+			paytest.Must(t, err)
+		}
+	}
+	_, err = chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
+		Take(context.Background())
+	paytest.Must(t, err)
+}

@@ -1,0 +1,99 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// forgePayout pays a packet of c1 worth 10 to u by hand, in every row that has to go with it, as if an entry of this
+// time had won it.
+func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
+	t.Helper()
+	id := 900 + packet
+	change(t, b, fmt.Sprintf("INSERT INTO txn (id, kind, idem_key, created_at) VALUES (%[1]d, 'pay', "+
+		"'pay:%[1]d', %[3]d); "+
+		"INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (%[1]d, 0, 'escrow:c1', -10), "+
+		"(%[1]d, 1, 'user:u', 10); "+
+		"UPDATE balance SET amount = amount - 10 WHERE account_id = 'escrow:c1'; "+
+		"UPDATE balance SET amount = amount + 10 WHERE account_id = 'user:u'; "+
+		"UPDATE campaign_tally SET paid = paid + 1, amount_paid = amount_paid + 10 WHERE campaign_id = 'c1'; "+
+		"UPDATE winner SET wins = wins + 1, amount = amount + 10 WHERE user_id = 'u'; "+
+		"INSERT INTO payout (campaign_id, packet, claim, user_id, amount, state, drop_id, shard, won_at, entry_seq, "+
+		"settled_at, txn_id) VALUES ('c1', %[2]d, 'c1-%[2]d', 'u', 10, 'settled', '7.%[2]d', 0, %[3]d, 0, %[3]d, "+
+		"%[1]d)",
+		id, packet, ms))
+}
+
+// TestAPayoutFromTheFuture: what is dated behind the snapshot is left out only as far as the shard has come by now.
+func TestAPayoutFromTheFuture(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
+		f.Win("c1", 0, "u")
+		b.SettleAll(t, f, 0)
+		forgePayout(t, b, 50, b.Clock.Now()+1_000_000)
+		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
+			r, err := b.Proof.ReconcileWith(t.Context(), "c1", f, depth)
+			if err != nil || r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
+				return strings.HasPrefix(s, "payout of packet 50 ") && strings.Contains(s, "has ever written")
+			}) {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+	})
+}
+
+// TestAPayoutFromBetween is dated between the snapshot and now, when a true one could be: the next proof names it.
+func TestAPayoutFromBetween(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
+		f.Open(c)
+		f.Win("c1", 0, "u")
+		b.SettleAll(t, f, 0)
+		before := f.Snapshots(c)
+		between := b.Clock.Now()
+		f.Win("c1", 0, "u")
+		b.SettleAll(t, f, 0)
+		if r := b.Prove(t, c, before); !r.Balanced || r.Later != 1 {
+			t.Errorf("without a forgery: %+v", r)
+		}
+		forgePayout(t, b, 50, between)
+		if r := b.Prove(t, c, before); r.Later != 2 {
+			t.Errorf("%d payouts are later, want 2", r.Later)
+		}
+		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
+			return strings.HasPrefix(s, "payout of packet 50 ")
+		}) {
+			t.Errorf("the next proof: %+v", r)
+		}
+	})
+}
+
+// TestAMoveFromTheFuture: a move that its shard has not made is named, and not taken for one that comes later.
+func TestAMoveFromTheFuture(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
+		f.Open(c)
+		change(t, b, "INSERT INTO move (id, campaign_id, from_shard, to_shard, numbers, packets, from_number, epoch, "+
+			"created_at) VALUES ('forged', 'c1', 0, 1, '7-9', 3, 5, 0, 1)")
+		if r := b.Prove(t, c, f); r.Balanced || !slices.ContainsFunc(r.Findings, func(s string) bool {
+			return strings.Contains(s, "forged") && strings.Contains(s, "they have made moves up to number 0 and 0")
+		}) {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package reconcile_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/payout/paytest"
+)
+
+// heard is what a ledger has asked its database: each statement once for each place in the code that it comes from.
+type heard struct {
+	mu         sync.Mutex
+	seen       map[string]bool
+	statements []statement
+}
+
+// statement is one as it was sent, and who has sent it.
+type statement struct {
+	text string
+	args []any
+	by   string // package.function
+	at   place
+}
+
+// place is a line of the code, in a file under payout.
+type place struct {
+	file string
+	line int
+}
+
+// listIn is the list of an IN, of any length.
+var listIn = regexp.MustCompile(`\((\?,)+\?\)`)
+
+// hear is for sqldb.DB.Heard.
+func (h *heard) hear(text string, args []any) {
+	s := statement{text: text, args: args}
+	var callers [32]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
+	for {
+		frame, more := frames.Next()
+		_, file, inPayout := strings.Cut(filepath.ToSlash(frame.File), "/payout/")
+		if strings.Contains(frame.Function, "/internal/sqldb.") && more {
+			continue
+		}
+		if !inPayout || strings.HasPrefix(file, "paytest/") || strings.HasSuffix(file, "_test.go") {
+			return // a test's own
+		}
+		s.at = place{file, frame.Line}
+		s.by, _, _ = strings.Cut(filepath.Base(frame.Function), ".func")
+		break
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if key := s.by + " " + listIn.ReplaceAllString(text, "(…)"); !h.seen[key] {
+		h.seen[key] = true
+		h.statements = append(h.statements, s)
+	}
+}
+
+// queryCall is a place in the code that sends a statement.
+type queryCall struct {
+	file        string
+	first, last int
+}
+
+// queryCalls are all of them under payout.
+func queryCalls(t *testing.T) (calls []queryCall) {
+	t.Helper()
+	files := token.NewFileSet()
+	paytest.Must(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
+		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
+			strings.HasPrefix(name, "paytest/") {
+			return err
+		}
+		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && sendsStatement(call) {
+				calls = append(calls, queryCall{name, files.Position(call.Pos()).Line, files.Position(call.End()).Line})
+			}
+			return true
+		})
+		return nil
+	}))
+	return calls
+}
+
+// sendsStatement tells whether a call is one of those of sqldb that send a statement, but for INSERT … VALUES.
+func sendsStatement(call *ast.CallExpr) bool {
+	var name *ast.Ident
+	switch fun := call.Fun.(type) {
+	case *ast.SelectorExpr:
+		name = fun.Sel
+	case *ast.IndexExpr: // of a type
+		if fun, ok := fun.X.(*ast.SelectorExpr); ok {
+			name = fun.Sel
+		}
+	}
+	if name == nil || len(call.Args) < 2 {
+		return false
+	}
+	ctx, ok := call.Args[0].(*ast.Ident)
+	switch name.Name {
+	case "Each", "First", "Exec", "List", "Column", "EachIn":
+		return ok && ctx.Name == "ctx"
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package reconcile_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
+)
+
+// askForged changes rows by hand, so that proofs name them one by one.
+func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	f.Open(b.OpenCampaign(t, "x1", rain.Spec{Budget: 1000, Packets: 100}))
+	f.Win("x1", 0, "first")
+	for range 10 {
+		f.Win("x1", 0, "u")
+		e := f.Entries(paytest.FakeKey{Campaign: "x1"})[1]
+		b.MustPost(t, e)
+		paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{e.Ref}))
+	}
+	f.Win("x1", 0, "last")
+	for _, forgery := range []string{
+		"UPDATE winner SET wins = wins + 1 WHERE campaign_id = 'x1'",
+		"UPDATE payout SET won_at = 9000000000000 WHERE campaign_id = 'x1' AND packet = 2",
+		"DELETE FROM payout WHERE campaign_id = 'x1' AND packet = 3",
+		"INSERT INTO txn (kind, idem_key, created_at) VALUES ('pay', 'by hand', 1)",
+	} {
+		b.Statement(t, forgery)
+	}
+}
+
+// askRecent proves what is recent, from one checkpoint on to the next.
+func askRecent(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := b.Proof.ReconcileRecent(ctx, f, nil) // a small ledger
+	paytest.Must(t, err)
+	b.Proof.SetMany(0)
+	for _, reference := range []string{"first", "second"} {
+		_, err := b.Deposit(ctx, "acme", reference, 1)
+		paytest.Must(t, err)
+		closeAll(t, b, f)
+	}
+	l := paytest.Node(t, b)
+	paytest.Must(t, l.Proofs.KeepReading(ctx, ledger.Reading{BeganAt: 1}))
+	_, err = l.Proofs.Reading(ctx)
+	paytest.Must(t, err)
+}
+
+// askProofs proves the books, by sums and row by row, and goes along the chains.
+func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	ctx := t.Context()
+	for _, campaign := range []string{"c1", "c2", "c3", "l1", "x1"} {
+		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
+			_, err := b.Proof.ReconcileWith(ctx, campaign, f, depth)
+			paytest.Must(t, err)
+		}
+	}
+	_, err := b.Proof.ReconcileFull(ctx, f, reconcile.FullOptions{Progress: func(reconcile.Progress) {}})
+	paytest.Must(t, err)
+	roots := chain.NewRoots(b.DB, b.Clock.Now)
+	_, err = roots.Take(ctx)
+	paytest.Must(t, err)
+	_, err = roots.Audit(ctx, chain.AuditOptions{Found: func(string) {}})
+	paytest.Must(t, err)
+	_, _, err = booking.BalanceOf(ctx, b.DB, booking.World)
+	paytest.Must(t, err)
+	running, stop := context.WithCancel(ctx)
+	file := filepath.Join(t.TempDir(), "roots")
+	done := make(chan error)
+	go func() { done <- chain.NewRootRounds(roots, file, nil, paytest.Quiet).Run(running) }()
+	testenv.Eventually(t, time.Minute, "a file of roots", func() bool { _, err := os.Stat(file); return err == nil })
+	stop()
+	paytest.Must(t, <-done)
+}

@@ -1,0 +1,63 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+)
+
+// Progress is how far a full proof has come.
+type Progress struct {
+	Part   string  `json:"part"`    // what it reads, in words
+	Done   int64   `json:"done"`    // rows that were read
+	Of     int64   `json:"of"`      // about how many there are
+	Rate   float64 `json:"rate"`    // rows a second, up to now
+	LeftMS int64   `json:"left_ms"` // how long it will take, by that rate; -1: not known yet
+}
+
+// progressEvery is how often somebody hears how far a full proof has come.
+const progressEvery = time.Second
+
+// teller tells progress.
+type teller struct {
+	began, told time.Time
+	from        int64 // rows that were read before
+}
+
+// measure finds out about how many rows there are to read: each transaction twice, because the chains are walked by
+// themselves; accounts, what has a history, and payouts.
+func (r *fullProof) measure(ctx context.Context) error {
+	if r.o.Progress == nil {
+		return nil
+	}
+	for _, query := range []string{
+		"SELECT COALESCE(MAX(id), 0) FROM txn",
+		"SELECT COUNT(*) FROM account",
+		"SELECT COUNT(*) FROM history WHERE version = 1",
+		"SELECT COALESCE(SUM(links), 0) FROM chain_head",
+		"SELECT COALESCE(SUM(paid), 0) FROM campaign_tally",
+	} {
+		var rows int64
+		if _, err := r.s.db.First(ctx, []any{&rows}, query); err != nil {
+			return err
+		}
+		r.progress.Of += rows
+	}
+	r.teller = teller{began: time.Now(), from: r.progress.Done}
+	return nil
+}
+
+// tell says how far the proof has come, unless it has just said so.
+func (r *fullProof) tell() {
+	now := time.Now()
+	if r.o.Progress == nil || now.Sub(r.teller.told) < progressEvery {
+		return
+	}
+	r.teller.told = now
+	p := r.progress
+	p.Of, p.LeftMS = max(p.Of, p.Done), -1
+	if took := now.Sub(r.teller.began); took > 0 && p.Done > r.teller.from {
+		p.Rate = float64(p.Done-r.teller.from) / took.Seconds()
+		p.LeftMS = int64(float64(p.Of-p.Done) / p.Rate * 1000)
+	}
+	r.o.Progress(p)
+}

@@ -1,0 +1,116 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/checkpoint"
+	"redrain/rain"
+)
+
+// manyEntries is from how many entries on the sum of an account is carried forward. The entries of other accounts
+// are all
+// added up, each time that one of them is new: they cannot be changed unseen, and a sum that is kept could be.
+const manyEntries = 1_000
+
+// checkAccounts compares the balances of the accounts that were touched.
+func (r *recentStep) checkAccounts(ctx context.Context, q sqldb.Querier) error {
+	for ids := range slices.Chunk(sortedKeys(r.accounts), askedAtOnce) {
+		carried, others := r.parted(ids)
+		if err := checkAccounts(ctx, q, others, r.found); err != nil {
+			return err
+		}
+		if err := checkOwners(ctx, q, ids, r.found); err != nil {
+			return err
+		}
+		for _, id := range carried {
+			r.pending[id] = true
+		}
+		if !r.end {
+			continue
+		}
+		if err := r.carryMany(ctx, q, others); err != nil {
+			return err
+		}
+	}
+	if !r.end {
+		return nil // what is carried is as of the links that were read, and a balance is of now
+	}
+	for ids := range slices.Chunk(sortedKeys(r.pending), askedAtOnce) {
+		if err := r.compareCarried(ctx, q, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parted are the accounts whose sums are carried forward, and the others.
+func (r *recentStep) parted(ids []string) (carried, others []string) {
+	for _, id := range ids {
+		_, is := r.ahead[checkpoint.Account(id)]
+		if is || strings.HasPrefix(id, booking.KindEscrow+":") {
+			carried = append(carried, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	return carried, others
+}
+
+// compareCarried compares balances with what was carried forward and what has come since.
+func (r *recentStep) compareCarried(ctx context.Context, q sqldb.Querier, ids []string) error {
+	subjects := map[string][]string{}
+	for _, id := range ids {
+		campaign, escrow := strings.CutPrefix(id, booking.KindEscrow+":")
+		if !escrow {
+			subjects[id] = []string{checkpoint.Account(id)}
+			continue
+		}
+		for _, kind := range sortedKeys(flows) {
+			subjects[id] = append(subjects[id], checkpoint.Escrow(campaign, kind))
+		}
+	}
+	if err := r.begin(ctx, q, slices.Concat(slices.Collect(maps.Values(subjects))...)); err != nil {
+		return err
+	}
+	sums := map[string]rain.Money{}
+	for id, of := range subjects {
+		for _, subject := range of {
+			sums[id] += rain.Money(r.ahead[subject].Amount)
+		}
+	}
+	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var id string
+		var balance rain.Money
+		err := scan(&id, &balance)
+		if sum := sums[id]; balance != sum {
+			r.found.add("a balance that is not its entries", id+" "+delta(balance, sum),
+				"the balance of %s is %d, but its entries sum to %d", id, balance, sum)
+		}
+		if balance < 0 && !booking.MayOwe(id) {
+			r.found.add("an account below zero", id, "the balance of %s is %d", id, balance)
+		}
+		delete(sums, id)
+		return err
+	}, "SELECT a.id, COALESCE(b.amount, 0) FROM account a LEFT JOIN balance b ON b.account_id = a.id WHERE a.id "+
+		"IN", ids)
+}
+
+// carryMany begins to carry forward the sums of accounts with many entries.
+func (r *recentStep) carryMany(ctx context.Context, q sqldb.Querier, ids []string) error {
+	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var id string
+		var rows, amount int64
+		err := scan(&id, &rows, &amount)
+		if rows > r.s.many {
+			subject := checkpoint.Account(id)
+			r.ahead[subject] = checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
+		}
+		return err
+	}, "SELECT a.id, (SELECT COUNT(*) FROM entry e WHERE e.account_id = a.id), "+
+		"(SELECT COALESCE(SUM(e.amount), 0) FROM entry e WHERE e.account_id = a.id) FROM account a WHERE a.id IN", ids)
+}

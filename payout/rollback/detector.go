@@ -1,0 +1,208 @@
+package rollback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
+	"redrain/rain"
+)
+
+// every is how often it is kept how far the ledger has come. What was committed since is not noticed where it is lost.
+const every = 10 * time.Second
+
+// within is how long a look may take.
+const within = 5 * time.Second
+
+// key is where the mark is kept in its bucket.
+const key = "ledger"
+
+// Ends tells how long the ledger's chains are. [chain.Roots] does.
+type Ends interface {
+	Ends(ctx context.Context) ([]chain.End, error)
+}
+
+// Restores keeps when the ledger was put back. [ledger.Restores] does.
+type Restores interface {
+	Newest(ctx context.Context) (ledger.Restore, error)
+	Notice(ctx context.Context, reason string) error
+}
+
+// Options of a detector. All are needed but those that say so.
+type Options struct {
+	JetStream jetstream.JetStream
+	Namespace string // of the bucket's name
+	Ends      Ends
+	Restores  Restores
+	Clock     rain.Clock
+	Alarm     func(code, campaign, message string)
+	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
+
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// Detector notices a ledger that has gone back in time. Every node may have one.
+type Detector struct {
+	o      Options
+	bucket string
+	held   prometheus.Gauge
+	untold string // the alarm that is to be given
+}
+
+// New makes a detector. Its Run must be started.
+func New(o Options) *Detector {
+	return &Detector{
+		o: o, bucket: o.Namespace + "_ledger",
+		held: promauto.With(o.Registerer).NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_withdrawals_held",
+			Help: "1 while the ledger counts as put back from a backup: no withdrawal is taken or sent.",
+		}),
+	}
+}
+
+// Run looks again and again until ctx ends, and gives the alarm, also of what a look before has found.
+func (d *Detector) Run(ctx context.Context) error {
+	looking := outage.Outage{What: "looking whether the ledger has gone back in time", Log: d.o.Log}
+	look := func(ctx context.Context) {
+		looking.Ended(ctx, d.o.Guard.Try("rollback", func() error {
+			err := d.Look(ctx)
+			if d.untold != "" {
+				d.o.Alarm("ledger_went_back", "", d.untold)
+				d.untold = ""
+			}
+			return err
+		}))
+	}
+	rounds.Every(ctx, every, look)
+	look(context.WithoutCancel(ctx)) // who stops in good order leaves a mark that is nearly exact
+	return nil
+}
+
+// mark is how far the ledger had come.
+type mark struct {
+	At   int64       `json:"at"` // Unix ms
+	Ends []chain.End `json:"ends"`
+}
+
+// Look holds the ledger against how far it had come, notes a restore where it has not come that far, and keeps how far
+// it is now.
+//
+// The mark is read first, so a ledger that goes on meanwhile is ahead of it. A mark that another node has written since
+// stays: this look knows less. One look at a time.
+func (d *Detector) Look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	kv, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := kv.Get(ctx, key)
+	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
+		return fmt.Errorf("reading how far the ledger had come: %w", err)
+	}
+	ends, err := d.o.Ends.Ends(ctx)
+	if err != nil {
+		return err
+	}
+	restore, err := d.o.Restores.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	var revision uint64
+	if kept != nil {
+		revision = kept.Revision()
+		if missing, at := compare(kept, ends); missing != "" && !restore.Open && restore.At <= at {
+			if err := d.notice(ctx, missing, at); err != nil {
+				return err
+			}
+			restore.Open = true
+		}
+	}
+	d.held.Set(0)
+	if restore.Open {
+		d.held.Set(1)
+	}
+	now, err := json.Marshal(mark{d.o.Clock(), ends})
+	if err != nil {
+		return err
+	}
+	_, err = kv.Update(ctx, key, now, revision)
+	if err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return fmt.Errorf("keeping how far the ledger has come: %w", err)
+	}
+	return nil
+}
+
+// open makes the bucket where it is not there. How many replicas it has is the operators' choice.
+func (d *Detector) open(ctx context.Context) (jetstream.KeyValue, error) {
+	kv, err := d.o.JetStream.KeyValue(ctx, d.bucket)
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		kv, err = d.o.JetStream.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: d.bucket, Description: "how far the ledger has come", Storage: jetstream.FileStorage,
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the bucket %s: %w", d.bucket, err)
+	}
+	return kv, nil
+}
+
+// compare says what the ledger lacks of what it had, and when it had that, Unix ms; "" where nothing.
+func compare(kept jetstream.KeyValueEntry, ends []chain.End) (missing string, at int64) {
+	var was mark
+	if err := json.Unmarshal(kept.Value(), &was); err != nil {
+		// It may say the truth to another version, or somebody has written it: withdrawals wait until a person knows.
+		return "how far it had come cannot be read", kept.Created().UnixMilli()
+	}
+	return behind(ends, was.Ends), was.At
+}
+
+// notice has the ledger count as put back from a backup.
+func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
+	had := time.UnixMilli(at).UTC().Format(time.RFC3339)
+	if err := d.o.Restores.Notice(ctx, missing+" at "+had); err != nil {
+		return err
+	}
+	d.o.Log.Error("the ledger has gone back in time; withdrawals wait until `redrain restored --end`", "missing",
+		missing, "at", had)
+	d.untold = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was put back from a "+
+		"backup, or has lost its newest commits. No withdrawal is taken or sent, because it may have been paid "+
+		"before. Start every node again, so that the stream is read once more, and go on at step 5 of "+
+		"docs/backups.md", had, missing)
+	return nil
+}
+
+// behind says what a ledger lacks whose chains had come further; "" where nothing.
+func behind(is, was []chain.End) string {
+	type stripe struct {
+		book   string
+		number int64
+	}
+	now := make(map[stripe]chain.End, len(is))
+	for _, e := range is {
+		now[stripe{e.Book, e.Stripe}] = e
+	}
+	for _, w := range was {
+		e := now[stripe{w.Book, w.Stripe}]
+		switch {
+		case e.Links < w.Links:
+			return fmt.Sprintf("stripe %d of the chain of %s has %d rows, and had %d", w.Stripe, w.Book, e.Links,
+				w.Links)
+		case e.Links == w.Links && e.Hash != w.Hash:
+			return fmt.Sprintf("row %d of stripe %d of the chain of %s is another one", w.Links, w.Stripe, w.Book)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+package rollback
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
+)
+
+// fakeLedger is as long as the test says.
+type fakeLedger struct {
+	ends    []chain.End
+	restore ledger.Restore
+	noticed []string
+	during  func() // while a look reads the ledger
+	now     int64
+}
+
+func (f *fakeLedger) Ends(context.Context) ([]chain.End, error) {
+	if f.during != nil {
+		f.during()
+	}
+	return f.ends, nil
+}
+
+func (f *fakeLedger) Newest(context.Context) (ledger.Restore, error) { return f.restore, nil }
+
+func (f *fakeLedger) Notice(_ context.Context, reason string) error {
+	f.noticed, f.restore = append(f.noticed, reason), ledger.Restore{At: f.now, Open: true}
+	return nil
+}
+
+// harness is a detector on a NATS of its own name.
+type harness struct {
+	*testing.T
+	*fakeLedger
+	d      *Detector
+	kv     jetstream.KeyValue
+	alarms []string
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	nc, err := nats.Connect(testenv.NATS(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{T: t, fakeLedger: &fakeLedger{ends: chains(7, 3), now: 1_000}}
+	h.d = New(Options{
+		JetStream: js, Namespace: testenv.Namespace(t), Ends: h, Restores: h,
+		Clock: func() int64 { h.now++; return h.now },
+		Alarm: func(code, _, message string) { h.alarms = append(h.alarms, code+": "+message) },
+		Log:   slog.New(slog.DiscardHandler),
+	})
+	h.look()
+	if h.kv, err = js.KeyValue(t.Context(), h.d.bucket); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// chains are two stripes of a book.
+func chains(links ...int64) (ends []chain.End) {
+	for stripe, n := range links {
+		ends = append(ends, chain.End{Book: chain.Txns, Stripe: int64(stripe), Links: n,
+			Hash: strings.Repeat("a", int(n))})
+	}
+	return ends
+}
+
+func (h *harness) look() {
+	h.Helper()
+	if err := h.d.Look(h.Context()); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// wants that so many restores were noticed, the newest for a reason.
+func (h *harness) wants(count int, reason string) {
+	h.Helper()
+	if len(h.noticed) != count || count > 0 && !strings.Contains(h.noticed[count-1], reason) {
+		h.Errorf("noticed %q, want %d, %q", h.noticed, count, reason)
+	}
+	held := 0.0
+	if h.restore.Open {
+		held = 1
+	}
+	if got := testutil.ToFloat64(h.d.held); got != held {
+		h.Errorf("withdrawals held: %v", got)
+	}
+}
+
+// TestALedgerThatWentBack is noticed once, whichever way it is not what it was; the alarm is given by Run.
+func TestALedgerThatWentBack(t *testing.T) {
+	other := chains(7, 3)
+	other[1].Hash = "another"
+	for name, back := range map[string]struct {
+		ends   []chain.End
+		reason string
+	}{
+		"a row less":          {chains(7, 2), "stripe 1 of the chain of txn has 2 rows, and had 3"},
+		"a stripe less":       {chains(7), "stripe 1 of the chain of txn has 0 rows, and had 3"},
+		"nothing":             {nil, "had 7"},
+		"more, and less":      {chains(6, 9), "stripe 0 of the chain of txn has 6 rows, and had 7"},
+		"as many, not these":  {other, "row 3 of stripe 1 of the chain of txn is another one"},
+		"what is kept is odd": {chains(8, 4), "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t)
+			if name == "what is kept is odd" {
+				if _, err := h.kv.PutString(t.Context(), key, "odd"); err != nil {
+					t.Fatal(err)
+				}
+				h.now = 1 << 50 // the servers' clock is not the test's
+			}
+			h.ends = back.ends
+			h.look()
+			h.wants(1, back.reason)
+			h.look()
+			h.wants(1, back.reason)
+			ctx, cancel := context.WithCancel(t.Context())
+			h.during = cancel // after one round, and a last one
+			if err := h.d.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if len(h.alarms) != 1 || !strings.HasPrefix(h.alarms[0], "ledger_went_back: ") {
+				t.Errorf("alarms %q", h.alarms)
+			}
+			h.during, h.restore.Open = nil, false // an operator has ended it
+			h.look()
+			h.wants(1, back.reason)
+			h.ends = chains(20, 20)
+			h.look()
+			h.ends = chains(20, 19)
+			h.look()
+			h.wants(2, "had 20")
+		})
+	}
+}
+
+// TestALedgerThatGoesOn is none that went back, nor one whose restore is noted, nor one that another node has seen
+// further.
+func TestALedgerThatGoesOn(t *testing.T) {
+	h := newHarness(t)
+	h.ends = chains(8, 3, 1)
+	h.look()
+	h.wants(0, "")
+
+	h.ends, h.restore = chains(2), ledger.Restore{At: h.now + 1, Open: true}
+	h.now += 2
+	h.look() // an operator has said so before any node ran
+	h.wants(0, "")
+	h.ends = chains(5)
+	h.look()
+	h.restore = ledger.Restore{At: h.now + 1} // and here even that it has ended
+	h.ends = chains(4)
+	h.look()
+	h.wants(0, "")
+
+	h.during = func() { // another node looks meanwhile, later
+		h.during = nil
+		h.ends = chains(9, 9)
+		h.look()
+		h.ends = chains(5)
+	}
+	h.look()
+	h.wants(0, "")
+	h.ends = chains(6)
+	h.look() // what the other one has kept is still there
+	h.wants(1, "had 9")
+}

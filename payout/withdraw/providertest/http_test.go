@@ -1,0 +1,87 @@
+package providertest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/payout/withdraw"
+)
+
+// serve runs a receiver until the test ends.
+func serve(t *testing.T, receiver http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(receiver)
+	// it is told of connections that are cut on purpose
+	s.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// client is what the providers of these tests speak with.
+type client struct {
+	base string // where the receiver is
+	key  string // a secret
+	http *http.Client
+}
+
+func newClient(t *testing.T, base, key string) client {
+	t.Helper()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return client{base: base, key: key, http: &http.Client{Transport: transport}}
+}
+
+// call asks once. The answer is decoded into out where the status is 200 or known. Any other is an error; a receiver
+// that is asked too often says how long it wants to be left alone.
+func (c client) call(ctx context.Context, method, path string, header http.Header, body string, out any,
+	known ...int) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	maps.Copy(req.Header, header)
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("no answer: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil {
+		return 0, fmt.Errorf("the answer broke off: %w", err)
+	}
+	is := resp.StatusCode == http.StatusOK
+	for _, s := range known {
+		is = is || s == resp.StatusCode
+	}
+	if !is {
+		err := fmt.Errorf("status %d: %.200q", resp.StatusCode, data)
+		if resp.StatusCode == http.StatusTooManyRequests {
+			seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 where it does not say
+			err = &withdraw.LaterError{After: time.Duration(max(seconds, 1)) * time.Second, Err: err}
+		}
+		return resp.StatusCode, err
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return resp.StatusCode, fmt.Errorf("status %d without JSON: %w", resp.StatusCode, err)
+	}
+	return resp.StatusCode, nil
+}
+
+// say answers with JSON.
+func say(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the sender has gone, if this fails
+}

@@ -1,0 +1,212 @@
+package providertest_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/withdraw"
+	"redrain/payout/withdraw/providertest"
+	"redrain/payout/withdraw/webhook"
+	"redrain/payout/withdraw/webhook/webhooktest"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+func TestWallet(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, func(*testing.T) providertest.Sandbox {
+		return providertest.Sandbox{New: func() withdraw.Provider { return withdraw.Wallet{} }}
+	})
+}
+
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, func(t *testing.T) providertest.Sandbox {
+		t.Helper()
+		receiver, users := webhooktest.New(), sync.Map{}
+		receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour {
+			users.Store(r.ID, r.User)
+			if r.User == "closed" {
+				return webhooktest.Refuse
+			}
+			return webhooktest.Pay
+		}
+		breaker := &providertest.Breaker{Next: receiver}
+		url := serve(t, breaker).URL + "/payments"
+		return providertest.Sandbox{
+			New: func() withdraw.Provider {
+				p, err := webhook.New(webhook.Options{URL: url, Secret: webhooktest.Secret,
+					Clock: func() int64 { return time.Now().UnixMilli() }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(p.Close)
+				return p
+			},
+			Made: func() (list []providertest.Made) {
+				for key, amount := range receiver.Paid() {
+					user, _ := users.Load(key)
+					list = append(list, providertest.Made{Key: key, User: user.(string), Amount: amount})
+				}
+				return list
+			},
+			Refused: "closed", Breaker: breaker, Secrets: []string{webhooktest.Secret},
+		}
+	})
+}
+
+func TestWechatLike(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, openWechat)
+}
+
+func TestStripeLike(t *testing.T) {
+	t.Parallel()
+	providertest.Run(t, func(t *testing.T) providertest.Sandbox {
+		t.Helper()
+		return newStripe().sandbox(t)
+	})
+}
+
+// TestAKeyThatIsForgotten: the answer to the first try is lost, and the next comes after a day. Stripe has
+// forgotten the key by then; who asks first does not pay twice.
+func TestAKeyThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newStripe()
+	box := s.sandbox(t)
+	pay := withdraw.Payment{Key: "k1", User: "ann", Amount: 250, CreatedAt: 1}
+	p := box.New()
+	if _, err := p.Pay(t.Context(), pay); err != nil {
+		t.Fatal(err)
+	}
+	s.proceed()
+	s.proceed()
+	s.forget()
+	asker, can := p.(withdraw.Asker)
+	if !can {
+		t.Fatal("nobody can ask")
+	}
+	if a, err := asker.Ask(t.Context(), pay); err != nil || a.Status != withdraw.Paid {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if made := s.payments(); len(made) != 1 {
+		t.Errorf("%+v", made)
+	}
+}
+
+// broken is a provider with one fault of its own over one that has none.
+type broken struct {
+	withdraw.Provider
+
+	pay func(ctx context.Context, p withdraw.Payment) (withdraw.Answer, error)
+}
+
+func (b broken) Pay(ctx context.Context, p withdraw.Payment) (withdraw.Answer, error) {
+	return b.pay(ctx, p)
+}
+
+// TestWhatIsWrongIsFound: the mistakes that cost money are named by at least one check.
+func TestWhatIsWrongIsFound(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(p withdraw.Provider) withdraw.Provider{
+		"a key of its own for each try": func(p withdraw.Provider) withdraw.Provider {
+			return broken{p, func(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
+				pay.Key += "-" + time.Now().Format(time.RFC3339Nano)
+				return p.Pay(ctx, pay)
+			}}
+		},
+		"accepted is paid": func(p withdraw.Provider) withdraw.Provider {
+			return broken{p, func(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
+				a, err := p.Pay(ctx, pay)
+				if a.Status == withdraw.Pending {
+					a.Status = withdraw.Paid
+				}
+				return a, err
+			}}
+		},
+		"an error is a refusal": func(p withdraw.Provider) withdraw.Provider {
+			return broken{p, func(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
+				a, err := p.Pay(ctx, pay)
+				if err != nil {
+					return withdraw.Answer{Status: withdraw.Refused}, nil //nolint:nilerr // that is the mistake
+				}
+				return a, nil
+			}}
+		},
+		"waits for ever": func(p withdraw.Provider) withdraw.Provider {
+			return broken{p, func(context.Context, withdraw.Payment) (withdraw.Answer, error) {
+				return withdraw.Answer{Status: withdraw.Pending}, nil
+			}}
+		},
+		"another name after each restart": func(p withdraw.Provider) withdraw.Provider {
+			return renamed{p, time.Now().Format(time.RFC3339Nano)}
+		},
+		"its secret as its name": func(p withdraw.Provider) withdraw.Provider { return renamed{p, stripeKey} },
+		"another amount": func(p withdraw.Provider) withdraw.Provider {
+			return broken{p, func(ctx context.Context, pay withdraw.Payment) (withdraw.Answer, error) {
+				pay.Amount *= 100
+				return p.Pay(ctx, pay)
+			}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var found []string
+			for _, c := range providertest.Checks() {
+				if c.Name == string(providertest.Hangs) {
+					continue // it waits, and none of these mistakes is about waiting
+				}
+				box := newStripe().sandbox(t)
+				whole := box.New
+				box.New = func() withdraw.Provider { return spoil(whole()) }
+				if err := c.Run(t.Context(), box); err != nil {
+					found = append(found, c.Name)
+				}
+			}
+			if len(found) == 0 {
+				t.Error("no check finds it")
+			}
+			t.Log(strings.Join(found, ", "))
+		})
+	}
+}
+
+type renamed struct {
+	withdraw.Provider
+
+	account string
+}
+
+func (r renamed) Receiver() withdraw.Receiver {
+	return withdraw.Receiver{Provider: "x", Account: r.account}
+}
+
+// TestTheReceiversLimit: a receiver that takes 15 creations in a second refuses the 16th, and makes it a second later.
+func TestTheReceiversLimit(t *testing.T) {
+	t.Parallel()
+	s := newStripe()
+	p := s.sandbox(t).New()
+	var refused withdraw.Payment
+	for i := range 16 {
+		pay := withdraw.Payment{Key: "k" + string(rune('a'+i)), User: "ann", Amount: 1, CreatedAt: 1}
+		if _, err := p.Pay(t.Context(), pay); err != nil {
+			if !strings.Contains(err.Error(), http.StatusText(http.StatusTooManyRequests)) &&
+				!strings.Contains(err.Error(), "429") {
+				t.Error(err)
+			}
+			refused = pay
+		}
+	}
+	if refused.Key != "kp" || s.refusals != 1 {
+		t.Errorf("%q is refused, of %d", refused.Key, s.refusals)
+	}
+	s.proceed()
+	if a, err := p.Pay(t.Context(), refused); err != nil || a.Status != withdraw.Pending {
+		t.Errorf("%+v, %v", a, err)
+	}
+}

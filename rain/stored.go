@@ -1,0 +1,63 @@
+package rain
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// CheckStored returns what makes no sense in a campaign that was read from a database, or nil. Everything that redrain
+// stores passes, so what fails was written by somebody else: nothing may be computed from it, because numbers outside
+// their limits make loops without end and slices of a negative length. That given amounts add up to the budget is for
+// SplitSpec.Validate, which looks at each of them.
+func (c *Campaign) CheckStored() error {
+	var e Invalid
+	split := c.SplitSpec()
+	split.validateSize(&e)
+	switch {
+	case !slices.Contains(SplitKinds(), c.Split):
+		e.add("split", "is one of %s", join(SplitKinds()))
+	case c.Split == List && len(c.Amounts) != c.Packets:
+		e.add("amounts", "holds %d amounts for %d packets", len(c.Amounts), c.Packets)
+	}
+	if c.Min < 1 || c.Max != nil && *c.Max < c.Min {
+		e.add("min", "is above 0 and not above max")
+	}
+	if c.Shards < 1 || c.Shards > MaxShards {
+		e.add("shards", "is 1 to %d", MaxShards)
+	}
+	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
+		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")
+	}
+	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
+		e.add("status", "%q is none", c.Status)
+	}
+	if c.CreatedAt < 0 || c.ExpiresAt < 0 || c.ExpiresInMS < 0 || c.Revision < 0 {
+		e.add("created_at", "created_at, expires_at, expires_in_ms and revision are not below 0")
+	}
+	if !utf8.ValidString(c.ID + c.Name + c.Sponsor) {
+		e.add("name", "the id, the name and the sponsor are UTF-8")
+	}
+	for i := range c.Rains {
+		c.Rains[i].checkStored(i, &e)
+	}
+	return e.orNil()
+}
+
+// checkStored is CheckStored of the i-th rain.
+func (r *Rain) checkStored(i int, e *Invalid) {
+	field := fmt.Sprintf("rains[%d]", i)
+	if r.ID == "" || !utf8.ValidString(r.ID) {
+		e.add(field, "has an id")
+	}
+	if r.DurationMS < 0 || r.DurationMS > maxExpiresInMS || r.FallMS < 1 || r.FallMS > maxExpiresInMS ||
+		r.DropsPerSecond < 1 || r.DropsPerSecond > MaxDropsPerSecond || r.DecoyPercent < 0 || r.DecoyPercent > 100 {
+		e.add(field, "has a duration, a density, a fall and a share of decoys within their limits")
+	}
+	if r.Pacing != PacingNone && r.Pacing != PacingEven {
+		e.add(field, "its pacing %q is none", r.Pacing)
+	}
+	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {
+		e.add(field, "starts_at, stopped_at and first_wave are not below 0")
+	}
+}

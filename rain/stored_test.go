@@ -1,0 +1,49 @@
+package rain_test
+
+import (
+	"strings"
+	"testing"
+
+	"redrain/rain"
+)
+
+// TestCheckStored: what redrain stores passes, and each number or word that nothing may be computed from is named.
+func TestCheckStored(t *testing.T) {
+	t.Parallel()
+	stored := func() *rain.Campaign {
+		spec := rain.DefaultSpec()
+		spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 100, 10
+		c := &rain.Campaign{ID: "c1", Spec: spec, Status: rain.Open, Revision: 1}
+		if _, err := c.AddRain("r1", rain.DefaultRain(), seedOf(1), 1); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if err := stored().CheckStored(); err != nil {
+		t.Errorf("as stored: %v", err)
+	}
+	for what, change := range map[string]func(c *rain.Campaign){
+		"packets":       func(c *rain.Campaign) { c.Packets = -1000 },
+		"shards":        func(c *rain.Campaign) { c.Shards = 1 << 40 },
+		"budget":        func(c *rain.Campaign) { c.Budget = -1 },
+		"split":         func(c *rain.Campaign) { c.Split = "mine" },
+		"amounts":       func(c *rain.Campaign) { c.Split = rain.List },
+		"min":           func(c *rain.Campaign) { c.Min = 0 },
+		"wins_per_user": func(c *rain.Campaign) { c.WinsPerUser = -1 },
+		"status":        func(c *rain.Campaign) { c.Status = "mine" },
+		"created_at":    func(c *rain.Campaign) { c.ExpiresAt = -1 },
+		"name":          func(c *rain.Campaign) { c.Name = "\xff" },
+		"duration":      func(c *rain.Campaign) { c.Rains[0].DurationMS = 1 << 60 },
+		"a share":       func(c *rain.Campaign) { c.Rains[0].DecoyPercent = 101 },
+		"density":       func(c *rain.Campaign) { c.Rains[0].DropsPerSecond = -1 },
+		"pacing":        func(c *rain.Campaign) { c.Rains[0].Pacing = "mine" },
+		"first_wave":    func(c *rain.Campaign) { c.Rains[0].FirstWave = -1 },
+		"has an id":     func(c *rain.Campaign) { c.Rains[0].ID = "" },
+	} {
+		c := stored()
+		change(c)
+		if err := c.CheckStored(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

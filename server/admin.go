@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// adminServer answers what monitoring and whoever looks for a fault ask for, on an address that players do not reach.
+type adminServer struct {
+	listener net.Listener
+	http     *http.Server
+}
+
+func (s *Server) listenAdmin(ctx context.Context) (*adminServer, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.cfg.AdminListen)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w; choose another address with --admin-listen", err)
+	}
+	mux := http.NewServeMux()
+	s.mountHealth(mux)
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index) // every profile by its name, too
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return &adminServer{l, &http.Server{
+		Handler: secure(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, ErrorLog: s.http.ErrorLog,
+	}}, nil
+}
+
+// run serves until ctx ends. It is among the last to stop, so that a shutdown can be watched.
+func (a *adminServer) run(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- a.http.Serve(a.listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	_ = a.http.Close()
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

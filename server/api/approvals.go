@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"redrain/payout/ledger"
+	"redrain/rain"
+)
+
+// approvalView is an order that two people give together. Times are Unix ms.
+type approvalView struct {
+	Approval  string     `json:"approval"`
+	Action    string     `json:"action"`
+	Target    string     `json:"target"` // the sponsor, the claim, or the withdrawal
+	Amount    rain.Money `json:"amount"`
+	Reference string     `json:"reference,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	AskedBy   string     `json:"asked_by"`
+	AskedAt   int64      `json:"asked_at"`
+	ExpiresAt int64      `json:"expires_at"`
+	State     string     `json:"state"`
+	DecidedBy string     `json:"decided_by,omitempty"`
+	DecidedAt int64      `json:"decided_at,omitempty"`
+	Decision  string     `json:"decision,omitempty"` // what the second person says
+}
+
+func approvalViewOf(a ledger.Approval) approvalView {
+	return approvalView{
+		Approval: a.ID, Action: string(a.Act), Target: a.Target, Amount: a.Amount, Reference: a.Reference,
+		Reason: a.Asked.Reason, AskedBy: a.Asked.Name, AskedAt: a.AskedAt, ExpiresAt: a.ExpiresAt,
+		State: string(a.State), DecidedBy: a.Decided.Name, DecidedAt: a.DecidedAt, Decision: a.Decided.Reason,
+	}
+}
+
+// rightTo is the right that an act needs, of both people.
+var rightTo = map[ledger.Act]right{
+	ledger.ActDeposit: depositing, ledger.ActRetry: judging, ledger.ActDismiss: judging, ledger.ActPaid: paying,
+	ledger.ActBack: paying,
+}
+
+// maxReason is how many bytes a person may say about what they do.
+const maxReason = 400
+
+// maxPayment is the length limit of a receiver's name for a payment, in bytes.
+const maxPayment = 200
+
+// personOf is the caller as the ledger knows people.
+func personOf(who caller, reason string) ledger.Person {
+	return ledger.Person{Name: who.name, ID: who.operator.ID, Nameless: who.operator.Shared,
+		Reason: strings.TrimSpace(reason)}
+}
+
+// asks answers that something waits for a second person.
+func asks(w http.ResponseWriter, pending *ledger.Approval) {
+	WriteJSON(w, http.StatusAccepted, approvalViewOf(*pending))
+}
+
+func (a *API) approvals(w http.ResponseWriter, r *http.Request, _ caller) error {
+	state := ledger.ApprovalState(r.URL.Query().Get("state"))
+	switch state {
+	case "", ledger.ApprovalPending, ledger.ApprovalConfirmed, ledger.ApprovalRejected, ledger.ApprovalExpired:
+	default:
+		return rain.Invalid{{Field: "state", Message: "is pending, confirmed, rejected or expired"}}
+	}
+	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Approval, string, error) {
+		return a.o.Approvals.ListApprovals(ctx, state, cursor, limit)
+	}, approvalViewOf)
+}
+
+func (a *API) approval(w http.ResponseWriter, r *http.Request, _ caller) error {
+	found, err := a.o.Approvals.Approval(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, approvalViewOf(found))
+	return nil
+}
+
+// confirmApproval is the second person's word: what was asked for is done, and told to whom it concerns.
+func (a *API) confirmApproval(w http.ResponseWriter, r *http.Request, who caller) error {
+	by, err := a.decides(w, r, who, false)
+	if err != nil {
+		return err
+	}
+	order, done, err := a.o.Approvals.Confirm(a.audited(r, who, "approval.confirm", nil), r.PathValue("id"), by)
+	if err != nil {
+		return notDismissed(err, done.Dismissed)
+	}
+	a.tell(r.Context(), order.Deed, done)
+	WriteJSON(w, http.StatusOK, approvalViewOf(order))
+	return nil
+}
+
+// rejectApproval ends an order without its being carried out.
+func (a *API) rejectApproval(w http.ResponseWriter, r *http.Request, who caller) error {
+	by, err := a.decides(w, r, who, true)
+	if err != nil {
+		return err
+	}
+	order, err := a.o.Approvals.Reject(a.audited(r, who, "approval.reject", map[string]any{"reason": by.Reason}),
+		r.PathValue("id"), by)
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, approvalViewOf(order))
+	return nil
+}
+
+// decides reads what the second person says. They need the right to do by themselves what they decide on.
+func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bool) (ledger.Person, error) {
+	reason, _, err := readReason(w, r, who, why)
+	if err != nil {
+		return ledger.Person{}, err
+	}
+	order, err := a.o.Approvals.Approval(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return ledger.Person{}, err
+	}
+	if need := rightTo[order.Act]; !who.may(need) {
+		return ledger.Person{}, a.refuseRight(r, who, need)
+	}
+	return personOf(who, reason), nil
+}
+
+// readReason reads why somebody does something, and the receiver's name for a payment where there is one.
+func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool) (reason, reference string, err error) {
+	body, err := readBody(w, r, who)
+	if err != nil {
+		return "", "", err
+	}
+	var in struct {
+		Reason    string `json:"reason"`
+		Reference string `json:"reference"`
+	}
+	if err := decode(body, &in); err != nil {
+		return "", "", err
+	}
+	if needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
+		return "", "", rain.Invalid{{Field: "reason", Message: "say why, in 1 to 400 bytes"}}
+	}
+	if len(in.Reference) > maxPayment {
+		return "", "", rain.Invalid{{Field: "reference", Message: "has at most 200 bytes"}}
+	}
+	return in.Reason, in.Reference, nil
+}
+
+// tell has those know of a deed whom it concerns: the player, or who pays.
+func (a *API) tell(ctx context.Context, d ledger.Deed, done ledger.Outcome) {
+	switch d.Act {
+	case ledger.ActRetry:
+		a.o.Notifier.Retried(ctx, done.Settled)
+		a.o.WakePayer()
+	case ledger.ActPaid, ledger.ActBack:
+		a.o.TellWithdrawn(d.Target)
+	case ledger.ActDeposit, ledger.ActDismiss:
+	}
+}

@@ -1,0 +1,65 @@
+package api
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+
+	"redrain/payout/export"
+	"redrain/payout/reconcile"
+	"redrain/server/timeout"
+)
+
+// exports writes all that the ledger has of campaigns that are over. [export.Exporter] does.
+type exports interface {
+	Check(ctx context.Context, campaign string) error // export.ErrNotOver
+	Write(ctx context.Context, campaign, by string, proof any, to io.Writer) (export.Trailer, error)
+}
+
+// exportCampaign streams a campaign that is over, after it was proved once more. Where it fails the header is out, so
+// the answer is cut.
+func (a *API) exportCampaign(w http.ResponseWriter, r *http.Request, who caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	if err := a.o.Exports.Check(r.Context(), c.ID); err != nil {
+		return err
+	}
+	_ = writeWithin(w, timeout.Proof+timeout.Progress) // where it fails the connection is gone, as the write will find
+	proof, err := a.proofOf(r.Context(), c.ID)
+	if err != nil {
+		return err
+	}
+	if !proof.Balanced {
+		return refuse(http.StatusConflict, "unbalanced", "the campaign's books do not balance, so it is not exported; "+
+			"redrain reconcile "+c.ID+" says why")
+	}
+	w.Header().Set("Content-Type", "application/gzip")
+	w.Header().Set("Content-Disposition", `attachment; filename="campaign-`+c.ID+`.jsonl.gz"`)
+	ctx, writer, stop := streaming(r.Context(), w)
+	defer stop()
+	var done export.Trailer
+	err = a.o.Guard.Try("http", func() (err error) {
+		packed := gzip.NewWriter(writer)
+		if done, err = a.o.Exports.Write(ctx, c.ID, who.name, proof, packed); err != nil {
+			return err
+		}
+		return packed.Close()
+	})
+	if err != nil {
+		a.o.Log.Warn("the export of a campaign was cut off", "campaign", c.ID, "err", err)
+		return errCut
+	}
+	a.audit(r, who, "campaign.export", "campaign:"+c.ID, map[string]any{"rows": done.Rows, "sha256": done.SHA256})
+	return nil
+}
+
+// proofOf proves a campaign, within the time that a proof has.
+func (a *API) proofOf(ctx context.Context, id string) (reconcile.Reconciliation, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Proof)
+	defer cancel()
+	proof, err := a.o.Proofs.Campaign(ctx, id)
+	return proof, unread(err)
+}

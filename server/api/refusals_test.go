@@ -1,0 +1,170 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/auth"
+)
+
+// bursts lets through what a limit allows at once, and never more.
+type bursts struct {
+	taken map[string]float64
+	down  bool
+}
+
+func (b *bursts) Allow(_ context.Context, name, key string, _, burst float64) (bool, time.Duration, error) {
+	if b.down {
+		return false, 0, errors.New("nobody counts")
+	}
+	b.taken[name+" "+key]++
+	return b.taken[name+" "+key] <= burst, 1500 * time.Millisecond, nil
+}
+
+// refusing is an API that counts what it refuses.
+type refusing struct {
+	mux    *http.ServeMux
+	notes  auditNotes
+	limits bursts
+	reg    *prometheus.Registry
+	log    bytes.Buffer
+}
+
+func newRefusing() *refusing {
+	f := &refusing{mux: http.NewServeMux(), reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
+	New(Options{
+		Operators: testStaff, Audit: &f.notes, Limits: &f.limits, Registerer: f.reg, Clock: func() int64 { return 7 },
+		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
+	}).Mount(f.mux)
+	return f
+}
+
+func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, Root+path, nil)
+	r.RemoteAddr = addr + ":99"
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	f.mux.ServeHTTP(w, r)
+	return w
+}
+
+// counted holds the metric to what was refused.
+func (f *refusing) counted(t *testing.T, want map[string]int) {
+	t.Helper()
+	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
+		"no_token, wrong_token, too_many (wrong tokens from one address), forbidden (by role), unrecorded (of these, " +
+		"those that the audit log has not), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
+	for _, reason := range []string{"forbidden", "no_token", "too_many", "unavailable", "unrecorded", "wrong_token"} {
+		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
+	}
+	err := testutil.GatherAndCompare(f.reg, strings.NewReader(text), "redrain_operator_refusals_total")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWrongTokensAreSlowed: an address that tries many is told to wait, and the others, and whoever has a good one
+// there, are not. The log has each of the first, and never a token.
+func TestWrongTokensAreSlowed(t *testing.T) {
+	t.Parallel()
+	f := newRefusing()
+	for n := range 25 {
+		w := f.ask("GET", "/whoami", "guess-of-mine", "192.0.2.1")
+		want := http.StatusUnauthorized
+		if n >= wrongTokensAMinute {
+			want = http.StatusTooManyRequests
+		}
+		if w.Code != want || (w.Header().Get("Retry-After") == "2") != (n >= wrongTokensAMinute) {
+			t.Fatalf("guess %d: %d, Retry-After %q", n, w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	for who, c := range map[string]struct {
+		token, addr string
+		want        int
+	}{
+		"a good one from there":         {"cashier", "192.0.2.1", http.StatusOK},
+		"a wrong one from elsewhere":    {"other-guess", "192.0.2.2", http.StatusUnauthorized},
+		"none at all from there":        {"", "192.0.2.1", http.StatusUnauthorized},
+		"and a good one from elsewhere": {"viewer", "192.0.2.2", http.StatusOK},
+	} {
+		if w := f.ask("GET", "/whoami", c.token, c.addr); w.Code != c.want {
+			t.Errorf("%s: %d", who, w.Code)
+		}
+	}
+	f.counted(t, map[string]int{"wrong_token": 11, "too_many": 15, "no_token": 1})
+	said := f.log.String()
+	if strings.Count(said, "a wrong operator's token") != 11 || strings.Contains(said, "guess-of-mine") ||
+		!strings.Contains(said, "192.0.2.1") {
+		t.Errorf("the log:\n%s", said)
+	}
+	f.limits.down = true
+	if w := f.ask("GET", "/whoami", "guess", "192.0.2.3"); w.Code != http.StatusUnauthorized {
+		t.Errorf("where nobody counts: %d", w.Code)
+	}
+	if w := f.ask("GET", "/whoami", "viewer", "192.0.2.3"); w.Code != http.StatusOK {
+		t.Errorf("a good one where nobody counts: %d", w.Code)
+	}
+}
+
+// TestRefusedByRoleIsOnRecord: with name and route; a flood is counted and fills nothing.
+func TestRefusedByRoleIsOnRecord(t *testing.T) {
+	t.Parallel()
+	f := newRefusing()
+	for range 25 {
+		if w := f.ask("POST", "/sponsors/acme/deposits", "viewer", "192.0.2.1"); w.Code != http.StatusForbidden {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	f.ask("POST", "/campaigns", "cashier", "192.0.2.1")
+	if n := len(f.notes.records); n != recordsAMinute+1 {
+		t.Fatalf("%d records", n)
+	}
+	first, last := f.notes.records[0], f.notes.records[recordsAMinute]
+	if first.Actor != "viewer" || first.Action != "refused" || first.Role != "viewer" ||
+		first.Target != "POST "+Root+"/sponsors/acme/deposits" || string(first.Detail) !=
+		`{"address":"192.0.2.1","right":"deposits"}` || last.Actor != "cashier" {
+		t.Errorf("%+v and %+v", first, last)
+	}
+	f.counted(t, map[string]int{"forbidden": 26, "unrecorded": 15})
+	f.limits.down = true
+	f.ask("POST", "/campaigns", "cashier", "192.0.2.1")
+	if n := len(f.notes.records); n != recordsAMinute+1 {
+		t.Errorf("%d records where nobody counts", n)
+	}
+}
+
+// awayStaff cannot tell whose token it is.
+type awayStaff struct{}
+
+func (awayStaff) Operator(context.Context, string) (auth.Operator, error) {
+	return auth.Operator{}, auth.ErrIssuerUnavailable
+}
+
+// TestUnknownForNow: neither let in nor taken for wrong.
+func TestUnknownForNow(t *testing.T) {
+	t.Parallel()
+	f := newRefusing()
+	a := New(Options{Operators: awayStaff{}, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	f.mux = http.NewServeMux()
+	a.Mount(f.mux)
+	if w := f.ask("GET", "/whoami", "ann", "192.0.2.1"); w.Code != http.StatusServiceUnavailable ||
+		!strings.Contains(w.Body.String(), "identity provider") || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if n := testutil.ToFloat64(a.refusals.total.WithLabelValues(refusedNotNow)); n != 1 {
+		t.Errorf("counted %v times", n)
+	}
+}

@@ -1,0 +1,103 @@
+package campaigns
+
+import (
+	"errors"
+	"testing"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/payout/paytest"
+	"redrain/rain"
+	"redrain/server/servertest"
+)
+
+// TestALoanThatHungWhileRedisWentBack: a shard lends, its Redis goes back to before that, and only then does the node
+// go on that has the packets in hand. They come to the other shard, so this one must not offer them any more, whatever
+// its counts say. Rebuilt, it has the others.
+func TestALoanThatHungWhileRedisWentBack(t *testing.T) {
+	for name, since := range map[string]func(l *lossy, c *rain.Campaign){
+		"nothing since": func(*lossy, *rain.Campaign) {},
+		"others lent since": func(l *lossy, c *rain.Campaign) {
+			if _, err := l.grabber.Moves.Lend(l.Context(), c.ID, 0, 1, "other", 2); err != nil {
+				l.Fatal(err)
+			}
+		},
+	} {
+		for _, cut := range []string{"lend", "row"} {
+			t.Run(name+", cut off after "+cut, func(t *testing.T) {
+				l := newLossy(t, forgetful["real"](t))
+				c := l.raining(servertest.EvenSpec(300, 30, 2))
+				p := &pace{}
+				var lent rain.Lent
+				l.wentBack(c, 0, func() {
+					steps := &cutSteps{stock: l.grabber.Moves, rows: l.ledger.Moves, at: cut, after: true}
+					m := l.mover(func(o *MoverOptions) { o.Stock, o.Ledger = steps, cutRows{steps} })
+					if err := m.carry(t.Context(), c, []transfer{{0, 1, 6}}, &p.refusals); !errors.Is(err, errCut) {
+						t.Fatal(err)
+					}
+					levels, err := l.grabber.Shards(t.Context(), c)
+					if err != nil || len(levels[0].Lent) != 1 {
+						t.Fatalf("%+v, %v", levels, err)
+					}
+					lent = levels[0].Lent[0]
+				})
+				since(l, c)
+				if err := l.mover(nil).end(t.Context(), c.ID, 0, lent); err != nil {
+					t.Fatal(err)
+				}
+				l.alarm("redis_went_back", c.ID)
+				drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
+				if r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2),
+					drop); r.Outcome != outcome.Unavailable {
+					t.Errorf("a tap: %+v", r)
+				}
+				if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil {
+					t.Fatal(err)
+				}
+				if got := l.stock(c, "rebuilt"); got[0] != 9 || got[1] != 21 {
+					t.Errorf("the shards have %v", got)
+				}
+				if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
+					t.Errorf("the books: %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestAMoveThatIsDoneMayBeForgotten: a node that goes on with a move which others have ended since, rebuilt shards
+// included, takes nobody out of the game.
+func TestAMoveThatIsDoneMayBeForgotten(t *testing.T) {
+	l := newLossy(t, forgetful["real"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 2))
+	lent, err := l.grabber.Moves.Lend(t.Context(), c.ID, 0, 1, "mine", 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := l.mover(nil)
+	for range 2 {
+		if err := m.end(t.Context(), c.ID, 0, *lent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second, err := l.grabber.Moves.Lend(t.Context(), c.ID, 0, 1, "second", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *second); err != nil {
+		t.Fatal(err)
+	}
+	l.loseShard(c, 0)
+	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.end(t.Context(), c.ID, 0, *second); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.stock(c, "all is done"); got[0] != 6 || got[1] != 24 {
+		t.Errorf("the shards have %v", got)
+	}
+	if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) > 0 {
+		t.Errorf("lost %v, %v", lost, err)
+	}
+}

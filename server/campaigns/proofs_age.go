@@ -1,0 +1,173 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/outage"
+	"redrain/payout/ledger"
+)
+
+const (
+	// staleCampaign and staleEverything are after how many rounds of the schedule a proof is too old, beside the time
+	// that it takes.
+	staleCampaign   = 10
+	staleEverything = 3 * reconcileAllEvery
+	// maxStale is how many campaigns one look raises the alarm of.
+	maxStale = 10
+)
+
+// KeptProofs is where it is kept when the books were proved, for all nodes. [ledger.Proofs] is that.
+type KeptProofs interface {
+	NoteProofs(ctx context.Context, proofs []ledger.Proof) error
+	LastProofs(ctx context.Context) (ledger.LastProofs, error)
+	// Reading is how far the full proof in the background has come; zero where none is under way.
+	Reading(ctx context.Context) (ledger.Reading, error)
+	KeepReading(ctx context.Context, at ledger.Reading) error
+}
+
+// Proved is when the books were proved last, by whichever node.
+type Proved struct {
+	Everything ledger.Proof   `json:"everything"` // what was recent; of a small ledger every row
+	Full       ledger.Proof   `json:"full"`       // every row
+	Oldest     int64          `json:"oldest"`     // Unix ms, of the campaign that was proved the longest ago; 0: none
+	Stale      bool           `json:"stale"`      // one of these is too long ago
+	Campaigns  []ledger.Proof `json:"campaigns"`
+}
+
+// proofAge is how long ago the books were proved, as far as this node knows.
+type proofAge struct {
+	last       atomic.Pointer[Proved]
+	provingAll outage.Outage
+	asking     outage.Outage
+	since      int64           // when this node has begun to look; 0: not yet
+	said       map[string]bool // campaigns whose proof is too old, which was said; "" is everything
+
+	everythingAt, fullAt, oldestAt, everythingTook, fullTook prometheus.Gauge
+}
+
+func newProofAge(log *slog.Logger) *proofAge {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	return &proofAge{
+		provingAll: outage.Outage{What: "the scheduled reconciliation of everything", Log: log},
+		asking:     outage.Outage{What: "asking when the books were proved", Log: log},
+		said:       map[string]bool{},
+		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
+			"When all books were proved last, by whichever node: what had come since the proof before. An alarm "+
+				"where it does not rise."),
+		fullAt: gauge("redrain_reconcile_full_proved_timestamp_seconds",
+			"When every row of all books was proved last, by whichever node."),
+		everythingTook: gauge("redrain_reconcile_everything_seconds", "How long the last proof of all books took."),
+		fullTook: gauge("redrain_reconcile_full_seconds",
+			"How long the last proof of every row took, with the pauses of one that is made in the background."),
+		oldestAt: gauge("redrain_reconcile_oldest_proved_timestamp_seconds",
+			"When the live campaign that was proved the longest ago was proved. An alarm where it does not rise."),
+	}
+}
+
+// Register adds the metrics of when the books were proved.
+func (r *Proofs) Register(reg prometheus.Registerer) error {
+	var err error
+	for _, g := range []prometheus.Gauge{r.everythingAt, r.fullAt, r.oldestAt, r.everythingTook, r.fullTook} {
+		err = errors.Join(err, reg.Register(g))
+	}
+	return err
+}
+
+// Proved is when the books were proved last; nil where this node has not looked yet.
+func (r *Proofs) Proved() *Proved { return r.last.Load() }
+
+// keepProofs tells the others what was proved.
+func (r *Proofs) keepProofs(ctx context.Context) error {
+	r.mu.Lock()
+	proved := slices.Collect(maps.Values(r.proved))
+	clear(r.proved)
+	r.mu.Unlock()
+	if len(proved) == 0 || r.o.Kept == nil {
+		return nil
+	}
+	return r.o.Kept.NoteProofs(ctx, proved)
+}
+
+// lookAtAge raises the alarm where the books were not proved for too long, on each node: the one that should prove them
+// may be frozen, or may not be there at all.
+func (r *Proofs) lookAtAge(ctx context.Context) {
+	if r.o.Kept == nil {
+		return
+	}
+	last, err := r.o.Kept.LastProofs(ctx)
+	r.asking.Ended(ctx, err)
+	if err != nil {
+		return
+	}
+	now := r.o.Clock()
+	if r.since == 0 {
+		r.since = now // who has just started gives the others, and itself, the time to prove them
+	}
+	live := last.Live
+	is := &Proved{Everything: last.Recent, Full: last.Full, Campaigns: live}
+	every := r.o.Every.Milliseconds()
+	is.Stale = r.tooOld(now, "", last.Recent, staleEverything*every)
+	is.Stale = r.tooOld(now, fullBooks, last.Full, staleFull.Milliseconds()) || is.Stale
+	stale := 0
+	for _, p := range live {
+		if is.Oldest == 0 || p.ProvedAt < is.Oldest {
+			is.Oldest = p.ProvedAt
+		}
+		if stale < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*every) {
+			stale++
+		}
+	}
+	is.Stale = is.Stale || stale > 0
+	maps.DeleteFunc(r.said, func(id string, _ bool) bool {
+		return id != "" && id != fullBooks && !slices.ContainsFunc(live,
+			func(p ledger.Proof) bool { return p.Campaign == id })
+	})
+	r.last.Store(is)
+	r.everythingAt.Set(float64(last.Recent.ProvedAt) / 1000)
+	r.fullAt.Set(float64(last.Full.ProvedAt) / 1000)
+	r.everythingTook.Set(float64(last.Recent.TookMS) / 1000)
+	r.fullTook.Set(float64(last.Full.TookMS) / 1000)
+	r.oldestAt.Set(float64(is.Oldest) / 1000)
+}
+
+// tooOld tells whether a proof is too long ago, and raises the alarm when it begins to be. One of the future was
+// written by somebody else.
+func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool {
+	limit := least + 3*p.TookMS
+	future := p.ProvedAt > now+time.Minute.Milliseconds()
+	old := future || now-max(p.ProvedAt, r.since) > limit
+	if old && !r.said[key] {
+		when := "never"
+		if p.ProvedAt > 0 {
+			when = time.UnixMilli(p.ProvedAt).UTC().Format(time.RFC3339)
+		}
+		what := "all books were"
+		switch {
+		case key == fullBooks:
+			what = "every row of all books was"
+		case key != "":
+			what = "the books of the campaign were"
+		}
+		r.o.Log.Error("the books are not proved any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
+		r.o.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s ago: "+
+			"look whether a node with the role operator runs, and what it logs", what, when,
+			time.Duration(limit)*time.Millisecond))
+	}
+	if old {
+		r.said[key] = true
+	} else {
+		delete(r.said, key)
+	}
+	return old
+}

@@ -1,0 +1,176 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"redrain/payout/ledger"
+	"redrain/payout/reconcile"
+)
+
+// round proves the live campaigns, and those in which something is wrong. Its error says what could not be looked at;
+// the rest was.
+func (r *Proofs) round(ctx context.Context) error {
+	r.rounds++
+	ids, err := r.o.Campaigns.LiveIDs(ctx)
+	if err != nil {
+		return err
+	}
+	faulty := r.faults()
+	for id := range faulty {
+		if id != "" && id != fullBooks && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	r.forgetMissed(ids)
+	var unread error
+	for _, id := range ids {
+		depth := reconcile.Sums
+		if _, faulty := faulty[id]; faulty {
+			depth = reconcile.Rows // the sums alone cannot tell that it is healed
+		}
+		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		unread = errors.Join(unread, r.heed(id, rec, err))
+		r.miss(id, err)
+	}
+	return errors.Join(unread, r.keepProofs(ctx))
+}
+
+// proveEverything begins a proof of the books beside the rounds, which go on: it takes as long as there is something
+// new. The one before must have ended.
+func (r *Proofs) proveEverything(ctx context.Context, beside *sync.WaitGroup) {
+	ctx, cancel := context.WithCancel(ctx)
+	r.mu.Lock()
+	busy := r.stop != nil
+	if !busy {
+		r.stop = cancel
+	}
+	r.mu.Unlock()
+	if busy {
+		cancel()
+		return
+	}
+	beside.Go(func() {
+		defer cancel()
+		err := r.o.Guard.Try("reconciliation", func() error { return r.all(ctx) })
+		r.mu.Lock()
+		r.stop = nil
+		r.mu.Unlock()
+		r.provingAll.Ended(ctx, err)
+	})
+}
+
+// all proves what is recent; of a small ledger that is everything. Its error says what could not be looked at; the rest
+// was.
+func (r *Proofs) all(ctx context.Context) error {
+	var unread error
+	faulty := r.faults()
+	books, err := r.recent(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
+		if _, known := faulty[campaign]; known && rec.Balanced {
+			return // its sums fit; the rounds look at its rows, and say when it is healed
+		}
+		if ctx.Err() == nil {
+			unread = errors.Join(unread, r.heed(campaign, rec, err))
+			r.miss(campaign, err)
+		}
+	})
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	r.large.Store(books.Kind == reconcile.KindRecent)
+	r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
+	r.mu.Lock()
+	r.proved[""] = proofOf(ledger.ProofRecent, r.o.Clock(), &books)
+	if books.Kind == reconcile.KindFull {
+		r.proved[fullBooks] = proofOf(ledger.ProofFull, r.o.Clock(), &books)
+	}
+	r.mu.Unlock()
+	return errors.Join(unread, r.keepProofs(ctx))
+}
+
+// miss counts a round of the schedule in which a campaign could not be proved because of Redis, and raises the alarm
+// after some. That the database is away is no secret, and is said elsewhere.
+func (r *Proofs) miss(campaign string, err error) {
+	if !errors.Is(err, reconcile.ErrHot) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.missed[campaign]++; r.missed[campaign] == unprovedRounds {
+		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
+		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing "+
+			"is known to be wrong, and nothing that is would be found", unprovedRounds, err))
+	}
+}
+
+// forgetMissed drops what was missed of campaigns that are not looked at any more.
+func (r *Proofs) forgetMissed(but []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.missed, func(id string, _ int) bool { return !slices.Contains(but, id) })
+}
+
+// faults are the campaigns in which something is wrong.
+func (r *Proofs) faults() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.faulty)
+}
+
+// heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
+func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot be checked: %w", err)
+	}
+	r.mu.Lock()
+	r.proved[campaign] = ledger.Proof{Campaign: campaign, ProvedAt: r.o.Clock(), TookMS: rec.TookMS,
+		Balanced: rec.Balanced, Findings: len(rec.Findings), Difference: rec.Difference}
+	r.mu.Unlock()
+	r.note(campaign, rec.Balanced, rec.Fingerprint, rec.Findings, fmt.Sprintf("the difference is %s; ", rec.Difference))
+	return nil
+}
+
+// note raises the alarm where something has begun not to fit, or does not fit in another way than before.
+func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	was, before := r.faulty[campaign]
+	key := campaign
+	if key == fullBooks {
+		campaign = ""
+	}
+	if r.missed[campaign] >= unprovedRounds {
+		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
+	}
+	delete(r.missed, campaign)
+	switch {
+	case fits && before:
+		delete(r.faulty, key)
+		r.o.Log.Info("the books balance again", "campaign", campaign)
+	case fits, before && was == fingerprint:
+	default:
+		r.faulty[key] = fingerprint
+		for _, f := range found {
+			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
+		}
+		r.o.Alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
+	}
+}
+
+// inShort is the first of what was found.
+func inShort(found []string) string {
+	switch len(found) {
+	case 0:
+		return "every row is as it should be"
+	case 1:
+		return found[0]
+	}
+	return fmt.Sprintf("%s; and %d more findings, see redrain reconcile", found[0], len(found)-1)
+}

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"redrain/rain"
+)
+
+// Notices of settlements are the many ones: one for each player and batch. So they are lines of text, which cost a
+// fraction of JSON to write and to read: the campaign, and then for each claim packet, amount, balance, drop and
+// player. Only the player may have spaces, and nothing of it has line breaks.
+
+// text writes the notice.
+func (n *Settled) text() []byte {
+	size := len(n.Campaign)
+	for i := range n.Claims {
+		size += 40 + len(n.Claims[i].Drop) + len(n.Claims[i].User)
+	}
+	b := append(make([]byte, 0, size), n.Campaign...)
+	for i := range n.Claims {
+		c := &n.Claims[i]
+		b = append(strconv.AppendInt(append(b, '\n'), int64(c.Packet), 10), ' ')
+		b = append(strconv.AppendInt(b, int64(c.Amount), 10), ' ')
+		b = append(strconv.AppendInt(b, int64(c.Balance), 10), ' ')
+		b = append(append(b, c.Drop...), ' ')
+		b = append(b, c.User...)
+	}
+	return b
+}
+
+var errSettledText = errors.New("it is no notice of a settlement")
+
+// readSettled is the reverse of text. A claim's id follows from campaign and packet.
+func readSettled(data []byte) (n Settled, err error) {
+	campaign, lines, found := strings.Cut(string(data), "\n")
+	if !found {
+		return n, errSettledText
+	}
+	n = Settled{Campaign: campaign, Claims: make([]SettledClaim, 0, strings.Count(lines, "\n")+1)}
+	for line := range strings.SplitSeq(lines, "\n") {
+		var c SettledClaim
+		var packet int64
+		rest := line
+		for _, number := range []*int64{&packet, (*int64)(&c.Amount), (*int64)(&c.Balance)} {
+			digits, after, _ := strings.Cut(rest, " ")
+			if *number, err = strconv.ParseInt(digits, 10, 64); err != nil {
+				return Settled{}, errSettledText
+			}
+			rest = after
+		}
+		if c.Drop, c.User, found = strings.Cut(rest, " "); !found {
+			return Settled{}, errSettledText
+		}
+		c.Packet = int(packet)
+		c.Claim = rain.ClaimID(campaign, c.Packet)
+		n.Claims = append(n.Claims, c)
+	}
+	return n, nil
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/paytest"
+)
+
+// TestMigratingIsAStepOfItsOwn: by a user who may, while the servers' user may not. Where the tables are those of this
+// version they need not; where they are not, a server says what to do.
+func TestMigratingIsAStepOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.MySQL(t)
+	migrate := func(dsn string, dry bool) ([]string, error) {
+		return Migrate(t.Context(), MigrateOptions{MySQL: dsn, Wait: time.Minute, Dry: dry,
+			Log: slog.New(slog.DiscardHandler)})
+	}
+	all, err := migrate(dsn, true)
+	if err != nil || len(all) < 5 {
+		t.Fatalf("a look at an empty database: %q, %v", all, err)
+	}
+	want := func(what string, done []string, err error, those ...string) {
+		t.Helper()
+		if err != nil || !slices.Equal(done, those) {
+			t.Errorf("%s: %q, %v", what, done, err)
+		}
+	}
+	done, err := migrate(dsn, true)
+	want("another look", done, err, all...)
+	done, err = migrate(dsn, false)
+	want("all", done, err, all...)
+	done, err = migrate(dsn, false)
+	want("once more", done, err)
+	limited := paytest.GrantRights(t, dsn)
+	start := func() error {
+		b, err := connect(t.Context(), &Config{MySQL: limited, BackendWait: time.Minute}, slog.New(slog.DiscardHandler))
+		if err == nil {
+			b.close()
+		}
+		return err
+	}
+	if err := start(); err != nil {
+		t.Errorf("a server whose tables are there: %v", err)
+	}
+	admin, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	if _, err := admin.ExecContext(context.Background(),
+		"DELETE FROM goose_db_version WHERE version_id = ?", len(all)); err != nil {
+		t.Fatal(err)
+	}
+	done, err = migrate(dsn, true)
+	want("one that is missing", done, err, all[len(all)-1])
+	if err := start(); !errors.Is(err, sqldb.ErrMayNotMigrate) ||
+		!strings.Contains(err.Error(), "run redrain migrate") {
+		t.Errorf("a server whose tables are old: %v", err)
+	}
+	done, err = migrate(dsn, false)
+	want("by who may", done, err, all[len(all)-1])
+	if err := start(); err != nil {
+		t.Errorf("a server after that: %v", err)
+	}
+}

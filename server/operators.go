@@ -1,0 +1,75 @@
+package server
+
+import (
+	"fmt"
+	"time"
+
+	"redrain/internal/auth"
+	"redrain/rain"
+	"redrain/server/api"
+)
+
+// readOperators reads the operators that a file names, before anything is connected to.
+func (s *Server) readOperators() (err error) {
+	if s.cfg.OperatorsFile == "" {
+		return nil
+	}
+	if s.named, err = auth.NewOperatorsFile(s.cfg.OperatorsFile, s.log); err != nil {
+		return fmt.Errorf("--operators-file: %w", err)
+	}
+	return nil
+}
+
+// buildOperators makes what knows operators by their tokens.
+func (s *Server) buildOperators() (err error) {
+	var sources []auth.OperatorSource
+	if s.named != nil {
+		sources = append(sources, s.named)
+	}
+	if s.cfg.OIDCIssuer != "" {
+		roles, err := s.cfg.oidcRoles()
+		if err != nil {
+			return err
+		}
+		s.issuer, err = auth.NewIssuer(auth.IssuerOptions{
+			Issuer: s.cfg.OIDCIssuer, Audience: s.cfg.OIDCAudience, RolesClaim: s.cfg.OIDCRolesClaim,
+			NameClaim: s.cfg.OIDCNameClaim, Roles: roles, Log: s.log,
+			Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
+		})
+		if err != nil {
+			return fmt.Errorf("--oidc-issuer: %w", err)
+		}
+		sources = append(sources, s.issuer)
+	}
+	s.operators = auth.NewOperators(s.cfg.OperatorToken, s.cfg.ViewerToken, sources...)
+	return nil
+}
+
+// signIn is where operators can sign in; nil where they have no identity provider.
+func (s *Server) signIn() *api.SignIn {
+	if s.issuer == nil {
+		return nil
+	}
+	return &api.SignIn{Issuer: s.cfg.OIDCIssuer, ClientID: s.cfg.OIDCAudience, Discovered: s.issuer.Discovered}
+}
+
+// tokenEndpoint is where the console exchanges what the identity provider has sent somebody back with; "" while it is
+// not known.
+func (s *Server) tokenEndpoint() string {
+	if s.issuer == nil {
+		return ""
+	}
+	if d := s.issuer.Discovered(); d != nil {
+		return d.TokenEndpoint
+	}
+	return ""
+}
+
+// secondPersonAbove is the amount above which two people are needed; nil: where it was not set.
+func (s *Server) secondPersonAbove() *rain.Money {
+	if s.cfg.SecondPersonAbove == nil {
+		return nil
+	}
+	limit := rain.Money(*s.cfg.SecondPersonAbove)
+	return &limit
+}

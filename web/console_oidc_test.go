@@ -1,0 +1,154 @@
+package web_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+	"redrain/web"
+)
+
+// fakeProvider is an identity provider at which everybody is ann. It keeps to the authorization code flow with PKCE.
+type fakeProvider struct {
+	*httptest.Server
+
+	mu      sync.Mutex
+	asked   url.Values // the newest request for a code
+	good    string     // the newest token; "": all have ended
+	refuses bool
+	nonce   string // given in the place of the one that was asked with
+}
+
+func newProvider(t *testing.T) *fakeProvider {
+	t.Helper()
+	f := &fakeProvider{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /authorize", f.authorize)
+	mux.HandleFunc("POST /token", f.exchange)
+	f.Server = httptest.NewServer(mux)
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fakeProvider) authorize(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = r.URL.Query()
+	answer := url.Values{"state": {f.asked.Get("state")}, "code": {"the-code"}}
+	if f.refuses {
+		answer = url.Values{"state": {f.asked.Get("state")}, "error": {"access_denied"}}
+	}
+	http.Redirect(w, r, f.asked.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
+}
+
+// exchange gives a token to who can show what the code was asked for with.
+func (f *fakeProvider) exchange(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	proof := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	if base64.RawURLEncoding.EncodeToString(proof[:]) != f.asked.Get("code_challenge") ||
+		f.asked.Get("code_challenge_method") != "S256" || r.FormValue("code") != "the-code" ||
+		r.FormValue("client_id") != "console" || r.FormValue("redirect_uri") != f.asked.Get("redirect_uri") {
+		reply(http.StatusBadRequest, object{"error": "invalid_grant"})(w, r)
+		return
+	}
+	says := object{"sub": "ann", "nonce": f.asked.Get("nonce")}
+	if f.nonce != "" {
+		says["nonce"] = f.nonce
+	}
+	payload, err := json.Marshal(says)
+	if err != nil {
+		panic(err)
+	}
+	f.good = "e30." + base64.RawURLEncoding.EncodeToString(payload) + ".sig"
+	reply(http.StatusOK, object{"id_token": f.good})(w, r)
+}
+
+func (f *fakeProvider) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+// newStaff is a server whose operators sign in at a provider.
+func newStaff(t *testing.T) (*formsServer, *fakeProvider) {
+	t.Helper()
+	f, at := newForms(t, ""), newProvider(t)
+	f.fakeServer.mu.Lock()
+	f.pages = web.Handler(web.Options{SignIn: func() string { return at.URL + "/token" }})
+	f.fakeServer.mu.Unlock()
+	f.setAnswer("GET /auth/config", reply(http.StatusOK, object{"oidc": object{"issuer": at.URL, "client_id": "console",
+		"authorization_endpoint": at.URL + "/authorize", "token_endpoint": at.URL + "/token", "scope": "openid"}}))
+	f.setAnswer("GET /whoami", func(w http.ResponseWriter, r *http.Request) {
+		at.mu.Lock()
+		good := at.good
+		at.mu.Unlock()
+		if token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); token == "" || token != good {
+			reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})(w, r)
+			return
+		}
+		reply(http.StatusOK, f.cashier("ann"))(w, r)
+	})
+	return f, at
+}
+
+// TestConsoleSignsInAtAProvider: the person comes back to the place that they wanted, and the address holds nothing of
+// it. What was not begun here, is for another sign-in, or was refused, signs nobody in.
+func TestConsoleSignsInAtAProvider(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f, at := newStaff(t)
+	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
+	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")
+	p.Go("/console?code=forged&state=forged#/sponsors")
+	p.Says(".account [role=alert]", "This sign-in was not begun here.")
+	if words := p.Text("form [role=alert]"); words != "" {
+		t.Errorf("the token's form says %q", words)
+	}
+	p.State("choice")
+	at.set(func() { at.refuses = true })
+	p.PressText(button)
+	p.Says(".account [role=alert]", "The identity provider refused: access_denied")
+	at.set(func() { at.refuses, at.nonce = false, "of another sign-in" })
+	p.PressText(button)
+	p.Says(".account [role=alert]", "This sign-in was not begun here.")
+	at.set(func() { at.nonce = "" })
+	p.PressText(button)
+	p.Says("header", "ann cashier")
+	p.Says("h1", "Sponsors")
+	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/sponsors" {
+		t.Errorf("the address is %s", got)
+	}
+}
+
+// TestConsoleSignsInAgainInAWindow: the page stays, with what was typed, while the provider's page is in a window of
+// its own.
+func TestConsoleSignsInAgainInAWindow(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f, at := newStaff(t)
+	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
+	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")
+	p.Go("/console#/sponsors")
+	p.PressText(button)
+	p.Says("header", "ann cashier")
+	p.Press(`[aria-label="Deposit: acme"]`)
+	p.Fill(`dialog [name="amount"]`, "12.34")
+	f.refuseOnce("POST /sponsors/acme/deposits", object{"status": 401, "code": "unauthorized"})
+	p.Press("dialog .button.main")
+	p.Says("dialog", "Sign in again")
+	p.State("again")
+	p.PressText(button)
+	p.Until("the deposit is there again", `document.querySelectorAll("dialog").length === 1 && `+
+		`document.querySelector("dialog [name=amount]").value === "12.34"`)
+	p.Press("dialog .button.main")
+	p.Says(".toasts", "¥12.34 deposited for acme")
+}

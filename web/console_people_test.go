@@ -1,0 +1,189 @@
+package web_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// person is somebody as /whoami tells of them.
+func (f *formsServer) person(name, role string, rights ...string) object {
+	return object{"name": name, "role": role, "rights": append([]string{"read"}, rights...), "shared": false,
+		"version": "test", "server_time": f.now(), "in_process": false, "guests": true}
+}
+
+func (f *formsServer) cashier(name string) object {
+	return f.person(name, "cashier", "deposits", "withdrawals", "letters")
+}
+
+// signIn says who has which token; any other is nobody's.
+func (f *formsServer) signIn(tokens map[string]object) {
+	f.setAnswer("GET /whoami", func(w http.ResponseWriter, r *http.Request) {
+		who := tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		if who == nil {
+			reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})(w, r)
+			return
+		}
+		reply(http.StatusOK, who)(w, r)
+	})
+}
+
+// TestConsoleKeepsWhatWasTyped: a token ends in the middle of a deposit. Who has it signs in again over the dialog,
+// which is as it was; somebody else finds nothing of it.
+func TestConsoleKeepsWhatWasTyped(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newForms(t, "")
+	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
+	p := f.openConsole(t, desk(), "#/sponsors")
+	p.Says("header", "ann cashier")
+	p.PressText("Deposit")
+	for name, text := range map[string]string{"sponsor": "acme", "amount": "12.34", "reference": "bank 7"} {
+		p.Fill(`dialog [name="`+name+`"]`, text)
+	}
+	f.signIn(map[string]object{"anns-new": f.cashier("ann"), "bobs": f.cashier("bob")})
+	unknown := object{"status": 401, "code": "unauthorized"}
+	f.refuseOnce("POST /sponsors/acme/deposits", unknown)
+	p.Press("dialog .button.main")
+	const again = `//dialog[.//h2="Sign in again"]`
+	p.Says("dialog", "The server does not know the token any more.")
+	p.State("again")
+	p.Type("\x1b") // neither Esc nor a wrong token ends the page
+	p.Fill("dialog [name=token]", "wrong")
+	p.Type("\r")
+	p.Says("dialog", "The server does not know this token.")
+	p.Fill("dialog [name=token]", "anns-new")
+	p.Press(again + `//button[.="Sign in"]`)
+	p.Until("the deposit is there again", `document.querySelectorAll("dialog").length === 1 && `+
+		`document.querySelector("dialog [name=amount]").value === "12.34"`)
+	p.Press("dialog .button.main")
+	p.Says(".toasts", "¥12.34 deposited for acme")
+
+	// Somebody else, over what ann has begun.
+	p.PressText("Deposit")
+	p.Fill(`dialog [name="sponsor"]`, "anns-secret")
+	p.Fill(`dialog [name="amount"]`, "1")
+	f.serve("POST /sponsors/anns-secret/deposits", func(*http.Request, []byte) (int, any) {
+		return http.StatusUnauthorized, unknown
+	})
+	p.Press("dialog .button.main")
+	p.Says("dialog", "For somebody else it begins anew.")
+	p.Fill("dialog [name=token]", "bobs")
+	p.Press(again + `//button[.="Sign in"]`)
+	p.Says("header", "bob cashier")
+	p.Until("nothing of ann's is left", `!document.querySelector("dialog") && `+
+		`!document.body.innerHTML.includes("anns-")`)
+}
+
+// TestConsoleOffersWhatOneMay: each role finds buttons for what it may do, and of the others which right they take; a
+// viewer finds none.
+func TestConsoleOffersWhatOneMay(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newForms(t, "")
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
+	f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000))
+	f.serve("GET /withdrawals/w1", func(*http.Request, []byte) (int, any) {
+		return http.StatusOK, f.withdrawal("pending", object{"withdrawal": "w1", "stage": "held"})
+	})
+	all := []string{"campaigns", "deposits", "withdrawals", "letters", "approvals"}
+	roles := map[string][]string{"viewer": nil, "operator": all[:1], "cashier": all[1:], "admin": all}
+	known := map[string]object{}
+	for role, rights := range roles {
+		known[role] = f.person("ann", role, rights...)
+	}
+	f.signIn(known)
+	p := f.openConsole(t, desk(), "")
+	for role, rights := range roles {
+		p.Go("/console?" + role + "#token=" + role)
+		p.Says("header", "ann "+role)
+		for place, button := range map[string]struct{ text, takes string }{
+			"campaigns": {"New", "campaigns"}, "sponsors": {"Deposit", "deposits"}, "payouts": {"Dismiss", "letters"},
+			"withdrawals/w1": {"Release…", "withdrawals"}, "approvals": {"Confirm…", "approvals"},
+		} {
+			browsertest.Eval[bool](p, `(location.hash = %q, true)`, "#/"+place)
+			p.Until(place+" is shown", `!!document.querySelector("main .panel h1, .side li")`)
+			want := "offered"
+			switch {
+			case rights == nil:
+				want = "absent"
+			case !slices.Contains(rights, button.takes):
+				want = "denied"
+			}
+			p.Until(fmt.Sprintf("%s is %s on %s for %s", button.text, want, place, role), `(() => {
+				const b = [...document.querySelectorAll(".button")].find((b) => b.textContent === %q);
+				const rows = document.querySelector("tbody tr, .side li, .details");
+				return rows !== null && (!b ? "absent" : b.ariaDisabled === "true" ? "denied" : "offered") === %q;
+			})()`, button.text, want)
+			if want == "denied" {
+				p.Axe(role + " on " + place)
+				browsertest.Eval[any](p, `document.querySelector(".denied button").click()`)
+				p.Says(".toast.bad", "This takes the right to")
+				p.Until("no dialog", `!document.querySelector("dialog")`)
+			}
+		}
+	}
+}
+
+// TestConsoleWithdrawal looks at one withdrawal in each state in which something can be done with it.
+func TestConsoleWithdrawal(t *testing.T) {
+	t.Parallel()
+	for _, o := range []chromium.Options{
+		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
+		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "en-US,en"},
+		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
+	} {
+		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			f := newForms(t, "")
+			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
+			order := func(by string) object {
+				return object{"approval": "a1", "what": "paid", "by": by, "asked_at": f.now(),
+					"reason": "the bank’s statement of today has it", "until": f.now() + 86_400_000}
+			}
+			history := []object{{"at": f.now() - 9_000, "stage": "requested", "actor": "player:u1"},
+				{"at": f.now() - 8_000, "stage": "sent", "actor": "redrain",
+					"reason": "sent to http:bank.example:shop7"}}
+			for id, with := range map[string]object{
+				"fresh": {"stage": "requested"},
+				"held":  {"stage": "held"},
+				"mine":  {"stage": "sent", "dead": true, "order": order("ann")},
+				"bobs":  {"stage": "sent", "dead": true, "order": order("bob")},
+				"paid":  {"stage": "paid", "state": "paid", "reference": "wx-20251121-0042"},
+			} {
+				w := f.withdrawal("pending", object{"withdrawal": id, "receiver": "http:bank.example:shop7",
+					"last_error": "no clear answer", "attempts": 10, "history": history})
+				maps.Copy(w, with)
+				f.serve("GET /withdrawals/"+id, func(*http.Request, []byte) (int, any) { return http.StatusOK, w })
+			}
+			p := f.openConsole(t, o, "#/withdrawals")
+			for id, buttons := range map[string][2]int{"fresh": {1, 0}, "held": {2, 0}, "mine": {1, 1}, "bobs": {1, 1},
+				"paid": {0, 0}} {
+				p.Go("/console?" + id + "#/withdrawals/" + id)
+				p.Until(id, `document.querySelector("h1")?.checkVisibility() === true && `+
+					`document.querySelectorAll("main header .button").length === %d && `+
+					`document.querySelectorAll(".waits").length === %d`, buttons[0], buttons[1])
+				p.State(id)
+				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+					t.Errorf("%s is %v px wider than the screen", id, wide)
+				}
+				offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
+				if offered != (id == "bobs") {
+					t.Errorf("%s: a confirmation is offered: %v", id, offered)
+				}
+			}
+			for id, dialog := range map[string]string{"bobs": ".waits button", "held": "main header .button.danger"} {
+				p.Go("/console?ask-" + id + "#/withdrawals/" + id)
+				p.Until("a button", `document.querySelector(%q)?.checkVisibility() === true`, dialog)
+				p.Press(dialog)
+				p.Says("dialog", "¥888.00")
+				p.State("ask-" + id)
+			}
+		})
+	}
+}

@@ -1,0 +1,26 @@
+// The orders that wait for a second person, as the head counts them: loaded while somebody is signed in who may decide on them.
+
+import { api, type Page } from "../api.ts";
+import { useInterval, useLoad } from "../hooks.ts";
+import type { Approval } from "../../shared/schemas.ts";
+import { may, useStanding } from "../session.ts";
+
+const EVERY = 15_000; // ms
+const LIMIT = 50;
+let reload = () => {};
+
+/** usePending is how many orders wait, in words: "3", or "50+"; "" where none does or who is signed in decides on none. */
+export function usePending(): string {
+  const standing = useStanding();
+  const wanted = standing.is === "in" && !standing.lapsed && may("approvals");
+  const load = useLoad(async (signal) => (wanted ? api<Page<Approval>>(`/approvals?state=pending&limit=${LIMIT}`, { signal }) : undefined), [wanted]);
+  reload = load.reload;
+  useInterval(() => load.loading || load.reload(), wanted ? EVERY : 0);
+  const n = load.data?.items.length ?? 0;
+  return n === 0 ? "" : load.data?.next_cursor ? `${n}+` : String(n);
+}
+
+/** countAgain is for who has asked for something, or decided. */
+export function countAgain(): void {
+  reload();
+}

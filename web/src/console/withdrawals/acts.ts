@@ -1,0 +1,21 @@
+import type { WithdrawalRecord } from "../../shared/schemas.ts";
+
+/** Act is what a cashier can do with a withdrawal; paid and back take two people. */
+export type Act = "hold" | "release" | "paid" | "back";
+
+/** acts are those that a withdrawal is open to: the server refuses all others. */
+export function acts(w: WithdrawalRecord): Act[] {
+  if (w.dead) return ["paid", "back"];
+  if (w.stage === "requested") return ["hold"];
+  return w.stage === "held" ? ["release", "back"] : [];
+}
+
+/** final tells whether an act ends a withdrawal. Where it takes two people, the first one asks for it. */
+export function final(act: Act): boolean {
+  return act === "paid" || act === "back";
+}
+
+/** actorName is a line's actor without its kind: "operator:ann" is "ann". */
+export function actorName(actor: string): string {
+  return actor.slice(actor.indexOf(":") + 1);
+}
