@@ -22,12 +22,16 @@ type drought[T any] struct {
 	mu      sync.Mutex
 	taps    []*Tap[T]
 	running bool
+	timer   *time.Timer   // fires when the first of them has waited for long enough
+	due     time.Time     // when it fires; zero where it is not set
 	news    chan struct{} // stock has come, or the campaign is sold out
 	answers answers[T]    // the waiting goroutine's
 }
 
 func newDrought[T any](w *workers, a answers[T]) *drought[T] {
-	return &drought[T]{workers: w, answers: a, atMost: droughtTime, news: make(chan struct{}, 1)}
+	timer := time.NewTimer(droughtTime)
+	timer.Stop()
+	return &drought[T]{workers: w, answers: a, atMost: droughtTime, timer: timer, news: make(chan struct{}, 1)}
 }
 
 // add lets taps wait. It is false at the end of the node, and they are not taken.
@@ -43,10 +47,20 @@ func (d *drought[T]) add(taps []*Tap[T]) bool {
 		if t.waits.IsZero() {
 			t.waits = now
 		}
+		d.wake(t) // who was asked again in vain has waited for longer than those that are here
 	}
 	d.taps = append(d.taps, taps...)
 	d.dry(len(d.taps))
 	return true
+}
+
+// wake sets the timer so that it fires when t has waited for long enough, if not before. The caller holds mu.
+func (d *drought[T]) wake(t *Tap[T]) {
+	at := t.waits.Add(d.atMost)
+	if d.due.IsZero() || at.Before(d.due) {
+		d.due = at
+		d.timer.Reset(time.Until(at))
+	}
 }
 
 // end tells the taps that wait that there is news. Where none waits the next ones hear of it: it may have come while
@@ -60,28 +74,23 @@ func (d *drought[T]) end() {
 
 // wait looks after the taps until there is none.
 func (d *drought[T]) wait() {
-	timer := time.NewTimer(0) // one may have waited for long enough already, behind another tap
-	defer timer.Stop()
 	for {
 		again := false
 		select {
 		case <-d.news:
 			again = true
-		case <-timer.C:
+		case <-d.timer.C:
 		case <-d.workers.ending:
 		}
-		rest, more := d.round(again)
-		if !more {
+		if more := d.round(again); !more {
 			return
 		}
-		timer.Reset(rest)
 	}
 }
 
-// round answers the taps that have waited for long enough, and with again has the others asked again. It returns how
-// long it is until the next one has. Where more is false none is left, and the goroutine that called it is no longer
-// the waiting one.
-func (d *drought[T]) round(again bool) (rest time.Duration, more bool) {
+// round answers the taps that have waited for long enough, and with again has the others asked again.
+// Where more is false none is left, and the goroutine that called it is no longer the waiting one.
+func (d *drought[T]) round(again bool) (more bool) {
 	d.mu.Lock()
 	taps := d.taps
 	d.taps = nil
@@ -103,9 +112,10 @@ func (d *drought[T]) round(again bool) (rest time.Duration, more bool) {
 	defer d.mu.Unlock()
 	d.taps = append(waiting, d.taps...)
 	d.running = len(d.taps) > 0
-	rest = d.atMost
+	d.timer.Stop()
+	d.due = time.Time{}
 	for _, t := range d.taps {
-		rest = min(rest, d.atMost-time.Since(t.waits))
+		d.wake(t)
 	}
-	return rest, d.running
+	return d.running
 }

@@ -88,6 +88,29 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 	})
 }
 
+// A tap that was asked again in vain comes back behind one that waits since later. Its time ends first all the same.
+func TestADryTapThatComesBackKeepsItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &fakeScript{hold: make(chan struct{})}
+		b, p := twoShards(t, s)
+		b.tap(p, "0.0", "p1")
+		s.hold <- struct{}{}
+		after(droughtTime / 3)
+		b.tap(playerOf(0, "q"), "0.0", "q1")
+		synctest.Wait() // q1 is in the script, so p1 is asked after it
+		b.gate.Restocked(0)
+		synctest.Wait()
+		s.hold <- struct{}{}
+		synctest.Wait() // q1 waits
+		close(s.hold)
+		after(droughtTime - droughtTime/3)
+		b.wantTold(t, "p1 empty")
+		after(droughtTime / 3)
+		b.wantTold(t, "q1 empty")
+		b.gates.Close()
+	})
+}
+
 // Stock that comes while a tap is on its way back from the script is not missed.
 func TestStockThatCameJustBeforeIsNotMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
