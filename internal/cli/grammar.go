@@ -26,6 +26,7 @@ type grammar struct {
 		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
 		Export  campaignExportCmd  `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
 		Verify  campaignVerifyCmd  `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
+		Drop    campaignDropCmd    `cmd:"" help:"Remove the payouts of a campaign that is over and was exported from the ledger. What is removed stays provable; the export has it."`
 	} `cmd:"" help:"Create and steer campaigns."`
 	Sponsor struct {
 		Deposit sponsorDepositCmd `cmd:"" help:"Add money to a sponsor's account, once for each reference."`

@@ -94,7 +94,7 @@ type recentProof struct {
 // is read again by the next proof.
 func (r *recentProof) read(ctx context.Context) error {
 	at := place{marks: r.from.Marks, lastTxn: r.from.LastTxn, ahead: map[string]checkpoint.Sum{},
-		pending: map[string]bool{}}
+		pending: map[string]bool{}, renewed: map[string]bool{}}
 	for end := false; !end; {
 		step := newStep(r.s, r.from, at, &r.found)
 		err := r.s.db.View(ctx, viewLimit, step.read)
@@ -105,8 +105,8 @@ func (r *recentProof) read(ctx context.Context) error {
 		maps.Copy(r.campaigns, step.campaigns)
 		r.books.Transactions += int64(len(step.txns))
 		r.books.Accounts += int64(len(step.accounts))
-		if len(r.found.texts) > 0 || at.rows < r.s.period {
-			continue
+		if len(r.found.texts) > 0 || at.rows < r.s.period || !end && len(at.renewed) > 0 {
+			continue // sums that begin anew are known at the end
 		}
 		if err := r.close(ctx, &at); err != nil {
 			return err
@@ -127,7 +127,8 @@ func (r *recentProof) close(ctx context.Context, at *place) error {
 	if r.from, err = checkpoint.Newest(ctx, r.s.db, func(string) {}); err != nil {
 		return err
 	}
-	*at = place{marks: r.from.Marks, lastTxn: r.from.LastTxn, ahead: map[string]checkpoint.Sum{}, pending: at.pending}
+	*at = place{marks: r.from.Marks, lastTxn: r.from.LastTxn, ahead: map[string]checkpoint.Sum{}, pending: at.pending,
+		renewed: map[string]bool{}}
 	return nil
 }
 

@@ -23,6 +23,7 @@ var openThings = map[history.Kind]string{
 	history.Letter: "SELECT fingerprint FROM dead_letter WHERE resolved_at = 0 AND fingerprint > ? " +
 		"ORDER BY fingerprint LIMIT ?",
 	history.Approval: "SELECT id FROM approval WHERE state = 'pending' AND id > ? ORDER BY id LIMIT ?",
+	history.Archive:  "SELECT id FROM archive WHERE finished_at = 0 AND id > ? ORDER BY id LIMIT ?",
 }
 
 // readOpen notes what is not over, and what the new lines and events are about.

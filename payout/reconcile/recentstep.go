@@ -20,6 +20,7 @@ type place struct {
 	rows    int64                     // that were read
 	ahead   map[string]checkpoint.Sum // all that a checkpoint here would carry forward, by subject
 	pending map[string]bool           // accounts whose sums are carried, to be compared when the end is reached
+	renewed map[string]bool           // accounts of which entries have left the books: their sums begin anew at the end
 }
 
 // recentStep reads some links of the chains, with all that belongs to them.
@@ -67,6 +68,7 @@ func (r *recentStep) read(ctx context.Context, tx *sqldb.Tx) error {
 		{"histories", r.checkHistories},
 		{"withdrawals", r.checkWithdrawals},
 		{"campaigns", r.checkFunds},
+		{"what has left the books", r.checkArchives},
 	} {
 		parts = append(parts, part{p.what, func() error { return p.look(ctx, tx) }})
 	}
@@ -190,6 +192,9 @@ func (r *recentStep) addMoved(ctx context.Context, q sqldb.Querier, moved []move
 		if escrow[i] = is; is {
 			r.campaigns[campaign] = true
 			subjects[i] = checkpoint.Escrow(campaign, m.kind)
+		}
+		if m.kind == booking.KindCarried {
+			r.renewed[m.account] = true
 		}
 	}
 	if err := r.begin(ctx, q, subjects); err != nil {

@@ -21,10 +21,11 @@ const (
 	Withdrawal Kind = "withdrawal"
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
+	Archive    Kind = "archive" // what has left the books, and the steps in which it did
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -53,6 +54,12 @@ var parts = map[Kind][]part{
 		{"approval", "id", "id", []string{"action", "target", "amount", "reference", "letter", "seen", "reason",
 			"asked_by", "asked_id", "asked_at", "expires_at", "state", "decided_by", "decided_id", "decided_at",
 			"decision"}},
+	},
+	Archive: {
+		{"archive", "id", "id", []string{"file", "links", "payouts", "amount_paid", "packets_back", "amount_back",
+			"actor", "began_at", "finished_at"}},
+		{"archive_step", "archive", "number", []string{"number", "at", "txn_id", "links", "digest", "payouts",
+			"amount_paid", "packets_back", "amount_back"}},
 	},
 }
 
