@@ -130,13 +130,13 @@ func TestRequests(t *testing.T) {
 			return g.Phase, err
 		}, "POST /api/v1/campaigns/c1/rains/r2/stop", "", "", rain.PhaseEnded},
 		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,` +
-			`"amount_left":80,"grabs_per_second":1.5,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
+			`"amount_left":80,"grabs_per_second":1.5,"waiting":6,"seated":7,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
 			`"tap_p99_ms":null,"outbox":1,"dead":4}`,
 			func(c *operator.Client) (any, error) { return c.Stats(ctx, "c1") }, "GET /api/v1/campaigns/c1/stats", "",
 			"",
 			operator.Stats{Online: 3, Taps: 9, Won: 2, Stock: 8, Paid: 1, AmountWon: 20, AmountPaid: 10, AmountLeft: 80,
-				GrabsPerSecond: 1.5,
-				Outcomes:       map[string]int64{"won": 2, "empty": 7}, TapP50MS: new(1.5), Outbox: 1, Dead: 4}},
+				GrabsPerSecond: 1.5, Waiting: 6, Seated: 7,
+				Outcomes: map[string]int64{"won": 2, "empty": 7}, TapP50MS: new(1.5), Outbox: 1, Dead: 4}},
 		"Claims": {`{"items":[{"claim":"c1-4","user":"u","packet":"4","amount":7,"at":1,"state":"settled"}]}`,
 			func(c *operator.Client) (any, error) {
 				return c.Claims(ctx, "c1", operator.Page{})

@@ -71,6 +71,8 @@ func examples() map[string]any {
 		"error": Error{Type: TypeError, ID: "3", Code: CodeMalformed,
 			Message: "field drop has the wrong kind of value"},
 		"goodbye": Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+		"goodbye_waiting": Goodbye{Type: TypeGoodbye, Reason: "waiting", ReconnectAfterMS: 8_700, Position: 812,
+			WaitMS: 61_000},
 	}
 }
 

@@ -35,6 +35,7 @@ func (s *session) read() {
 			err = s.take(kind, message)
 		}
 		if err != nil {
+			s.left = websocket.IsCloseError(err, websocket.CloseNormalClosure)
 			s.overrun(err)
 			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
 		}
