@@ -29,6 +29,8 @@ const (
 	CodeAlreadyHello    = "already_hello"    // a second hello
 	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
+	// more messages than the connection's budget has, or more joins
+	CodeTooMany = "too_many_messages"
 )
 
 // Welcome answers hello and join.

@@ -26,6 +26,7 @@ type session struct {
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
+	budget budget
 	hello  *time.Timer   // nil when it has come
 
 	user    string
@@ -36,7 +37,7 @@ type session struct {
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
-	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
+	s := &session{g: g, conn: conn, plain: by.plain, addr: addr, budget: newBudget(g.o.TapRate)}
 	s.member = g.o.Lobby.NewMember(by.socket, nil)
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
