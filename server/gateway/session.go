@@ -27,7 +27,7 @@ type session struct {
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
 	budget budget
-	hello  *time.Timer   // nil when it has come
+	hello  *time.Timer // nil when it has come
 
 	user    string
 	listens string          // who settlements are listened for, "" before hello
