@@ -42,7 +42,7 @@ type Table struct {
 
 	mu      sync.Mutex
 	open    int
-	waiting *list.List // of *conn: those that are between two requests, the longest there first
+	waiting *list.List // of *conn: those between two requests, within the budget, the longest there first
 	narrow  *list.List // of *conn: those beyond the budget, the oldest first
 	places  map[string]int
 }
@@ -96,7 +96,7 @@ func (t *Table) move(c *conn, to kind) {
 		return
 	}
 	t.metrics.open[to].Inc()
-	if to == kindNew || to == kindIdle {
+	if c.narrows == nil && (to == kindNew || to == kindIdle) {
 		c.waits = t.waiting.PushBack(c)
 	}
 }
