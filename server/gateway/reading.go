@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
+	"redrain/room"
 )
 
 // run reads the connection until it is over. A panic ends this connection and no other.
@@ -64,6 +65,9 @@ func (s *session) take(kind int, message io.Reader) error {
 func (s *session) Text(data []byte) {
 	now := time.Now()
 	s.member.Heard(now)
+	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
+		s.end(room.CodeExpired, expired)
+	}
 	if s.ended {
 		return
 	}

@@ -45,6 +45,8 @@ func (s *session) handle(data []byte) {
 		s.greet(req)
 	case err == nil && req.Type == wire.TypeJoin && greeted:
 		s.move(req)
+	case err == nil && req.Type == wire.TypeToken && greeted:
+		s.renew(req)
 	case err == nil && req.Type == wire.TypePing:
 		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
 	default:
@@ -85,7 +87,7 @@ func (s *session) greet(req wire.Request) {
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 		return
 	}
-	user, err := s.g.o.Players.Verify(ctx, req.Token)
+	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
@@ -96,6 +98,11 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	s.greeted()
+	user := grant.User
+	if !s.term.extend(grant.Until) {
+		s.end(room.CodeExpired, expired)
+		return
+	}
 	// Before anything is read for the welcome: what is settled from here on is heard.
 	s.g.o.Audience.Join(ctx, user)
 	s.listens = user
@@ -129,7 +136,7 @@ func (s *session) move(req wire.Request) {
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
 	arriving := s.g.arrivals.expect(user)
 	defer s.g.arrivals.giveUp(arriving)
-	c, welcome, err := s.g.welcome(ctx, user, req)
+	c, welcome, err := s.g.welcome(ctx, user, req, s.term.until())
 	if err != nil {
 		return err
 	}
