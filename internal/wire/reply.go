@@ -32,6 +32,8 @@ const (
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
 	CodeBadToken        = "bad_token"        // the new token is not valid; the one before still counts
 	CodeOtherPlayer     = "other_player"     // the new token is another player's
+	// more messages than the connection's budget has, or more joins
+	CodeTooMany = "too_many_messages"
 )
 
 // Welcome answers hello and join.

@@ -64,7 +64,7 @@ type Options struct {
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
+	HelloRate      float64  // refused hellos per second and address, over all nodes; 0: no limit
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem
@@ -79,4 +79,5 @@ type shared struct {
 	o        Options
 	metrics  *metrics
 	arrivals *arrivals
+	refused  *refusedHellos
 }

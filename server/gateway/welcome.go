@@ -10,7 +10,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
-	"redrain/server/limit"
 )
 
 // errUnknownCampaign is a room that there is not.
@@ -67,14 +66,4 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 		}
 	}
 	return claims
-}
-
-// allowHello is the limit of hellos per address over all nodes. Where Redis cannot say, the door stays open: the limit
-// protects against a flood, and a fault must not lock everybody out.
-func (g *shared) allowHello(ctx context.Context, addr string) bool {
-	if g.o.HelloRate == 0 {
-		return true
-	}
-	ok, _, err := g.o.Limits.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limit.Burst)
-	return ok || err != nil
 }
