@@ -65,7 +65,7 @@ type Config struct {
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
 	Confirm         string
 	TapRate         int           // taps per second and player; 0 = no limit
-	HelloRate       float64       // hellos per second and address, over all nodes; 0 = no limit
+	HelloRate       float64       // refused hellos per second and address, over all nodes; 0 = no limit
 	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
 	MaxConnections  int           // sockets of this process; more are refused with 503
 	AllowedOrigins  []string      // web origins that may open a socket besides the server's own; "*" = all
@@ -94,7 +94,7 @@ type Config struct {
 // DefaultConfig is what `redrain serve` starts from.
 func DefaultConfig() Config {
 	return Config{
-		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 1000, GuestRate: 200,
+		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
 		MaxConnections: 15_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,

@@ -55,7 +55,7 @@ type serveCmd struct {
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
 
 	TapRate        int     `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
-	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Players coming in per second and address; 0 for no limit."`
+	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Hellos per second and address that may be refused, before no more campaigns are looked up for them; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
 	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
