@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/confirm"
+	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -16,9 +17,9 @@ import (
 	"redrain/server/live"
 )
 
-// Players knows who a token belongs to. [auth.Players] does.
+// Players knows who a token belongs to, and until when it is good. [auth.Players] does.
 type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
+	Grant(ctx context.Context, token string) (auth.Grant, error)
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.

@@ -78,6 +78,9 @@ func (s *session) take(kind int, message io.Reader) error {
 func (s *session) Text(data []byte) {
 	now := time.Now()
 	s.member.Heard(now)
+	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
+		s.end(room.CodeExpired, expired)
+	}
 	if s.ended {
 		return
 	}

@@ -45,6 +45,8 @@ func (s *session) handle(data []byte) {
 		s.greet(req)
 	case err == nil && req.Type == wire.TypeJoin && greeted:
 		s.move(req)
+	case err == nil && req.Type == wire.TypeToken && greeted:
+		s.renew(req)
 	case err == nil && req.Type == wire.TypePing:
 		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
 	default:
@@ -81,7 +83,7 @@ func (s *session) complain(id wire.ID, code, message string) {
 func (s *session) greet(req wire.Request) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
-	user, err := s.g.o.Players.Verify(ctx, req.Token)
+	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
@@ -92,6 +94,11 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	s.greeted()
+	user := grant.User
+	if !s.term.extend(grant.Until) {
+		s.refuseHello(ctx, room.CodeExpired, expired)
+		return
+	}
 	// Before anything is read for the welcome: what is settled from here on is heard.
 	s.g.o.Audience.Join(ctx, user)
 	s.listens = user
@@ -127,7 +134,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err := s.mayLookUp(req.Campaign); err != nil {
 		return err
 	}
-	c, welcome, err := s.g.welcome(ctx, user, req)
+	c, welcome, err := s.g.welcome(ctx, user, req, s.term.until())
 	if err != nil {
 		return err
 	}

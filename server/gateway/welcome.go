@@ -20,7 +20,8 @@ const welcomeClaims = 100
 
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
-func (g *shared) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
+func (g *shared) welcome(ctx context.Context, user string, req wire.Request,
+	until int64) (*rain.Campaign, wire.Welcome, error) {
 	c, err := g.o.Campaigns.Get(ctx, req.Campaign)
 	if err != nil {
 		return nil, wire.Welcome{}, err
@@ -36,7 +37,7 @@ func (g *shared) welcome(ctx context.Context, user string, req wire.Request) (*r
 		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
 		Claims: g.claims(ctx, c, user, wins.Confirmed), ClaimsTotal: wins.Total - len(wins.Unconfirmed),
-		Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
+		Limits: wire.Limits{TapsPerSecond: g.o.TapRate}, ExpiresAt: until,
 	}, nil
 }
 
