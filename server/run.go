@@ -63,7 +63,7 @@ func (s *Server) actors() actors {
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 			{"admission", s.door.Run},
 		},
-		front: []actor{{"http", s.serve}},
+		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
 	if s.issuer != nil {
 		all.upkeep = append(all.upkeep, actor{"issuer", s.issuer.Run})

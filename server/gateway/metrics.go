@@ -15,6 +15,8 @@ type metrics struct {
 	full       prometheus.Counter
 	tooSoon    prometheus.Counter
 	turnedAway prometheus.Counter
+	refused    prometheus.Counter // hellos
+	dropped    prometheus.Counter // messages and frames
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -30,6 +32,13 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		full: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_full_refusals_total", Help: "Connections refused because the node had no seat left.",
 		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_hello_refusals_total", Help: "Hellos with a bad token, or of a campaign that there is not.",
+		}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_over_budget_total",
+			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
+		}),
 	}
 	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "redrain_arrivals_refused_total",
@@ -42,7 +51,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway)
+	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped)
 	return m
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/grab/store"
+	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -17,9 +18,9 @@ import (
 	"redrain/server/live"
 )
 
-// Players knows who a token belongs to. [auth.Players] does.
+// Players knows who a token belongs to, and until when it is good. [auth.Players] does.
 type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
+	Grant(ctx context.Context, token string) (auth.Grant, error)
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -73,7 +74,7 @@ type Options struct {
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
+	HelloRate      float64  // refused hellos per second and address, over all nodes; 0: no limit
 	Arrivals       int      // connections taken within a second; 0: by the processors; below 0: no limit
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
@@ -89,4 +90,5 @@ type shared struct {
 	o        Options
 	metrics  *metrics
 	arrivals *arrivals
+	refused  *refusedHellos
 }
