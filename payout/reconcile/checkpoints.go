@@ -102,7 +102,7 @@ func (s *Reconciler) checkSum(ctx context.Context, q sqldb.Querier, is, since ch
 	}
 	if now := is.Plus(since.Rows, since.Numbers, since.Amount); now.Rows != rows || now.Numbers != numbers ||
 		now.Amount != amount {
-		say("the sum of \"" + is.Subject + "\" that is carried forward is not that of its rows")
+		say(notOfItsRows(is.Subject))
 	}
 	return nil
 }
