@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"math"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -73,21 +72,9 @@ func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[
 	}
 	escrow := booking.EscrowAccount(r.campaign.ID).ID()
 	sums := map[string]rain.Money{}
-	for after, last := int64(-1), false; !last; {
-		until := int64(math.MaxInt64)
-		more, err := q.First(ctx, []any{&until},
-			"SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
-			escrow, after, r.look.stretch)
-		if err != nil {
-			return nil, err
-		}
-		err = r.addEscrow(ctx, q, sums, "e.txn_id > ? AND e.txn_id <= ?", after, until)
-		if err != nil {
-			return nil, err
-		}
-		after, last = until, !more
-	}
-	return sums, nil
+	return sums, eachStretch(ctx, q, entryStretch, escrow, r.look.stretch, func(after, until int64) error {
+		return r.addEscrow(ctx, q, sums, "e.txn_id > ? AND e.txn_id <= ?", after, until)
+	})
 }
 
 // addEscrow adds the lines of the campaign's escrow that meet a condition.
