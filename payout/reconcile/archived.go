@@ -20,7 +20,8 @@ import (
 
 // readArchived proves a campaign whose payouts have left the books, or are leaving them.
 func (r *campaignCheck) readArchived(ctx context.Context, q sqldb.Querier) error {
-	r.given = true // no packet has a place of its own any more
+	r.given = true     // no packet has a place of its own any more
+	r.look.anew = true // and no sum goes on from a checkpoint
 	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
 		r.found.add("a campaign that was dropped", r.campaign.ID, "the table archive says that the campaign was dropped, "+
 			"and it is not over: somebody has changed one or the other")
@@ -69,7 +70,7 @@ func (r *campaignCheck) addArchived(ctx context.Context, q sqldb.Querier) error 
 		gone.AmountPaid += rain.Money(s.AmountPaid)
 		gone.Reclaimed += s.PacketsBack
 		gone.AmountReclaimed += rain.Money(s.AmountBack)
-		if err := r.checkCarried(ctx, q, &s); err != nil {
+		if err := r.checkStepTxn(ctx, q, &s); err != nil {
 			return err
 		}
 	}
@@ -111,7 +112,7 @@ func (r *campaignCheck) addArchived(ctx context.Context, q sqldb.Querier) error 
 // checkArchivedEscrow is checkEscrow of a campaign that was dropped: what has left is carried.
 func (r *campaignCheck) checkArchivedEscrow(ctx context.Context, q sqldb.Querier, here, gone posting.Totals) error {
 	escrow := booking.EscrowAccount(r.campaign.ID)
-	sums, err := sumsByKind(ctx, q, escrow, r.look.stretch)
+	sums, err := r.escrowByKind(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (r *campaignCheck) checkArchivedEscrow(ctx context.Context, q sqldb.Querier
 	return err
 }
 
-// checkCarried holds the transaction that carries what a step has removed against the step.
-func (r *campaignCheck) checkCarried(ctx context.Context, q sqldb.Querier, s *ledgerchain.Step) error {
+// checkStepTxn holds the transaction that carries what a step has removed against the step.
+func (r *campaignCheck) checkStepTxn(ctx context.Context, q sqldb.Querier, s *ledgerchain.Step) error {
 	sums := map[string]rain.Money{}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var account, kind string
