@@ -32,22 +32,25 @@ const (
 type Archiver struct {
 	db    *sqldb.DB
 	clock rain.Clock
-	rows  int64                    // how many rows one step removes
-	stop  func(point string) error // of a test: ends the work where a process may die; nil: never
+
+	// Rows is how many payouts, or audit records, one step removes. Set it before the first use.
+	Rows int64
+	// Passed hears of each moment at which the process may die; its error ends the work there. nil: nobody does.
+	Passed func(point string) error
+}
+
+// New makes an archiver of a ledger's database, by a user who may delete. clock gives Unix ms.
+func New(db *sqldb.DB, clock rain.Clock) *Archiver {
+	return &Archiver{db: db, clock: clock, Rows: rowsAtOnce}
 }
 
 // passed is a moment at which the process may die.
 func (a *Archiver) passed(point string) error {
 	faults.Point(point)
-	if a.stop == nil {
+	if a.Passed == nil {
 		return nil
 	}
-	return a.stop(point)
-}
-
-// New makes an archiver of a ledger's database, by a user who may delete. clock gives Unix ms.
-func New(db *sqldb.DB, clock rain.Clock) *Archiver {
-	return &Archiver{db: db, clock: clock, rows: rowsAtOnce}
+	return a.Passed(point)
 }
 
 // Paper says what leaves the books.

@@ -240,7 +240,7 @@ func (c *campaignRemoval) next(ctx context.Context, q sqldb.Querier) (ids []int6
 	for _, id := range page {
 		t := txns[id]
 		leaves := t.kind == booking.KindPay || t.kind == booking.KindReclaim
-		if rows += t.rows; leaves && len(ids) > 0 && rows > c.a.rows {
+		if rows += t.rows; leaves && len(ids) > 0 && rows > c.a.Rows {
 			break
 		}
 		seen = id
@@ -341,7 +341,7 @@ func (c *campaignRemoval) removeWinners(ctx context.Context, tx *sqldb.Tx) (more
 		return false, err
 	}
 	users, err := sqldb.Column[string](ctx, tx, "SELECT user_id FROM winner WHERE campaign_id = ? ORDER BY user_id LIMIT ?",
-		c.id, c.a.rows)
+		c.id, c.a.Rows)
 	if err != nil || len(users) == 0 {
 		return false, err
 	}

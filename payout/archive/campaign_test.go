@@ -29,7 +29,7 @@ func TestACampaignLeaves(t *testing.T) {
 		clean(t, b, "before")
 		file := exported(t, b, "c1")
 		a := archive.New(b.DB, b.Clock.Now)
-		a.SetRows(3)
+		a.Rows = 3
 		p, err := a.Campaign(t.Context(), "c1", read(t, file), "ann")
 		paytest.Must(t, err)
 		if p.FinishedAt == 0 || p.Links != 11 || p.Payouts != 10 || p.AmountPaid != 100 || p.AmountBack != 20 ||
@@ -78,8 +78,8 @@ func TestACampaignLeavesAfterAnyKill(t *testing.T) {
 		points, met := map[string]int{}, map[string]bool{}
 		for kills := 0; ; kills++ {
 			a := archive.New(b.DB, b.Clock.Now)
-			a.SetRows(2)
-			a.StopAt(func(point string) error {
+			a.Rows = 2
+			a.Passed = func(point string) error {
 				at := fmt.Sprint(point, rowsOf(t, b, "c1"))
 				if met[at] {
 					return nil
@@ -87,7 +87,7 @@ func TestACampaignLeavesAfterAnyKill(t *testing.T) {
 				met[at] = true
 				points[point]++
 				return killed
-			})
+			}
 			_, err := a.Campaign(t.Context(), "c1", read(t, file), "ann")
 			clean(t, b, "killed")
 			if err == nil {
