@@ -28,6 +28,7 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/gateway"
 	"redrain/server/live"
+	"redrain/server/sockets"
 )
 
 // drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
@@ -44,6 +45,7 @@ type Server struct {
 	http     *http.Server
 	admin    *adminServer // nil without an address of its own
 	health   *health
+	sockets  *sockets.Table
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
 	metrics   *prometheus.Registry

@@ -19,6 +19,7 @@ const (
 	TypeWithdrawal = "withdrawal"
 	TypeError      = "error"
 	TypeGoodbye    = "goodbye"
+	TypeRenewed    = "token_renewed"
 )
 
 // The codes of an error message. They are stable.
@@ -29,6 +30,10 @@ const (
 	CodeAlreadyHello    = "already_hello"    // a second hello
 	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
+	CodeBadToken        = "bad_token"        // the new token is not valid; the one before still counts
+	CodeOtherPlayer     = "other_player"     // the new token is another player's
+	// more messages than the connection's budget has, or more joins
+	CodeTooMany = "too_many_messages"
 )
 
 // Welcome answers hello and join.
@@ -42,6 +47,7 @@ type Welcome struct {
 	Claims      []Claim  `json:"claims"`
 	ClaimsTotal int      `json:"claims_total"`
 	Limits      Limits   `json:"limits"`
+	ExpiresAt   int64    `json:"token_expires_at"` // the connection ends then, unless it is given a new token
 }
 
 // Campaign is what a player sees of a campaign.
@@ -231,6 +237,13 @@ type Pong struct {
 	ID         ID     `json:"id,omitempty"`
 	T          int64  `json:"t"`
 	ServerTime int64  `json:"server_time"`
+}
+
+// Renewed answers a new token.
+type Renewed struct {
+	Type      string `json:"type"`
+	ID        ID     `json:"id,omitempty"`
+	ExpiresAt int64  `json:"token_expires_at"`
 }
 
 // Error tells what was wrong with a message.

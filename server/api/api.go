@@ -65,6 +65,7 @@ func (a *API) routes() []route {
 		{"POST", "/me/withdrawals", player, a.once(a.withdraw), 0},
 		{"GET", "/me/withdrawals", player, a.myWithdrawals, 0},
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
+		{"POST", "/me/token", player, a.renewGuest, 0},
 		{"POST", "/guests", anyone, a.guest, 0},
 		{"GET", "/lobby", anyone, a.lobby, 0},
 		{"GET", "/auth/config", anyone, a.signIn, 0},

@@ -58,6 +58,7 @@ var matrix = map[string]string{
 	"POST /me/withdrawals":                      "player",
 	"GET /me/withdrawals":                       "player",
 	"GET /me/withdrawals/{id}":                  "player",
+	"POST /me/token":                            "player",
 	"POST /guests":                              "all",
 	"GET /lobby":                                "all",
 	"GET /auth/config":                          "all",

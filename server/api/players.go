@@ -143,7 +143,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	if a.o.GuestRate > 0 {
 		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
-			a.o.GuestRate*limit.Burst)
+			max(1, a.o.GuestRate*limit.Burst))
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
+	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
@@ -45,11 +47,20 @@ type neighbours struct {
 	listening  map[string]int // connections for whom settlements are listened for
 }
 
-func (n *neighbours) Verify(_ context.Context, token string) (string, error) {
-	if token == "" {
-		return "", errors.New("no token")
+// Grant takes the player's name as the token, or "<name> <when it expires, Unix ms>".
+func (n *neighbours) Grant(_ context.Context, token string) (auth.Grant, error) {
+	user, until, limited := strings.Cut(token, " ")
+	g := auth.Grant{User: user, Until: time.Now().Add(time.Hour).UnixMilli()}
+	if limited {
+		var err error
+		if g.Until, err = strconv.ParseInt(until, 10, 64); err != nil {
+			return auth.Grant{}, err
+		}
 	}
-	return token, nil
+	if user == "" {
+		return auth.Grant{}, errors.New("no token")
+	}
+	return g, nil
 }
 
 func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {

@@ -35,7 +35,10 @@ type Gateway struct {
 // New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	g := &Gateway{
-		shared:   &shared{o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals()},
+		shared: &shared{
+			o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),
+			refused: newRefusedHellos(o.Limits, o.HelloRate),
+		},
 		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},
 	}
 	g.upgrader = websocket.Upgrader{

@@ -13,6 +13,8 @@ type metrics struct {
 	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram
 	full       prometheus.Counter
+	refused    prometheus.Counter // hellos
+	dropped    prometheus.Counter // messages and frames
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -28,12 +30,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		full: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_full_refusals_total", Help: "Connections refused because the node had no seat left.",
 		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_hello_refusals_total", Help: "Hellos with a bad token, or of a campaign that there is not.",
+		}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_over_budget_total",
+			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
+		}),
 	}
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full)
+	reg.MustRegister(taps, m.tapSeconds, m.full, m.refused, m.dropped)
 	return m
 }
 

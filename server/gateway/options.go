@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/confirm"
+	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -16,9 +17,9 @@ import (
 	"redrain/server/live"
 )
 
-// Players knows who a token belongs to. [auth.Players] does.
+// Players knows who a token belongs to, and until when it is good. [auth.Players] does.
 type Players interface {
-	Verify(ctx context.Context, token string) (user string, err error)
+	Grant(ctx context.Context, token string) (auth.Grant, error)
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -63,7 +64,7 @@ type Options struct {
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
-	HelloRate      float64  // hellos per second and address, over all nodes; 0: no limit
+	HelloRate      float64  // refused hellos per second and address, over all nodes; 0: no limit
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem
@@ -78,4 +79,5 @@ type shared struct {
 	o        Options
 	metrics  *metrics
 	arrivals *arrivals
+	refused  *refusedHellos
 }

@@ -26,6 +26,7 @@ var servers = []need{
 	{"mariadbd", "mariadb-server", "tests on MariaDB"},
 	{"mariadb-install-db", "mariadb-server", "tests on MariaDB"},
 	{"chromium", "chromium", "tests of the pages in a browser"},
+	{"haproxy", "haproxy", "tests behind a proxy"},
 }
 
 var compiler = []need{

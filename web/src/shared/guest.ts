@@ -1,0 +1,41 @@
+// A guest of this browser, who stays the same player for as long as the page is used now and then.
+
+import { ApiError, request } from "./api.ts";
+import type { Guest as Answer } from "./schemas.ts";
+
+const PATIENCE = 10_000; // ms for an answer
+
+/** Guest is what the browser keeps of a guest. */
+export interface Guest {
+  token: string;
+  expires_at: number;
+  /** When the token was given, by this device; old pages have not kept it. */
+  since?: number;
+}
+
+/** newGuest makes one. */
+export async function newGuest(): Promise<Guest> {
+  return kept(await request<Answer>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE) }));
+}
+
+/** due tells whether half of the time of a guest's token is over. */
+export function due(guest: Guest): boolean {
+  return Date.now() > ((guest.since ?? 0) + guest.expires_at) / 2;
+}
+
+/**
+ * renewed is the same guest with a token for longer. A guest whose token the server takes no more is gone, and another one comes; where
+ * only the renewal fails, the token that there is goes on.
+ */
+export async function renewed(guest: Guest): Promise<Guest> {
+  try {
+    return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: AbortSignal.timeout(PATIENCE) }));
+  } catch (fault) {
+    if (fault instanceof ApiError && fault.status === 401) return newGuest();
+    return guest;
+  }
+}
+
+function kept({ token, expires_at }: Answer): Guest {
+  return { token, expires_at, since: Date.now() };
+}
