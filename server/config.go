@@ -63,11 +63,13 @@ type Config struct {
 	JWTMaxLife        time.Duration // for which a player's token may be good at most; 0 = no limit
 	Guests            *bool         // players without a token; nil = only with the in-process default
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
-	Confirm        string
-	TapRate        int     // taps per second and player; 0 = no limit
-	HelloRate      float64 // refused hellos per second and address, over all nodes; 0 = no limit
-	GuestRate      float64 // new guests per second and address, over all nodes; 0 = no limit
-	MaxConnections int     // sockets of this process; more are refused with 503
+	Confirm   string
+	TapRate   int     // taps per second and player; 0 = no limit
+	HelloRate float64 // refused hellos per second and address, over all nodes; 0 = no limit
+	GuestRate float64 // new guests per second and address, over all nodes; 0 = no limit
+	// connections that this process takes within a second; 0 = by its processors, below 0 = no limit
+	ArrivalsPerSecond int
+	MaxConnections    int // sockets of this process; more are refused with 503
 	// connections of one address to this process; 0 = as many as half of the descriptors
 	ConnectionsPerAddress int
 	AllowedOrigins        []string      // web origins that may open a socket besides the server's own; "*" = all

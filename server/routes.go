@@ -22,7 +22,7 @@ const proxyIdle = 75 * time.Second
 // buildHTTP makes what serves HTTP.
 func (s *Server) buildHTTP() {
 	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Door: s.door,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Roots: s.ledger.Roots,
 		Statements: s.ledger.Statements, Claims: s.ledger.Claims,
 		DeadLetters: s.ledger.DeadLetters, Approvals: s.ledger.Approvals.Above(s.secondPersonAbove()),

@@ -72,6 +72,8 @@ func examples() map[string]any {
 			Message: "field drop has the wrong kind of value"},
 		"token_renewed": Renewed{Type: TypeRenewed, ID: "9", ExpiresAt: now + 7_200_000},
 		"goodbye":       Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+		"goodbye_waiting": Goodbye{Type: TypeGoodbye, Reason: "waiting", ReconnectAfterMS: 8_700, Position: 812,
+			WaitMS: 61_000},
 	}
 }
 
