@@ -16,9 +16,8 @@ import (
 	"redrain/server"
 )
 
-// dropFlags say from which ledger something is removed, and who has it done.
-type dropFlags struct {
-	Export      string        `placeholder:"FILE" help:"The file that has it all, as the export has written it. Required."`
+// ledgerFlags say which ledger is worked on, without its server, and who has it done.
+type ledgerFlags struct {
 	By          string        `placeholder:"NAME" help:"Who does it: the name goes into the audit. Left out: the user of this machine."`
 	MySQL       string        `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may delete rows, which servers' users may not."`
 	DataDir     string        `group:"backends" placeholder:"DIR" help:"Instead of --mysql: the data directory of a server that is stopped."`
@@ -26,7 +25,7 @@ type dropFlags struct {
 	JSON        bool          `name:"json" help:"Answer in JSON."`
 }
 
-func (c *dropFlags) check() (faults []string) {
+func (c *ledgerFlags) check() (faults []string) {
 	switch {
 	case (c.MySQL == "") == (c.DataDir == ""):
 		faults = append(faults, "--mysql: give it, or --data-dir")
@@ -35,9 +34,6 @@ func (c *dropFlags) check() (faults []string) {
 			faults = append(faults, err.Error())
 		}
 	}
-	if c.Export == "" {
-		faults = append(faults, "--export: required")
-	}
 	if c.BackendWait <= 0 {
 		faults = append(faults, "--backend-wait: give a duration above zero, for example 30s")
 	}
@@ -45,7 +41,7 @@ func (c *dropFlags) check() (faults []string) {
 }
 
 // actor is who does it.
-func (c *dropFlags) actor() string {
+func (c *ledgerFlags) actor() string {
 	if by := strings.TrimSpace(c.By); by != "" {
 		return by
 	}
@@ -55,8 +51,8 @@ func (c *dropFlags) actor() string {
 	return "unknown"
 }
 
-// with works on the ledger.
-func (c *dropFlags) with(app *App, do func(context.Context, *archive.Archiver) (archive.Paper, error)) (err error) {
+// open works on the ledger.
+func (c *ledgerFlags) open(app *App, do func(context.Context, *archive.Archiver) error) (err error) {
 	ctx, cancel := interruptible()
 	defer cancel()
 	a, stop, err := server.OpenArchive(ctx, server.ArchiveOptions{MySQL: c.MySQL, DataDir: c.DataDir, Wait: c.BackendWait,
@@ -65,17 +61,33 @@ func (c *dropFlags) with(app *App, do func(context.Context, *archive.Archiver) (
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	p, err := do(ctx, a)
-	if err != nil {
-		return err
-	}
-	to := remote{JSON: c.JSON}
-	return to.show(app, p, func(t *table) { t.dropped(p) })
+	return do(ctx, a)
+}
+
+// drop has something removed, and shows its paper.
+func (c *ledgerFlags) drop(app *App, do func(context.Context, *archive.Archiver) (archive.Paper, error)) error {
+	return c.open(app, func(ctx context.Context, a *archive.Archiver) error {
+		p, err := do(ctx, a)
+		if err != nil {
+			return err
+		}
+		to := remote{JSON: c.JSON}
+		return to.show(app, p, func(t *table) { t.dropped(p) })
+	})
 }
 
 type campaignDropCmd struct {
 	Campaign string `arg:"" help:"The campaign's id."`
-	dropFlags
+	Export   string `placeholder:"FILE" help:"The file that has it all, as campaign export has written it. Required."`
+	ledgerFlags
+}
+
+func (c *campaignDropCmd) check() []string {
+	faults := c.ledgerFlags.check()
+	if c.Export == "" {
+		faults = append(faults, "--export: required")
+	}
+	return faults
 }
 
 // Run removes the campaign's payouts, once its export is proved.
@@ -88,7 +100,7 @@ func (c *campaignDropCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	return c.with(app, func(ctx context.Context, a *archive.Archiver) (archive.Paper, error) {
+	return c.drop(app, func(ctx context.Context, a *archive.Archiver) (archive.Paper, error) {
 		return a.Campaign(ctx, c.Campaign, f, c.actor())
 	})
 }
