@@ -195,11 +195,11 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("no luck at all", [read({ luck: "odds", odds: "0" }).wrong.odds, read({ luck: "auto", beat_ms: "11" }).wrong.beat_ms], ["range", "range"]);
     same("numbers", [" 2.5", "2,5", "1e3", "-1", "", "1.2345"].map(number), [2.5, 2.5, null, null, null, null]);
     for (const [field, { least, most, scale }] of Object.entries(LIMITS)) {
-      const one = (n: number) => read({ [field]: String(n / scale) }).wrong;
+      const one = (n: number) => read({ luck: "odds", [field]: String(n / scale) }).wrong;
       same(`${field} at its limits`, [one(least), one(most)], [{}, {}]);
       same(`${field} above`, one(most + 1), { [field]: "range" });
       if (least > 0) same(`${field} below`, one(least - 1), { [field]: "range" });
-      same(`${field} is no number`, read({ [field]: "x" }).wrong, { [field]: "number" });
+      same(`${field} is no number`, read({ luck: "odds", [field]: "x" }).wrong, { [field]: "number" });
     }
     same("half a packet", read({ drops_per_second: "8.5" }).wrong, { drops_per_second: "whole" });
     const at = "2025-11-21T12:00:00";

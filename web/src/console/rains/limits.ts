@@ -16,7 +16,7 @@ export const LIMITS = {
   drops_per_second: { least: 1, most: 400, scale: 1 },
   fall_ms: { least: 500, most: 20_000, scale: 1_000 },
   decoy_percent: { least: 0, most: 100, scale: 1 },
-  odds: { least: 1_000_000, most: 999_000_000, scale: 10_000_000 }, // billionths, asked for in percent
+  odds: { least: 100, most: 99_900, scale: 1_000 }, // thousandths of a percent
   beat_ms: { least: 250, most: 10_000, scale: 1_000 },
 } as const satisfies Record<string, Limit>;
 
@@ -76,7 +76,7 @@ export function readRain(form: RainForm, now: number, toServer: (local: number) 
     decoy_percent: read("decoy_percent"), pacing: form.pacing, odds: 1, beat_ms: 1_000,
   };
   if (form.luck === "auto") rain.odds = "auto";
-  if (form.luck === "odds") rain.odds = read("odds") / 1e9;
+  if (form.luck === "odds") rain.odds = read("odds") / 100_000;
   if (form.luck !== "all") rain.beat_ms = read("beat_ms");
   if (form.at) {
     const local = form.starts_at ? new Date(form.starts_at).getTime() : NaN;
