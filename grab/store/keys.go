@@ -22,6 +22,7 @@ import (
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
+//	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
@@ -87,6 +88,8 @@ func (k keys) tag(campaign string, shard int) string {
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
+
+func (k keys) present() string { return k.namespace + ":{players}:nodes" }
 
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
