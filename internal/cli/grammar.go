@@ -119,6 +119,7 @@ func serveDefaults(c server.Config) map[string]string {
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
 		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),

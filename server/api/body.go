@@ -30,6 +30,11 @@ func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error
 	if who.user != "" {
 		limit = maxPlayerBody
 	}
+	return readAtMost(w, r, limit)
+}
+
+// readAtMost reads a body of so many bytes whole.
+func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	conn := http.NewResponseController(w)
 	// Not every ResponseWriter has deadlines (those of tests have none); then the body's size is the only limit.
 	if conn.SetReadDeadline(time.Now().Add(bodyWithin)) == nil {

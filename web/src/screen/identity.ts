@@ -1,8 +1,9 @@
 // Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
 
-import { request } from "../shared/api.ts";
+import { newGuest } from "../shared/guest.ts";
 import type * as schemas from "../shared/schemas.ts";
 import { takeToken } from "../shared/session.ts";
+import { work } from "../shared/work.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
 const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
@@ -28,7 +29,10 @@ export class Identity {
   async token(): Promise<string> {
     if (!this.#asGuest && this.#given) return this.#given;
     if (this.#guest && this.#guest.expires_at > Date.now()) return this.#guest.token;
-    const guest = await request<Guest>("/guests", { method: "POST" });
+    const guest = await newGuest((challenge) => {
+      if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
+      return work(challenge.work);
+    });
     this.#guest = guest;
     keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
     return guest.token;

@@ -1,15 +1,15 @@
 // Who is playing: the holder of a token from the address or from storage, or a new guest.
 
-import { request } from "./api.ts";
+import { type Meet, newGuest } from "./guest.ts";
 import type { Guest } from "./schemas.ts";
 
 const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
 const GIVEN = "redrain.token"; // in sessionStorage: a token that a person brought lasts as long as the tab
 
-const PATIENCE = 10_000; // ms for an answer; all callers share one request
-
 /** Session gives the token for each connection. */
 export class Session {
+  /** does what the server may ask of a guest first */
+  meet: Meet | null = null;
   #token: string | null = null;
   #guest = false;
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
@@ -45,7 +45,7 @@ export class Session {
   }
 
   async #newGuest(): Promise<string> {
-    const g = await request<Guest>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE) });
+    const g = await newGuest(this.meet);
     this.#token = g.token;
     this.#guest = true;
     save(g);
