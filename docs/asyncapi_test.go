@@ -18,9 +18,10 @@ import (
 
 // messages is every message type of the contract, and who sends it.
 var messages = map[string]string{
-	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive",
+	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive", "token": "receive",
 	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send",
 	"withdrawal": "send", "room": "send", "pong": "send", "error": "send", "goodbye": "send",
+	"token_renewed": "send",
 }
 
 type reference struct {

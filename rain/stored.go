@@ -29,6 +29,9 @@ func (c *Campaign) CheckStored() error {
 	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
 		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")
 	}
+	if c.Capacity < 0 || c.AdmitPerSecond < 0 {
+		e.add("capacity", "capacity and admit_per_second are not below 0")
+	}
 	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
 		e.add("status", "%q is none", c.Status)
 	}

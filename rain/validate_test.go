@@ -134,6 +134,12 @@ func TestValidateSpec(t *testing.T) {
 		{"more wins", func(s *rain.Spec) { s.WinsPerUser = 1_000_001 }, "wins_per_user"},
 		{"negative taps", func(s *rain.Spec) { s.TapsPerUser = -1 }, "taps_per_user"},
 		{"most taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_000 }, ""},
+		{"most seats", func(s *rain.Spec) { s.Capacity = 100_000_000 }, ""},
+		{"more seats", func(s *rain.Spec) { s.Capacity = 100_000_001 }, "capacity"},
+		{"negative seats", func(s *rain.Spec) { s.Capacity = -1 }, "capacity"},
+		{"most at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_000 }, ""},
+		{"more at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_001 }, "admit_per_second"},
+		{"negative rate", func(s *rain.Spec) { s.AdmitPerSecond = -1 }, "admit_per_second"},
 		{"more taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_001 }, "taps_per_user"},
 
 		{"no shards", func(s *rain.Spec) { s.Shards = 0 }, "shards"},

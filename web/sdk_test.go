@@ -67,6 +67,9 @@ func checkGoldenMessages(t *testing.T, p *tab) {
 			t.Fatal(err)
 		}
 		want, _, _ := strings.Cut(name, "_")
+		if name == "token_renewed" { // the one type whose name has two parts
+			want = name
+		}
 		got := eval[[]string](p, fmt.Sprintf(`import("/testdata/sdk.js").then((m) => m.understood(%q))`, text))
 		if len(got) != 1 || got[0] != want {
 			t.Errorf("%s is read as %v", name, got)
@@ -100,7 +103,7 @@ func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 	if err := yaml.Unmarshal(docs.AsyncAPI, &doc); err != nil {
 		t.Fatal(err)
 	}
-	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong"} // the client's business alone
+	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong", "Token", "Renewed"} // the client's business alone
 	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage",
 		"WithdrawalChange": "WithdrawalMessage"}
 	compared := 0

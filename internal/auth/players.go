@@ -108,29 +108,41 @@ func (p *Players) Run(ctx context.Context) error {
 	return nil
 }
 
-// Verify returns the id of the player whose token it is. For a bad token the error wraps ErrBadToken and says why; it
-// may be logged, for it holds no part of the token's signature or of a key.
+// Grant is what a token gives: whose it is, and until when it is good.
+type Grant struct {
+	User  string
+	Until int64 // Unix ms; a clock may be seconds behind, so a token is also taken shortly after it
+}
+
+// Verify returns the id of the player whose token it is; see Grant for the errors.
+func (p *Players) Verify(ctx context.Context, token string) (user string, err error) {
+	g, err := p.Grant(ctx, token)
+	return g.User, err
+}
+
+// Grant reads a player's token. For a bad token the error wraps ErrBadToken and says why; it may be logged, for it
+// holds no part of the token's signature or of a key.
 //
 // A token with an unknown key waits for the key set to be fetched once more, for a few seconds at most. All others are
 // checked without I/O.
-func (p *Players) Verify(ctx context.Context, token string) (user string, err error) {
+func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	if len(token) > maxTokenLen {
-		return "", fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
+		return Grant{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
 	}
 	var claims jwt.RegisteredClaims
 	if _, err := p.parser.ParseWithClaims(token, &claims, p.keyFunc(ctx)); err != nil {
 		if errors.Is(err, ErrKeysUnavailable) {
-			return "", ErrKeysUnavailable
+			return Grant{}, ErrKeysUnavailable
 		}
-		return "", fmt.Errorf("%w: %w", ErrBadToken, err)
+		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
 	if err := rain.CheckUser(claims.Subject); err != nil {
-		return "", fmt.Errorf("%w: sub: %w", ErrBadToken, err)
+		return Grant{}, fmt.Errorf("%w: sub: %w", ErrBadToken, err)
 	}
 	if err := p.checkLife(&claims); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrBadToken, err)
+		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
-	return claims.Subject, nil
+	return Grant{User: claims.Subject, Until: claims.ExpiresAt.UnixMilli()}, nil
 }
 
 // checkLife refuses a token that is good for longer than a token may be: from now on, and since it was issued.

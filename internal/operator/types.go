@@ -30,6 +30,8 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"`    // of the stock
 	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: their part counts as left
 	GrabsPerSecond float64    `json:"grabs_per_second"`
+	Waiting        int64      `json:"waiting"` // in the waiting room
+	Seated         int64      `json:"seated"`  // with a seat, where there is a waiting room
 
 	Outcomes map[string]int64 `json:"outcomes"` // the taps by their outcome
 	// Percentiles of the answer times of the last five seconds, from socket to socket; nil where nobody tapped.

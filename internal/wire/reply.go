@@ -19,6 +19,7 @@ const (
 	TypeWithdrawal = "withdrawal"
 	TypeError      = "error"
 	TypeGoodbye    = "goodbye"
+	TypeRenewed    = "token_renewed"
 )
 
 // The codes of an error message. They are stable.
@@ -28,7 +29,12 @@ const (
 	CodeHelloFirst      = "hello_first"      // something came before hello
 	CodeAlreadyHello    = "already_hello"    // a second hello
 	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
+	CodeNotAdmitted     = "not_admitted"     // join of a campaign that has no seat yet; the place is kept
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
+	CodeBadToken        = "bad_token"        // the new token is not valid; the one before still counts
+	CodeOtherPlayer     = "other_player"     // the new token is another player's
+	// more messages than the connection's budget has, or more joins
+	CodeTooMany = "too_many_messages"
 )
 
 // Welcome answers hello and join.
@@ -42,6 +48,7 @@ type Welcome struct {
 	Claims      []Claim  `json:"claims"`
 	ClaimsTotal int      `json:"claims_total"`
 	Limits      Limits   `json:"limits"`
+	ExpiresAt   int64    `json:"token_expires_at"` // the connection ends then, unless it is given a new token
 }
 
 // Campaign is what a player sees of a campaign.
@@ -197,9 +204,10 @@ type Room struct {
 	Online    int64      `json:"online"`
 	Stock     int        `json:"stock"`
 	Won       int        `json:"won"`
-	AmountWon rain.Money `json:"amount_won"` // the sum of all won packets
-	Winners   []Winner   `json:"winners"`    // the newest, newest first
-	Top       []Winner   `json:"top"`        // the players who have won most in this campaign, most first
+	AmountWon rain.Money `json:"amount_won"`        // the sum of all won packets
+	Winners   []Winner   `json:"winners"`           // the newest, newest first
+	Top       []Winner   `json:"top"`               // the players who have won most in this campaign, most first
+	Waiting   int64      `json:"waiting,omitempty"` // players in the waiting room
 }
 
 // Winner is somebody who has won, under a masked name.
@@ -231,6 +239,13 @@ type Pong struct {
 	ServerTime int64  `json:"server_time"`
 }
 
+// Renewed answers a new token.
+type Renewed struct {
+	Type      string `json:"type"`
+	ID        ID     `json:"id,omitempty"`
+	ExpiresAt int64  `json:"token_expires_at"`
+}
+
 // Error tells what was wrong with a message.
 type Error struct {
 	Type      string `json:"type"`
@@ -245,6 +260,8 @@ type Goodbye struct {
 	Type             string `json:"type"`
 	Reason           string `json:"reason"`
 	ReconnectAfterMS int64  `json:"reconnect_after_ms"`
+	Position         int    `json:"position,omitempty"` // in the waiting room, from 1
+	WaitMS           int64  `json:"wait_ms,omitempty"`  // how long it will take, where that can be told
 }
 
 // Encode encodes a message of this package; they cannot fail to encode.

@@ -21,13 +21,14 @@ const (
 	TypeJoin  = "join"
 	TypeTap   = "tap"
 	TypePing  = "ping"
+	TypeToken = "token"
 )
 
 // Request is any message of a client.
 type Request struct {
 	Type     string `json:"type"`
 	ID       ID     `json:"id"`
-	Token    string `json:"token"`    // hello
+	Token    string `json:"token"`    // hello, token
 	Campaign string `json:"campaign"` // hello, join
 	Drop     string `json:"drop"`     // tap
 	T        int64  `json:"t"`        // ping: the client's own time, echoed
@@ -55,12 +56,18 @@ func ParseRequest(data []byte) (Request, error) {
 			return r, fmt.Errorf("%w: drop is missing", ErrMalformed)
 		}
 		return r, nil
+	case TypeToken:
+		if r.Token == "" {
+			return r, fmt.Errorf("%w: token is missing", ErrMalformed)
+		}
+		return r, nil
 	case TypeHello, TypeJoin, TypePing:
 		return r, nil
 	case "":
 		return r, fmt.Errorf("%w: type is missing", ErrMalformed)
 	default:
-		return r, fmt.Errorf("%w; use %s, %s, %s or %s", ErrUnknownType, TypeHello, TypeJoin, TypeTap, TypePing)
+		return r, fmt.Errorf("%w; use %s, %s, %s, %s or %s", ErrUnknownType, TypeHello, TypeJoin, TypeTap, TypePing,
+			TypeToken)
 	}
 }
 

@@ -37,7 +37,7 @@ func examples() map[string]any {
 			Type: TypeWelcome, ID: "1", User: "u1", ServerTime: now, Campaign: CampaignOf(c, now),
 			Rain:        RainOf(r, now, false),
 			Claims:      []Claim{{Claim: "c1-17", Packet: "17", Amount: 88, State: "settled"}},
-			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20},
+			ClaimsTotal: 1, Limits: Limits{TapsPerSecond: 20}, ExpiresAt: now + 3_600_000,
 		},
 		"welcome_no_rain": Welcome{Type: TypeWelcome, ID: `"a"`, User: "u1", ServerTime: now,
 			Campaign: CampaignOf(c, now), Claims: []Claim{}},
@@ -70,7 +70,10 @@ func examples() map[string]any {
 		"pong": Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
 		"error": Error{Type: TypeError, ID: "3", Code: CodeMalformed,
 			Message: "field drop has the wrong kind of value"},
-		"goodbye": Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+		"token_renewed": Renewed{Type: TypeRenewed, ID: "9", ExpiresAt: now + 7_200_000},
+		"goodbye":       Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+		"goodbye_waiting": Goodbye{Type: TypeGoodbye, Reason: "waiting", ReconnectAfterMS: 8_700, Position: 812,
+			WaitMS: 61_000},
 	}
 }
 
@@ -100,6 +103,7 @@ func TestClientMessagesMatchTheGoldenFiles(t *testing.T) {
 		"client_hello": {Type: TypeHello, ID: "1", Token: "eyJ…", Campaign: "c1"},
 		"client_join":  {Type: TypeJoin, ID: "2", Campaign: "c2"},
 		"client_tap":   {Type: TypeTap, ID: "3", Drop: "7.3"},
+		"client_token": {Type: TypeToken, ID: "9", Token: "eyJ…"},
 		"client_ping":  {Type: TypePing, ID: `"four"`, T: 1_763_712_000_000},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -154,8 +158,9 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		`{}`:                       "not a message of redrain.v1: type is missing",
 		`{"type":7}`:               "not a message of redrain.v1: field type has the wrong kind of value",
 		`{"type":"tap","id":true}`: "not a message of redrain.v1: id is a number or a string",
+		`{"type":"token"}`:         "not a message of redrain.v1: token is missing",
 		`{"type":"tap","id":3}`:    "not a message of redrain.v1: drop is missing",
-		`{"type":"dance"}`:         "unknown message type; use hello, join, tap or ping",
+		`{"type":"dance"}`:         "unknown message type; use hello, join, tap, ping or token",
 		`{"id":1` + strings.Repeat("0", MaxID) + `}`: "not a message of redrain.v1: id is longer than 64 characters",
 	} {
 		if _, err := ParseRequest([]byte(text)); err == nil || err.Error() != want {

@@ -21,6 +21,7 @@ type Conn struct {
 
 	mu      sync.Mutex
 	reading bool // ReadPlain runs
+	partial bool // a frame has begun, and the rest of it has until restWithin
 	closing bool // Close has been called meanwhile; ReadPlain closes the connection when it returns
 }
 
@@ -59,6 +60,26 @@ func (c *Conn) setReadDeadline(t time.Time) error {
 // SetDeadline is SetReadDeadline and SetWriteDeadline.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// restWithin is how long a frame may take to come, from the moment in which a part of it is all there is.
+const restWithin = 10 * time.Second
+
+// awaitRest limits the wait for the rest of a frame, or ends that. A deadline that somebody has set comes first.
+func (c *Conn) awaitRest(partial bool) error {
+	if partial == c.partial { // which ReadPlain alone changes
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.partial = partial
+	if c.closing || c.until.Load() != 0 {
+		return nil
+	}
+	if !partial {
+		return c.Conn.SetReadDeadline(time.Time{})
+	}
+	return c.Conn.SetReadDeadline(time.Now().Add(restWithin))
 }
 
 // overdue tells whether the deadline for reading has passed.

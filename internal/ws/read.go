@@ -39,10 +39,13 @@ func (c *Conn) ReadPlain(limit int, h Handler) error {
 		return done
 	})
 	c.rest = r.unused
-	if err != nil {
-		return err
+	if err == nil {
+		err = ended
 	}
-	return ended
+	if err == nil {
+		err = c.awaitRest(false)
+	}
+	return err
 }
 
 const (
@@ -82,7 +85,7 @@ func (r *reader) drain(fd int) (done bool, err error) {
 		case err == syscall.EINTR: //nolint:errorlint // Receive returns it as it is
 			continue
 		case err == syscall.EAGAIN: //nolint:errorlint // as above
-			return false, nil
+			return r.wait()
 		case err != nil:
 			return true, err
 		case n == 0:
@@ -97,9 +100,15 @@ func (r *reader) drain(fd int) (done bool, err error) {
 		// answers that with an error. One that is closed in one direction only is noticed by the ping that it does
 		// not answer. After anything but a message the next read looks for the end.
 		if kept+n < bufferSize && answered {
-			return false, nil
+			return r.wait()
 		}
 	}
+}
+
+// wait lets the reader sleep until more comes; for the rest of a frame not for long.
+func (r *reader) wait() (done bool, err error) {
+	err = r.conn.awaitRest(len(r.unused) > 0)
+	return err != nil, err
 }
 
 // consume hands on the whole frames in b and keeps the rest. It reports whether a message was among them.

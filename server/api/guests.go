@@ -51,7 +51,8 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	address := limit.Address(r)
 	if a.o.GuestRate > 0 {
-		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate, a.o.GuestRate*limit.Burst)
+		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
+			max(1, a.o.GuestRate*limit.Burst))
 		if err != nil {
 			return err
 		}
@@ -89,24 +90,25 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string)
 		return err
 	}
 	err = a.o.Challenge.Check(r.Context(), address, said.Proof)
-	var code string
+	var p problem
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, challenge.ErrMissing):
-		code = "challenge_required"
+		p = problem{Status: http.StatusForbidden, Code: "challenge_required", Detail: err.Error()}
 	case errors.Is(err, challenge.ErrFailed):
-		code = "challenge_failed"
+		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
 	default:
 		a.guests.WithLabelValues("unavailable").Inc()
 		a.o.Log.ErrorContext(r.Context(), "a guest's challenge could not be checked", "err", err)
 		return refuse(http.StatusServiceUnavailable, "unavailable",
 			"your proof could not be checked; try again shortly")
 	}
-	a.guests.WithLabelValues(code).Inc()
-	offer, offerErr := a.o.Challenge.Offer(r.Context(), address)
-	if offerErr != nil {
-		return offerErr
+	a.guests.WithLabelValues(p.Code).Inc()
+	offer, err := a.o.Challenge.Offer(r.Context(), address)
+	if err != nil {
+		return err
 	}
-	return &problemError{problem{Status: http.StatusForbidden, Code: code, Detail: err.Error(), Challenge: &offer}}
+	p.Challenge = &offer
+	return &problemError{p}
 }

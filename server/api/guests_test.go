@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -33,13 +32,6 @@ func (o *oneWord) Check(_ context.Context, address, proof string) error {
 		return challenge.ErrFailed
 	}
 	return nil
-}
-
-// minter makes tokens and verifies none.
-type minter struct{ Players }
-
-func (minter) Mint(user string, life time.Duration) (string, time.Time, error) {
-	return "token of " + user, time.UnixMilli(0).Add(life), nil
 }
 
 func TestAGuestIsChallenged(t *testing.T) {
@@ -79,7 +71,7 @@ func TestAGuestIsChallenged(t *testing.T) {
 			t.Errorf("%.40q: %d with the challenge %+v", c.body, status, p.Challenge)
 		}
 	}
-	if status, _, g := ask(`{"proof":"word of 192.0.2.1"}`); status != 201 || g.Token != "token of "+g.User {
+	if status, _, g := ask(`{"proof":"word of 192.0.2.1"}`); status != 201 || g.Token != "new "+g.User {
 		t.Errorf("%d, %+v", status, g)
 	}
 	door.away = errors.New("away")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +21,8 @@ import (
 	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
@@ -37,6 +42,8 @@ type neighbours struct {
 
 	notYet []rain.Win // won, and not to be told yet
 
+	door turns
+
 	mu         sync.Mutex
 	remembered map[string][]rain.Win
 	unsure     map[string][]rain.Win
@@ -45,11 +52,20 @@ type neighbours struct {
 	listening  map[string]int // connections for whom settlements are listened for
 }
 
-func (n *neighbours) Verify(_ context.Context, token string) (string, error) {
-	if token == "" {
-		return "", errors.New("no token")
+// Grant takes the player's name as the token, or "<name> <when it expires, Unix ms>".
+func (n *neighbours) Grant(_ context.Context, token string) (auth.Grant, error) {
+	user, until, limited := strings.Cut(token, " ")
+	g := auth.Grant{User: user, Until: time.Now().Add(time.Hour).UnixMilli()}
+	if limited {
+		var err error
+		if g.Until, err = strconv.ParseInt(until, 10, 64); err != nil {
+			return auth.Grant{}, err
+		}
 	}
-	return token, nil
+	if user == "" {
+		return auth.Grant{}, errors.New("no token")
+	}
+	return g, nil
 }
 
 func (n *neighbours) Tap(t *grab.Tap[Asked]) (outcome.Result, bool) {
@@ -134,6 +150,33 @@ func (n *neighbours) Allow(_ context.Context, _, key string, _, _ float64) (bool
 	return ok, time.Second, err
 }
 
+// turns is a door that lets in whom the test lets in. The zero value lets everybody in.
+type turns struct {
+	turn func(campaign, user string) (store.Turn, error)
+
+	mu   sync.Mutex
+	left []string // campaign, player, and whether they have said that they go
+}
+
+func (d *turns) Enter(_ context.Context, c *rain.Campaign, user string) (store.Turn, error) {
+	if d.turn == nil {
+		return store.Turn{Admitted: true}, nil
+	}
+	return d.turn(c.ID, user)
+}
+
+func (d *turns) Leave(campaign, user string, left bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = append(d.left, fmt.Sprintf("%s %s %v", campaign, user, left))
+}
+
+func (d *turns) gone() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.left)
+}
+
 // door is a gateway behind a real HTTP server.
 type door struct {
 	*testing.T
@@ -164,7 +207,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	}
 	d.lobby = room.NewLobby(room.Options{Log: log})
 	o := Options{
-		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Lobby: d.lobby, Counts: live.NewCounts(),
+		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door, Lobby: d.lobby, Counts: live.NewCounts(),
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
 		}),

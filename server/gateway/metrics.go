@@ -13,6 +13,10 @@ type metrics struct {
 	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram
 	full       prometheus.Counter
+	tooSoon    prometheus.Counter
+	turnedAway prometheus.Counter
+	refused    prometheus.Counter // hellos
+	dropped    prometheus.Counter // messages and frames
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -28,12 +32,26 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		full: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_full_refusals_total", Help: "Connections refused because the node had no seat left.",
 		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_hello_refusals_total", Help: "Hellos with a bad token, or of a campaign that there is not.",
+		}),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_over_budget_total",
+			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
+		}),
 	}
+	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "redrain_arrivals_refused_total",
+		Help: "Connections asked to come back a little later, because more came than the node takes in a second.",
+	})
+	m.turnedAway = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "redrain_not_admitted_total", Help: "Hellos answered with a place in the waiting room.",
+	})
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full)
+	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped)
 	return m
 }
 

@@ -10,7 +10,12 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
+	"redrain/room"
 )
+
+// restWithin is how long a message may take from its first frame on, where the library reads it. Package ws has the
+// same for what it reads.
+const restWithin = 10 * time.Second
 
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
@@ -25,16 +30,26 @@ func (s *session) run() {
 // the close frame, so that the frame is not lost behind what the peer still sends.
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
-	s.conn.SetPongHandler(func(string) error { s.heard(); return nil })
+	answer := s.conn.PingHandler()
+	s.conn.SetPingHandler(func(data string) error {
+		if !s.affords() {
+			return nil
+		}
+		return answer(data)
+	})
+	s.conn.SetPongHandler(func(string) error { s.Pong(nil); return nil })
 	if s.plain.ReadPlain(wire.MaxRequest, s) != nil {
 		return
 	}
 	for {
 		kind, message, err := s.conn.NextReader()
 		if err == nil {
+			late := time.AfterFunc(restWithin, func() { s.member.Close(room.CodeProtocol, "half a message") })
 			err = s.take(kind, message)
+			late.Stop()
 		}
 		if err != nil {
+			s.left = websocket.IsCloseError(err, websocket.CloseNormalClosure)
 			s.overrun(err)
 			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
 		}
@@ -64,7 +79,14 @@ func (s *session) take(kind int, message io.Reader) error {
 func (s *session) Text(data []byte) {
 	now := time.Now()
 	s.member.Heard(now)
+	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
+		s.end(room.CodeExpired, expired)
+	}
 	if s.ended {
+		return
+	}
+	if !s.budget.message(now, len(data)) {
+		s.overBudget(now)
 		return
 	}
 	if tap, ok := wire.ParseTap(data); ok && s.user != "" { // which takes nothing but ASCII
@@ -82,7 +104,10 @@ func (s *session) Text(data []byte) {
 func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
 
 // Pong takes the answer to one of ours.
-func (s *session) Pong([]byte) { s.heard() }
+func (s *session) Pong([]byte) {
+	s.heard()
+	s.affords()
+}
 
 // heard: whoever speaks is there.
 func (s *session) heard() { s.member.Pong() }

@@ -45,6 +45,8 @@ func (s *session) handle(data []byte) {
 		s.greet(req)
 	case err == nil && req.Type == wire.TypeJoin && greeted:
 		s.move(req)
+	case err == nil && req.Type == wire.TypeToken && greeted:
+		s.renew(req)
 	case err == nil && req.Type == wire.TypePing:
 		s.send(wire.Pong{Type: wire.TypePong, ID: req.ID, T: req.T, ServerTime: s.g.o.Clock()})
 	default:
@@ -81,41 +83,43 @@ func (s *session) complain(id wire.ID, code, message string) {
 func (s *session) greet(req wire.Request) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
-	if !s.g.allowHello(ctx, s.addr) {
-		s.end(room.CodeUnavailable, "too many connections from this address at once")
-		return
-	}
-	user, err := s.g.o.Players.Verify(ctx, req.Token)
+	grant, err := s.g.o.Players.Grant(ctx, req.Token)
 	if errors.Is(err, auth.ErrKeysUnavailable) {
 		s.end(room.CodeUnavailable, "unavailable")
 		return
 	}
 	if err != nil {
 		s.g.o.Log.Debug("bad token", "addr", s.addr, "err", err)
-		s.end(room.CodeBadToken, "bad token")
+		s.refuseHello(ctx, room.CodeBadToken, "bad token")
 		return
 	}
 	s.greeted()
+	user := grant.User
+	if !s.term.extend(grant.Until) {
+		s.refuseHello(ctx, room.CodeExpired, expired)
+		return
+	}
 	// Before anything is read for the welcome: what is settled from here on is heard.
 	s.g.o.Audience.Join(ctx, user)
 	s.listens = user
-	err = s.enter(ctx, user, req)
-	switch {
-	case errors.Is(err, errUnknownCampaign):
-		s.end(room.CodeUnknownCampaign, "unknown campaign")
-	case err != nil:
-		s.g.o.Log.Warn("a player cannot be let in", "campaign", req.Campaign, "err", err)
-		s.end(room.CodeUnavailable, "unavailable")
-	default:
-		s.user = user
+	if err = s.enter(ctx, user, req); err != nil {
+		s.endHello(ctx, req.Campaign, err)
+		return
 	}
+	s.user = user
 }
 
 func (s *session) move(req wire.Request) {
+	if !s.budget.welcome(time.Now()) {
+		s.complain(req.ID, wire.CodeTooMany, "more joins than a player needs; wait a little")
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
 	switch {
+	case waits(err) != nil:
+		s.notYet(req.ID, waits(err))
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
@@ -129,10 +133,23 @@ func (s *session) move(req wire.Request) {
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
 	arriving := s.g.arrivals.expect(user)
 	defer s.g.arrivals.giveUp(arriving)
-	c, welcome, err := s.g.welcome(ctx, user, req)
+	if err := s.mayLookUp(req.Campaign); err != nil {
+		return err
+	}
+	c, err := s.g.o.Campaigns.Get(ctx, req.Campaign)
 	if err != nil {
 		return err
 	}
+	if err := s.letIn(ctx, c, user); err != nil {
+		return err
+	}
+	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
+	if err != nil {
+		s.g.o.Door.Leave(c.ID, user, false)
+		return err
+	}
+	s.leaveRoom()
+	s.in = c.ID
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
 	if s.gates == nil {
 		s.gates = map[string]Gate{}

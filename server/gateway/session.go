@@ -26,24 +26,31 @@ type session struct {
 	member *room.Member
 	addr   string
 	bad    *rate.Limiter // nil until there was a bad message
-	hello  *time.Timer   // nil when it has come
+	budget budget
+	hello  *time.Timer // nil when it has come
 
+	term    term // of the player's token
 	user    string
 	listens string          // who settlements are listened for, "" before hello
 	seat    *seat           // nil before hello
 	gates   map[string]Gate // of the campaigns whose rooms the player has been in
+	in      string          // the campaign whose door has let the player in, "" before
+	left    bool            // the player has closed the connection with 1000: they go
 	ended   bool            // what still comes is not looked at
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
-	s := &session{g: g, conn: conn, plain: by.plain, addr: addr}
+	s := &session{g: g, conn: conn, plain: by.plain, addr: addr, budget: newBudget(g.o.TapRate)}
 	s.member = g.o.Lobby.NewMember(by.socket, nil)
+	s.term.clock, s.term.lapsed = g.o.Clock, func() { s.member.CloseAfterFlush(room.CodeExpired, expired) }
 	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
 	return s
 }
 
 func (s *session) close() {
 	s.greeted()
+	s.leaveRoom()
+	s.term.end()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()
 	if s.listens != "" {

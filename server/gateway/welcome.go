@@ -10,7 +10,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
-	"redrain/server/limit"
 )
 
 // errUnknownCampaign is a room that there is not.
@@ -21,23 +20,20 @@ const welcomeClaims = 100
 
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
-func (g *shared) welcome(ctx context.Context, user string, req wire.Request) (*rain.Campaign, wire.Welcome, error) {
-	c, err := g.o.Campaigns.Get(ctx, req.Campaign)
-	if err != nil {
-		return nil, wire.Welcome{}, err
-	}
+func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id wire.ID,
+	until int64) (wire.Welcome, error) {
 	wins, err := g.o.Wins.PlayersWins(ctx, c, user)
 	if err != nil {
-		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
+		return wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}
 	g.o.Gate(c).Remember(user, wins.Confirmed)
 	g.o.Gate(c).RememberUnsure(user, wins.Unconfirmed)
 	now := g.o.Clock()
-	return c, wire.Welcome{
-		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
+	return wire.Welcome{
+		Type: wire.TypeWelcome, ID: id, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
 		Claims: g.claims(ctx, c, user, wins.Confirmed), ClaimsTotal: wins.Total - len(wins.Unconfirmed),
-		Limits: wire.Limits{TapsPerSecond: g.o.TapRate},
+		Limits: wire.Limits{TapsPerSecond: g.o.TapRate}, ExpiresAt: until,
 	}, nil
 }
 
@@ -66,14 +62,4 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 		}
 	}
 	return claims
-}
-
-// allowHello is the limit of hellos per address over all nodes. Where Redis cannot say, the door stays open: the limit
-// protects against a flood, and a fault must not lock everybody out.
-func (g *shared) allowHello(ctx context.Context, addr string) bool {
-	if g.o.HelloRate == 0 {
-		return true
-	}
-	ok, _, err := g.o.Limits.Allow(ctx, "hello", addr, g.o.HelloRate, g.o.HelloRate*limit.Burst)
-	return ok || err != nil
 }

@@ -3,24 +3,39 @@
 package limit
 
 import (
-	"net"
 	"net/http"
+	"net/netip"
 )
 
 // Burst is how many seconds' worth of a limit per address may come at once: a hall behind one address opens
 // the page in the same moment.
 const Burst = 10
 
-// Address is what limits per address count by: the IPv4 address, or the /64 of an IPv6 address, since one client
-// usually has all of it.
-func Address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+// Address is what limits per address count by: see Client.
+func Address(r *http.Request) string { return Client(r.RemoteAddr) }
+
+// Client is what limits count the other end of a connection by, of which remote is address and port: the IPv4 address,
+// also where it is written as an IPv6 one, or the /64 of an IPv6 address, since one client usually has all of it.
+func Client(remote string) string {
+	addr, err := netip.ParseAddr(remote)
+	if with, portErr := netip.ParseAddrPort(remote); portErr == nil {
+		addr, err = with.Addr(), nil
+	}
 	if err != nil {
-		host = r.RemoteAddr
+		return remote
 	}
-	ip := net.ParseIP(host)
-	if ip == nil || ip.To4() != nil {
-		return host
+	return Of(addr)
+}
+
+// Of is Client of an address.
+func Of(addr netip.Addr) string {
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return addr.String()
 	}
-	return ip.Mask(net.CIDRMask(64, 128)).String()
+	network, err := addr.Prefix(64)
+	if err != nil {
+		return addr.String()
+	}
+	return network.Addr().String()
 }

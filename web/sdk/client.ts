@@ -3,12 +3,13 @@
 import { address } from "./address.ts";
 import { delay } from "./backoff.ts";
 import { ServerClock } from "./clock.ts";
-import { isFinal } from "./close.ts";
+import { CloseCode, isFinal } from "./close.ts";
 import { decode, type Message } from "./decode.ts";
 import { watchDevice } from "./device.ts";
 import { Emitter, report } from "./events.ts";
 import { Pulse } from "./pulse.ts";
 import type { Drop, RainClientEvents, RainClientOptions, RainClientState, StateMessage, TapResult } from "./redrain.d.ts";
+import { Renewal } from "./renewal.ts";
 import { type Tap, Taps } from "./taps.ts";
 import { Timers } from "./timers.ts";
 
@@ -32,6 +33,9 @@ export class RainClient {
   #taps = new Taps();
   #timers = new Timers(); // of the present connection or wait
   #pulse: Pulse;
+  #renewal: Renewal;
+  #shown = ""; // the token that the server has seen last
+  #expired = ""; // the token with which a connection has ended because it had expired
   #forget: (() => void) | null = null; // takes the device's listeners away
   #state: RainClientState = "idle";
   #ws: WebSocket | null = null;
@@ -54,6 +58,10 @@ export class RainClient {
     this.#clock = new ServerClock(steady);
     this.#pulse = new Pulse({
       clock: this.#clock, timers: this.#timers, newId: () => ++this.#lastId, send: (m) => this.#send(m), dead: () => this.#lost(0),
+    });
+    this.#renewal = new Renewal({
+      timers: this.#timers, random, now: () => this.#clock.now(), newId: () => ++this.#lastId, token: () => this.#ask(true),
+      send: (m) => m.token !== this.#shown && this.#send({ ...m, token: (this.#shown = m.token) }),
     });
   }
 
@@ -117,13 +125,15 @@ export class RainClient {
     this.#timers.after(TOKEN_WAIT, () => this.#lost(0));
     let token: string;
     try {
-      token = typeof this.#token === "function" ? await this.#token() : this.#token;
+      token = await this.#ask(this.#expired !== "");
     } catch (fault) {
       if (mine !== this.#try) return;
       const status = (fault as { status?: unknown } | null)?.status;
       return refusedForGood(status) ? this.#end(status) : this.#lost(0);
     }
     if (mine !== this.#try) return;
+    if (token === this.#expired) return this.#end(CloseCode.expired); // there is no newer one
+    this.#expired = "";
     this.#timers.clear();
     this.#timers.after(WELCOME_WAIT, () => this.#lost(0));
     try {
@@ -134,7 +144,13 @@ export class RainClient {
     }
   }
 
+  /** ask gives the token; renew: the one before has expired, or does so soon. */
+  #ask(renew: boolean): string | Promise<string> {
+    return typeof this.#token === "function" ? this.#token({ renew }) : this.#token;
+  }
+
   #dial(token: string): void {
+    this.#shown = token;
     const ws = new (this.#Socket ?? WebSocket)(this.#url, "redrain.v1");
     this.#ws = ws;
     ws.onopen = () => this.#send({ type: "hello", id: this.#pulse.stamp(), token, campaign: this.#campaign });
@@ -148,7 +164,7 @@ export class RainClient {
     for (const m of decode(data)) {
       if (this.#ws !== ws) return;
       this.#handle(ws, m);
-      if (this.#ws === ws && m.type !== "pong") this.#events.emit(m.type, m as never);
+      if (this.#ws === ws && m.type !== "pong" && m.type !== "token_renewed") this.#events.emit(m.type, m as never);
     }
   }
 
@@ -163,7 +179,10 @@ export class RainClient {
         return this.#pulse.told(m.t);
       case "result":
         return this.#taps.result(m);
+      case "token_renewed":
+        return this.#renewal.good(m.token_expires_at);
       case "error":
+        this.#renewal.error(m.id, m.retryable);
         return m.id === this.#joining ? this.#stay(m.retryable) : this.#taps.error(m);
       case "goodbye":
         this.#floor = Math.min(LONGEST_FLOOR, Math.max(0, Number(m.reconnect_after_ms) || 0));
@@ -173,8 +192,9 @@ export class RainClient {
   #welcomed(m: Message & { type: "welcome" }): void {
     this.#room = m.campaign.id;
     this.#rate = Number(m.limits?.taps_per_second) || 0;
+    if (this.#state !== "open") this.#timers.clear();
+    if (typeof this.#token === "function") this.#renewal.good(m.token_expires_at);
     if (this.#state === "open") return; // of a join
-    this.#timers.clear();
     this.#floor = 0;
     this.#openedAt = this.#clock.local();
     if (this.#room !== this.#campaign) this.#move(); // join was called while the hello was on its way
@@ -207,7 +227,8 @@ export class RainClient {
 
   /** lost takes leave of the connection: either it was closed with a code, or (0) it is given up from here. */
   #lost(code: number): void {
-    if (isFinal(code)) return this.#end(code);
+    if (code === CloseCode.expired && typeof this.#token === "function") this.#expired = this.#shown;
+    else if (isFinal(code)) return this.#end(code);
     if (this.#state === "open" && this.#clock.local() - this.#openedAt > STEADY) this.#attempt = 0;
     this.#hangUp();
     this.#wait(code, this.#floor + delay(this.#attempt++, this.#random));
@@ -227,6 +248,7 @@ export class RainClient {
     this.#forget?.();
     this.#forget = null;
     this.#attempt = this.#floor = 0;
+    this.#expired = "";
     this.#taps.giveUp();
     this.#setState("ended", { code });
   }
@@ -235,6 +257,7 @@ export class RainClient {
     this.#try++;
     this.#timers.clear();
     this.#pulse.forget();
+    this.#renewal.forget();
     const ws = this.#ws;
     this.#ws = null;
     if (!ws) return;

@@ -1,16 +1,20 @@
-// What a close code means for the client. 45xx: the server will say the same again, so do not come back.
+// What a close code means for the client. 45xx: the server will say the same again, so do not come back; 4507 can be answered with a
+// new token. 4004: the player has opened this elsewhere, and to come back would be to throw that out.
 // Everything else (40xx, a lost line, a standard code) is worth another try. room/codes.go has the server's side.
 
 /** The close codes after which the client ends. */
 export const CloseCode = {
+  elsewhere: 4004,
   badToken: 4500,
   protocol: 4501,
   unknownCampaign: 4502,
   tooManyBad: 4504,
   origin: 4505,
+  sentAway: 4506,
+  expired: 4507,
 } as const;
 
 /** isFinal tells whether the client does not come back after a code. */
 export function isFinal(code: number): boolean {
-  return code >= 4500 && code <= 4599;
+  return code === CloseCode.elsewhere || (code >= 4500 && code <= 4599);
 }

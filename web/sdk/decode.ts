@@ -13,10 +13,16 @@ export interface PongMessage {
   server_time: number;
 }
 
+/** RenewedMessage answers a new token. */
+export interface RenewedMessage {
+  type: "token_renewed";
+  token_expires_at: number;
+}
+
 /** Message is any message of the server. */
 export type Message =
   | WelcomeMessage & { id: number } | RainMessage | CampaignMessage | WaveMessage | ResultMessage | SettledMessage | RoomMessage
-  | WithdrawalMessage | ErrorMessage | GoodbyeMessage | PongMessage;
+  | WithdrawalMessage | ErrorMessage | GoodbyeMessage | PongMessage | RenewedMessage;
 
 /** What must be there in each message, "name:kind". Kinds: s(tring), n(umber), o(bject), l(ist). */
 const NEEDED: Record<Message["type"], string> = {
@@ -31,6 +37,7 @@ const NEEDED: Record<Message["type"], string> = {
   error: "code:s",
   goodbye: "",
   pong: "server_time:n",
+  token_renewed: "token_expires_at:n",
 };
 
 type Fields = Record<string, unknown>;

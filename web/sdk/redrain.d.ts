@@ -9,11 +9,11 @@ export interface RainClientOptions {
   /** The socket, absolute or relative to the page; http(s) is taken as ws(s). Default: `/ws` of this page's origin. Outside a page it is required. */
   url?: string | URL;
   /**
-   * The player's token, or what gives it. A function is asked anew before each connection, so that it can renew one that
-   * expires. If it throws, the client tries again later; unless the error has a `status` from 400 to 499 (but 408, 425 or
+   * The player's token, or what gives it. A function is asked anew before each connection, and with `renew` shortly before the
+   * token expires, so that the connection goes on with a new one, and after it has. If it throws, the client tries again later; unless the error has a `status` from 400 to 499 (but 408, 425 or
    * 429), which ends the client with that status as `code`: the API has refused for good.
    */
-  token: string | (() => string | Promise<string>);
+  token: string | ((ask: { renew: boolean }) => string | Promise<string>);
   /** Id of the campaign to play in. */
   campaign: string;
   /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
@@ -36,6 +36,8 @@ export type RainClientState = "idle" | "connecting" | "open" | "waiting" | "ende
 
 /** Close codes after which the client ends; and what to tell the player. */
 export declare const CloseCode: {
+  /** The player has come in too often elsewhere, and the newest connections stay. */
+  readonly elsewhere: 4004;
   /** The token is not valid: sign in again. */
   readonly badToken: 4500;
   /** Not understood: this client is too old or too new for the server. */
@@ -46,6 +48,10 @@ export declare const CloseCode: {
   readonly tooManyBad: 4504;
   /** The page's origin is not allowed (`--allowed-origins`). */
   readonly origin: 4505;
+  /** An operator has ended the player's connections, or has banned the player. */
+  readonly sentAway: 4506;
+  /** The token has expired, and there is no newer one: `token` is no function, or gives the same one again. */
+  readonly expired: 4507;
 };
 
 /** Something that falls. */
@@ -209,6 +215,8 @@ export interface WelcomeMessage {
   claims_total: number;
   /** taps_per_second 0: no limit. */
   limits: { taps_per_second: number };
+  /** When the token expires, where the server tells it. The client renews it if `token` is a function. */
+  token_expires_at?: number;
 }
 
 /** A rain was scheduled, or its phase has changed. */
@@ -332,7 +340,7 @@ export declare class RainClient {
   /** @throws TypeError where `url` is no address, or is missing outside a page. */
   constructor(options: RainClientOptions);
 
-  /** Whether the client ends after this close code (4500 to 4599). After every other it comes back. */
+  /** Whether the client ends after this close code (4004, and 4500 to 4599). After every other it comes back, and after 4507 with a new token if there is one. */
   static isFinal(code: number): boolean;
 
   /** What the client is doing. */

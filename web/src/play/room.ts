@@ -58,7 +58,7 @@ export class Room {
 
   #join(campaign: string): RainClient {
     const { model, session, wallet, scene, hud, landing, announcer, i18n, refresh, unheard, changed } = this.#around;
-    const client = new RainClient({ token: () => session.token(), campaign });
+    const client = new RainClient({ token: (ask) => session.token(ask), campaign });
     client.on("welcome", (m) => {
       this.#renewed = false;
       const another = model.campaign?.id !== m.campaign.id || model.user !== m.user;
@@ -125,7 +125,7 @@ export class Room {
       this.client?.connect();
       return;
     }
-    if (code === CloseCode.badToken) session.forget();
+    if (code === CloseCode.badToken || code === CloseCode.expired) session.forget();
     const problem = problemOf(code);
     model.problem = problem;
     landing.form(problem.signin);

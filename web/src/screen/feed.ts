@@ -90,7 +90,7 @@ export class Feed {
   }
 
   #watch(campaign: string): void {
-    const client = new RainClient({ token: () => this.#o.identity.token(), campaign });
+    const client = new RainClient({ token: (ask) => this.#o.identity.token(ask), campaign });
     this.#client = client;
     const now = (): number => client.serverNow();
     client.on("welcome", (m) => {

@@ -1,15 +1,16 @@
 // Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
 
-import { newGuest } from "../shared/guest.ts";
-import type * as schemas from "../shared/schemas.ts";
+import { due, type Guest, type Meet, newGuest, renewed } from "../shared/guest.ts";
 import { takeToken } from "../shared/session.ts";
 import { work } from "../shared/work.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
 const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
 
-/** Guest is what localStorage keeps of a guest. */
-type Guest = Pick<schemas.Guest, "token" | "expires_at">;
+const meet: Meet = (challenge) => {
+  if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
+  return work(challenge.work);
+};
 
 /** Identity gives the token for each connection. */
 export class Identity {
@@ -26,13 +27,11 @@ export class Identity {
   }
 
   /** token is what to say hello with. It throws an ApiError where the server takes no guests. */
-  async token(): Promise<string> {
+  async token({ renew = false } = {}): Promise<string> {
     if (!this.#asGuest && this.#given) return this.#given;
-    if (this.#guest && this.#guest.expires_at > Date.now()) return this.#guest.token;
-    const guest = await newGuest((challenge) => {
-      if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
-      return work(challenge.work);
-    });
+    const known = this.#guest && this.#guest.expires_at > Date.now() ? this.#guest : null;
+    if (known && !renew && !due(known)) return known.token;
+    const guest = await (known ? renewed(known, meet) : newGuest(meet));
     this.#guest = guest;
     keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
     return guest.token;
@@ -51,7 +50,7 @@ export class Identity {
 function parse(text: string | null): Guest | null {
   try {
     const guest = JSON.parse(text ?? "null") as Partial<Guest> | null;
-    return typeof guest?.token === "string" && typeof guest.expires_at === "number" ? { token: guest.token, expires_at: guest.expires_at } : null;
+    return typeof guest?.token === "string" && typeof guest.expires_at === "number" ? { token: guest.token, expires_at: guest.expires_at, ...(guest.since ? { since: guest.since } : {}) } : null;
   } catch {
     return null;
   }

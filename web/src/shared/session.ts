@@ -1,7 +1,6 @@
 // Who is playing: the holder of a token from the address or from storage, or a new guest.
 
-import { type Meet, newGuest } from "./guest.ts";
-import type { Guest } from "./schemas.ts";
+import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
 
 const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
 const GIVEN = "redrain.token"; // in sessionStorage: a token that a person brought lasts as long as the tab
@@ -11,7 +10,7 @@ export class Session {
   /** does what the server may ask of a guest first */
   meet: Meet | null = null;
   #token: string | null = null;
-  #guest = false;
+  #guest: Guest | null = null; // whose token it is, where it is a guest's
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
 
   constructor(url = new URL(location.href)) {
@@ -23,13 +22,13 @@ export class Session {
     const kept = load();
     if (kept && !(kept.expires_at <= Date.now())) {
       this.#token = kept.token;
-      this.#guest = true;
+      this.#guest = kept;
     }
   }
 
   /** guest tells whether the name was generated here, so that a new one may replace it. */
   get guest(): boolean {
-    return this.#guest;
+    return this.#guest !== null;
   }
 
   /** known tells whether there is a token already. */
@@ -37,31 +36,35 @@ export class Session {
     return this.#token !== null;
   }
 
-  /** token is the player's token. It makes a guest where there is none yet. */
-  async token(): Promise<string> {
-    if (this.#token) return this.#token;
-    this.#asking ??= this.#newGuest().finally(() => (this.#asking = null));
+  /** token is the player's token. It makes a guest where there is none yet, and renews a guest's token in good time, or where it is asked to. */
+  async token({ renew = false } = {}): Promise<string> {
+    const guest = this.#guest;
+    if (this.#token && !(guest && (renew || due(guest)))) return this.#token;
+    this.#asking ??= this.#keep(guest ? renewed(guest, this.meet) : newGuest(this.meet)).finally(() => (this.#asking = null));
     return this.#asking;
   }
 
-  async #newGuest(): Promise<string> {
-    const g = await newGuest(this.meet);
-    this.#token = g.token;
-    this.#guest = true;
-    save(g);
-    return g.token;
+  async #keep(coming: Promise<Guest>): Promise<string> {
+    const before = this.#token;
+    const guest = await coming;
+    if (before !== this.#token) return this.#token ?? guest.token; // somebody has signed in meanwhile
+    this.#token = guest.token;
+    this.#guest = guest;
+    save(guest);
+    return guest.token;
   }
 
   /** use signs in with a token that a person has brought. It outlasts a reload, which takes it out of the address. */
   use(token: string): void {
     this.#token = token;
-    this.#guest = false;
+    this.#guest = null;
     remember(token);
   }
 
   /** forget drops a token that was refused. */
   forget(): void {
     this.#token = null;
+    this.#guest = null;
     save(null);
     remember(null);
   }

@@ -87,6 +87,8 @@ export class World {
   judge: (tap: Wire) => Wire | null = () => null;
   /** What a hello or a join becomes; null: no answer. */
   greet: (m: Wire) => Wire | null = (m) => this.welcome(m);
+  /** What a new token becomes; null: no answer. */
+  renew: (m: Wire) => Wire | null = () => null;
   #timers = new Set<Timer>();
 
   welcome(m: Wire, more: Wire = {}): Wire {
@@ -103,6 +105,7 @@ export class World {
   serve(line: Line, m: Wire): void {
     let reply: Wire | null = null;
     if (m.type === "hello" || m.type === "join") reply = this.greet(m);
+    if (m.type === "token") reply = this.renew(m);
     if (m.type === "ping") reply = { type: "pong", id: m.id, t: m.t, server_time: this.serverTime() };
     if (m.type === "tap") {
       const result = this.judge(m);

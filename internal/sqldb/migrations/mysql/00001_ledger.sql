@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS campaign (
     wins_per_user INT            NOT NULL,
     taps_per_user INT            NOT NULL,
     shards        INT            NOT NULL,
+    capacity      INT            NOT NULL,
+    admit_per_second INT            NOT NULL,
     expires_in_ms BIGINT         NOT NULL,
     status        VARCHAR(16)    NOT NULL,
     created_at    BIGINT         NOT NULL,

@@ -14,6 +14,8 @@ CREATE TABLE campaign (
     wins_per_user    INTEGER NOT NULL,
     taps_per_user    INTEGER NOT NULL,
     shards           INTEGER NOT NULL,
+    capacity         INTEGER NOT NULL,
+    admit_per_second INTEGER NOT NULL,
     expires_in_ms    INTEGER NOT NULL,
     status           TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,

@@ -1,0 +1,55 @@
+package ws
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// TestHalfAFrame: the rest of a frame is waited for with a deadline, which ends when it has come, and never replaces one
+// that somebody else has set.
+func TestHalfAFrame(t *testing.T) {
+	h := &heard{}
+	client := connect(t, h)
+	clock := &deadlines{Conn: h.below.Conn}
+	c := &Conn{Conn: clock}
+	steps := []struct {
+		partial bool
+		set     int // deadlines so far
+		armed   bool
+	}{{false, 0, false}, {true, 1, true}, {true, 1, true}, {false, 2, false}, {true, 3, true}}
+	for i, step := range steps {
+		if err := c.awaitRest(step.partial); err != nil {
+			t.Fatal(err)
+		}
+		if clock.set != step.set || clock.last.IsZero() == step.armed {
+			t.Errorf("step %d: %d deadlines, the last %s", i, clock.set, clock.last)
+		}
+	}
+	if wait := time.Until(clock.last); wait > restWithin {
+		t.Errorf("the rest has %s", wait)
+	}
+	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, partial := range []bool{false, true} {
+		if err := c.awaitRest(partial); err != nil || !clock.last.Equal(time.Unix(1, 0)) {
+			t.Errorf("another's deadline has become %s, %v", clock.last, err)
+		}
+	}
+	_ = client.Close()
+	<-h.ended
+}
+
+// deadlines counts those that are set.
+type deadlines struct {
+	net.Conn
+
+	set  int
+	last time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.set, d.last = d.set+1, t
+	return nil
+}

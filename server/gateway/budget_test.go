@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/wire"
+	"redrain/room"
+)
+
+// A player who taps as fast as --tap-rate allows, asks for the time and comes back from a tunnel never meets the budget.
+func TestTheBudgetIsEnoughForAPlayer(t *testing.T) {
+	for _, tapRate := range []int{1, 5, 20, 200} {
+		b, now := newBudget(tapRate), time.Unix(1_000_000, 0)
+		for second := range 3_600 {
+			now = now.Add(time.Second)
+			messages := tapRate + 2
+			if second%600 == 599 {
+				messages *= 8 // what had queued up
+			}
+			for range messages {
+				if !b.message(now, 120) {
+					t.Fatalf("tap rate %d: dropped in second %d", tapRate, second)
+				}
+			}
+			if second%25 == 0 && !b.frame(now) || second%60 == 0 && !b.welcome(now) {
+				t.Fatalf("tap rate %d: refused in second %d", tapRate, second)
+			}
+		}
+	}
+}
+
+// Twice what a player needs is too much, also where it is few long messages.
+func TestTheBudgetHasAnEnd(t *testing.T) {
+	for name, size := range map[string]int{"taps": 60, "long messages": wire.MaxRequest} {
+		b, now, passed := newBudget(20), time.Unix(1_000_000, 0), 0
+		for range 60 * 1_000 {
+			now = now.Add(time.Millisecond)
+			if b.message(now, size) {
+				passed += 1 + size/piece
+			}
+		}
+		if passed > 600+60*60 {
+			t.Errorf("%s: %d in a minute", name, passed)
+		}
+	}
+	if unlimited := newBudget(0); !unlimited.message(time.Now(), 1<<20) {
+		t.Error("where taps have no limit, messages have one")
+	}
+}
+
+// flood says something until the connection is ended, and returns the code and what was heard.
+func (c *client) flood(kind int, text string) (code int, heard string) {
+	c.Helper()
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if c.conn.WriteMessage(kind, []byte(text)) != nil {
+				return
+			}
+		}
+	}()
+	defer func() { close(stop); _ = c.conn.Close(); <-done }()
+	var all strings.Builder
+	for {
+		message, err := c.next()
+		if err != nil {
+			end, ok := err.(*websocket.CloseError) //nolint:errorlint // as the library returns it
+			if !ok {
+				c.Fatalf("the connection ended without a code: %v", err)
+			}
+			return end.Code, all.String()
+		}
+		all.Write(message)
+	}
+}
+
+// Whatever comes without end is dropped before it is looked at, and the connection ended: the player is told first.
+// Another player notices nothing.
+func TestAFloodEndsItsConnection(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	other := d.play("other")
+	for name, c := range map[string]struct {
+		kind int
+		text string
+	}{
+		"pings":       {websocket.TextMessage, `{"type":"ping","id":1,"t":1}`},
+		"taps":        {websocket.TextMessage, `{"type":"tap","id":1,"drop":"0.0"}`},
+		"no drops":    {websocket.TextMessage, `{"type":"tap","id":1,"drop":"00.0"}`},
+		"long texts":  {websocket.TextMessage, `{"type":"ping","x":"` + strings.Repeat("x", 4_000) + `"}`},
+		"ping frames": {websocket.PingMessage, "x"},
+		"pong frames": {websocket.PongMessage, ""},
+	} {
+		code, heard := d.play("flood").flood(c.kind, c.text)
+		// Who does not read what is answered as fast as they ask may be ended for that before.
+		if told := strings.Contains(heard, wire.CodeTooMany); code != room.CodeSlowConsumer &&
+			(code != room.CodeTooManyBad || !told) {
+			t.Errorf("%s: ended with %d; told so: %t", name, code, told)
+		}
+	}
+	other.say(`{"type":"tap","id":2,"drop":"0.0"}`)
+	if got := other.hear("result"); !strings.Contains(got, `"empty"`) {
+		t.Errorf("the other player's tap: %s", got)
+	}
+	if testutil.ToFloat64(d.gateway.metrics.dropped) < droppedMost {
+		t.Error("the dropped messages were not counted")
+	}
+}
+
+// A welcome costs much: who asks for one again and again gets a few, and then none.
+func TestWelcomesAreFew(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	code, heard := d.play("mover").flood(websocket.TextMessage, `{"type":"join","id":1,"campaign":"c"}`)
+	if n := strings.Count(heard, `"type":"welcome"`); n < welcomeBurst || n > welcomeBurst+5 {
+		t.Errorf("%d welcomes", n)
+	}
+	if code != room.CodeTooManyBad || !strings.Contains(heard, wire.CodeTooMany) {
+		t.Errorf("ended with %d", code)
+	}
+}

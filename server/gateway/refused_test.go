@@ -1,0 +1,74 @@
+package gateway
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/room"
+)
+
+// A hello costs its address only when it is refused; where an address has had too many of those, good ones still come
+// in, and bad ones ask nobody.
+func TestOnlyRefusedHellosCount(t *testing.T) {
+	var asked, left atomic.Int64
+	left.Store(3)
+	n := &neighbours{allow: func(string) (bool, error) {
+		asked.Add(1)
+		return left.Add(-1) >= 0, nil
+	}}
+	d := openDoor(t, n, func(o *Options) { o.HelloRate = 1 })
+	now := atomic.Pointer[time.Time]{}
+	start := time.Now()
+	now.Store(&start)
+	d.gateway.refused.now = func() time.Time { return *now.Load() }
+	for i := range 20 {
+		d.play(fmt.Sprint("u", i))
+	}
+	if asked.Load() != 0 {
+		t.Errorf("good hellos were counted %d times", asked.Load())
+	}
+	refused := func(hello string) int {
+		t.Helper()
+		c := d.connect()
+		c.say(hello)
+		return c.closed()
+	}
+	const bad, lost = `{"type":"hello","campaign":"c"}`, `{"type":"hello","token":"u","campaign":"x"}`
+	for range 2 {
+		if code := refused(bad); code != room.CodeBadToken {
+			t.Errorf("a bad token: %d", code)
+		}
+	}
+	for range 2 {
+		if code := refused(lost); code != room.CodeUnknownCampaign {
+			t.Errorf("an unknown campaign: %d", code)
+		}
+	}
+	if asked.Load() != 4 {
+		t.Errorf("4 refused hellos were counted %d times", asked.Load())
+	}
+	// The fourth was one too many.
+	if code := refused(bad); code != room.CodeBadToken {
+		t.Errorf("a bad token of an address that is over its limit: %d", code)
+	}
+	if code := refused(lost); code != room.CodeUnavailable {
+		t.Errorf("an unknown campaign, from an address that is over its limit: %d", code)
+	}
+	if asked.Load() != 4 {
+		t.Errorf("Redis was asked %d times", asked.Load())
+	}
+	d.play("honest")
+	if n := testutil.ToFloat64(d.gateway.metrics.refused); n != 5 {
+		t.Errorf("%v hellos were counted as refused", n)
+	}
+	later := start.Add(2 * time.Second)
+	now.Store(&later)
+	left.Store(1)
+	if code := refused(lost); code != room.CodeUnknownCampaign || asked.Load() != 5 {
+		t.Errorf("later: %d, asked %d times", code, asked.Load())
+	}
+}

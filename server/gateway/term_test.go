@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/grab"
+	"redrain/grab/outcome"
+	"redrain/room"
+)
+
+// A term ends when its last token does by the cluster's clock, though the machine's runs otherwise, and once.
+func TestATermEndsWithItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var behind atomic.Int64 // of the cluster's clock
+		clock := func() int64 { return time.Now().UnixMilli() - behind.Load() }
+		var ended atomic.Int64
+		begun := time.Now()
+		tm := term{clock: clock, lapsed: func() { ended.Add(1) }}
+		if tm.over() {
+			t.Error("it is over before it has begun")
+		}
+		if !tm.extend(clock()+60_000) || !tm.extend(clock()+120_000) {
+			t.Error("a token that is good is refused")
+		}
+		if tm.extend(clock()) || tm.until() != begun.UnixMilli()+120_000 {
+			t.Error("a token that has expired is taken")
+		}
+		time.Sleep(119 * time.Second)
+		behind.Store(5_000)
+		time.Sleep(5 * time.Second)
+		if ended.Load() != 0 || tm.over() {
+			t.Error("it has ended before its time")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if ended.Load() != 1 || !tm.over() {
+			t.Errorf("it has ended %d times at its time", ended.Load())
+		}
+
+		tm = term{clock: clock, lapsed: func() { ended.Add(1) }}
+		tm.extend(clock() + 1_000)
+		tm.end()
+		tm.extend(clock() + 1_000)
+		time.Sleep(time.Minute)
+		if ended.Load() != 1 {
+			t.Error("it has ended after its connection")
+		}
+		tm = term{clock: clock, lapsed: func() { ended.Add(1) }}
+		tm.extend(1 << 62) // longer than a timer can run
+		time.Sleep(3 * longestTimer)
+		if ended.Load() != 1 {
+			t.Error("the longest token has expired")
+		}
+		tm.end()
+	})
+}
+
+// A connection plays as long as its token is good and not a tap longer, also where its timer is late; a new token of
+// the same player prolongs it, and nothing else does.
+func TestAConnectionEndsWithItsToken(t *testing.T) {
+	var taps atomic.Int64
+	n := &neighbours{tap: func(*grab.Tap[Asked]) (outcome.Result, bool) {
+		taps.Add(1)
+		return outcome.Result{Outcome: outcome.Empty}, true
+	}}
+	var now atomic.Int64
+	now.Store(time.Now().UnixMilli())
+	d := openDoor(t, n, func(o *Options) { o.Clock = now.Load })
+	first := now.Load() + time.Hour.Milliseconds()
+	token := func(user string, until int64) string { return `"` + user + " " + strconv.FormatInt(until, 10) + `"` }
+	c := d.connect()
+	c.say(`{"type":"hello","token":` + token("u", first) + `,"campaign":"c"}`)
+	if got := c.hear("welcome"); !strings.Contains(got, `"token_expires_at":`+strconv.FormatInt(first, 10)) {
+		t.Errorf("the welcome does not say until when: %s", got)
+	}
+	for _, bad := range []struct{ token, code string }{
+		{token("other", 2*first), "other_player"}, {token("u", now.Load()), "bad_token"}, {`"u x"`, "bad_token"},
+	} {
+		c.say(`{"type":"token","id":1,"token":` + bad.token + `}`)
+		if got := c.hear("error"); !strings.Contains(got, `"`+bad.code+`"`) {
+			t.Errorf("%s: %s", bad.token, got)
+		}
+	}
+	second := first + time.Hour.Milliseconds()
+	c.say(`{"type":"token","id":2,"token":` + token("u", second) + `}`)
+	if got := c.hear("token_renewed"); !strings.Contains(got, strconv.FormatInt(second, 10)) {
+		t.Errorf("renewed: %s", got)
+	}
+	now.Store(second - 1)
+	c.say(`{"type":"tap","id":3,"drop":"0.0"}`)
+	c.hear("result")
+	now.Store(second)
+	c.say(`{"type":"tap","id":4,"drop":"0.1"}`)
+	if code := c.closed(); code != room.CodeExpired || taps.Load() != 1 {
+		t.Errorf("closed with %d after %d taps", code, taps.Load())
+	}
+
+	late := d.connect()
+	late.say(`{"type":"hello","token":` + token("u", second) + `,"campaign":"c"}`)
+	if code := late.closed(); code != room.CodeExpired {
+		t.Errorf("a hello with a token that has just expired: %d", code)
+	}
+	first = now.Load() + 50
+	c = d.connect() // the clock stands still until the timer has fired
+	c.say(`{"type":"hello","token":` + token("u", first) + `,"campaign":"c"}`)
+	c.hear("welcome")
+	now.Store(first)
+	if code := c.closed(); code != room.CodeExpired {
+		t.Errorf("a silent connection: %d", code)
+	}
+}
