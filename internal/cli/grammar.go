@@ -133,6 +133,7 @@ func rainDefaults(r rain.RainSpec) map[string]string {
 	return map[string]string{
 		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
 		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
+		"odds": r.Odds.String(), "beat_ms": strconv.FormatInt(r.BeatMS, 10),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
 	}
 }
