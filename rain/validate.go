@@ -212,6 +212,12 @@ func (s *RainSpec) Validate(now int64) error {
 	if s.Pacing != PacingNone && s.Pacing != PacingEven {
 		e.add("pacing", "is %s or %s", PacingEven, PacingNone)
 	}
+	if !s.Odds.valid() {
+		e.add("odds", oddsRule)
+	}
+	if s.BeatMS < MinBeatMS || s.BeatMS > MaxBeatMS {
+		e.add("beat_ms", "is %d to 10,000", MinBeatMS)
+	}
 	return e.orNil()
 }
 

@@ -259,7 +259,7 @@ func TestValidateRain(t *testing.T) {
 	}
 	all := rain.RainSpec{StartsInMS: new(int64(-1))}
 	if got := fields(t, all.Validate(now)); !slices.Equal(got,
-		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing"}) {
+		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing", "beat_ms"}) {
 		t.Errorf("the empty rain is faulty in %v", got)
 	}
 }

@@ -124,7 +124,7 @@ func TestRequests(t *testing.T) {
 			g, err := c.StartRain(ctx, "c1", spec, "k")
 			return g.ID, err
 		}, "POST /api/v1/campaigns/c1/rains", `{"starts_in_ms":3000,"duration_ms":10000,"drops_per_second":8,` +
-			`"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`, "k", "r2"},
+			`"fall_ms":4000,"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`, "k", "r2"},
 		"StopRain": {`{"id":"r2","phase":"ended"}`, func(c *operator.Client) (any, error) {
 			g, err := c.StopRain(ctx, "c1", "r2")
 			return g.Phase, err

@@ -90,6 +90,8 @@ type Rain struct {
 	FallMS         int64       `json:"fall_ms"`
 	DecoyPercent   int         `json:"decoy_percent"`
 	Pacing         rain.Pacing `json:"pacing"`
+	Odds           rain.Odds   `json:"odds"` // of a player's draw in a beat; 1: there are no draws
+	BeatMS         int64       `json:"beat_ms"`
 	FirstWave      int64       `json:"first_wave"`
 	Commitment     string      `json:"commitment"`
 }
@@ -102,7 +104,7 @@ func RainOf(r *rain.Rain, now int64, paused bool) *Rain {
 	return &Rain{
 		ID: r.ID, Campaign: r.Campaign, Phase: r.Phase(now, paused), StartsAt: r.StartsAt, EndsAt: r.EndsAt(),
 		DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, DecoyPercent: r.DecoyPercent,
-		Pacing: r.Pacing, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
+		Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
 	}
 }
 

@@ -93,13 +93,14 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 // The first two are the key.
 var rainColumns = []string{
 	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent",
-	"pacing",
+	"pacing", "odds", "beat_ms", "odds_record",
 	"first_wave", "seed", "stopped_at",
 }
 
 func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
 	return []any{
 		campaign, ordinal, r.ID, r.StartsAt, r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent, string(r.Pacing),
+		int64(r.Odds), r.BeatMS, string(r.OddsRecord),
 		r.FirstWave, r.Seed.Hex(), r.StoppedAt,
 	}
 }
@@ -108,7 +109,7 @@ func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
 func scanRain(scan sqldb.Scan) (r rain.Rain, ordinal int, fault, err error) {
 	var seed string
 	err = scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
-		&r.Pacing,
+		&r.Pacing, &r.Odds, &r.BeatMS, &r.OddsRecord,
 		&r.FirstWave, &seed, &r.StoppedAt)
 	if err == nil {
 		r.Seed, fault = rain.ParseSeed(seed)
