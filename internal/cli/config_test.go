@@ -32,7 +32,7 @@ func everything() server.Config {
 		JWKSURL: "https://id.example/keys", JWTAudience: "redrain", JWTIssuer: "https://id.example",
 		JWTMaxLife: 48 * time.Hour, AdminListen: "127.0.0.1:9090", TLSCert: "cert.pem", TLSKey: "key.pem",
 		Proxies: []string{"10.0.0.0/8", "192.0.2.7"}, ProxyProtocol: true,
-		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, ConnectionsPerAddress: 8,
+		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, PerAddress: 8,
 		AllowedOrigins: []string{"https://a.example", "*"},
 		Provider:       "http", ProviderURL: "https://pay.example/x",
 		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",

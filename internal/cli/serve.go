@@ -102,7 +102,7 @@ func (s *serveCmd) config() server.Config {
 		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
 		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
-		MaxConnections: s.MaxConnections, ConnectionsPerAddress: s.PerAddress, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
+		MaxConnections: s.MaxConnections, PerAddress: s.PerAddress, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
 		ProviderAccount: s.ProviderAccount,
 		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,

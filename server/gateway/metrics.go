@@ -35,7 +35,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_over_budget_total",
-			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
+			Help: "Messages and WebSocket pings of players that were dropped: they were more than a player needs.",
 		}),
 	}
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
