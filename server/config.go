@@ -98,7 +98,7 @@ func DefaultConfig() Config {
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
 		MaxConnections: 15_000, PerAddress: 5_000, PayoutAttempts: 10, Provider: ProviderWallet,
 		ProviderTimeout: 10 * time.Second,
-		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
+		OIDCRolesClaim:  "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}

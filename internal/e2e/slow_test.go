@@ -281,6 +281,7 @@ func TestHealthWithoutDescriptors(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	p := startProcessWith(t, processOptions{files: 400, log: io.Discard})
 	checks := checkHealth(t, p.node)
+	began := time.Now()
 	var all []*culprits
 	for i := range 6 {
 		c := newCulprits(t, p.node, fmt.Sprintf("127.9.8.%d", i+1), "")
@@ -293,14 +294,18 @@ func TestHealthWithoutDescriptors(t *testing.T) {
 		}
 		all = append(all, c)
 	}
+	t.Logf("begun after %s", time.Since(began))
 	before := checks.Load()
 	testenv.Eventually(t, time.Minute, "health is checked", func() bool { return checks.Load() > before+10 })
 	for _, c := range all {
 		testenv.Eventually(t, 2*time.Minute, "the culprits are gone", func() bool { return c.open.Load() == 0 })
 	}
+	t.Logf("gone after %s", time.Since(began))
 	c, err := p.client.CreateCampaign(within(t, 20*time.Second), fund(t, p.node, "files", 1_000, 10), "")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("made after %s", time.Since(began))
 	join(t, p.node, "player", c.ID)
+	t.Logf("joined after %s", time.Since(began))
 }
