@@ -12,6 +12,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
+	"redrain/server/challenge"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -62,32 +63,40 @@ type Config struct {
 	JWTIssuer         string        // that they must be from; "" = any
 	JWTMaxLife        time.Duration // for which a player's token may be good at most; 0 = no limit
 	Guests            *bool         // players without a token; nil = only with the in-process default
+	GuestChallenge    string        // what a guest has to do first, one of package challenge's kinds
+	ChallengeWork     int64         // the most hashes that the first guest of an address tries
+	ChallengeSiteKey  string        // the page's key at the challenge's service
+	ChallengeSecret   string        // and the server's
+	ChallengeEndpoint string        // where that service verifies; "" = its own
+	ChallengeScript   string        // its widget's script; "" = its own
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
-	Confirm         string
-	TapRate         int           // taps per second and player; 0 = no limit
-	HelloRate       float64       // refused hellos per second and address, over all nodes; 0 = no limit
-	GuestRate       float64       // new guests per second and address, over all nodes; 0 = no limit
-	MaxConnections  int           // sockets of this process; more are refused with 503
-	PerAddress      int           // connections of one address to this process; 0 = half of its descriptors
-	AllowedOrigins  []string      // web origins that may open a socket besides the server's own; "*" = all
-	PayoutAttempts  int           // tries before a withdrawal becomes a dead letter
-	Provider        string        // what pays withdrawals; "wallet" or "http"
-	ProviderURL     string        // where the provider "http" is asked
-	ProviderSecret  string        // whsec_…, known to the receiver there too
-	ProviderAccount string        // whose money the receiver pays for who knows the secret; "": each secret is one
-	ProviderTimeout time.Duration // of one try to pay
-	ProviderRate    float64       // tries in a second, of all nodes; 0 = no limit
-	ProviderFlight  int           // tries at once, of all nodes; 0 = no limit
-	WithdrawMin     int64         // the least of one withdrawal, in minor units; 0 = no limit
-	WithdrawPerDay  int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
-	WithdrawPerHour int           // a player's withdrawals in an hour; 0 = no limit
-	GuestsWithdraw  *bool         // guests may withdraw; nil = only with the in-process default
-	ReconcileEvery  time.Duration // how often the books are proved; 0 = never by itself
-	ReconcileShare  float64       // of the time that reading all of them again and again may take; 0 = never by itself
-	AuditRootFile   string        // that the roots of the audit chains are appended to; "" = none
-	Demo            bool          // a demo campaign with the in-process default
-	DrainTimeout    time.Duration // how long a shutdown may take
-	BackendWait     time.Duration // how long to wait for a back end at start
+	Confirm   string
+	TapRate   int     // taps per second and player; 0 = no limit
+	HelloRate float64 // refused hellos per second and address, over all nodes; 0 = no limit
+	GuestRate float64 // new guests per second and address, over all nodes; 0 = no limit
+	// connections that this process takes within a second; 0 = by its processors, below 0 = no limit
+	ArrivalsPerSecond int
+	MaxConnections    int           // sockets of this process; more are refused with 503
+	PerAddress        int           // connections of one address to this process; 0 = half of its descriptors
+	AllowedOrigins    []string      // web origins that may open a socket besides the server's own; "*" = all
+	PayoutAttempts    int           // tries before a withdrawal becomes a dead letter
+	Provider          string        // what pays withdrawals; "wallet" or "http"
+	ProviderURL       string        // where the provider "http" is asked
+	ProviderSecret    string        // whsec_…, known to the receiver there too
+	ProviderAccount   string        // whose money the receiver pays for who knows the secret; "": each secret is one
+	ProviderTimeout   time.Duration // of one try to pay
+	ProviderRate      float64       // tries in a second, of all nodes; 0 = no limit
+	ProviderFlight    int           // tries at once, of all nodes; 0 = no limit
+	WithdrawMin       int64         // the least of one withdrawal, in minor units; 0 = no limit
+	WithdrawPerDay    int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
+	WithdrawPerHour   int           // a player's withdrawals in an hour; 0 = no limit
+	GuestsWithdraw    *bool         // guests may withdraw; nil = only with the in-process default
+	ReconcileEvery    time.Duration // how often the books are proved; 0 = never by itself
+	ReconcileShare    float64       // of the time that reading all of them again and again may take; 0 = never by itself
+	AuditRootFile     string        // that the roots of the audit chains are appended to; "" = none
+	Demo              bool          // a demo campaign with the in-process default
+	DrainTimeout      time.Duration // how long a shutdown may take
+	BackendWait       time.Duration // how long to wait for a back end at start
 	// prefix of Redis keys and NATS subjects, so that several redrains can share a back end
 	Namespace string
 }
@@ -96,9 +105,9 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
-		MaxConnections: 15_000, PerAddress: 5_000, PayoutAttempts: 10, Provider: ProviderWallet,
-		ProviderTimeout: 10 * time.Second,
-		OIDCRolesClaim:  "roles", OIDCNameClaim: "email",
+		MaxConnections: 15_000, PerAddress: 5_000, GuestChallenge: challenge.KindNone,
+		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
+		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",
 	}
@@ -119,22 +128,6 @@ func (c *Config) ConfirmMode() string {
 	default:
 		return confirm.Redis.String()
 	}
-}
-
-// GuestsAllowed tells whether anyone may play under a generated name.
-func (c *Config) GuestsAllowed() bool {
-	if c.Guests != nil {
-		return *c.Guests
-	}
-	return c.InProcess()
-}
-
-// GuestsMayWithdraw tells whether who plays under a generated name may take money out.
-func (c *Config) GuestsMayWithdraw() bool {
-	if c.GuestsWithdraw != nil {
-		return *c.GuestsWithdraw
-	}
-	return c.InProcess()
 }
 
 // Has tells whether this process has a role.
@@ -250,9 +243,7 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 	if c.OperatorToken != "" && c.OperatorToken == c.ViewerToken {
 		fault("--viewer-token: must differ from --operator-token")
 	}
-	if c.GuestsAllowed() && c.JWTSecret == "" && !c.InProcess() {
-		fault("--guests: needs --jwt-secret, to sign the guests' tokens")
-	}
+	c.validateGuests(fault)
 	if c.JWKSURL != "" {
 		if u, err := url.Parse(c.JWKSURL); err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 			fault("--jwks-url: give an http or https URL")

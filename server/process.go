@@ -23,6 +23,7 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -75,6 +76,7 @@ type Server struct {
 	mover     *campaigns.Mover
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
+	door      *admission.Door
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

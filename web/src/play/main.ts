@@ -12,6 +12,7 @@ import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { expose } from "./debug.ts";
+import { meet } from "./challenge.ts";
 import { byId, write } from "./dom.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
@@ -35,6 +36,7 @@ const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const session = new Session();
+session.meet = meet;
 const model = newModel(!session.known);
 let phase: Phase = "none";
 let timer = 0;

@@ -19,6 +19,8 @@ export const strings = {
 
   play: { zh: "开始抢红包", en: "Play" },
   have_token: { zh: "我有入场令牌", en: "I have a token" },
+  challenge_title: { zh: "请稍候", en: "One moment" },
+  challenge_sub: { zh: "正在确认您是真人，很快就好", en: "Making sure that you are a person. It takes a few seconds" },
   landing_hint: { zh: "红包从天而降，手快有手慢无", en: "Packets fall from the sky. Be quick, and they are yours" },
 
   next_rain: { zh: "红包雨即将来临", en: "The rain is coming" },
