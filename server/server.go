@@ -240,6 +240,11 @@ func (s *Server) buildCampaigns() {
 		Known:  s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
+	s.odds = campaigns.NewOdds(campaigns.OddsOptions{
+		Service: s.service, Sums: store.NewSums(s.redis), Nodes: store.NewNodes(s.redis), Leases: s.ledger.Leases,
+		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Registerer: s.metrics,
+	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
 		Service: s.service, Ledger: s.ledger.Campaigns, Leases: s.ledger.Leases, Stock: stock, Outbox: s.outbox,
 		Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Node: s.node, KeepFor: drainedKept, Guard: s.guard,

@@ -407,3 +407,44 @@ export declare class RainClient {
    */
   on<K extends keyof RainClientEvents>(type: K, listener: (event: RainClientEvents[K]) => void, options?: { signal?: AbortSignal }): () => void;
 }
+
+/** The answer of `GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness`, as far as checkLuck reads it. */
+export interface Fairness {
+  /** SHA-256 of the seed, in hex. */
+  commitment: string;
+  /** Hex; there after the end. */
+  seed?: string;
+  schedule: {
+    campaign: string;
+    starts_at: number;
+    first_wave: number;
+    waves: number;
+    odds: number | "auto";
+    beat_ms: number;
+    /** With the odds "auto": those that were set, each from its beat on. */
+    odds_record?: readonly { beat: number; odds: number }[];
+  };
+}
+
+/** A claim of `GET /api/v1/me/claims`, as far as checkLuck reads it. */
+export interface OwnClaim {
+  claim: string;
+  ticket?: string;
+}
+
+/** What checkLuck has found. */
+export interface LuckOf {
+  beats: { beat: number; at: number; odds: number; lucky: boolean; claim?: string }[];
+  /** How many of the beats were lucky. */
+  lucky: number;
+  /** Claims that the seed did not grant. */
+  ungranted: string[];
+  /** Whether the seed is the one that was announced, and has granted every claim. */
+  honest: boolean;
+}
+
+/**
+ * Computes each beat of a player in a rain that has ended, from its revealed seed, and holds the player's claims against it. `commitment` is
+ * the one that you noted in the countdown. Null before the seed is revealed, and for rains in which every packet can win.
+ */
+export declare function checkLuck(fairness: Fairness, user: string, claims: readonly OwnClaim[], commitment?: string): LuckOf | null;
