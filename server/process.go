@@ -73,6 +73,7 @@ type Server struct {
 	mover     *campaigns.Mover
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
+	sanctions *cluster.Sanctions
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

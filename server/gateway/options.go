@@ -61,6 +61,7 @@ type Options struct {
 	Claims         Claims
 	Limits         Limits
 	Audience       Audience
+	Banned         func(user string) bool // nil: nobody is
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
@@ -79,5 +80,6 @@ type shared struct {
 	o        Options
 	metrics  *metrics
 	arrivals *arrivals
+	people   *people
 	refused  *refusedHellos
 }
