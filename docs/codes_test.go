@@ -11,6 +11,7 @@ import (
 // The places where sources name a code of an error: beside its status, in a field, or as a constant of the socket's.
 var (
 	beside   = regexp.MustCompile(`(?:http\.Status\w+, |[^.]status, |Code: +)"([a-z_]+)"`)
+	refused  = regexp.MustCompile(`t\.refuse\(w, "([a-z_]+)"`)
 	ofSocket = regexp.MustCompile(`Code\w+ += "([a-z_]+)"`)
 	row      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ")
 )
@@ -22,7 +23,7 @@ func TestEveryCodeIsInTheDocs(t *testing.T) {
 		pattern string
 		named   *regexp.Regexp
 	}{
-		{"../server/api/*.go", beside}, {"../server/gateway/*.go", beside}, {"../internal/wire/*.go", ofSocket},
+		{"../server/api/*.go", beside}, {"../server/sockets/*.go", refused}, {"../server/gateway/*.go", beside}, {"../internal/wire/*.go", ofSocket},
 	} {
 		files, err := filepath.Glob(place.pattern)
 		if err != nil || len(files) == 0 {

@@ -7,8 +7,26 @@ import (
 	"net"
 
 	"redrain/internal/certs"
+	"redrain/server/api"
 	"redrain/server/caller"
+	"redrain/server/sockets"
 )
+
+// guardSockets puts the table of connections between the listener and who serves it.
+func (s *Server) guardSockets(proxies caller.Proxies) {
+	budget := sockets.BudgetOf(sockets.Descriptors())
+	if budget > 0 && budget < s.cfg.MaxConnections {
+		s.log.Warn("the limit of open files leaves room for fewer connections than --max-connections: raise it (ulimit -n)",
+			"room", budget, "max_connections", s.cfg.MaxConnections)
+	}
+	s.sockets = sockets.New(sockets.Options{
+		PerAddress: s.cfg.ConnectionsPerAddress, Budget: budget, Trusted: proxies.Trusted, Problem: api.WriteProblem,
+		Registerer: s.metrics,
+	})
+	s.listener = s.sockets.Listener(s.listener)
+	s.http.Handler = proxies.Handler(s.sockets.Handler(s.http.Handler))
+	s.http.ConnState, s.http.ConnContext = s.sockets.State, s.sockets.Context
+}
 
 // listen opens the addresses of the process: whoever comes before Run waits.
 func (s *Server) listen(ctx context.Context) error {
@@ -30,10 +48,10 @@ func (s *Server) listen(ctx context.Context) error {
 	if s.cfg.ProxyProtocol {
 		s.listener = proxies.Listener(s.listener)
 	}
+	s.guardSockets(proxies)
 	if config != nil {
 		s.listener = tls.NewListener(s.listener, config)
 	}
-	s.http.Handler = proxies.Handler(s.http.Handler)
 	if s.cfg.AdminListen == "" {
 		return nil
 	}

@@ -23,11 +23,13 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/gateway"
 	"redrain/server/live"
+	"redrain/server/sockets"
 )
 
 // drainedKept is how long a drained campaign stays in Redis: so long a won tap that is sent again gets its win again.
@@ -44,6 +46,7 @@ type Server struct {
 	http     *http.Server
 	admin    *adminServer // nil without an address of its own
 	health   *health
+	sockets  *sockets.Table
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
 	metrics   *prometheus.Registry
@@ -74,6 +77,7 @@ type Server struct {
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions
+	door      *admission.Door
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

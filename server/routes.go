@@ -14,10 +14,15 @@ import (
 	"redrain/web"
 )
 
+// proxyIdle is how long a connection may wait for its next request, at most: a little longer than the minute for which
+// usual proxies keep one, so that none sends a request into a connection that ends. Others have less: see package
+// sockets.
+const proxyIdle = 75 * time.Second
+
 // buildHTTP makes what serves HTTP.
 func (s *Server) buildHTTP() {
 	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Door: s.door,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Roots: s.ledger.Roots,
 		Statements: s.ledger.Statements, Claims: s.ledger.Claims,
 		DeadLetters: s.ledger.DeadLetters, Approvals: s.ledger.Approvals.Above(s.secondPersonAbove()),
@@ -41,7 +46,10 @@ func (s *Server) buildHTTP() {
 	s.health = &health{checks: s.back.checks(), proved: s.proofs.Proved, full: s.gateway.Full, log: s.log}
 	s.http = &http.Server{
 		Handler:           s.handler(api.New(o)),
-		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: proxyIdle, MaxHeaderBytes: 32 << 10,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, WriteByteTimeout: timeout.Stall,
+		},
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
@@ -57,7 +65,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
 	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint}))
-	return bounded(secure(mux))
+	return secure(mux)
 }
 
 // mountHealth adds what monitoring asks for.
@@ -72,16 +80,6 @@ func secure(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Referrer-Policy", "no-referrer")
-		next.ServeHTTP(w, r)
-	})
-}
-
-// bounded limits how long an answer may take to be written, so that a reader that takes nothing keeps no goroutine. The
-// API sets limits of its own, and a socket has none.
-func bounded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Where there are no deadlines (in tests) there is no slow reader either.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout.Page))
 		next.ServeHTTP(w, r)
 	})
 }

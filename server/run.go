@@ -62,8 +62,9 @@ func (s *Server) actors() actors {
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 			{"sanctions", s.sanctions.Run},
+			{"admission", s.door.Run},
 		},
-		front: []actor{{"http", s.serve}},
+		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
 	if s.issuer != nil {
 		all.upkeep = append(all.upkeep, actor{"issuer", s.issuer.Run})

@@ -26,6 +26,7 @@ import (
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -196,9 +197,13 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
+	s.door = admission.New(admission.Options{
+		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node, Guard: s.guard,
+		Log: s.log, Registerer: s.metrics,
+	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
-		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
+		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known, Door: s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
 		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
@@ -218,11 +223,12 @@ func (s *Server) buildRooms() {
 		s.guard, s.log)
 	s.gateway = gateway.New(gateway.Options{
 		Banned:   s.sanctions.Banned,
-		Audience: s.audience,
-		Players:  s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
+		Audience: s.audience, Door: s.door,
+		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
-		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
+		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, Arrivals: s.cfg.ArrivalsPerSecond,
+		MaxConnections: s.cfg.MaxConnections,
 		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})

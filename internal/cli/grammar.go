@@ -123,7 +123,8 @@ func serveDefaults(c server.Config) map[string]string {
 	return map[string]string{
 		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
-		"payout_attempts": strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
+		"connections_per_address": strconv.Itoa(c.ConnectionsPerAddress),
+		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
@@ -137,6 +138,7 @@ func rainDefaults(r rain.RainSpec) map[string]string {
 	return map[string]string{
 		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
 		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
+		"odds": r.Odds.String(), "beat_ms": strconv.FormatInt(r.BeatMS, 10),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
 	}
 }

@@ -57,7 +57,9 @@ type serveCmd struct {
 	TapRate        int     `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Hellos per second and address that may be refused, before no more campaigns are looked up for them; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
+	Arrivals       int     `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
+	PerAddress     int     `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
 	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
@@ -101,7 +103,8 @@ func (s *serveCmd) config() server.Config {
 		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
 		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
 		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
-		MaxConnections: s.MaxConnections, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
+		ArrivalsPerSecond: s.Arrivals,
+		MaxConnections:    s.MaxConnections, ConnectionsPerAddress: s.PerAddress, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
 		ProviderAccount: s.ProviderAccount,
 		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,

@@ -13,6 +13,8 @@ import (
 // FakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an
 // outbox.
 type FakeRedis struct {
+	RecordsAtOnce int // how many records EachRecord gives at a time; 0: few
+
 	clock rain.Clock
 
 	mu     sync.Mutex

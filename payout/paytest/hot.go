@@ -44,7 +44,8 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 		}
 		snapshot := rain.ShardSnapshot{Shard: s}
 		if sh := f.Shards[FakeKey{c.ID, s}]; sh != nil {
-			snapshot = sh.clone().Snapshot
+			snapshot = sh.Snapshot
+			snapshot.Lent, snapshot.Returned = slices.Clone(snapshot.Lent), slices.Clone(snapshot.Returned)
 			snapshot.Stock = slices.Clone(sh.Stock)
 			snapshot.Left += sh.Stock.Count()
 			snapshot.NewestEntry = cmp.Or(snapshot.NewestEntry, snapshot.LastEntry)
@@ -83,7 +84,7 @@ func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
 // EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis
 // may.
 func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
-	const atOnce = 3
+	atOnce := cmp.Or(f.RecordsAtOnce, 3)
 	for i := 0; ; i += atOnce {
 		f.mu.Lock()
 		sh := f.Shards[FakeKey{c.ID, shard}]

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -46,6 +47,9 @@ type look struct {
 	hot  Hot  // nil: what Redis has is not known, and of a drained campaign need not be
 	last bool // this is not tried again where a shard was rebuilt meanwhile
 
+	from checkpoint.Checkpoint // the sums go on from it; its number is 0: all rows are added up
+	anew bool                  // all rows are added up, and the sums of from held against them
+
 	stretch int            // how many rows one statement adds up
 	seen    func(rows int) // hears how many payouts were looked at; nil: nobody does
 }
@@ -62,16 +66,17 @@ type campaignCheck struct {
 	waiting  findings // the dead letters, in words
 
 	funded    rain.Money
-	reclaimed rain.Money      // as of the snapshots
-	given     bool            // the whole budget is back at the sponsor
-	dismissed []reclaimRow    // packets that dismissed letters held, back at the sponsor
-	letters   posting.Letters // the dead letters that wait
-	astray    rain.Money      // paid in shards that there are not
-	all       posting.Totals  // of all rows, those newer than the snapshots too
-	onTheWay  rain.Numbers    // from one shard to another
-	twiceSeen rain.Numbers    // in the snapshots of two shards, because they moved between the one and the other
-	later     int64           // packets that were paid since the snapshots
-	suspect   bool            // the sums do not fit
+	reclaimed rain.Money                // as of the snapshots
+	given     bool                      // the whole budget is back at the sponsor
+	dismissed []reclaimRow              // packets that dismissed letters held, back at the sponsor
+	letters   posting.Letters           // the dead letters that wait
+	astray    rain.Money                // paid in shards that there are not
+	all       posting.Totals            // of all rows, those newer than the snapshots too
+	added     map[string]checkpoint.Sum // all rows by what they are carried forward under
+	onTheWay  rain.Numbers              // from one shard to another
+	twiceSeen rain.Numbers              // in two snapshots: they moved between the one and the other
+	later     int64                     // packets that were paid since the snapshots
+	suspect   bool                      // the sums do not fit
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.

@@ -27,9 +27,10 @@ func (s *Reconciler) checkCheckpoints(ctx context.Context, found *findings) erro
 		if err != nil {
 			return err
 		}
+		rows := &rowSums{stretch: s.stretch}
 		return checkpoint.EachSum(ctx, tx, newest, say, func(sums map[string]checkpoint.Sum) error {
 			for _, subject := range sortedKeys(sums) {
-				if err := s.checkSum(ctx, tx, sums[subject], since[subject], say); err != nil {
+				if err := rows.checkSum(ctx, tx, sums[subject], since[subject], say); err != nil {
 					return err
 				}
 			}
@@ -76,9 +77,8 @@ func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint)
 }
 
 // checkSum adds up the rows of a subject anew and compares them with what was carried forward and has come since.
-func (s *Reconciler) checkSum(ctx context.Context, q sqldb.Querier, is, since checkpoint.Sum, say func(string)) error {
-	var rows, numbers, amount int64
-	dest := []any{&rows, &numbers, &amount}
+func (r *rowSums) checkSum(ctx context.Context, q sqldb.Querier, is, since checkpoint.Sum, say func(string)) error {
+	var rows checkpoint.Sum
 	var err error
 	kind, rest, _ := strings.Cut(is.Subject, " ")
 	owner, last := rest, ""
@@ -87,22 +87,19 @@ func (s *Reconciler) checkSum(ctx context.Context, q sqldb.Querier, is, since ch
 	}
 	switch kind {
 	case "account":
-		_, err = q.First(ctx, dest, "SELECT COUNT(*), 0, COALESCE(SUM(amount), 0) FROM entry WHERE account_id = "+
-			"?", rest)
+		rows, err = r.entries(ctx, q, rest, "")
 	case "escrow":
-		_, err = q.First(ctx, dest, "SELECT COUNT(*), 0, COALESCE(SUM(e.amount), 0) FROM entry e JOIN txn t ON t.id = "+
-			"e.txn_id WHERE e.account_id = ? AND t.kind = ?", booking.EscrowAccount(owner).ID(), last)
+		rows, err = r.entries(ctx, q, booking.EscrowAccount(owner).ID(), last)
 	default:
 		shard, _ := strconv.Atoi(last)
-		_, err = q.First(ctx, dest, "SELECT COUNT(*), COALESCE(SUM(packet), 0), COALESCE(SUM(amount), 0) FROM payout "+
-			"WHERE campaign_id = ? AND shard = ?", owner, shard)
+		rows, err = r.payouts(ctx, q, owner, shard)
 	}
 	if err != nil {
 		return err
 	}
-	if now := is.Plus(since.Rows, since.Numbers, since.Amount); now.Rows != rows || now.Numbers != numbers ||
-		now.Amount != amount {
-		say("the sum of \"" + is.Subject + "\" that is carried forward is not that of its rows")
+	if now := is.Plus(since.Rows, since.Numbers, since.Amount); now.Rows != rows.Rows ||
+		now.Numbers != rows.Numbers || now.Amount != rows.Amount {
+		say(notOfItsRows(is.Subject))
 	}
 	return nil
 }

@@ -85,6 +85,8 @@ type fullProof struct {
 
 	progress Progress
 	teller   teller
+	// About how many rows belong to a transaction and to an account, with its own.
+	ofTxn, ofAccount int64
 }
 
 // fullPart is a part of a full proof: slice reads some of it, from at.After on, and tells whether there is more.
@@ -101,9 +103,7 @@ func (r *fullProof) parts() []fullPart {
 		{"txns", "the transactions", r.txns},
 		{"accounts", "the accounts", r.accounts},
 		{"total", "all balances together", whole(r.total)},
-		{"withdrawals", "the withdrawals", whole(func(ctx context.Context) error {
-			return checkWithdrawals(ctx, r.s.db, &r.found)
-		})},
+		{"withdrawals", "the withdrawals", whole(r.withdrawals)},
 	}
 	for _, kind := range historyKinds {
 		list = append(list, fullPart{"histories of " + string(kind), "the " +

@@ -14,8 +14,8 @@ import (
 
 var historyKinds = history.Kinds
 
-// sliceRows is how many rows, at least, one slice reads.
-const sliceRows = 1_000
+// sliceRows is about how many rows, at least, one slice reads.
+const sliceRows = 10_000
 
 // txns goes through the transactions in the order of their numbers, those too of which only lines or source rows are
 // left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind the
@@ -23,7 +23,7 @@ const sliceRows = 1_000
 // hand is left for the next time.
 func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 	after, _ := strconv.ParseInt(r.at.After, 10, 64)
-	for seen := 0; seen < sliceRows; {
+	for seen := int64(0); seen < sliceRows; {
 		var ids []int64
 		err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 			var err error
@@ -35,9 +35,9 @@ func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 		if err != nil || len(ids) == 0 {
 			return false, err
 		}
-		seen += len(ids)
+		seen += int64(len(ids)) * r.ofTxn
 		r.at.Books.Transactions += int64(len(ids))
-		r.progress.Done += int64(len(ids))
+		r.progress.Done += int64(len(ids)) * r.ofTxn
 		after = ids[len(ids)-1]
 		r.at.After = strconv.FormatInt(after, 10)
 	}
@@ -47,7 +47,7 @@ func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 // accounts compares some balances with their entries, as of one moment.
 func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 	err = r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		for seen := 0; seen < sliceRows; {
+		for seen := int64(0); seen < sliceRows; {
 			ids, err := nextAccounts(ctx, tx, r.at.After)
 			if more = len(ids) > 0; err != nil || !more {
 				return err
@@ -58,9 +58,9 @@ func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 			if err := checkOwners(ctx, tx, ids, &r.found); err != nil {
 				return err
 			}
-			seen += len(ids)
+			seen += int64(len(ids)) * r.ofAccount
 			r.at.Books.Accounts += int64(len(ids))
-			r.progress.Done += int64(len(ids))
+			r.progress.Done += int64(len(ids)) * r.ofAccount
 			r.at.After = ids[len(ids)-1]
 		}
 		return nil
@@ -68,16 +68,32 @@ func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// total adds up all balances, in one statement and so as of one moment.
+// total adds up all balances, in stretches and as of one moment.
 func (r *fullProof) total(ctx context.Context) error {
-	var total rain.Money
 	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := tx.First(ctx, []any{&total}, "SELECT COALESCE(SUM(amount), 0) FROM balance")
-		if err == nil && total != 0 {
+		var total rain.Money
+		for after, rows := "", r.s.stretch; rows == r.s.stretch; {
+			var sum rain.Money
+			_, err := tx.First(ctx, []any{&rows, &after, &sum}, "SELECT COUNT(*), COALESCE(MAX(account_id), ''), "+
+				"COALESCE(SUM(amount), 0) FROM (SELECT account_id, amount FROM balance WHERE account_id > ? "+
+				"ORDER BY account_id LIMIT ?) some", after, r.s.stretch)
+			if err != nil {
+				return err
+			}
+			total += sum
+		}
+		if total != 0 {
 			r.found.add("all balances", delta(total, 0),
 				"all balances together are %d, not 0: money has come from nowhere or is gone", total)
 		}
-		return err
+		return nil
+	})
+}
+
+// withdrawals looks at the states and histories of all withdrawals, and at all that is on its way.
+func (r *fullProof) withdrawals(ctx context.Context) error {
+	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		return checkWithdrawals(ctx, tx, &r.found)
 	})
 }
 
@@ -104,11 +120,16 @@ func (r *fullProof) histories(ctx context.Context, kind history.Kind) (more bool
 // chains goes along the chains from their beginnings, and names each row that is not what was chained.
 func (r *fullProof) chains(ctx context.Context) (more bool, err error) {
 	err = r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		walked, end, err := ledgerchain.Advance(ctx, tx, ledgerchain.MarksOf(r.at.Ends), sliceRows,
-			func(string, int64) {}, r.found.addBreak)
+		rows := int64(0)
+		walked, end, err := ledgerchain.Advance(ctx, tx, ledgerchain.MarksOf(r.at.Ends), max(sliceRows/r.ofTxn, 1),
+			func(book string, _ int64) {
+				if rows++; book == ledgerchain.Txns {
+					rows += r.ofTxn - 1
+				}
+			}, r.found.addBreak)
 		if err == nil {
 			more, r.at.Ends = !end, walked.Marks.Ends()
-			r.progress.Done += walked.Links
+			r.progress.Done += rows
 		}
 		return err
 	})

@@ -3,6 +3,8 @@ package reconcile
 import (
 	"context"
 	"time"
+
+	"redrain/internal/sqldb"
 )
 
 // Progress is how far a full proof has come.
@@ -23,27 +25,24 @@ type teller struct {
 	from        int64 // rows that were read before
 }
 
-// measure finds out about how many rows there are to read: each transaction twice, because the chains are walked by
-// themselves; accounts, what has a history, and payouts.
+// measure finds out about how many rows there are to read: each transaction with its payouts twice, because the chains
+// are walked by themselves; accounts with their entries, what has a history, and payouts.
 func (r *fullProof) measure(ctx context.Context) error {
-	if r.o.Progress == nil {
-		return nil
-	}
-	for _, query := range []string{
-		"SELECT COALESCE(MAX(id), 0) FROM txn",
-		"SELECT COUNT(*) FROM account",
-		"SELECT COUNT(*) FROM history WHERE version = 1",
-		"SELECT COALESCE(SUM(links), 0) FROM chain_head",
-		"SELECT COALESCE(SUM(paid), 0) FROM campaign_tally",
-	} {
-		var rows int64
-		if _, err := r.s.db.First(ctx, []any{&rows}, query); err != nil {
+	var txns, links, paid, accounts, histories int64
+	err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		_, err := tx.First(ctx, []any{&txns, &links, &paid}, "SELECT (SELECT COALESCE(MAX(id), 0) FROM txn), "+
+			"(SELECT COALESCE(SUM(links), 0) FROM chain_head), (SELECT COALESCE(SUM(paid), 0) FROM campaign_tally)")
+		if err != nil || r.o.Progress == nil {
 			return err
 		}
-		r.progress.Of += rows
-	}
+		_, err = tx.First(ctx, []any{&accounts, &histories}, "SELECT (SELECT COUNT(*) FROM account), "+
+			"(SELECT COUNT(*) FROM history WHERE version = 1)")
+		return err
+	})
+	r.ofTxn, r.ofAccount = 1+paid/max(txns, 1), 1+paid/max(accounts, 1)
+	r.progress.Of = txns*r.ofTxn + accounts*r.ofAccount + histories + links + txns*(r.ofTxn-1) + paid
 	r.teller = teller{began: time.Now(), from: r.progress.Done}
-	return nil
+	return err
 }
 
 // tell says how far the proof has come, unless it has just said so.

@@ -8,27 +8,32 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
+	if r.goesOn() {
+		return r.readPayoutsSince(ctx, q)
+	}
 	for from := math.MinInt64; ; {
 		next := max(from, 0) + r.look.stretch
 		// The last stretch has what is beyond, which should not be there.
 		if next >= r.campaign.Packets || r.amounts == nil {
 			next = math.MaxInt64
 		}
-		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt64 {
+		err := r.addPayouts(ctx, q, "p.packet > ? AND p.packet <= ?", from, next)
+		if err != nil || next == math.MaxInt64 {
 			return err
 		}
 		from = next
 	}
 }
 
-// addPayouts adds the payouts of the packets after from, up to and with to.
-func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
+// addPayouts adds the campaign's payouts that meet a condition.
+func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, where string, of ...any) error {
 	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
 	var args []any
 	for n, b := range r.shards {
@@ -43,26 +48,32 @@ func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, t
 		if err := scan(&n, &late, &packets, &numbers, &amount); err != nil {
 			return err
 		}
-		r.all.Paid += packets
-		r.all.AmountPaid += amount
-		switch b := r.shards[n]; {
-		case b == nil:
-			r.astray += amount // said where the rows are looked at
-			r.suspect = true
-		case !late:
-			b.paidPackets += packets
-			b.paidNumbers += numbers
-			b.amountPaid += amount
-		default:
-			r.later += packets
-		}
+		r.paidBy(n, late, packets, numbers, amount)
 		return nil
 	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS "+
 		"late, "+
 		"COUNT(*), SUM(p.packet), SUM(p.amount) "+
 		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? AND p.packet > ? AND p.packet <= ? GROUP BY p.shard, late",
-		append(args, r.campaign.ID, from, to)...)
+		"WHERE p.campaign_id = ? AND "+where+" GROUP BY p.shard, late",
+		slices.Concat(args, []any{r.campaign.ID}, of)...)
+}
+
+// paidBy adds payouts of a shard. late says that they are newer than its snapshot.
+func (r *campaignCheck) paidBy(shard int, late bool, packets, numbers int64, amount rain.Money) {
+	r.all.Paid += packets
+	r.all.AmountPaid += amount
+	r.note(checkpoint.Payouts(r.campaign.ID, shard), packets, numbers, amount)
+	switch b := r.shards[shard]; {
+	case b == nil:
+		r.astray += amount // said where the rows are looked at
+		r.suspect = true
+	case !late:
+		b.paidPackets += packets
+		b.paidNumbers += numbers
+		b.amountPaid += amount
+	default:
+		r.later += packets
+	}
 }
 
 // reclaimRow is stock that was given back, as it is in the database.

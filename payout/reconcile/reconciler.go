@@ -10,6 +10,7 @@ import (
 
 	"redrain/internal/rounds"
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/checkpoint"
 	"redrain/rain"
 )
 
@@ -123,7 +124,28 @@ func brokenOff(id string, why error) *campaignCheck {
 	return r
 }
 
+// once reconciles a campaign. Its sums go on from those of the newest checkpoint, where no row is to be looked at;
+// should they not fit, all rows are added up.
 func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how look) (*campaignCheck, error) {
+	if !how.rows {
+		// Before Redis is read: what a checkpoint has closed was won before, so none of it is later than the snapshots.
+		// Those that are left out are named by the proof of what is recent.
+		from, err := checkpoint.Newest(ctx, s.db, func(string) {})
+		if err != nil {
+			return nil, err
+		}
+		how.from = from
+	}
+	r, err := s.look(ctx, id, hot, how)
+	if errors.Is(err, errDoubt) {
+		how.anew = true
+		r, err = s.look(ctx, id, hot, how)
+	}
+	return r, err
+}
+
+// look reads a campaign, what Redis has of it, and what the ledger has.
+func (s *Reconciler) look(ctx context.Context, id string, hot Hot, how look) (*campaignCheck, error) {
 	c, err := s.campaigns.CampaignAsStored(ctx, id)
 	if err != nil {
 		return nil, err
@@ -162,13 +184,16 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
 		r.readPayouts,
-		r.checkEscrow, r.checkTally, r.checkLater,
+		r.checkEscrow, r.checkCarried, r.checkTally, r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err
 	}
 	r.checkShards()
 	if sums := r.sums(); r.suspect || sums.Difference != 0 || len(r.found.texts) > 0 {
+		if r.goesOn() {
+			return errDoubt
+		}
 		r.look.rows, r.look.txns = true, true
 	}
 	steps = nil
@@ -188,7 +213,7 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 // readBooks is read for a campaign whose row makes no sense: which packets it has, and what they hold, is not known. So
 // the sums and the transactions are proved, and Redis is not asked.
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
-	r.look.rows, r.look.txns, r.look.hot = true, true, nil
+	r.look.rows, r.look.txns, r.look.anew, r.look.hot = true, true, true, nil
 	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
 		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.checkTxns, r.checkPayouts,
 	})

@@ -2,10 +2,10 @@ package reconcile
 
 import (
 	"context"
-	"math"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -48,7 +48,7 @@ func (r *campaignCheck) checkNumbers(context.Context, sqldb.Querier) error {
 
 // checkEscrow compares the lines of the campaign's escrow with what they are there for.
 func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error {
-	sums, err := sumsByKind(ctx, q, booking.EscrowAccount(r.campaign.ID), r.look.stretch)
+	sums, err := r.escrowByKind(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -65,31 +65,32 @@ func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error 
 	return err
 }
 
-// sumsByKind adds up the lines of an account by the kind of their transactions, in stretches.
-func sumsByKind(ctx context.Context, q sqldb.Querier, a booking.Account, stretch int) (map[string]rain.Money, error) {
-	sums := map[string]rain.Money{}
-	for after, last := int64(-1), false; !last; {
-		until := int64(math.MaxInt64)
-		more, err := q.First(ctx, []any{&until},
-			"SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? ORDER BY txn_id LIMIT 1 OFFSET ?",
-			a.ID(), after, stretch)
-		if err != nil {
-			return nil, err
-		}
-		err = q.Each(ctx, func(scan sqldb.Scan) error {
-			var kind string
-			var amount rain.Money
-			err := scan(&kind, &amount)
-			sums[kind] += amount
-			return err
-		}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
-			"WHERE e.account_id = ? AND e.txn_id > ? AND e.txn_id <= ? GROUP BY t.kind", a.ID(), after, until)
-		if err != nil {
-			return nil, err
-		}
-		after, last = until, !more
+// escrowByKind adds up the lines of the campaign's escrow by the kind of their transactions, in stretches.
+func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[string]rain.Money, error) {
+	if r.goesOn() {
+		return r.escrowSince(ctx, q)
 	}
-	return sums, nil
+	escrow := booking.EscrowAccount(r.campaign.ID).ID()
+	sums := map[string]rain.Money{}
+	return sums, eachStretch(ctx, q, entryStretch, escrow, r.look.stretch, func(after, until int64) error {
+		return r.addEscrow(ctx, q, sums, "e.txn_id > ? AND e.txn_id <= ?", after, until)
+	})
+}
+
+// addEscrow adds the lines of the campaign's escrow that meet a condition.
+func (r *campaignCheck) addEscrow(ctx context.Context, q sqldb.Querier, sums map[string]rain.Money, where string,
+	of ...any) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		var kind string
+		var rows int64
+		var amount rain.Money
+		err := scan(&kind, &rows, &amount)
+		sums[kind] += amount
+		r.note(checkpoint.Escrow(r.campaign.ID, kind), rows, 0, amount)
+		return err
+	}, "SELECT COALESCE(t.kind, ''), COUNT(*), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
+		"WHERE e.account_id = ? AND "+where+" GROUP BY t.kind",
+		append([]any{booking.EscrowAccount(r.campaign.ID).ID()}, of...)...)
 }
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {

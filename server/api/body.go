@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"redrain/rain"
 )
@@ -20,25 +20,19 @@ const (
 	maxPlayerBody = 4 << 10  // of a player's, as for their messages; there are many players, and anyone may be one
 )
 
-// bodyWithin is how long a client may take to send a body. It is set here and not for the whole server, which also
-// serves an endless feed.
-const bodyWithin = 30 * time.Second
-
 // readBody reads a request's body whole.
 func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
 	limit := int64(maxBody)
 	if who.user != "" {
 		limit = maxPlayerBody
 	}
-	conn := http.NewResponseController(w)
-	// Not every ResponseWriter has deadlines (those of tests have none); then the body's size is the only limit.
-	if conn.SetReadDeadline(time.Now().Add(bodyWithin)) == nil {
-		defer func() { _ = conn.SetReadDeadline(time.Time{}) }()
-	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
 			fmt.Sprintf("a body has at most %d bytes", limit))
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // package sockets sets it
+		return nil, refuse(http.StatusRequestTimeout, "too_slow", "the body did not come in time")
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")

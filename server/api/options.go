@@ -188,6 +188,7 @@ type Options struct {
 	Commands  Commands
 	Rebuilder Rebuilder
 	Proofs    Proofs
+	Door      Door
 
 	// The parts of the ledger.
 	Answers     answers

@@ -82,7 +82,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 const recentMS = 600_000
 
 // grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
-// keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
+// keep when a packet was won; until the ledger has it, it counts as won when its drop or its beat appeared.
 func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error) {
 	var granted []ledger.Claim
 	for _, c := range a.o.Campaigns.Live() {
@@ -95,11 +95,11 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 			return nil, err
 		}
 		for _, win := range wins.Confirmed {
-			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
+			ticket, _ := rain.ParseTicket(win.Drop) // the script wins only with tickets that there are
 			granted = append(granted, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
 				Amount: win.Amount,
-				WonAt:  waveAt(c, drop.N), State: ledger.StateGranted,
+				WonAt:  waveAt(c, ticket.N), Ticket: win.Drop, State: ledger.StateGranted,
 			})
 		}
 	}
@@ -139,7 +139,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	if a.o.GuestRate > 0 {
 		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
-			a.o.GuestRate*limit.Burst)
+			max(1, a.o.GuestRate*limit.Burst))
 		if err != nil {
 			return err
 		}

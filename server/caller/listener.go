@@ -34,7 +34,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	tcp, ok := c.(*net.TCPConn)
-	if !ok || !l.proxies.trusted(c.RemoteAddr()) {
+	if !ok || !l.proxies.Trusted(c.RemoteAddr()) {
 		return c, nil
 	}
 	return &conn{TCPConn: tcp}, nil
@@ -50,6 +50,9 @@ type conn struct {
 	rest   []byte // received with the header
 	err    error
 }
+
+// Peer is the proxy's address, which is known at once.
+func (c *conn) Peer() net.Addr { return c.TCPConn.RemoteAddr() }
 
 // RemoteAddr is the client's address. net/http asks for it first, on the goroutine that serves the connection.
 func (c *conn) RemoteAddr() net.Addr {

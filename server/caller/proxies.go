@@ -39,8 +39,8 @@ func (p Proxies) Trust(addr netip.Addr) bool {
 	return false
 }
 
-// trusted is Trust of the other end of a connection.
-func (p Proxies) trusted(remote net.Addr) bool {
+// Trusted is Trust of the other end of a connection.
+func (p Proxies) Trusted(remote net.Addr) bool {
 	peer, err := netip.ParseAddrPort(remote.String())
 	return err == nil && p.Trust(peer.Addr())
 }

@@ -13,7 +13,9 @@ const (
 	// Progress is how long a stream (the events, a list as CSV) may stand still: neither a back end that hangs nor a
 	// reader that takes nothing keeps it for longer.
 	Progress = 20 * time.Second
-	// Page is how long the file of a page may take to be written.
+	// Stall is how long a client may take to read the next part of an answer.
+	Stall = 15 * time.Second
+	// Page is how long an answer may take to be written that has no limit of its own, over HTTP/2.
 	Page = time.Minute
 	// Command is how long an operator's command may take: stocking the largest campaign is one.
 	Command = 2 * time.Minute

@@ -147,6 +147,10 @@ export interface Rain {
   fall_ms: number;
   decoy_percent: number;
   pacing: "even" | "none";
+  /** the chance of a player's one draw in each beat; 1: every packet drop can win */
+  odds: number | "auto";
+  /** the length of a beat */
+  beat_ms: number;
   /** Number of its first wave. */
   first_wave: number;
   /** SHA-256 of the seed, in hex, to verify the rain by when the seed is revealed. */
@@ -231,7 +235,7 @@ export interface CampaignMessage {
   campaign: Campaign;
 }
 
-/** Drops that will appear, about half a second ahead. */
+/** Drops that will appear, a moment ahead. */
 export interface WaveMessage {
   type: "wave";
   /** Id of the rain. */

@@ -82,7 +82,7 @@ func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 // giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
 // posted of a copy is seen.
 func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
-	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, true)
+	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, careful)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ type batch struct {
 	// Read from the ledger, and kept up to date while the batch is classified.
 	campaigns map[string]terms
 	paid      map[packetKey]Holder
+	quick     bool                    // paid has nothing of what was posted before
 	forged    map[sealed]bool         // whose seals are wrong
 	dead      Letters                 // of the claims in the batch
 	bounds    bounds                  // what may not be paid any more
@@ -54,10 +55,22 @@ type postedReclaim struct {
 	amount  rain.Money
 }
 
-// readBatch reads what the ledger knows of the entries, and fills in their amounts. careful locks the escrows and
-// counts what they hold, and looks at what each player has won; so does a reclaim, which takes what is left.
-func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (b *batch,
-	err error) {
+// care is how much of what the ledger knows is read before a posting.
+type care int
+
+const (
+	// quick looks for one packet of each entry among the payouts. Nearly always nothing of a batch is paid yet, and what
+	// is paid all the same the database refuses to pay again.
+	quick care = iota
+	// thorough looks for every packet.
+	thorough
+	// careful also locks the escrows and counts what they hold, and looks at what each player has won.
+	careful
+)
+
+// readBatch reads what the ledger knows of the entries, and fills in their amounts. A reclaim, which takes what is
+// left, has all packets looked for and the escrows locked.
+func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (b *batch, err error) {
 	wins := 0
 	for i := range entries {
 		wins += len(entries[i].Wins)
@@ -66,12 +79,16 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		paid: make(map[packetKey]Holder, wins), dead: Letters{}, totals: map[string]Totals{},
 	}
 	packets, closing := packetsOf(entries)
+	if closing {
+		with = max(with, thorough)
+	}
+	b.quick = with == quick
 	campaigns := slices.Collect(maps.Keys(packets))
 	if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
-	if careful || closing {
+	if with == careful || closing {
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
@@ -85,7 +102,17 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if b.bounds, err = readBounds(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
+	if b.quick {
+		some, err := b.anyPaid(ctx, tx, entries)
+		if err != nil {
+			return nil, fmt.Errorf("reading payouts: %w", err)
+		}
+		b.quick = !some
+	}
 	for campaign, numbers := range packets {
+		if b.quick {
+			break
+		}
 		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
 			return nil, fmt.Errorf("reading payouts: %w", err)
 		}
@@ -107,7 +134,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if b.holdings, err = readHoldings(ctx, tx, entries, b.campaigns); err != nil {
 		return nil, err
 	}
-	if careful {
+	if with == careful {
 		if b.players, err = readPlayers(ctx, tx, entries); err != nil {
 			return nil, fmt.Errorf("reading what players have won: %w", err)
 		}
@@ -138,6 +165,25 @@ func AppendPackets(numbers []int, wins []rain.Win) []int {
 
 func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
 	return eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { b.paid[packetKey{campaign, packet}] = h })
+}
+
+// anyPaid looks for the first packet of each entry among the payouts. The wins of an entry are paid together, as a rule.
+func (b *batch) anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some bool, err error) {
+	first := map[string][]int{}
+	for i := range entries {
+		if e := &entries[i]; len(e.Wins) > 0 {
+			first[e.Ref.Campaign] = append(first[e.Ref.Campaign], e.Wins[0].Packet)
+		}
+	}
+	for campaign, packets := range first {
+		err := eachHolder(ctx, q, campaign, packets, func(packet int, _ Holder) {
+			some = some || slices.Contains(packets, packet) // others may lie between them
+		})
+		if err != nil || some {
+			return some, err
+		}
+	}
+	return false, nil
 }
 
 // mayBeDead lists the claims that a dead letter may be about: none where all is well.

@@ -20,8 +20,12 @@ const (
 type Batch struct{ *batch }
 
 // ReadBatch reads what the ledger knows of entries.
-func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, careful bool) (Batch, error) {
-	b, err := p.readBatch(ctx, tx, entries, careful)
+func (p *Poster) ReadBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, anxious bool) (Batch, error) {
+	with := thorough
+	if anxious {
+		with = careful
+	}
+	b, err := p.readBatch(ctx, tx, entries, with)
 	return Batch{b}, err
 }
 

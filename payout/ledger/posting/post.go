@@ -67,12 +67,10 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	var posted Posted
 	var doubts doubts
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-		b, err := p.readBatch(ctx, tx, entries, doubts.careful)
+		b, err := p.classified(ctx, tx, entries, doubts.care())
 		if err != nil {
 			return err
 		}
-		b.bannedAt = p.bans.BannedAt
-		b.classify(entries...)
 		if posted, err = p.write(ctx, tx, b); err != nil {
 			return doubts.about(err)
 		}
@@ -84,10 +82,41 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	return posted, nil
 }
 
+// classified reads what the ledger knows of the entries, and decides what becomes of them. Whether something is paid
+// already is looked up only where that may change a decision: of what becomes a letter, nothing may be paid.
+func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (*batch, error) {
+	b, err := p.readBatch(ctx, tx, entries, with)
+	if err != nil {
+		return nil, err
+	}
+	b.bannedAt = p.bans.BannedAt
+	b.classify(entries...)
+	if !b.quick || len(b.letters) == 0 && len(b.voids) == 0 && b.dropped == 0 {
+		return b, nil
+	}
+	if b, err = p.readBatch(ctx, tx, entries, thorough); err != nil {
+		return nil, err
+	}
+	b.bannedAt = p.bans.BannedAt
+	b.classify(entries...)
+	return b, nil
+}
+
 // doubts are what tries of a posting have met, each of which was rolled back.
 type doubts struct {
 	careful bool // some of it cannot be: find out what
 	met     bool // another transaction came first with something
+}
+
+// care is how much the next try reads.
+func (d *doubts) care() care {
+	switch {
+	case d.careful:
+		return careful
+	case d.met:
+		return thorough
+	}
+	return quick
 }
 
 // about is what an error means for the next try. More than the escrow holds, or more wins than a player may have,

@@ -86,8 +86,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
-		b.OpenCampaign(t, "c1", rain.Spec{Budget: 63, Packets: 5, Split: rain.List,
-			Amounts: paytest.Amounts(10, 20, 30, 1, 2)})
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 68, Packets: 6, Split: rain.List,
+			Amounts: paytest.Amounts(10, 20, 30, 1, 2, 5)})
 		one, two := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20)),
 			paytest.Entry("c1", 2, paytest.Win("u1", 2, 30))
 		for i, try := range []struct {
@@ -104,6 +104,8 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 			// an entry that has grown
 			{[]rain.Entry{paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20),
 				paytest.Win("u4", 4, 2))}, 1},
+			// one whose first win is new, and the others are not
+			{[]rain.Entry{paytest.Entry("c1", 4, paytest.Win("u5", 5, 5), paytest.Win("u2", 1, 20))}, 1},
 		} {
 			posted := b.MustPost(t, try.entries...)
 			wins := 0

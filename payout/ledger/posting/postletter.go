@@ -36,7 +36,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, e rain.Entry,
 	banned bannedAt) (b *batch, refused []DeadLetter, err error) {
 	entries := []rain.Entry{e}
-	if b, err = p.readBatch(ctx, tx, entries, true); err != nil {
+	if b, err = p.readBatch(ctx, tx, entries, careful); err != nil {
 		return nil, nil, err
 	}
 	if b.forged, err = p.seals.everWrong(ctx, tx, entries); err != nil {

@@ -161,6 +161,23 @@ func TestKeysAreRotated(t *testing.T) {
 	})
 }
 
+// TestWhatIsPaidBecomesNoLetter: also where the win before it in its entry is not paid, so that at first nothing of the
+// entry looks paid.
+func TestWhatIsPaidBecomesNoLetter(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u0", 0, 0)))
+		both := paytest.SealWith(seal.NewRing(seal.Secret{66}),
+			paytest.Entry("c1", 2, paytest.Win("u1", 1, 0), paytest.Win("u0", 0, 0)))
+		posted := b.MustPost(t, both)
+		if len(posted.Dead) != 1 || posted.Dead[0].Packet != 1 || posted.New != 0 {
+			t.Errorf("%+v", posted)
+		}
+	})
+}
+
 // TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not
 // paid any more, even if its seal was good once.
 func TestAForgedLetterOfAnEpochBefore(t *testing.T) {

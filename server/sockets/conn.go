@@ -1,0 +1,138 @@
+package sockets
+
+import (
+	"container/list"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"redrain/server/limit"
+	"redrain/server/timeout"
+)
+
+// writePart is how much of an answer a reader has to take within timeout.Stall, in bytes.
+const writePart = 32 << 10
+
+// conn is a connection that the table knows.
+type conn struct {
+	net.Conn
+
+	table    *Table
+	once     sync.Once
+	hijacked atomic.Bool  // a WebSocket: whoever has it sees to its deadlines
+	until    atomic.Int64 // when a write must end in any case, in Unix nanoseconds; 0: never
+	proxy    bool         // it is a trusted proxy's; it does not change
+	known    bool         // the address was known when it came
+
+	// Guarded by table.mu.
+	kind    kind
+	since   time.Time // when it became of that kind
+	waits   *list.Element
+	narrows *list.Element // nil: it is within the budget
+	place   string        // the address that it counts for; "": none
+	closed  bool
+}
+
+// ownOf is what a connection of net/http is in the table; nil where it is none of it.
+func ownOf(c net.Conn) *conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	own, _ := c.(*conn)
+	return own
+}
+
+// RemoteAddr is the client's address. Behind a PROXY header it is known when that has come; net/http asks for it first,
+// on the goroutine that serves the connection. One of an address that has too many is closed then.
+func (c *conn) RemoteAddr() net.Addr {
+	remote := c.Conn.RemoteAddr()
+	c.once.Do(func() {
+		if !c.known && !c.table.o.Trusted(remote) && !c.table.takeFor(c, limit.Client(remote.String())) {
+			abort(c)
+		}
+	})
+	return remote
+}
+
+// SetLinger is a TCP connection's.
+func (c *conn) SetLinger(seconds int) error {
+	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
+		return tcp.SetLinger(seconds)
+	}
+	return errors.ErrUnsupported
+}
+
+// Close closes the connection and forgets it.
+func (c *conn) Close() error {
+	c.table.leave(c)
+	return c.Conn.Close()
+}
+
+// CloseWrite lets the peer see the end of an answer before the connection is closed.
+func (c *conn) CloseWrite() error {
+	if tcp, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return tcp.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// SyscallConn makes a conn a syscall.Conn, as the connection in it is one.
+func (c *conn) SyscallConn() (syscall.RawConn, error) {
+	if socket, ok := c.Conn.(syscall.Conn); ok {
+		return socket.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
+}
+
+// SetWriteDeadline is net.Conn's. An answer that makes no progress ends earlier.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	until := int64(0)
+	if !t.IsZero() {
+		until = t.UnixNano()
+	}
+	c.until.Store(until)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline is SetReadDeadline and SetWriteDeadline.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// Write writes an answer in parts, and waits for the reader as long as it takes one after the other in time.
+func (c *conn) Write(p []byte) (n int, err error) {
+	if c.hijacked.Load() {
+		return c.Conn.Write(p)
+	}
+	for {
+		part := p[n:min(len(p), n+writePart)]
+		if err := c.Conn.SetWriteDeadline(c.partUntil(time.Now())); err != nil {
+			return n, err
+		}
+		wrote, err := c.Conn.Write(part)
+		n += wrote
+		if err != nil {
+			var late net.Error
+			if errors.As(err, &late) && late.Timeout() {
+				c.table.metrics.cut[cutReader].Inc()
+			}
+			return n, err
+		}
+		if n == len(p) {
+			return n, nil
+		}
+	}
+}
+
+// partUntil is until when the next part of an answer must be taken.
+func (c *conn) partUntil(now time.Time) time.Time {
+	stalled := now.Add(timeout.Stall)
+	if until := c.until.Load(); until != 0 && until < stalled.UnixNano() {
+		return time.Unix(0, until)
+	}
+	return stalled
+}

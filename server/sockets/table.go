@@ -1,0 +1,164 @@
+package sockets
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Problem answers a request that is not served. [api.WriteProblem] does.
+type Problem func(w http.ResponseWriter, status int, code, detail string)
+
+// Options of a Table. All are needed but those that say so.
+type Options struct {
+	PerAddress int                 // connections of one address; 0: no limit
+	Budget     int                 // connections in all; 0: no limit
+	Trusted    func(net.Addr) bool // a proxy, which speaks for many clients
+	Problem    Problem
+	Registerer prometheus.Registerer
+}
+
+const (
+	// idleWithin is how long a connection may wait between two requests, and before its first. A proxy's may wait for
+	// as long as the server allows: it keeps them for the next client.
+	idleWithin = 20 * time.Second
+	// sweepEvery is how often those are looked for.
+	sweepEvery = time.Second
+	// narrowMost is how many connections beyond the budget are served, with what monitoring asks for.
+	narrowMost = 16
+)
+
+// Table is all connections that a server has. Its Run must be started.
+type Table struct {
+	o       Options
+	metrics *metrics
+	spare   *os.File // a descriptor that is kept for the case that there is no other; nil: in use. Guarded by mu
+
+	mu      sync.Mutex
+	open    int
+	waiting *list.List // of *conn: those between two requests, within the budget, the longest there first
+	narrow  *list.List // of *conn: those beyond the budget, the oldest first
+	places  map[string]int
+}
+
+// New makes a table without connections.
+func New(o Options) *Table {
+	if o.Budget > 0 && (o.PerAddress == 0 || o.PerAddress > o.Budget/2) {
+		o.PerAddress = max(1, o.Budget/2) // one address never has it all
+	}
+	return &Table{
+		o: o, metrics: newMetrics(o.Registerer), waiting: list.New(), narrow: list.New(), places: map[string]int{},
+	}
+}
+
+// State is told of a connection's states by net/http: see http.Server.ConnState.
+func (t *Table) State(c net.Conn, state http.ConnState) {
+	own := ownOf(c)
+	if own == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own.closed {
+		return
+	}
+	switch state {
+	case http.StateNew:
+		t.move(own, kindNew)
+	case http.StateActive:
+		t.move(own, kindRequest)
+	case http.StateIdle:
+		t.move(own, kindIdle)
+	case http.StateHijacked:
+		own.hijacked.Store(true)
+		t.move(own, kindWebSocket)
+	case http.StateClosed: // Close has seen to it
+	}
+}
+
+// move makes a connection one of another kind. It needs t.mu.
+func (t *Table) move(c *conn, to kind) {
+	if c.kind != kindNone {
+		t.metrics.open[c.kind].Dec()
+	}
+	if c.waits != nil {
+		t.waiting.Remove(c.waits)
+		c.waits = nil
+	}
+	c.kind, c.since = to, time.Now()
+	if to == kindNone {
+		return
+	}
+	t.metrics.open[to].Inc()
+	if c.narrows == nil && (to == kindNew || to == kindIdle) {
+		c.waits = t.waiting.PushBack(c)
+	}
+}
+
+// enter takes a connection up, which is then of the kind new.
+func (t *Table) enter(c *conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open++
+	t.move(c, kindNew)
+}
+
+// leave forgets a connection, once.
+func (t *Table) leave(c *conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.closed = true
+	t.open--
+	t.move(c, kindNone)
+	if c.narrows != nil {
+		t.narrow.Remove(c.narrows)
+		c.narrows = nil
+	}
+	t.give(c.place)
+	c.place = ""
+}
+
+// Run gives up connections that have waited for too long, until ctx ends. It returns nil.
+func (t *Table) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	t.keepSpare()
+	defer t.dropSpare()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		for _, c := range t.tooLong(time.Now()) {
+			t.metrics.cut[cutIdle].Inc()
+			_ = c.Close() // whoever serves it notices
+		}
+		t.keepSpare()
+	}
+}
+
+// tooLong are the connections that have waited for too long.
+func (t *Table) tooLong(now time.Time) (late []*conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for e := t.waiting.Front(); e != nil; e = e.Next() {
+		c := e.Value.(*conn) //nolint:forcetypeassert // nothing else is in it
+		if now.Sub(c.since) < idleWithin {
+			break
+		}
+		if !c.proxy {
+			late = append(late, c)
+		}
+	}
+	return late
+}

@@ -1,0 +1,245 @@
+package sockets
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/server/timeout"
+)
+
+func newTable(budget int) *Table {
+	return New(Options{Budget: budget, Trusted: func(a net.Addr) bool { return strings.HasPrefix(a.String(), "10.") },
+		Registerer: prometheus.NewRegistry()})
+}
+
+// fake is a connection from an address, which keeps what is written to it.
+type fake struct {
+	net.Conn
+
+	from    string
+	closed  bool
+	parts   []int
+	waits   []time.Duration // of the deadlines of writes
+	stalled bool
+	text    bytes.Buffer
+}
+
+func (f *fake) RemoteAddr() net.Addr {
+	addr, err := net.ResolveTCPAddr("tcp", f.from)
+	if err != nil {
+		panic(err)
+	}
+	return addr
+}
+
+func (f *fake) Close() error { f.closed = true; return nil }
+
+func (f *fake) SetWriteDeadline(t time.Time) error {
+	f.waits = append(f.waits, time.Until(t))
+	return nil
+}
+
+func (f *fake) Write(p []byte) (int, error) {
+	if f.stalled {
+		return 0, os.ErrDeadlineExceeded
+	}
+	f.parts = append(f.parts, len(p))
+	return f.text.Write(p)
+}
+
+// connections is a listener of some connections; each nil is an accept without a descriptor.
+type connections struct {
+	net.Listener
+
+	next []*fake
+}
+
+var errOver = errors.New("no more")
+
+func (l *connections) Accept() (net.Conn, error) {
+	if len(l.next) == 0 {
+		return nil, errOver
+	}
+	c := l.next[0]
+	l.next = l.next[1:]
+	if c == nil {
+		return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return c, nil
+}
+
+// Whoever waits between two requests goes after a while; a proxy does not, nor who is busy.
+func TestWhoWaitsGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := newTable(0)
+		silent, idle, busy, proxy := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"},
+			&fake{from: "10.0.0.1:1"}
+		l := table.Listener(&connections{next: []*fake{proxy, silent, idle, busy}})
+		own := make([]net.Conn, 4)
+		for i := range own {
+			var err error
+			if own[i], err = l.Accept(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		table.State(own[3], http.StateActive)
+		ended := make(chan error, 1)
+		go func() { ended <- table.Run(t.Context()) }()
+		time.Sleep(idleWithin / 2)
+		table.State(own[2], http.StateActive)
+		table.State(own[2], http.StateIdle)
+		time.Sleep(idleWithin/2 + 2*sweepEvery)
+		synctest.Wait()
+		if !silent.closed || idle.closed || busy.closed || proxy.closed {
+			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed, idle.closed, busy.closed, proxy.closed)
+		}
+		time.Sleep(idleWithin)
+		synctest.Wait()
+		if !idle.closed || busy.closed || proxy.closed {
+			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed, busy.closed, proxy.closed)
+		}
+		if got := testutil.ToFloat64(table.metrics.cut[cutIdle]); got != 2 {
+			t.Errorf("%v were counted", got)
+		}
+		_ = own[3].Close()
+		_ = own[3].Close() // counts once
+		if table.open != 1 || table.waiting.Len() != 1 || len(table.places) != 0 {
+			t.Errorf("%d open, %d wait, places %v", table.open, table.waiting.Len(), table.places)
+		}
+	})
+}
+
+// An accept without a descriptor gets that of who waits, then the spare one; only then it fails.
+func TestAcceptWithoutADescriptor(t *testing.T) {
+	table := newTable(0)
+	table.keepSpare()
+	silent, late, last := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"}
+	l := table.Listener(&connections{next: []*fake{silent, nil, late, nil, last, nil}})
+	if _, err := l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := l.Accept()
+	if err != nil || !silent.closed {
+		t.Fatalf("%v; the silent one has gone: %t", err, silent.closed)
+	}
+	table.State(second, http.StateActive)
+	third, err := l.Accept()
+	if err != nil || late.closed || table.spare != nil {
+		t.Fatalf("%v; the busy one has gone: %t", err, late.closed)
+	}
+	table.State(third, http.StateActive)
+	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {
+		t.Errorf("with nothing left: %v", err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, errOver) {
+		t.Errorf("another error: %v", err)
+	}
+}
+
+// An answer is waited for part by part, and never beyond what the handler allows; a WebSocket has no such deadlines.
+func TestAnswersMakeProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table, wire := newTable(0), &fake{}
+		c := &conn{Conn: wire, table: table}
+		long := bytes.Repeat([]byte("x"), 2*writePart+1)
+		if n, err := c.Write(long); n != len(long) || err != nil || wire.text.Len() != len(long) {
+			t.Errorf("%d, %v", n, err)
+		}
+		if len(wire.parts) != 3 || len(wire.waits) != 3 || wire.waits[2] != timeout.Stall {
+			t.Errorf("parts %v, deadlines %v", wire.parts, wire.waits)
+		}
+		if err := c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write([]byte("x")); err != nil || wire.waits[len(wire.waits)-1] != time.Second {
+			t.Errorf("the handler's deadline: %v, %v", wire.waits, err)
+		}
+		wire.stalled = true
+		if _, err := c.Write(long); !errors.Is(err, os.ErrDeadlineExceeded) ||
+			testutil.ToFloat64(table.metrics.cut[cutReader]) != 1 {
+			t.Errorf("a reader that stands still: %v", err)
+		}
+		wire.stalled, wire.waits = false, nil
+		c.hijacked.Store(true)
+		if n, err := c.Write(long); n != len(long) || err != nil || len(wire.waits) != 0 {
+			t.Errorf("a WebSocket: %d, %v, %v", n, err, wire.waits)
+		}
+	})
+}
+
+// deadlined is an answer's writer that keeps the deadline for reading.
+type deadlined struct {
+	http.ResponseWriter
+
+	until time.Time
+}
+
+func (d *deadlined) SetReadDeadline(t time.Time) error { d.until = t; return nil }
+
+// slowly is a body of which a KiB comes after some time.
+type slowly struct {
+	left  int
+	every time.Duration
+	conn  *deadlined
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	time.Sleep(s.every)
+	if !s.conn.until.IsZero() && time.Now().After(s.conn.until) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	s.left--
+	return min(len(p), 1<<10), nil
+}
+
+func (s *slowly) Close() error { return nil }
+
+// A body that goes on comes through however long it is; one that does not ends soon.
+func TestBodiesMakeProgress(t *testing.T) {
+	for _, c := range []struct {
+		every time.Duration
+		kib   int
+		whole bool
+	}{{0, 3, true}, {900 * time.Millisecond, 600, true}, {1200 * time.Millisecond, 15, true}, {1200 * time.Millisecond, 600, false},
+		{bodyGrace + time.Second, 1, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			table, conn := newTable(0), &deadlined{}
+			r := &http.Request{Body: &slowly{left: c.kib, every: c.every, conn: conn}}
+			began := time.Now()
+			table.guardBody(conn, r)
+			if conn.until.Sub(began) != bodyGrace {
+				t.Errorf("a body that nobody reads has %s", conn.until.Sub(began))
+			}
+			n, err := io.Copy(io.Discard, struct{ io.Reader }{r.Body})
+			if c.whole != (err == nil) || c.whole && n != int64(c.kib)<<10 {
+				t.Errorf("%d KiB, one in %s: %d bytes, %v", c.kib, c.every, n, err)
+			}
+			if c.whole != conn.until.IsZero() || c.whole == (testutil.ToFloat64(table.metrics.cut[cutBody]) == 1) {
+				t.Errorf("%d KiB, one in %s: the deadline is %s", c.kib, c.every, conn.until)
+			}
+		})
+	}
+}
+
+func TestBudgetOf(t *testing.T) {
+	for descriptors, want := range map[int]int{0: 0, 100: narrowMost, 400: 256, 20_000: 18_734} {
+		if got := BudgetOf(descriptors); got != want {
+			t.Errorf("%d descriptors: %d connections, want %d", descriptors, got, want)
+		}
+	}
+}
