@@ -30,6 +30,16 @@ func (r *Rain) beatMS() int64 {
 // Beats is how many beats the rain has if it is not stopped.
 func (r *Rain) Beats() int64 { return r.Beat(r.FirstWave+r.Waves()-1) + 1 }
 
+// BeatOf is the number of the beat that a time is in; below 0 before the rain.
+func (r *Rain) BeatOf(at int64) int64 {
+	ms := r.beatMS()
+	beat := (at - r.StartsAt) / ms
+	if r.BeatAt(beat) > at {
+		beat--
+	}
+	return beat
+}
+
 // BeatAt is when a beat begins.
 func (r *Rain) BeatAt(beat int64) int64 { return r.StartsAt + beat*r.beatMS() }
 

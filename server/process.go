@@ -74,6 +74,7 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
+	odds      *campaigns.Odds
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions

@@ -36,7 +36,7 @@ func (s *Server) buildHTTP() {
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
-		Guests:    s.cfg.GuestsAllowed(),
+		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
 		GuestRate: s.cfg.GuestRate, AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
@@ -64,7 +64,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	if s.cfg.Has(RoleGateway) {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
-	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint}))
+	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint, Widget: s.widget()}))
 	return secure(mux)
 }
 

@@ -86,9 +86,12 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
+	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
+		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
+		Nodes:  store.NewNodes(s.redis),
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
@@ -171,8 +174,6 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.lobby = room.NewLobby(room.Options{
 		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
-	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
-		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.outbox = confirm.NewOutbox(s.confirmer)
 	o := grab.Options{
@@ -244,6 +245,11 @@ func (s *Server) buildCampaigns() {
 		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis),
 		Leases: s.ledger.Leases,
 		Known:  s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Registerer: s.metrics,
+	})
+	s.odds = campaigns.NewOdds(campaigns.OddsOptions{
+		Service: s.service, Sums: store.NewSums(s.redis), Nodes: store.NewNodes(s.redis), Leases: s.ledger.Leases,
+		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{

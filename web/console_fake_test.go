@@ -97,7 +97,7 @@ func (f *consoleServer) rainFrom(start int64, phase string) object {
 	return object{
 		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 3_604_000,
 		"duration_ms": 3_600_000, "fall_ms": 4_000,
-		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0,
+		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "odds": 1, "beat_ms": 1000, "first_wave": 0,
 		"commitment": strings.Repeat("ab", 32),
 	}
 }

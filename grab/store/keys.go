@@ -22,6 +22,7 @@ import (
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
+//	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
 //	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
@@ -92,6 +93,8 @@ func (k keys) tag(campaign string, shard int) string {
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
+
+func (k keys) present() string { return k.namespace + ":{players}:nodes" }
 
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 

@@ -126,6 +126,7 @@ func serveDefaults(c server.Config) map[string]string {
 		"connections_per_address": strconv.Itoa(c.ConnectionsPerAddress),
 		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
 		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),

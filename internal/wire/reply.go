@@ -250,11 +250,12 @@ type Renewed struct {
 
 // Error tells what was wrong with a message.
 type Error struct {
-	Type      string `json:"type"`
-	ID        ID     `json:"id,omitempty"`
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	Retryable bool   `json:"retryable"`
+	Type         string `json:"type"`
+	ID           ID     `json:"id,omitempty"`
+	Code         string `json:"code"`
+	Message      string `json:"message"`
+	Retryable    bool   `json:"retryable"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // with not_admitted
 }
 
 // Goodbye is the last message before the server closes the socket by its own decision.

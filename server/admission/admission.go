@@ -204,8 +204,8 @@ func (d *Door) keep(ctx context.Context) {
 	for campaign, users := range d.seated() {
 		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, users)
 		if err != nil {
-			d.o.Log.Warn("the seats of this node's players are not kept for now; they go on playing", "campaign", campaign,
-				"err", err)
+			d.o.Log.Warn("the seats of this node's players are not kept for now; they go on playing", "campaign",
+				campaign, "err", err)
 		}
 		if unknown > 0 {
 			d.o.Log.Warn("redis had forgotten seats, and may have let in too many", "campaign", campaign, "seats",

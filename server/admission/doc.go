@@ -6,6 +6,7 @@
 //	Enter   a player who says hello or join; Leave ends it
 //	Run     tells Redis every ten seconds who is here still, and gives up the seats of those who have gone
 //
-// A fault of Redis loses nobody anything: who sits goes on sitting, and who comes is told that it is unavailable for now.
-// A Redis that has forgotten its seats knows them again with the nodes' next word; until then it may let in some too many.
+// A fault of Redis loses nobody anything: who sits goes on sitting, and who comes is told that it is unavailable for
+// now. A Redis that has forgotten its seats knows them again with the nodes' next word; until then it may let in some
+// too many.
 package admission

@@ -16,13 +16,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		seated: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_seated",
-			Help: "Players with a seat in a room that lets in a certain number, over all nodes: each node says the same.",
+			Help: "Players with a seat where others may have to wait, over all nodes: each node says the same.",
 		}),
 		admitted: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_admitted_total", Help: "Players that this node has let into a room where others may have to wait.",
+			Name: "redrain_admitted_total",
+			Help: "Players that this node has let into a room where others may have to wait.",
 		}),
 		told: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_waiting_answers_total", Help: "Times that this node has told a player who waits their place.",
+			Name: "redrain_waiting_answers_total",
+			Help: "Times that this node has told a player who waits their place.",
 		}),
 	}
 	reg.MustRegister(m.waiting, m.seated, m.admitted, m.told)

@@ -26,8 +26,8 @@ type admissionView struct {
 // node several KB, and what waits here are players by the ten thousand.
 const hangUpAfter = 2 * time.Second
 
-// admission lets a player into a campaign's room, or tells their place in the waiting room, which is kept while they ask
-// in time.
+// admission lets a player into a campaign's room, or tells their place in the waiting room, which is kept while they
+// ask in time.
 func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) error {
 	id := r.URL.Query().Get("campaign")
 	if id == "" {

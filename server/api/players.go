@@ -8,24 +8,13 @@ import (
 	"strconv"
 	"time"
 
-	"redrain/internal/auth"
 	"redrain/payout/ledger"
 	"redrain/rain"
-	"redrain/server/limit"
 )
-
-// guestFor is how long a guest's token is good.
-const guestFor = 30 * 24 * time.Hour
 
 type userView struct {
 	User    string     `json:"user"`
 	Balance rain.Money `json:"balance"`
-}
-
-type guestView struct {
-	User      string `json:"user"`
-	Token     string `json:"token"`
-	ExpiresAt int64  `json:"expires_at"`
 }
 
 func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -131,29 +120,6 @@ func waveAt(c *rain.Campaign, n int64) int64 {
 		}
 	}
 	return 0
-}
-
-func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
-	if !a.o.Guests {
-		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
-	}
-	if a.o.GuestRate > 0 {
-		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
-			max(1, a.o.GuestRate*limit.Burst))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return tooMany(w, after, "too many new guests from this address; try again shortly")
-		}
-	}
-	user := auth.GuestName()
-	token, expires, err := a.o.Players.Mint(user, guestFor)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
-	return nil
 }
 
 func tooMany(w http.ResponseWriter, after time.Duration, detail string) error {

@@ -52,8 +52,8 @@ type Audience interface {
 
 // Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
 type Door interface {
-	// Enter tells a player's turn. Leave is called for each connection that it has admitted; left is true where the player
-	// has said that they go.
+	// Enter tells a player's turn. Leave is called for each connection that it has admitted; left is true where the
+	// player has said that they go.
 	Enter(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
 	Leave(campaign, user string, left bool)
 }

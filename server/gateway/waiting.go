@@ -61,6 +61,7 @@ func (s *session) turnAway(turn *store.Turn) {
 func (s *session) notYet(id wire.ID, turn *store.Turn) {
 	s.send(wire.Error{
 		Type: wire.TypeError, ID: id, Code: wire.CodeNotAdmitted, Retryable: true,
+		RetryAfterMS: turn.Retry.Milliseconds(),
 		Message: fmt.Sprintf("place %d in the waiting room: try again in %s", turn.Position,
 			turn.Retry.Round(time.Second)),
 	})
