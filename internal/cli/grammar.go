@@ -48,6 +48,12 @@ type grammar struct {
 		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Two people are needed."`
 		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Two people are needed."`
 	} `cmd:"" help:"Hold, release and end withdrawals."`
+	User struct {
+		Show       userShowCmd       `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`
+		Disconnect userDisconnectCmd `cmd:"" help:"End a player's connections, on all servers. They may come back."`
+		Ban        userBanCmd        `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
+		Unban      userUnbanCmd      `cmd:"" help:"Lift a ban."`
+	} `cmd:"" help:"Look at players, send them away and ban them."`
 	Approval struct {
 		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`
 		Confirm approvalConfirmCmd `cmd:"" help:"Have an order carried out that another person has asked for."`

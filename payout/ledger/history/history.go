@@ -21,10 +21,11 @@ const (
 	Withdrawal Kind = "withdrawal"
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
+	Sanction   Kind = "player" // what operators have done about one
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Sanction}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -54,6 +55,9 @@ var parts = map[Kind][]part{
 		{"approval", "id", "id", []string{"action", "target", "amount", "reference", "letter", "seen", "reason",
 			"asked_by", "asked_id", "asked_at", "expires_at", "state", "decided_by", "decided_id", "decided_at",
 			"decision"}},
+	},
+	Sanction: {
+		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
 	},
 }
 
