@@ -14,6 +14,9 @@ const (
 	oddsHurry, oddsHurryFrom = 1.5, 3.0
 	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
 	oddsMemory = 0.6
+	// oddsFirstMS is how long before the last moment for it the first odds are set, in milliseconds: as late as is
+	// safe, because the players of a rain come in its countdown.
+	oddsFirstMS = 800
 	// oddsStep is by how much odds must differ from those before, for them to be set: less is not worth a record.
 	oddsStep = 0.02
 )
@@ -71,6 +74,9 @@ func (k *crowd) next(r *rain.Rain, left int, online, now int64) (set rain.OddsFr
 	}
 	if last, set := r.LastOdds(); from >= r.Beats() || set && from <= last.Beat {
 		return rain.OddsFrom{}, false
+	}
+	if r.StartsAt-now > rain.OddsLeadMS+oddsFirstMS {
+		return rain.OddsFrom{}, false // more players come in the countdown
 	}
 	// What goes until then goes by odds that are set.
 	draws, stock := k.drawsOf(online), float64(left)
