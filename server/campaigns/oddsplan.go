@@ -34,7 +34,7 @@ type crowd struct {
 // note takes in how many packets are won by the beginning of a beat, and how many players are there. What was won of
 // late says how many draws were taken, since the odds of them are known.
 func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
-	if !k.counts || beat <= 0 {
+	if !k.counts || beat <= 1 { // of the first beat much is yet to come: hands need time
 		*k = crowd{counts: true, at: max(beat, 0), won: won, online: online}
 		return
 	}
