@@ -34,7 +34,7 @@ var operations = []string{
 	"GET /api/v1/approvals", "GET /api/v1/approvals/{approval}", "POST /api/v1/approvals/{approval}/confirm",
 	"POST /api/v1/approvals/{approval}/reject",
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
-	"POST /api/v1/guests", "POST /api/v1/me/token", "GET /api/v1/lobby", "GET /api/v1/whoami", "GET /api/v1/auth/config",
+	"POST /api/v1/guests", "POST /api/v1/me/token", "GET /api/v1/admission", "GET /api/v1/lobby", "GET /api/v1/whoami", "GET /api/v1/auth/config",
 	"GET /api/v1/events", "GET /api/v1/audit",
 	"GET /api/v1/audit/roots", "POST /api/v1/audit/verify", "POST /api/v1/statements/match",
 	"POST /api/v1/seal/rotate",

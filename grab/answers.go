@@ -23,7 +23,7 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	defer p.mu.Unlock()
 	for {
 		next := p.land(t)
-		p.decided(t.Drop, r, sent)
+		p.decided(t.Drop, t.ticket, r, sent)
 		t.result = r
 		a.taps = append(a.taps, t)
 		for _, c := range t.copies {

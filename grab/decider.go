@@ -20,7 +20,7 @@ const decideTimeout = 2 * time.Second
 
 // script decides the taps on one shard; store.Batch is one.
 type script interface {
-	Add(user *string, drop rain.DropID)
+	Add(user *string, ticket rain.Ticket)
 	Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*store.Answer, error)
 	Lasts() // what the last answer told has what --confirm asks for
 }
@@ -180,7 +180,7 @@ func (d *decider[T]) tell(taps []*Tap[T], results []outcome.Result, sent bool) {
 // ask has the script decide the taps, sealed with the time at.
 func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at int64) (*store.Answer, error) {
 	for _, t := range taps {
-		d.script.Add(&t.User, t.Drop)
+		d.script.Add(&t.User, t.ticket)
 	}
 	began := time.Now()
 	answer, err := d.script.Decide(ctx, r, d.amounts, at)
@@ -202,7 +202,7 @@ func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answe
 	}
 	for i, t := range taps {
 		if r, id := a.Results[i], a.Entries[i]; r.Outcome == outcome.Won && id != a.Entry {
-			wins.AddOlder(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.Drop.String()})
+			wins.AddOlder(id, rain.Win{User: t.User, Packet: r.Packet, Amount: r.Amount, Drop: t.ticket.String()})
 		}
 	}
 	began := time.Now()

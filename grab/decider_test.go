@@ -32,8 +32,8 @@ type fakeScript struct {
 	within  time.Duration // that it was given, the last time
 }
 
-func (s *fakeScript) Add(user *string, drop rain.DropID) {
-	s.pending = append(s.pending, *user+" "+drop.String())
+func (s *fakeScript) Add(user *string, ticket rain.Ticket) {
+	s.pending = append(s.pending, *user+" "+ticket.String())
 }
 
 func (s *fakeScript) Lasts() { s.lasted++ }

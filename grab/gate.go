@@ -44,6 +44,19 @@ func viewOf(c *rain.Campaign) *view {
 	return &view{campaign: c, rain: r, sky: rain.NewSky(r)}
 }
 
+// next is the view of a newer version of the campaign. What is remembered of the sky stays where the rain falls as it
+// did; new odds come once a second.
+func (v *view) next(c *rain.Campaign) *view {
+	next := viewOf(c)
+	if next.rain != nil && v.rain != nil {
+		was, is := *v.rain, *next.rain
+		if was.OddsRecord, is.OddsRecord = "", ""; was == is {
+			next.sky = v.sky
+		}
+	}
+	return next
+}
+
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
 	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
@@ -64,7 +77,7 @@ func (g *Gate[T]) Update(c *rain.Campaign) {
 	if old.campaign.Revision >= c.Revision {
 		return
 	}
-	next := viewOf(c)
+	next := old.next(c)
 	g.view.Store(next)
 	if rainID(next.rain) != rainID(old.rain) {
 		g.soldOut.Store(false)
@@ -138,10 +151,11 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	defer s.mu.Unlock()
 	now := g.o.Clock()
 	p := s.players[t.User]
+	t.ticket = v.rain.TicketOf(t.Drop)
 	if p != nil {
 		p.gone = nil
 		p.enter(rainID(v.rain))
-		if r, known = p.recall(t.Drop); known {
+		if r, known = p.recall(t.Drop, t.ticket); known {
 			return r, true
 		}
 		if flying := p.underWay(t.Drop); flying != nil { // it answers this one too
@@ -165,13 +179,25 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		return outcome.Result{Outcome: outcome.TooFast}, true
 	case class == rain.IsDecoy:
 		return outcome.Result{Outcome: outcome.Empty}, true
+	}
+	if t.ticket.IsBeat() && !p.draws.tookAnother(t.ticket, t.Drop) {
+		if r, known = p.recallWin(t.ticket); known { // whichever drop it was won with, on another node
+			return r, true
+		}
+	}
+	switch {
 	case p.wins() >= v.campaign.WinsPerUser:
 		return outcome.Result{Outcome: outcome.Already}, true // as the script would say: every win is known here
-	case g.soldOut.Load() && !slices.Contains(p.undecided, t.Drop):
+	case g.soldOut.Load() && !slices.Contains(p.undecided, t.ticket):
 		// What may be won is asked for again, the last packet too.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
+	case !v.rain.Lucky(t.User, t.ticket), p.draws.tookAnother(t.ticket, t.Drop):
+		r = outcome.Result{Outcome: outcome.Empty}
+		p.remember(t.Drop.Ticket(), r)
+		return r, true
 	}
 	t.came = now
+	p.draws.take(t.ticket, t.Drop)
 	return g.send(p, t)
 }
 
@@ -181,6 +207,7 @@ func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known b
 	if len(p.flying) > 0 {
 		t.waits = time.Now() // a drought is not waited for by one tap after the other
 	} else if !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
+		p.draws.giveBack(t.ticket)
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
 	p.flying = append(p.flying, t) // before its result comes, which takes the lock too

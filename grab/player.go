@@ -20,29 +20,38 @@ type player struct {
 	rain   string // the rain that all but the wins is of
 	bucket bucket
 	lost   lost
-	won    []wonDrop // in the order of the drops
-	newest dropKey   // the last one's, beside which nothing has to be read for nearly every tap
+	won    []wonDrop // in the order of the tickets
+	draws  draws
+	newest dropKey // the last one's, beside which nothing has to be read for nearly every tap
 
 	// of taps that the script may have decided, or has without confirmation, and the player was told nothing
-	undecided []rain.DropID
+	undecided []rain.Ticket
 }
 
-// dropKey is a drop as the cache sorts it: the wave, and in its last byte the drop's place in it. So a player's
+// dropKey is a ticket as the cache sorts it: the wave, and in its last byte the drop's place in it, or beatKey. So a player's
 // taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
 // thousands in a few steps.
 type dropKey uint64
 
-// keyOf is a drop's key; false for a drop that no rain has, whose results are not kept.
-func keyOf(id rain.DropID) (dropKey, bool) {
-	if id.K > 0xff || id.N>>55 != 0 { // a wave has at most MaxDropsPerSecond/4 drops
+// beatKey is the last byte of a beat's key. A wave has at most MaxDropsPerSecond/4 drops.
+const beatKey = 0xff
+
+// keyOf is a ticket's key; false for a drop that no rain has, whose results are not kept.
+func keyOf(id rain.Ticket) (dropKey, bool) {
+	if id.IsBeat() {
+		id.K = beatKey
+	} else if id.K >= beatKey {
+		return 0, false
+	}
+	if id.K < 0 || id.N>>55 != 0 {
 		return 0, false
 	}
 	return dropKey(id.N)<<8 | dropKey(id.K), true //nolint:gosec // both are checked
 }
 
-// wonDrop is a drop that the player has won with.
+// wonDrop is a drop, or a beat, that the player has won with.
 type wonDrop struct {
-	drop    dropKey
+	drop    dropKey // of the ticket
 	amount  rain.Money
 	packet  int32
 	settled bool // the player was told that it is in the ledger
@@ -62,7 +71,7 @@ func (p *player) enter(rain string) {
 }
 
 // settle notes that a win is in the ledger. It tells whether that is news.
-func (p *player) settle(id rain.DropID, r outcome.Result) (news bool) {
+func (p *player) settle(id rain.Ticket, r outcome.Result) (news bool) {
 	p.remember(id, r)
 	drop, ok := keyOf(id)
 	if !ok {
@@ -82,17 +91,22 @@ func (p *player) mayTap(now int64, rate int) bool { return rate == 0 || p.bucket
 // wins is how many packets the player has won in the campaign.
 func (p *player) wins() int { return len(p.won) }
 
-// recall finds the result of the player's tap on a drop.
-func (p *player) recall(id rain.DropID) (outcome.Result, bool) {
-	drop, ok := keyOf(id)
-	if !ok {
-		return outcome.Result{}, false
+// recall finds the result of the player's tap on a drop, which asks for a ticket.
+func (p *player) recall(id rain.DropID, ticket rain.Ticket) (outcome.Result, bool) {
+	if ticket.IsBeat() && !p.draws.tookWith(ticket, id) {
+		return p.lost.recall(id) // another drop has won, or this one cannot: it may be a decoy
 	}
-	if i, found := p.findWin(drop); found {
+	if r, won := p.recallWin(ticket); won {
+		return r, true
+	}
+	return p.lost.recall(id)
+}
+
+// recallWin finds what the player has won with a ticket.
+func (p *player) recallWin(ticket rain.Ticket) (outcome.Result, bool) {
+	key, ok := keyOf(ticket)
+	if i, found := p.findWin(key); ok && found {
 		return outcome.Result{Outcome: outcome.Won, Packet: int(p.won[i].packet), Amount: p.won[i].amount}, true
-	}
-	if i, found := slices.BinarySearch(p.lost.drops, drop); found {
-		return outcome.Result{Outcome: p.lost.outcomes[i]}, true
 	}
 	return outcome.Result{}, false
 }
@@ -112,8 +126,9 @@ func (p *player) findWin(drop dropKey) (int, bool) {
 	})
 }
 
-// remember keeps a result. The first one of a drop stays, except that a win replaces any other.
-func (p *player) remember(id rain.DropID, r outcome.Result) {
+// remember keeps a result: a win by its ticket, any other by its drop. The first one of a drop stays, except that a win
+// replaces any other.
+func (p *player) remember(id rain.Ticket, r outcome.Result) {
 	drop, ok := keyOf(id)
 	if !ok {
 		return
@@ -129,6 +144,16 @@ func (p *player) remember(id rain.DropID, r outcome.Result) {
 	default:
 		p.lost.add(drop, r.Outcome)
 	}
+}
+
+// recall finds the result of a tap that won nothing.
+func (l *lost) recall(id rain.DropID) (outcome.Result, bool) {
+	if drop, ok := keyOf(id.Ticket()); ok {
+		if i, found := slices.BinarySearch(l.drops, drop); found {
+			return outcome.Result{Outcome: l.outcomes[i]}, true
+		}
+	}
+	return outcome.Result{}, false
 }
 
 func (l *lost) add(drop dropKey, o outcome.Outcome) {
@@ -151,22 +176,32 @@ func (l *lost) forget(drop dropKey) {
 	}
 }
 
-// decided takes in what came of the player's tap on a drop. sent says whether the script may have seen the tap: one
-// that was given up unsent leaves an earlier one of the same drop as undecided as it was.
-func (p *player) decided(drop rain.DropID, r outcome.Result, sent bool) {
-	known := slices.Index(p.undecided, drop)
+// decided takes in what came of the player's tap on a drop, which asked for a ticket. sent says whether the script may
+// have seen the tap: one that was given up unsent leaves an earlier one of the same ticket as undecided as it was.
+func (p *player) decided(drop rain.DropID, ticket rain.Ticket, r outcome.Result, sent bool) {
 	if r.Outcome == outcome.Unavailable {
-		if sent && known < 0 && len(p.undecided) < keptResults {
-			p.undecided = append(p.undecided, drop)
+		p.draws.giveBack(ticket)
+		if sent {
+			p.unsure(ticket)
 		}
 		return
 	}
-	if known >= 0 {
+	if known := slices.Index(p.undecided, ticket); known >= 0 {
 		p.undecided = slices.Delete(p.undecided, known, known+1)
 	}
 	switch r.Outcome {
-	case outcome.Won, outcome.Already, outcome.Limited, outcome.Empty, outcome.SoldOut:
-		p.remember(drop, r)
+	case outcome.Won:
+		p.remember(ticket, r)
+	case outcome.Already, outcome.Limited, outcome.Empty, outcome.SoldOut:
+		p.remember(drop.Ticket(), r)
+	default: // NotOpen may be another the next moment
+		p.draws.giveBack(ticket)
 	}
-	// NotOpen may be another the next moment.
+}
+
+// unsure notes that the script may have decided on a ticket, and the player was told nothing.
+func (p *player) unsure(ticket rain.Ticket) {
+	if len(p.undecided) < keptResults && !slices.Contains(p.undecided, ticket) {
+		p.undecided = append(p.undecided, ticket)
+	}
 }

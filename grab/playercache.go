@@ -45,15 +45,15 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	defer s.mu.Unlock()
 	p := s.known(user)
 	for _, w := range wins {
-		if drop, ok := rain.ParseDrop(w.Drop); ok {
-			p.remember(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
+		if ticket, ok := rain.ParseTicket(w.Drop); ok {
+			p.remember(ticket, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
 		}
 	}
 }
 
 // settle takes in a win of a player that is in the ledger. It tells whether that is news.
 func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
-	drop, ok := rain.ParseDrop(w.Drop)
+	ticket, ok := rain.ParseTicket(w.Drop)
 	if !ok {
 		return true
 	}
@@ -61,7 +61,7 @@ func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.known(user)
-	return p.settle(drop, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
+	return p.settle(ticket, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
 }
 
 // addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the
@@ -76,8 +76,8 @@ func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	p := s.known(user)
 	p.enter(ofRain)
 	for _, w := range wins {
-		if drop, ok := rain.ParseDrop(w.Drop); ok {
-			p.decided(drop, outcome.Result{}, true)
+		if ticket, ok := rain.ParseTicket(w.Drop); ok {
+			p.unsure(ticket)
 		}
 	}
 }

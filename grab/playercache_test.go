@@ -8,7 +8,13 @@ import (
 	"redrain/rain"
 )
 
-func drop(i int) rain.DropID { return rain.DropID{N: int64(i), K: i % 7} }
+func drop(i int) rain.Ticket { return rain.Ticket{N: int64(i), K: i % 7} }
+
+func recall(p *player, of rain.Ticket) (outcome.Result, bool) { return p.recall(rain.DropID(of), of) }
+
+func decided(p *player, of rain.Ticket, r outcome.Result, sent bool) {
+	p.decided(rain.DropID(of), of, r, sent)
+}
 
 func TestTheCacheIsBounded(t *testing.T) {
 	p := &player{}
@@ -20,14 +26,14 @@ func TestTheCacheIsBounded(t *testing.T) {
 	if n := len(p.lost.drops); n > keptResults+keptSlack || n != len(p.lost.outcomes) || p.wins() != 1 {
 		t.Errorf("%d results are kept, %d wins", n, p.wins())
 	}
-	if r, ok := p.recall(drop(0)); !ok || r.Outcome != outcome.Won {
+	if r, ok := recall(p, drop(0)); !ok || r.Outcome != outcome.Won {
 		t.Errorf("the win is forgotten: %v", r)
 	}
-	if _, ok := p.recall(drop(1)); ok {
+	if _, ok := recall(p, drop(1)); ok {
 		t.Error("an old result is kept")
 	}
 	for i := taps - keptResults + 1; i <= taps; i++ {
-		if r, ok := p.recall(drop(i)); !ok || r.Outcome != outcome.Empty {
+		if r, ok := recall(p, drop(i)); !ok || r.Outcome != outcome.Empty {
 			t.Fatalf("the result %d before the last is %v", taps-i, r)
 		}
 	}
@@ -37,7 +43,7 @@ func TestTheFirstResultStays(t *testing.T) {
 	p := &player{}
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
 	p.remember(drop(1), outcome.Result{Outcome: outcome.SoldOut})
-	if r, _ := p.recall(drop(1)); r.Outcome != outcome.Empty {
+	if r, _ := recall(p, drop(1)); r.Outcome != outcome.Empty {
 		t.Errorf("%v, want the first", r)
 	}
 	// A win that is heard of later (at a join, from another node) is stronger.
@@ -45,11 +51,11 @@ func TestTheFirstResultStays(t *testing.T) {
 	for range 2 {
 		p.remember(drop(1), outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5})
 	}
-	if r, _ := p.recall(drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 ||
+	if r, _ := recall(p, drop(1)); r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 ||
 		len(p.lost.drops) != 1 {
 		t.Errorf("%v, %d wins, %d others", r, p.wins(), len(p.lost.drops))
 	}
-	if r, _ := p.recall(drop(2)); r.Outcome != outcome.Limited { // and takes nothing from the others
+	if r, _ := recall(p, drop(2)); r.Outcome != outcome.Limited { // and takes nothing from the others
 		t.Errorf("another drop: %v", r)
 	}
 }
@@ -61,7 +67,7 @@ func TestWinsAreFoundInAnyOrder(t *testing.T) {
 		p.remember(drop(i), outcome.Result{Outcome: outcome.Won, Packet: i, Amount: 5})
 	}
 	for i := range 11 {
-		if r, ok := p.recall(drop(i)); ok != (i%2 == 1) || ok && r.Packet != i {
+		if r, ok := recall(p, drop(i)); ok != (i%2 == 1) || ok && r.Packet != i {
 			t.Errorf("drop %d: %v, %t", i, r, ok)
 		}
 	}
@@ -69,20 +75,20 @@ func TestWinsAreFoundInAnyOrder(t *testing.T) {
 
 // Results of drops that no rain has are not kept: their keys would be those of others.
 func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
-	for id, want := range map[rain.DropID]bool{
-		{N: 1, K: 255}: true, {N: 1, K: 256}: false, {N: 1<<55 - 1}: true, {N: 1 << 55}: false, {N: 1 << 56}: false,
+	for id, want := range map[rain.Ticket]bool{
+		{N: 1, K: 254}: true, {N: 1, K: 255}: false, {N: 1, K: 256}: false, {N: 1<<55 - 1}: true, {N: 1 << 55}: false, {N: 1 << 56}: false,
 	} {
 		p := &player{}
 		p.remember(id, outcome.Result{Outcome: outcome.Empty})
-		_, known := p.recall(id)
-		_, next := p.recall(rain.DropID{N: id.N + 1, K: 0})
-		_, none := p.recall(rain.DropID{})
+		_, known := recall(p, id)
+		_, next := recall(p, rain.Ticket{N: id.N + 1, K: 0})
+		_, none := recall(p, rain.Ticket{})
 		if known != want || next || none {
 			t.Errorf("%v: remembered %t; its neighbour %t, the first drop %t", id, known, next, none)
 		}
 		first := &player{}
-		first.remember(rain.DropID{}, outcome.Result{Outcome: outcome.Empty})
-		if _, known := first.recall(id); known {
+		first.remember(rain.Ticket{}, outcome.Result{Outcome: outcome.Empty})
+		if _, known := recall(first, id); known {
 			t.Errorf("%v is taken for the first drop", id)
 		}
 	}
@@ -92,7 +98,7 @@ func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
 func TestUndecidedTapsAreBounded(t *testing.T) {
 	p := &player{}
 	for i := range keptResults + 10 {
-		p.decided(drop(i), outcome.Result{Outcome: outcome.Unavailable}, true)
+		decided(p, drop(i), outcome.Result{Outcome: outcome.Unavailable}, true)
 	}
 	if n := len(p.undecided); n != keptResults {
 		t.Errorf("%d undecided taps are kept", n)
@@ -106,14 +112,14 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	p := m.stripe("u").players["u"]
 	p.enter("r1")
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
-	p.decided(drop(2), outcome.Result{}, true)
+	decided(&p.player, drop(2), outcome.Result{}, true)
 	p.bucket.take(1, 1)
 	p.enter("r1")
-	if _, ok := p.recall(drop(1)); !ok || len(p.undecided) != 1 {
+	if _, ok := recall(&p.player, drop(1)); !ok || len(p.undecided) != 1 {
 		t.Errorf("forgotten in its own rain: %+v", p.player)
 	}
 	p.enter("r2")
-	r, ok := p.recall(rain.DropID{N: 7, K: 3})
+	r, ok := recall(&p.player, rain.Ticket{N: 7, K: 3})
 	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 {
 		t.Errorf("the win: %v", r)
 	}
@@ -182,19 +188,19 @@ func TestBucket(t *testing.T) {
 // A tap that was given up without being sent says nothing about an earlier one on the same drop, which the script
 // may have decided.
 func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
-	id := rain.DropID{}
+	id := rain.Ticket{}
 	p := &player{}
-	p.decided(id, outcome.Result{Outcome: outcome.Unavailable}, true)
-	p.decided(id, outcome.Result{Outcome: outcome.Unavailable}, false)
-	p.decided(id, outcome.Result{Outcome: outcome.Unavailable}, true)
+	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, true)
+	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, false)
+	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, true)
 	if len(p.undecided) != 1 {
 		t.Errorf("undecided %v, want the drop once", p.undecided)
 	}
-	p.decided(id, outcome.Result{Outcome: outcome.NotOpen}, true)
+	decided(p, id, outcome.Result{Outcome: outcome.NotOpen}, true)
 	if len(p.undecided) != 0 {
 		t.Errorf("answered, and still undecided: %v", p.undecided)
 	}
-	p.decided(id, outcome.Result{Outcome: outcome.Unavailable}, false)
+	decided(p, id, outcome.Result{Outcome: outcome.Unavailable}, false)
 	if len(p.undecided) != 0 {
 		t.Errorf("never sent, and undecided: %v", p.undecided)
 	}
@@ -204,10 +210,10 @@ func TestAnUnsentTapLeavesAnEarlierOneUndecided(t *testing.T) {
 func TestWhatIsDecidedForGoodIsRemembered(t *testing.T) {
 	for _, o := range outcome.All() {
 		p := &player{}
-		p.decided(drop(1), outcome.Result{Outcome: o}, true)
+		decided(p, drop(1), outcome.Result{Outcome: o}, true)
 		forGood := slices.Contains([]outcome.Outcome{outcome.Won, outcome.Already, outcome.SoldOut, outcome.Limited,
 			outcome.Empty}, o)
-		if r, known := p.recall(drop(1)); known != forGood || known && r.Outcome != o {
+		if r, known := recall(p, drop(1)); known != forGood || known && r.Outcome != o {
 			t.Errorf("%v: remembered as %v, %t", o, r, known)
 		}
 	}

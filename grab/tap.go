@@ -16,6 +16,7 @@ type Tap[T any] struct {
 	Drop   rain.DropID // whatever the player has sent, as far as it is a drop's id
 	Caller T           // what its maker needs to tell the result; this package does not look at it
 
+	ticket rain.Ticket      // what the tap asks for
 	player *cachedPlayer[T] // who has tapped; set before the tap goes to the script
 	came   int64            // when it came, Unix ms, as the gate's clock says
 	result outcome.Result

@@ -7,7 +7,8 @@
 --   2  tokens that the bucket holds, a decimal number
 --   3  tokens to take
 -- RETURNS
---   an array: 1 if they were taken and 0 if not; the time to wait before there are enough, in ms. What the bucket can never
+--   an array: 1 if they were taken and 0 if not; the time to wait before there are enough, in ms; the tokens
+--   that are left. What the bucket can never
 --   hold has to wait for a full bucket
 -- ATOMICITY
 --   Run again it takes again: a caller whose answer was lost has fewer tokens, and never more.
@@ -29,4 +30,4 @@ else
 end
 redis.call('HSET', KEYS[1], 'tokens', string.format('%.6f', tokens), 'at', string.format('%.0f', now))
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', math.ceil((burst - tokens) / rate * 1000) + 1))
-return { allowed, wait }
+return { allowed, wait, math.floor(tokens) }

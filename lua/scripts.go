@@ -37,6 +37,12 @@ var (
 	//go:embed allow.lua
 	Allow string // takes from a token bucket
 
+	//go:embed admit.lua
+	Admit string // lets a player into a room, or tells their place
+
+	//go:embed seats.lua
+	Seats string // keeps seats in a room, or gives them up
+
 	//go:embed mark.lua
 	Mark string // writes a marker for replicas into a full Redis
 )

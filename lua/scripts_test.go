@@ -15,6 +15,7 @@ var sources = map[string]string{
 	"grab.lua": lua.Grab, "open.lua": lua.Open, "close.lua": lua.Close, "restore.lua": lua.Restore,
 	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "allow.lua": lua.Allow,
 	"mark.lua": lua.Mark, "wins.lua": lua.Wins, "lend.lua": lua.Lend, "borrow.lua": lua.Borrow, "lose.lua": lua.Lose,
+	"admit.lua": lua.Admit, "seats.lua": lua.Seats,
 }
 
 func TestEveryFileIsEmbeddedAsItself(t *testing.T) {

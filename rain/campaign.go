@@ -44,7 +44,12 @@ type Spec struct {
 	WinsPerUser int       `json:"wins_per_user"` // over all rains of the campaign
 	TapsPerUser int       `json:"taps_per_user"` // over all rains; 0: no limit
 	Shards      int       `json:"shards"`
-	ExpiresInMS int64     `json:"expires_in_ms"`
+	// Capacity is how many players may be in the room, over all nodes; 0: no limit. AdmitPerSecond is how many are let
+	// in within a second; 0: all at once.
+	Capacity       int `json:"capacity"`
+	AdmitPerSecond int `json:"admit_per_second"`
+
+	ExpiresInMS int64 `json:"expires_in_ms"`
 }
 
 // SplitSpec is how the campaign's budget is cut.
@@ -76,6 +81,12 @@ type Campaign struct {
 	// Fault says why the row that this was read from makes no sense; "" where it does. Such a campaign can be shown and
 	// proved, and nothing else is done with it.
 	Fault string
+}
+
+// Waits tells whether players may have to wait before they are let in. Into a closed campaign's room everybody is: there
+// is nothing to win, and who waits should learn that it is over.
+func (c *Campaign) Waits() bool {
+	return c.Status != Closed && (c.Capacity > 0 || c.AdmitPerSecond > 0)
 }
 
 // State is what operators and players are shown: ready, raining, paused or closed, or loading while the

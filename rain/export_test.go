@@ -37,3 +37,6 @@ func (r *Rain) LandedAt() int64 { return r.landedAt() }
 
 // BlockPackets is the most packets of a block of a split.
 const BlockPackets = blockPackets
+
+// Below tells whether a draw wins at the odds.
+func Below(o Odds, luck uint64) bool { return o.below(luck) }

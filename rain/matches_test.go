@@ -12,7 +12,7 @@ func TestMatches(t *testing.T) {
 	r := testRain()
 	spec := rain.RainSpec{
 		DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, DecoyPercent: r.DecoyPercent,
-		Pacing: r.Pacing,
+		Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
 	}
 	for name, tc := range map[string]struct {
 		change func(*rain.RainSpec)
@@ -27,6 +27,8 @@ func TestMatches(t *testing.T) {
 		"another fall":     {func(s *rain.RainSpec) { s.FallMS++ }, false},
 		"another share":    {func(s *rain.RainSpec) { s.DecoyPercent++ }, false},
 		"another pacing":   {func(s *rain.RainSpec) { s.Pacing = rain.PacingEven }, false},
+		"other odds":       {func(s *rain.RainSpec) { s.Odds = rain.OddsAuto }, false},
+		"other beats":      {func(s *rain.RainSpec) { s.BeatMS++ }, false},
 		"nothing like it":  {func(s *rain.RainSpec) { *s = rain.RainSpec{StartsAt: new(r.StartsAt)} }, false},
 	} {
 		s := spec

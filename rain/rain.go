@@ -34,11 +34,13 @@ type RainSpec struct {
 	FallMS         int64  `json:"fall_ms"`
 	DecoyPercent   int    `json:"decoy_percent"`
 	Pacing         Pacing `json:"pacing"`
+	Odds           Odds   `json:"odds"`
+	BeatMS         int64  `json:"beat_ms,omitempty"`
 }
 
 // DefaultRain is a rain with the contract's defaults, to be decoded into.
 func DefaultRain() RainSpec {
-	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone}
+	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone, BeatMS: DefaultBeatMS}
 }
 
 // DefaultStartsInMS is the countdown where a rain names no start.
@@ -54,6 +56,9 @@ type Rain struct {
 	FallMS         int64
 	DecoyPercent   int
 	Pacing         Pacing
+	Odds           Odds
+	BeatMS         int64
+	OddsRecord     OddsRecord // with OddsAuto: what was set so far
 	FirstWave      int64
 	Seed           Seed
 	StoppedAt      int64 // 0: it was not stopped
@@ -70,7 +75,7 @@ func (s RainSpec) at(now int64) Rain {
 	}
 	return Rain{
 		StartsAt: start, DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond,
-		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing,
+		FallMS: s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS,
 	}
 }
 
@@ -78,7 +83,7 @@ func (s RainSpec) at(now int64) Rain {
 // start, because it depends on when the request was made.
 func (r *Rain) Matches(s RainSpec) bool {
 	same := r.DurationMS == s.DurationMS && r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS &&
-		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing
+		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS
 	return same && (s.StartsAt == nil || r.StartsAt == *s.StartsAt)
 }
 

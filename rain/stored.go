@@ -29,6 +29,9 @@ func (c *Campaign) CheckStored() error {
 	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
 		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")
 	}
+	if c.Capacity < 0 || c.AdmitPerSecond < 0 {
+		e.add("capacity", "capacity and admit_per_second are not below 0")
+	}
 	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
 		e.add("status", "%q is none", c.Status)
 	}
@@ -56,6 +59,9 @@ func (r *Rain) checkStored(i int, e *Invalid) {
 	}
 	if r.Pacing != PacingNone && r.Pacing != PacingEven {
 		e.add(field, "its pacing %q is none", r.Pacing)
+	}
+	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() && (r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
+		e.add(field, "has odds, beats and a record of its odds as they can be")
 	}
 	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {
 		e.add(field, "starts_at, stopped_at and first_wave are not below 0")

@@ -13,9 +13,12 @@ const (
 	MaxNameLen      = 200 // bytes
 	MaxSponsorLen   = 64  // bytes
 	maxPerUser      = 1_000_000
+	maxCapacity     = 100_000_000
 	maxExpiresInMS  = 366 * 24 * 3_600_000
 	MaxAheadMS      = 7 * 24 * 3_600_000
 	DefaultExpiryMS = 24 * 3_600_000
+
+	maxAdmitPerSecond = 1_000_000
 )
 
 // FieldError is one fault of a request and the field that has it.
@@ -96,6 +99,12 @@ func (s *Spec) Validate() error {
 		e.add("shards", "is 1 to %d", MaxShards)
 	case s.Packets >= 1 && s.Shards > s.Packets:
 		e.add("shards", "is more than there are packets")
+	}
+	if s.Capacity < 0 || s.Capacity > maxCapacity {
+		e.add("capacity", "is 0 (no limit) to %d", maxCapacity)
+	}
+	if s.AdmitPerSecond < 0 || s.AdmitPerSecond > maxAdmitPerSecond {
+		e.add("admit_per_second", "is 0 (all at once) to %d", maxAdmitPerSecond)
 	}
 	if s.ExpiresInMS < 1_000 || s.ExpiresInMS > maxExpiresInMS {
 		e.add("expires_in_ms", "is 1,000 to %d", int64(maxExpiresInMS))
@@ -202,6 +211,12 @@ func (s *RainSpec) Validate(now int64) error {
 	}
 	if s.Pacing != PacingNone && s.Pacing != PacingEven {
 		e.add("pacing", "is %s or %s", PacingEven, PacingNone)
+	}
+	if !s.Odds.valid() {
+		e.add("odds", oddsRule)
+	}
+	if s.BeatMS < MinBeatMS || s.BeatMS > MaxBeatMS {
+		e.add("beat_ms", "is %d to 10,000", MinBeatMS)
 	}
 	return e.orNil()
 }

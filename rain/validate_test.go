@@ -134,6 +134,12 @@ func TestValidateSpec(t *testing.T) {
 		{"more wins", func(s *rain.Spec) { s.WinsPerUser = 1_000_001 }, "wins_per_user"},
 		{"negative taps", func(s *rain.Spec) { s.TapsPerUser = -1 }, "taps_per_user"},
 		{"most taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_000 }, ""},
+		{"most seats", func(s *rain.Spec) { s.Capacity = 100_000_000 }, ""},
+		{"more seats", func(s *rain.Spec) { s.Capacity = 100_000_001 }, "capacity"},
+		{"negative seats", func(s *rain.Spec) { s.Capacity = -1 }, "capacity"},
+		{"most at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_000 }, ""},
+		{"more at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_001 }, "admit_per_second"},
+		{"negative rate", func(s *rain.Spec) { s.AdmitPerSecond = -1 }, "admit_per_second"},
 		{"more taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_001 }, "taps_per_user"},
 
 		{"no shards", func(s *rain.Spec) { s.Shards = 0 }, "shards"},
@@ -253,7 +259,7 @@ func TestValidateRain(t *testing.T) {
 	}
 	all := rain.RainSpec{StartsInMS: new(int64(-1))}
 	if got := fields(t, all.Validate(now)); !slices.Equal(got,
-		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing"}) {
+		[]string{"starts_in_ms", "duration_ms", "drops_per_second", "fall_ms", "pacing", "beat_ms"}) {
 		t.Errorf("the empty rain is faulty in %v", got)
 	}
 }

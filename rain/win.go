@@ -11,7 +11,7 @@ import (
 type Win struct {
 	User   string
 	Packet int    // the packet's number in the split, unique in its campaign
-	Drop   string // the drop that was tapped, "n.k"
+	Drop   string // the ticket: the drop that was tapped, "n.k", or its beat where players have draws, "b" and a number
 	Seal   string // says that a gateway has taken the tap; see package seal
 	// Amount is what the packet holds: 0 until somebody who knows the campaign's seed has filled it in. It never
 	// travels.

@@ -4,6 +4,7 @@ package room
 const (
 	CodeShutdown     = 4000 // this node is going away
 	CodeUnavailable  = 4001 // a back end does not answer, or there are too many newcomers at once
+	CodeFull         = 4003 // no seat in the room yet: after goodbye.reconnect_after_ms
 	CodeTooManySeats = 4004 // the player has come in once too often since; the newest connections stay
 	CodeSlowConsumer = 4008 // the client reads more slowly than its results come; the next welcome has its wins
 	CodeNoPong       = 4009 // nothing has been heard of the client for too long

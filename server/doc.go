@@ -4,6 +4,7 @@
 //	api         the HTTP API: handlers, access, problems, idempotency, the operators' event feed
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
+//	admission   who may be in a room that lets in a certain number, and who waits
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
 //	caller      who is calling, where proxies stand in between: X-Forwarded-For and the PROXY protocol
@@ -24,10 +25,12 @@
 //	figures         live.Figures: reports this node's counts, and tells the rooms those of all nodes
 //	events          api.Events: the operators' feed
 //	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
+//	admission       admission.Door: keeps the seats of this node's players
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
 //	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)
 //	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
+//	odds            campaigns.Odds: sets the odds of rains with the odds auto (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	audit roots     chain.RootRounds: takes the root of each day (role operator, or --audit-root-file)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)

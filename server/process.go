@@ -23,6 +23,7 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -73,8 +74,10 @@ type Server struct {
 	rebuilder *campaigns.Rebuilder
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
+	odds      *campaigns.Odds
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
+	door      *admission.Door
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

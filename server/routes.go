@@ -22,7 +22,7 @@ const proxyIdle = 75 * time.Second
 // buildHTTP makes what serves HTTP.
 func (s *Server) buildHTTP() {
 	o := api.Options{
-		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs,
+		Commands: s.service, Rebuilder: s.rebuilder, Proofs: s.proofs, Door: s.door,
 		Answers: s.ledger.Answers, Audit: s.ledger.Audit, Roots: s.ledger.Roots,
 		Statements: s.ledger.Statements, Claims: s.ledger.Claims,
 		DeadLetters: s.ledger.DeadLetters, Approvals: s.ledger.Approvals.Above(s.secondPersonAbove()),
@@ -35,7 +35,7 @@ func (s *Server) buildHTTP() {
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
-		Guests:    s.cfg.GuestsAllowed(),
+		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
 		GuestRate: s.cfg.GuestRate, AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
@@ -63,7 +63,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	if s.cfg.Has(RoleGateway) {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
-	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint}))
+	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint, Widget: s.widget()}))
 	return secure(mux)
 }
 

@@ -61,6 +61,7 @@ func (s *Server) actors() actors {
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
+			{"admission", s.door.Run},
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
@@ -84,7 +85,7 @@ func (s *Server) actors() actors {
 	}
 	if s.cfg.Has(RoleOperator) {
 		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
-			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run})
+			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run})
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})

@@ -25,6 +25,7 @@ import (
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -84,9 +85,12 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
+	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
+		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
+		Nodes:  store.NewNodes(s.redis),
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
@@ -166,8 +170,6 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.lobby = room.NewLobby(room.Options{
 		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 	})
-	s.redis = store.New(s.back.redis, store.Options{Namespace: s.cfg.Namespace, Clock: s.clock.Now, Log: s.log,
-		Amounts: s.amounts, Ring: s.ledger.Seals.Ring()})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.outbox = confirm.NewOutbox(s.confirmer)
 	o := grab.Options{
@@ -192,9 +194,13 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
+	s.door = admission.New(admission.Options{
+		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node, Guard: s.guard,
+		Log: s.log, Registerer: s.metrics,
+	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
-		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
+		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known, Door: s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
 		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
@@ -211,11 +217,12 @@ func (s *Server) buildRooms() {
 		s.gateway.Settled(campaign, n)
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Audience: s.audience,
-		Players:  s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
+		Audience: s.audience, Door: s.door,
+		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,
-		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, MaxConnections: s.cfg.MaxConnections,
+		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, Arrivals: s.cfg.ArrivalsPerSecond,
+		MaxConnections: s.cfg.MaxConnections,
 		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
@@ -231,6 +238,11 @@ func (s *Server) buildCampaigns() {
 		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis),
 		Leases: s.ledger.Leases,
 		Known:  s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Registerer: s.metrics,
+	})
+	s.odds = campaigns.NewOdds(campaigns.OddsOptions{
+		Service: s.service, Sums: store.NewSums(s.redis), Nodes: store.NewNodes(s.redis), Leases: s.ledger.Leases,
+		Known: s.registry, Bus: s.bus, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{

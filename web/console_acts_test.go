@@ -66,7 +66,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	}
 	body := orders[len(orders)-1].body
 	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
-		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "none"} {
+		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "even", "odds": 1.0, "beat_ms": 1000.0} {
 		if body[field] != want {
 			t.Errorf("%s is %v, want %v", field, body[field], want)
 		}

@@ -45,7 +45,7 @@ func newConsole(t *testing.T) *consoleServer {
 	f.campaign = object{
 		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean",
 		"min": 1, "max": nil, "amounts": nil,
-		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "expires_in_ms": 86400000, "state": "ready",
+		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "capacity": 0, "admit_per_second": 0, "expires_in_ms": 86400000, "state": "ready",
 		"created_at": f.now(),
 		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
 	}
@@ -97,7 +97,7 @@ func (f *consoleServer) rainFrom(start int64, phase string) object {
 	return object{
 		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 3_604_000,
 		"duration_ms": 3_600_000, "fall_ms": 4_000,
-		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "first_wave": 0,
+		"drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "odds": 1, "beat_ms": 1000, "first_wave": 0,
 		"commitment": strings.Repeat("ab", 32),
 	}
 }

@@ -15,6 +15,9 @@ type Options struct {
 	// SignIn is the address at which the console exchanges what an identity provider has sent somebody back with; ""
 	// while it is not known. Nil: there is no provider.
 	SignIn func() string
+	// Widget are the origins of the widget that guests may have to do on the player's page, as a
+	// Content-Security-Policy names them; none: there is no widget.
+	Widget []string
 }
 
 // Handler serves the pages and what they are made of:
@@ -57,6 +60,9 @@ func Handler(o Options) http.Handler {
 		if r.URL.Path == "/console" && o.SignIn != nil {
 			allowConnect(w.Header(), o.SignIn())
 		}
+		if r.URL.Path == "/" && len(o.Widget) > 0 {
+			allowWidget(w.Header(), strings.Join(o.Widget, " "))
+		}
 		switch {
 		case !ok:
 			http.Error(w, "There is no such page.", http.StatusNotFound)
@@ -84,6 +90,14 @@ func allowConnect(h http.Header, address string) {
 	}
 	const policy, connect = "Content-Security-Policy", "connect-src "
 	h.Set(policy, strings.Replace(h.Get(policy), connect, connect+u.Scheme+"://"+u.Host+" ", 1))
+}
+
+// allowWidget lets a page load a widget's script, which makes frames and styles of its own.
+func allowWidget(h http.Header, origins string) {
+	const policy = "Content-Security-Policy"
+	is := strings.NewReplacer("script-src ", "script-src "+origins+" ", "connect-src ", "connect-src "+origins+" ").
+		Replace(h.Get(policy))
+	h.Set(policy, is+"; frame-src "+origins+"; style-src 'self' "+origins)
 }
 
 // secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not

@@ -139,6 +139,21 @@ func TestTheConsoleMayTalkToTheProvider(t *testing.T) {
 	}
 }
 
+// TestThePlayersPageMayShowTheWidget, and no other page.
+func TestThePlayersPageMayShowTheWidget(t *testing.T) {
+	h := web.Handler(web.Options{Widget: []string{"https://a.example", "https://*.a.example"}})
+	for _, page := range []string{"/", "/console", "/screen"} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, page, nil))
+		got := w.Header().Get("Content-Security-Policy")
+		for _, part := range []string{"script-src ", "connect-src ", "frame-src ", "style-src 'self' "} {
+			if strings.Contains(got, part+"https://a.example https://*.a.example") != (page == "/") {
+				t.Errorf("%s, %s: %s", page, part, got)
+			}
+		}
+	}
+}
+
 // TestCaching: a page is asked for each time, so that a new server never meets an old page; what has a hash in its
 // name is kept for a year.
 func TestCaching(t *testing.T) {

@@ -52,7 +52,7 @@ func ScriptOf(gm *Game, shard int) *Script {
 // Call has a batch decided.
 func (s *Script) Call(ctx context.Context, taps []*Tap) (err error) {
 	for _, t := range taps {
-		s.batch.Add(&t.User, t.Drop)
+		s.batch.Add(&t.User, t.Drop.Ticket())
 	}
 	r := &rain.Rain{}
 	if now := s.game.C.Current(); now != nil {

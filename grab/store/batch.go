@@ -18,7 +18,7 @@ type Batch struct {
 	shard    int
 	keys     []string
 	users    []any
-	drops    []rain.DropID
+	asked    []rain.Ticket
 	text     []byte // tickets and lines of the taps, one after the other
 	ends     []int  // where each of them ends in it
 	tickets  []string
@@ -41,15 +41,15 @@ func NewBatch(s *Store, campaign string, shard int) *Batch {
 		heard: heard{entry: nothingYet}}
 }
 
-// Add puts a tap of a player on a drop into the batch. A player may be in it once. The user is a pointer, because a
+// Add puts a tap of a player, who asks for a ticket, into the batch. A player may be in it once. The user is a pointer, because a
 // string in an interface is an allocation; it is read until Decide returns.
-func (b *Batch) Add(user *string, drop rain.DropID) {
+func (b *Batch) Add(user *string, ticket rain.Ticket) {
 	b.users = append(b.users, user)
-	b.drops = append(b.drops, drop)
+	b.asked = append(b.asked, ticket)
 }
 
-// Decide has the script decide what was added, in that order, and empties the batch: taps on drops of a rain, which at
-// is the time of. The answer is good until the next Decide. After an error nobody knows what was decided; asked again,
+// Decide has the script decide what was added, in that order, and empties the batch: taps in a rain, which at is
+// the time of. The answer is good until the next Decide. After an error nobody knows what was decided; asked again,
 // the script decides it the same way.
 func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*Answer, error) {
 	n := len(b.users)
@@ -94,7 +94,7 @@ func (b *Batch) empty() {
 	clear(b.users)
 	clear(b.tickets)
 	clear(b.seals)
-	b.args, b.users, b.drops, b.tickets, b.seals = b.args[:0], b.users[:0], b.drops[:0], b.tickets[:0], b.seals[:0]
+	b.args, b.users, b.asked, b.tickets, b.seals = b.args[:0], b.users[:0], b.asked[:0], b.tickets[:0], b.seals[:0]
 	b.lines = ""
 }
 
@@ -115,19 +115,19 @@ func (b *Batch) written(at int64) rain.Entry {
 // write makes the texts of the taps: all tickets, then all lines.
 func (b *Batch) write(at int64) {
 	b.text, b.ends = b.text[:0], b.ends[:0]
-	for _, drop := range b.drops {
-		b.text = drop.Append(b.text)
+	for _, ticket := range b.asked {
+		b.text = ticket.Append(b.text)
 		b.ends = append(b.ends, len(b.text))
 	}
 	lines := len(b.text)
-	for i, drop := range b.drops {
+	for i, ticket := range b.asked {
 		b.ends = append(b.ends, len(b.text)) // where the line begins
 		user := *b.users[i].(*string)        //nolint:forcetypeassert // Add's
-		b.text = append(appendLine(b.text, b.ring, b.campaign, user, drop, at), '\n')
+		b.text = append(appendLine(b.text, b.ring, b.campaign, user, ticket, at), '\n')
 	}
 	all, from := string(b.text), 0
-	for i := range b.drops {
-		line := b.ends[len(b.drops)+i]
+	for i := range b.asked {
+		line := b.ends[len(b.asked)+i]
 		b.tickets, b.seals = append(b.tickets, all[from:b.ends[i]]), append(b.seals, all[line:line+seal.Size])
 		from = b.ends[i]
 	}

@@ -17,9 +17,9 @@ const (
 )
 
 // appendLine appends what the script writes to the outbox for a tap that wins.
-func appendLine(b []byte, ring *seal.Ring, campaign, user string, drop rain.DropID, at int64) []byte {
+func appendLine(b []byte, ring *seal.Ring, campaign, user string, of rain.Ticket, at int64) []byte {
 	var room [32]byte
-	ticket := drop.Append(room[:0])
+	ticket := of.Append(room[:0])
 	b = append(ring.AppendTap(b, campaign, user, ticket, at), ' ')
 	b = append(append(b, ticket...), ' ')
 	return append(b, user...)

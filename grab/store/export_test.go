@@ -8,6 +8,7 @@ const (
 	ReclaimedAtOnce   = reclaimedAtOnce
 	EntriesAtOnce     = entriesAtOnce
 	WinsAtOnce        = winsAtOnce
+	PresentFor        = presentFor
 )
 
 var (

@@ -22,6 +22,12 @@ import (
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
+//	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
+//	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
+//	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
+//	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
+//	rr:{<campaign>.room}:nodes         hash: who has a seat → the node where they are
+//	rr:{<campaign>.room}:door          hash: the newest number, and who was let in lately; see admit.lua
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
@@ -88,7 +94,17 @@ func (k keys) tag(campaign string, shard int) string {
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
 
+func (k keys) present() string { return k.namespace + ":{players}:nodes" }
+
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
+
+// roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
+type roomKeys struct{ seats, queue, asked, nodes, door string }
+
+func (k keys) room(campaign string) roomKeys {
+	p := k.namespace + ":{" + campaign + ".room}:"
+	return roomKeys{seats: p + "seats", queue: p + "queue", asked: p + "asked", nodes: p + "nodes", door: p + "door"}
+}
 
 // The fields of the hash of the nodes' reports.
 func nodeField(node string) string         { return "n:" + node }

@@ -33,6 +33,13 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 			if err != nil || ok || wait > 100*time.Second || wait < 90*time.Second {
 				t.Errorf("the seventh: %v, %v, %v; want to wait 100 s", ok, wait, err)
 			}
+			for who, want := range map[string]int64{who: 0, who + "y": burst} {
+				for range 2 { // it takes none
+					if left, err := gm.G.Left(t.Context(), "hello", who, perSecond, burst); err != nil || left != want {
+						t.Errorf("%s: %d left, %v, want %d", who, left, err, want)
+					}
+				}
+			}
 			for _, c := range []struct{ name, key string }{{"guest", who}, {"hello", who + "x"}} {
 				if ok, _, err := gm.G.Allow(t.Context(), c.name, c.key, perSecond, burst); err != nil || !ok {
 					t.Errorf("%v: %v, %v", c, ok, err)

@@ -45,16 +45,16 @@ func isEntryID(id string) bool {
 }
 
 // winOf checks each part of a win, because it is about to become money.
-func winOf(packet, drop, user string) (rain.Win, error) {
+func winOf(packet, ticket, user string) (rain.Win, error) {
 	p, ok1 := number(packet)
-	_, ok2 := rain.ParseDrop(drop)
+	_, ok2 := rain.ParseTicket(ticket)
 	if !ok1 || !ok2 || p >= rain.MaxPackets {
 		return rain.Win{}, errRecord
 	}
 	if err := rain.CheckUser(user); err != nil {
 		return rain.Win{}, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	return rain.Win{User: user, Packet: int(p), Drop: drop}, nil
+	return rain.Win{User: user, Packet: int(p), Drop: ticket}, nil
 }
 
 // number reads digits as the scripts write them: no sign, no leading zero.

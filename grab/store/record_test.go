@@ -78,7 +78,7 @@ func TestOutboxEntry(t *testing.T) {
 // What a gateway writes into a tap's line is what is read from the entry, and its seal is good for that tap alone.
 func TestALineIsReadAsItIsWritten(t *testing.T) {
 	ring := seal.NewRing(seal.Secret{7})
-	line := string(appendLine(nil, ring, "c", "a b 张", rain.DropID{N: 12, K: 3}, 5))
+	line := string(appendLine(nil, ring, "c", "a b 张", rain.Ticket{N: 12, K: 3}, 5))
 	entry, err := parseEntry(rain.EntryRef{Campaign: "c", ID: "1-0"},
 		map[string]string{"at": "5", "packets": "7-7", "wins": line})
 	if err != nil || len(entry.Wins) != 1 {

@@ -9,7 +9,8 @@ import (
 // scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script
 // (it was restarted, or has taken over), once with the source, which it then keeps.
 type scripts struct {
-	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, allow, mark *redis.Script
+	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, allow, admit, seats,
+	mark *redis.Script
 }
 
 func newScripts() scripts {
@@ -18,12 +19,12 @@ func newScripts() scripts {
 		lend: redis.NewScript(lua.Lend), borrow: redis.NewScript(lua.Borrow), lose: redis.NewScript(lua.Lose),
 		restore: redis.NewScript(lua.Restore), wins: redis.NewScript(lua.Wins),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer),
-		allow: redis.NewScript(lua.Allow),
+		allow: redis.NewScript(lua.Allow), admit: redis.NewScript(lua.Admit), seats: redis.NewScript(lua.Seats),
 		mark:  redis.NewScript(lua.Mark),
 	}
 }
 
 func (s scripts) all() []*redis.Script {
 	return []*redis.Script{s.grab, s.open, s.close, s.lend, s.borrow, s.lose, s.restore, s.snapshot, s.wins, s.newer,
-		s.allow, s.mark}
+		s.allow, s.admit, s.seats, s.mark}
 }

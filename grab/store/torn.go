@@ -67,7 +67,7 @@ func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, 
 	for line := range strings.SplitSeq(t.fields[entryWins], "\n") {
 		mark, rest, _ := strings.Cut(line, " ")
 		ticket, user, _ := strings.Cut(rest, " ")
-		if _, ok := rain.ParseDrop(ticket); ok && rain.CheckUser(user) == nil {
+		if _, ok := rain.ParseTicket(ticket); ok && rain.CheckUser(user) == nil {
 			named = append(named, rain.Win{User: user, Drop: ticket, Seal: mark})
 		}
 	}

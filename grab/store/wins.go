@@ -119,7 +119,7 @@ func parseRecords(page []string) (all rain.Records) {
 func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
 	count, newest, _ := strings.Cut(text, " ")
 	n, ok := number(count)
-	_, is := rain.ParseDrop(newest)
+	_, is := rain.ParseTicket(newest)
 	return rain.PlayerRecord{User: user, Wins: int(n), Newest: newest}, ok && is
 }
 

@@ -17,6 +17,8 @@ type campaignCreateCmd struct {
 	WinsPerUser    int           `default:"${wins_per_user}" help:"Packets that one player may win, over all rains."`
 	TapsPerUser    int           `default:"0" help:"Taps that one player may make, over all rains; 0 for no limit."`
 	Shards         int           `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
+	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait their turn. 0 for no limit."`
+	AdmitPerSecond int           `default:"0" help:"Players that are let in within a second; 0 for all at once."`
 	ExpiresIn      time.Duration `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
 	IdempotencyKey string        `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
 	remote
@@ -38,6 +40,7 @@ func (c *campaignCreateCmd) Run(app *App) error {
 	spec := rain.Spec{
 		Name: c.Name, Sponsor: c.Sponsor, Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts, WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, Shards: c.Shards,
+		Capacity: c.Capacity, AdmitPerSecond: c.AdmitPerSecond,
 		ExpiresInMS: c.ExpiresIn.Milliseconds(),
 	}
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
@@ -129,6 +132,12 @@ func (t *table) campaign(c operator.Campaign) {
 	t.row("wins per user", c.WinsPerUser)
 	t.row("taps per user", taps)
 	t.row("shards", c.Shards)
+	if c.Capacity > 0 {
+		t.row("capacity", c.Capacity)
+	}
+	if c.AdmitPerSecond > 0 {
+		t.row("admit per second", c.AdmitPerSecond)
+	}
 	t.row("created", t.at(c.CreatedAt))
 	t.row("expires", t.at(c.ExpiresAt))
 	for _, r := range c.Rains {

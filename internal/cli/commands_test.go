@@ -29,7 +29,7 @@ func TestCommands(t *testing.T) {
 			golden: "campaign.golden",
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":1000000,"packets":5000,` +
 				`"split":"double_mean","min":1,"max":500,` +
-				`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":3,"expires_in_ms":86400000}`,
+				`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":3,"capacity":0,"admit_per_second":0,"expires_in_ms":86400000}`,
 		},
 		"create a list": {
 			args: "campaign create --name Gala --sponsor acme --budget 6 --packets 3 --split list --amounts 1," +
@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 			golden: "campaign.golden",
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,` +
 				`"split":"list","min":2,"max":null,` +
-				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,"expires_in_ms":3600000} once`,
+				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,"capacity":0,"admit_per_second":0,"expires_in_ms":3600000} once`,
 		},
 		"preview": {
 			args:   "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350",
@@ -58,7 +58,7 @@ func TestCommands(t *testing.T) {
 		"start": {
 			args: "rain start c1", golden: "rain-coming.golden",
 			request: `POST /api/v1/campaigns/c1/rains {"duration_ms":10000,"drops_per_second":8,"fall_ms":4000,` +
-				`"decoy_percent":0,"pacing":"none"}`,
+				`"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`,
 		},
 		"start in": {
 			args: "rain start c1 --starts-in 5s --duration 20s --drops-per-second 40 --fall 2500ms " +
@@ -66,12 +66,12 @@ func TestCommands(t *testing.T) {
 			golden: "rain-coming.golden",
 			request: `POST /api/v1/campaigns/c1/rains {"starts_in_ms":5000,"duration_ms":20000,` +
 				`"drops_per_second":40,"fall_ms":2500,` +
-				`"decoy_percent":10,"pacing":"even"} k`,
+				`"decoy_percent":10,"pacing":"even","odds":1,"beat_ms":1000} k`,
 		},
 		"start at": {
 			args: "rain start c1 --starts-at 2026-02-17T20:00:00+08:00", golden: "rain-coming.golden",
 			request: `POST /api/v1/campaigns/c1/rains {"starts_at":1771329600000,"duration_ms":10000,` +
-				`"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`,
+				`"drops_per_second":8,"fall_ms":4000,"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`,
 		},
 		"stop": {args: "rain stop c1 r1", golden: "rain-fallen.golden",
 			request: "POST /api/v1/campaigns/c1/rains/r1/stop "},

@@ -26,6 +26,7 @@ type fake struct {
 	audited  operator.AuditVerification
 	matched  operator.StatementReport
 	fairness map[string]operator.Fairness
+	claims   []operator.Claim // of any player
 	export   []byte
 	looks    int                                              // how often the stats were asked for
 	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
@@ -61,7 +62,7 @@ func newFake(t *testing.T) *fake {
 	fallen := rain.Rain{
 		ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000,
 		DecoyPercent: 10,
-		Pacing:       rain.PacingNone, FirstWave: 0, Seed: seed,
+		Pacing:       rain.PacingNone, BeatMS: rain.DefaultBeatMS, FirstWave: 0, Seed: seed,
 	}
 	coming := fallen
 	coming.ID, coming.StartsAt, coming.FirstWave, coming.Seed = "r2", theDay+3_600_000, fallen.Waves(), rain.Seed{9}
@@ -95,7 +96,8 @@ func fairnessOf(r rain.Rain) operator.Fairness {
 	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: operator.Schedule{
 		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS,
 		DropsPerSecond: r.DropsPerSecond,
-		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, FirstWave: r.FirstWave,
+		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
+		FirstWave: r.FirstWave,
 		Waves: r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
 	}}
 }
@@ -205,6 +207,9 @@ func (f *fake) handler() http.Handler {
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
 			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
+		},
+		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
+			return operator.List[operator.Claim]{Items: f.claims}
 		},
 		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter,
 			r *http.Request) any {

@@ -120,6 +120,7 @@ func serveDefaults(c server.Config) map[string]string {
 		"connections_per_address": strconv.Itoa(c.ConnectionsPerAddress),
 		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
 		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),
@@ -132,6 +133,7 @@ func rainDefaults(r rain.RainSpec) map[string]string {
 	return map[string]string{
 		"duration": millis(r.DurationMS).String(), "drops_per_second": strconv.Itoa(r.DropsPerSecond),
 		"fall": millis(r.FallMS).String(), "decoy_percent": strconv.Itoa(r.DecoyPercent), "pacing": string(r.Pacing),
+		"odds": r.Odds.String(), "beat_ms": strconv.FormatInt(r.BeatMS, 10),
 		"starts_in": millis(rain.DefaultStartsInMS).String(),
 	}
 }

@@ -19,6 +19,8 @@ type rainStartCmd struct {
 	Fall           time.Duration  `default:"${fall}" help:"Longest time that a drop is in the air."`
 	DecoyPercent   int            `default:"${decoy_percent}" help:"Share of drops that pay nothing."`
 	Pacing         rain.Pacing    `default:"${pacing}" help:"How the stock is released: none, or even over the duration."`
+	Odds           rain.Odds      `default:"${odds}" help:"Chance of a player's one draw in each beat: a number above 0, or auto, which sets it so that the stock ends with the rain. 1: no draws, every packet drop can win."`
+	BeatMS         int64          `name:"beat-ms" default:"${beat_ms}" help:"Length of a beat in milliseconds, with --odds below 1."`
 	IdempotencyKey string         `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
 	oneCampaign
 }
@@ -35,7 +37,7 @@ func (c *rainStartCmd) check() []string {
 func (c *rainStartCmd) Run(app *App) error {
 	spec := rain.RainSpec{
 		DurationMS: c.Duration.Milliseconds(), DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
-		DecoyPercent: c.DecoyPercent, Pacing: c.Pacing,
+		DecoyPercent: c.DecoyPercent, Pacing: c.Pacing, Odds: c.Odds, BeatMS: c.BeatMS,
 	}
 	if c.StartsIn != nil {
 		ms := c.StartsIn.Milliseconds()
@@ -91,5 +93,8 @@ func (t *table) rain(r wire.Rain) {
 	t.row("drops", fmt.Sprintf("%d a second for %s, falling up to %s, %d %% decoys",
 		r.DropsPerSecond, millis(r.DurationMS), millis(r.FallMS), r.DecoyPercent))
 	t.row("pacing", r.Pacing)
+	if r.Odds != rain.OddsCertain {
+		t.row("odds", fmt.Sprintf("%s, in beats of %s", r.Odds, millis(r.BeatMS)))
+	}
 	t.row("commitment", r.Commitment)
 }

@@ -78,6 +78,9 @@ func block(app *App, g glance) []string {
 	if g.UnknownShards > 0 {
 		weather += fmt.Sprintf("; %d shards unknown", g.UnknownShards)
 	}
+	if g.Waiting > 0 || g.Seated > 0 {
+		weather += fmt.Sprintf("; %d wait, %d seated", g.Waiting, g.Seated)
+	}
 	return []string{
 		fmt.Sprintf("%s  %s  %s", clockTime(app, g.At), g.Campaign, g.name),
 		fmt.Sprintf("%s, %s", g.State, weather),

@@ -52,11 +52,18 @@ type serveCmd struct {
 	JWTMaxLife        time.Duration `group:"access" name:"jwt-max-life" placeholder:"DURATION" help:"For how long a player's token may be good at most; no limit by default."`
 	Guests            *bool         `group:"access" negatable:"" help:"Let anyone play under a generated name. On by default only with the stand-ins."`
 	GuestsWithdraw    *bool         `group:"access" negatable:"" help:"Let guests take money out. On by default only with the stand-ins."`
+	GuestChallenge    string        `group:"access" default:"${guest_challenge}" placeholder:"KIND" help:"What a guest has to do first: none, work (the page computes something), turnstile or hcaptcha."`
+	ChallengeWork     int64         `group:"access" default:"${challenge_work}" help:"The most hashes that the page of an address's first guest tries; it is more for each guest after it."`
+	ChallengeSiteKey  string        `group:"access" placeholder:"KEY" help:"The page's key at Turnstile or hCaptcha."`
+	ChallengeSecret   string        `group:"access" placeholder:"SECRET" help:"The server's key there."`
+	ChallengeEndpoint string        `group:"access" placeholder:"URL" help:"Where proofs are verified, instead of at the service itself."`
+	ChallengeScript   string        `group:"access" placeholder:"URL" help:"The widget's script, instead of the service's own."`
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
 
 	TapRate        int     `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
 	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Hellos per second and address that may be refused, before no more campaigns are looked up for them; 0 for no limit."`
 	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
+	Arrivals       int     `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
 	PerAddress     int     `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
 	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
@@ -101,8 +108,12 @@ func (s *serveCmd) config() server.Config {
 		OperatorsFile: s.OperatorsFile, SecondPersonAbove: s.SecondPersonAbove,
 		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
 		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
-		Guests: s.Guests, Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
-		MaxConnections: s.MaxConnections, ConnectionsPerAddress: s.PerAddress, AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
+		Guests: s.Guests, GuestChallenge: s.GuestChallenge, ChallengeWork: s.ChallengeWork,
+		ChallengeSiteKey: s.ChallengeSiteKey, ChallengeSecret: s.ChallengeSecret,
+		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,
+		Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
+		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, ConnectionsPerAddress: s.PerAddress,
+		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
 		ProviderAccount: s.ProviderAccount,
 		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,

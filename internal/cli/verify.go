@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +14,19 @@ import (
 
 type verifyCmd struct {
 	Rain       string `placeholder:"ID" help:"Only this rain. Left out: every rain of the campaign that has ended."`
+	User       string `placeholder:"ID" help:"Also list each beat of this player: whether the seed let them win, and what they were given. Of rains with odds below 1."`
 	Commitment string `placeholder:"HEX" help:"The commitment as you noted it in the countdown; with --rain. Left out: the one that the server says it announced."`
 	oneCampaign
+	Only string `arg:"" optional:"" name:"rain-id" help:"The same as --rain."`
+}
+
+// AfterApply takes the rain from wherever it was given.
+func (c *verifyCmd) AfterApply() error {
+	if c.Only != "" && c.Rain != "" && c.Only != c.Rain {
+		return fmt.Errorf("--rain %s and %s: give one rain", c.Rain, c.Only)
+	}
+	c.Rain = cmp.Or(c.Rain, c.Only)
+	return nil
 }
 
 func (c *verifyCmd) check() []string {
@@ -34,6 +46,8 @@ type verification struct {
 	Drops      int      `json:"drops"`
 	Digest     string   `json:"digest"`
 	Faults     []string `json:"faults,omitempty"`
+
+	Beats []beatLuck `json:"beats,omitempty"` // of one player
 }
 
 // Run recomputes the rains. It fails where one did not fall as its commitment promised.
@@ -47,6 +61,10 @@ func (c *verifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
+		claims, err := c.claims(ctx, client)
+		if err != nil {
+			return err
+		}
 		verifications, good := []verification{}, true
 		for _, r := range rains {
 			f, err := client.Fairness(ctx, c.Campaign, r.ID)
@@ -56,7 +74,10 @@ func (c *verifyCmd) Run(app *App) error {
 			if f.Seed == "" { // it is published when no drop can be tapped any more
 				return fmt.Errorf("rain %s: its seed is not revealed yet; try again in a second", r.ID)
 			}
-			v := verifyRain(r, f, c.Commitment)
+			v, again := verifyRain(r, f, c.Commitment)
+			if c.User != "" && again != nil {
+				v.luck(again, c.User, claims)
+			}
 			verifications, good = append(verifications, v), good && v.OK
 		}
 		if err := c.show(app, verifications, func(t *table) { t.verifications(verifications) }); err != nil {
@@ -92,8 +113,9 @@ func (c *verifyCmd) ended(campaign operator.Campaign) ([]wire.Rain, error) {
 }
 
 // verifyRain recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
-func verifyRain(r wire.Rain, f operator.Fairness, noted string) verification {
-	v := verification{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
+// It returns the rain too; nil where it cannot be computed.
+func verifyRain(r wire.Rain, f operator.Fairness, noted string) (v verification, again *rain.Rain) {
+	v = verification{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if noted != "" {
 		v.Commitment = strings.ToLower(noted)
@@ -104,7 +126,7 @@ func verifyRain(r wire.Rain, f operator.Fairness, noted string) verification {
 	seed, err := rain.ParseSeed(f.Seed)
 	if err != nil {
 		fault("the seed that was revealed: %v", err)
-		return v
+		return v, nil
 	}
 	if got := seed.Commitment(); got != v.Commitment {
 		fault("the seed that was revealed gives the commitment %s", got)
@@ -114,15 +136,21 @@ func verifyRain(r wire.Rain, f operator.Fairness, noted string) verification {
 		fault("the schedule is not that of the rain as it was announced")
 	}
 	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS,
-		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing}
+		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS}
+	record, known := rain.OddsRecordOf(s.OddsRecord)
+	if !known || len(s.OddsRecord) > 0 && s.Odds != rain.OddsAuto {
+		fault("the record of the odds is none")
+		return v, nil
+	}
 	if err := spec.Validate(s.StartsAt); err != nil {
 		fault("the schedule cannot be that of a rain: %v", err)
-		return v // computing it with such settings might never end
+		return v, nil // computing it with such settings might never end
 	}
-	again := rain.Rain{
+	again = &rain.Rain{
 		ID: s.Rain, Campaign: s.Campaign, StartsAt: s.StartsAt, DurationMS: s.DurationMS,
 		DropsPerSecond: s.DropsPerSecond,
 		FallMS:         s.FallMS, DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, FirstWave: s.FirstWave, Seed: seed,
+		Odds: s.Odds, BeatMS: s.BeatMS, OddsRecord: record,
 	}
 	v.Drops, v.Digest = again.Drops(), again.Digest()
 	if v.Drops != s.Drops || again.Waves() != s.Waves {
@@ -132,13 +160,13 @@ func verifyRain(r wire.Rain, f operator.Fairness, noted string) verification {
 		fault("the drops have the digest %s, the seed gives %s", s.Digest, v.Digest)
 	}
 	v.OK = len(v.Faults) == 0
-	return v
+	return v, again
 }
 
 func sameSettings(r wire.Rain, s operator.Schedule) bool {
 	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.DurationMS == s.DurationMS &&
 		r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS && r.DecoyPercent == s.DecoyPercent &&
-		r.Pacing == s.Pacing && r.FirstWave == s.FirstWave
+		r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS && r.FirstWave == s.FirstWave
 }
 
 func (t *table) verifications(verifications []verification) {
@@ -149,5 +177,6 @@ func (t *table) verifications(verifications []verification) {
 		for _, f := range v.Faults {
 			t.row("rain "+v.Rain, "NOT AS ANNOUNCED", f)
 		}
+		t.beats(v.Beats)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/operator"
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -86,5 +87,58 @@ func TestVerifyBeforeTheSeedIsRevealed(t *testing.T) {
 	got = run(t, f.at(), "verify", "c1")
 	if want := "redrain: no rain of the campaign has ended yet\n"; got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+}
+
+// TestVerifyOfAPlayer: every beat is computed anew, and a single claim that the seed did not grant is named.
+func TestVerifyOfAPlayer(t *testing.T) {
+	r := rain.Rain{ID: "r1", Campaign: "c1", StartsAt: theDay, DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000,
+		Pacing: rain.PacingNone, Odds: rain.OddsAuto, BeatMS: 1_000, OddsRecord: "0:300000000 4:600000000", Seed: seed}
+	var lucky, unlucky string // tickets of u1
+	for beat := range r.Beats() {
+		if ticket := r.TicketOf(rain.DropID{N: beat * 4}).String(); r.LuckyIn("u1", beat) {
+			lucky = ticket
+		} else {
+			unlucky = ticket
+		}
+	}
+	for name, tc := range map[string]struct {
+		ticket string
+		lie    func(*operator.Fairness)
+		want   string // the fault; "" where there is none
+	}{
+		"the truth": {ticket: lucky},
+		"an altered answer": {ticket: unlucky,
+			want: "claim c1-7 of player u1, ticket " + unlucky + ": the rain's seed did not let the player win"},
+		"a drop":         {ticket: "3.1", want: "players have draws in the beats of this rain"},
+		"another rain's": {ticket: "b4000"},
+		"a record of no beats": {ticket: lucky, want: "the record of the odds is none",
+			lie: func(f *operator.Fairness) { f.Schedule.OddsRecord[1].Beat = 0 }},
+		"other odds": {ticket: lucky, want: "the schedule is not that of the rain as it was announced",
+			lie: func(f *operator.Fairness) { f.Schedule.Odds, f.Schedule.OddsRecord = rain.OddsOne/2, nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake(t)
+			f.campaign.Rains[0] = *wire.RainOf(&r, theDay+60_000, false)
+			fair := fairnessOf(r)
+			fair.Schedule.OddsRecord, _ = r.OddsRecord.List()
+			if tc.lie != nil {
+				tc.lie(&fair)
+			}
+			f.fairness["r1"] = fair
+			f.claims = []operator.Claim{{Claim: "c1-7", User: "u1", Packet: "7", Amount: 5, Ticket: tc.ticket},
+				{Claim: "c2-7", User: "u1", Packet: "7", Amount: 5, Ticket: unlucky}} // of another campaign
+			got := run(t, f.at(), "verify", "c1", "r1", "--user", "u1")
+			if tc.want == "" {
+				if got.code != cli.ExitOK || strings.Count(got.stdout, "\nbeat ") != int(r.Beats()) ||
+					!strings.Contains(got.stdout, "lucky") || !strings.Contains(got.stdout, "odds 0.6") {
+					t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+				}
+				return
+			}
+			if got.code != cli.ExitFailure || !strings.Contains(got.stdout, tc.want) {
+				t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+			}
+		})
 	}
 }

@@ -179,7 +179,7 @@ func backlog(t *testing.T, g *game, s setting, rdb *rds.Client, entries int) {
 				b := store.NewBatch(hot, g.campaign, 0)
 				for i := from; i < min(from+chunk, entries); i++ {
 					user := fmt.Sprintf("backlog-%d", i)
-					b.Add(&user, drop)
+					b.Add(&user, drop.Ticket())
 					a, err := b.Decide(t.Context(), c.Current(), amounts, clock())
 					if err != nil || a.Results[0].Outcome != outcome.Won {
 						return fmt.Errorf("%s on %s: %+v: %w", user, drop, a, cmp.Or(err, rain.ErrUnknownRain))

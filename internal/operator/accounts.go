@@ -86,11 +86,6 @@ func (c *Client) MyWithdrawal(ctx context.Context, id string) (Withdrawal, error
 // Lobby is the campaign that a newcomer should play. No token is needed.
 func (c *Client) Lobby(ctx context.Context) (Lobby, error) { return get[Lobby](ctx, c, path("lobby")) }
 
-// Guest makes a new player with a generated name, where guests are allowed.
-func (c *Client) Guest(ctx context.Context) (Guest, error) {
-	return post[Guest](ctx, c, path("guests"), nil)
-}
-
 // DeadPayouts is a page of the payments that were given up.
 func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], error) {
 	return list[DeadLetter](ctx, c, path("payouts"), url.Values{"state": {ClaimDead}}, p)

@@ -48,7 +48,7 @@ func connect(t *testing.T, h http.HandlerFunc) *operator.Client {
 
 const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",
 	"min":1,"max":null,
-	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000,
+	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"expires_in_ms":1000,
 	"state":"ready","created_at":1,"expires_at":1001,
 	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended",
 	"starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
@@ -84,7 +84,7 @@ func TestRequests(t *testing.T) {
 			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
 		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",` +
 			`"min":1,"max":null,` +
-			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"expires_in_ms":1000}`, "once",
+			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
 		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,` +
 			`"histogram":[{"from":2,"to":2,"packets":1}]}`,
@@ -124,19 +124,19 @@ func TestRequests(t *testing.T) {
 			g, err := c.StartRain(ctx, "c1", spec, "k")
 			return g.ID, err
 		}, "POST /api/v1/campaigns/c1/rains", `{"starts_in_ms":3000,"duration_ms":10000,"drops_per_second":8,` +
-			`"fall_ms":4000,"decoy_percent":0,"pacing":"none"}`, "k", "r2"},
+			`"fall_ms":4000,"decoy_percent":0,"pacing":"none","odds":1,"beat_ms":1000}`, "k", "r2"},
 		"StopRain": {`{"id":"r2","phase":"ended"}`, func(c *operator.Client) (any, error) {
 			g, err := c.StopRain(ctx, "c1", "r2")
 			return g.Phase, err
 		}, "POST /api/v1/campaigns/c1/rains/r2/stop", "", "", rain.PhaseEnded},
 		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,` +
-			`"amount_left":80,"grabs_per_second":1.5,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
+			`"amount_left":80,"grabs_per_second":1.5,"waiting":6,"seated":7,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
 			`"tap_p99_ms":null,"outbox":1,"dead":4}`,
 			func(c *operator.Client) (any, error) { return c.Stats(ctx, "c1") }, "GET /api/v1/campaigns/c1/stats", "",
 			"",
 			operator.Stats{Online: 3, Taps: 9, Won: 2, Stock: 8, Paid: 1, AmountWon: 20, AmountPaid: 10, AmountLeft: 80,
-				GrabsPerSecond: 1.5,
-				Outcomes:       map[string]int64{"won": 2, "empty": 7}, TapP50MS: new(1.5), Outbox: 1, Dead: 4}},
+				GrabsPerSecond: 1.5, Waiting: 6, Seated: 7,
+				Outcomes: map[string]int64{"won": 2, "empty": 7}, TapP50MS: new(1.5), Outbox: 1, Dead: 4}},
 		"Claims": {`{"items":[{"claim":"c1-4","user":"u","packet":"4","amount":7,"at":1,"state":"settled"}]}`,
 			func(c *operator.Client) (any, error) {
 				return c.Claims(ctx, "c1", operator.Page{})

@@ -18,6 +18,8 @@ type Error struct {
 	Title  string            `json:"title"`
 	Detail string            `json:"detail"` // for people
 	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
+	// Challenge is what to do before a guest is made; nil with all other errors.
+	Challenge *Challenge `json:"challenge"`
 }
 
 // Error formats the answer in one line.

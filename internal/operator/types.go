@@ -30,6 +30,8 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"`    // of the stock
 	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: their part counts as left
 	GrabsPerSecond float64    `json:"grabs_per_second"`
+	Waiting        int64      `json:"waiting"` // in the waiting room
+	Seated         int64      `json:"seated"`  // with a seat, where there is a waiting room
 
 	Outcomes map[string]int64 `json:"outcomes"` // the taps by their outcome
 	// Percentiles of the answer times of the last five seconds, from socket to socket; nil where nobody tapped.
@@ -55,6 +57,7 @@ type Claim struct {
 	Amount rain.Money `json:"amount"`
 	At     int64      `json:"at"`
 	State  string     `json:"state"`
+	Ticket string     `json:"ticket,omitempty"` // the drop or the beat that it was won with
 }
 
 // Reconciliation says where a campaign's money is. All but Balanced are amounts.
@@ -151,10 +154,15 @@ type Schedule struct {
 	FallMS         int64       `json:"fall_ms"`
 	DecoyPercent   int         `json:"decoy_percent"`
 	Pacing         rain.Pacing `json:"pacing"`
-	FirstWave      int64       `json:"first_wave"`
-	Waves          int64       `json:"waves"`
-	Drops          int         `json:"drops"`
-	Digest         string      `json:"digest,omitempty"` // see rain.Rain.Digest; only after the end
+	Odds           rain.Odds   `json:"odds"`
+	BeatMS         int64       `json:"beat_ms"`
+	// OddsRecord is with the odds "auto" only: the odds that were set, each with its first beat.
+	OddsRecord []rain.OddsFrom `json:"odds_record,omitempty"`
+
+	FirstWave int64  `json:"first_wave"`
+	Waves     int64  `json:"waves"`
+	Drops     int    `json:"drops"`
+	Digest    string `json:"digest,omitempty"` // see rain.Rain.Digest; only after the end
 }
 
 // Lobby is the campaign that a page should open.

@@ -17,7 +17,9 @@ func TestHAProxyPassesRequestsOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	answer, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,5 +27,4 @@ func TestHAProxyPassesRequestsOn(t *testing.T) {
 	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "127.0.0.1" {
 		t.Errorf("%q, %v", text, err)
 	}
-	http.DefaultClient.CloseIdleConnections()
 }

@@ -29,6 +29,7 @@ const (
 	CodeHelloFirst      = "hello_first"      // something came before hello
 	CodeAlreadyHello    = "already_hello"    // a second hello
 	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
+	CodeNotAdmitted     = "not_admitted"     // join of a campaign that has no seat yet; the place is kept
 	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
 	CodeBadToken        = "bad_token"        // the new token is not valid; the one before still counts
 	CodeOtherPlayer     = "other_player"     // the new token is another player's
@@ -89,6 +90,8 @@ type Rain struct {
 	FallMS         int64       `json:"fall_ms"`
 	DecoyPercent   int         `json:"decoy_percent"`
 	Pacing         rain.Pacing `json:"pacing"`
+	Odds           rain.Odds   `json:"odds"` // of a player's draw in a beat; 1: there are no draws
+	BeatMS         int64       `json:"beat_ms"`
 	FirstWave      int64       `json:"first_wave"`
 	Commitment     string      `json:"commitment"`
 }
@@ -101,7 +104,7 @@ func RainOf(r *rain.Rain, now int64, paused bool) *Rain {
 	return &Rain{
 		ID: r.ID, Campaign: r.Campaign, Phase: r.Phase(now, paused), StartsAt: r.StartsAt, EndsAt: r.EndsAt(),
 		DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond, FallMS: r.FallMS, DecoyPercent: r.DecoyPercent,
-		Pacing: r.Pacing, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
+		Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS, FirstWave: r.FirstWave, Commitment: r.Seed.Commitment(),
 	}
 }
 
@@ -203,9 +206,10 @@ type Room struct {
 	Online    int64      `json:"online"`
 	Stock     int        `json:"stock"`
 	Won       int        `json:"won"`
-	AmountWon rain.Money `json:"amount_won"` // the sum of all won packets
-	Winners   []Winner   `json:"winners"`    // the newest, newest first
-	Top       []Winner   `json:"top"`        // the players who have won most in this campaign, most first
+	AmountWon rain.Money `json:"amount_won"`        // the sum of all won packets
+	Winners   []Winner   `json:"winners"`           // the newest, newest first
+	Top       []Winner   `json:"top"`               // the players who have won most in this campaign, most first
+	Waiting   int64      `json:"waiting,omitempty"` // players in the waiting room
 }
 
 // Winner is somebody who has won, under a masked name.
@@ -246,11 +250,12 @@ type Renewed struct {
 
 // Error tells what was wrong with a message.
 type Error struct {
-	Type      string `json:"type"`
-	ID        ID     `json:"id,omitempty"`
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	Retryable bool   `json:"retryable"`
+	Type         string `json:"type"`
+	ID           ID     `json:"id,omitempty"`
+	Code         string `json:"code"`
+	Message      string `json:"message"`
+	Retryable    bool   `json:"retryable"`
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // with not_admitted
 }
 
 // Goodbye is the last message before the server closes the socket by its own decision.
@@ -258,6 +263,8 @@ type Goodbye struct {
 	Type             string `json:"type"`
 	Reason           string `json:"reason"`
 	ReconnectAfterMS int64  `json:"reconnect_after_ms"`
+	Position         int    `json:"position,omitempty"` // in the waiting room, from 1
+	WaitMS           int64  `json:"wait_ms,omitempty"`  // how long it will take, where that can be told
 }
 
 // Encode encodes a message of this package; they cannot fail to encode.

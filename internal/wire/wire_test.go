@@ -23,7 +23,7 @@ func examples() map[string]any {
 	seed[0] = 7
 	r := &rain.Rain{
 		ID: "r1", Campaign: "c1", StartsAt: 1_763_712_003_000, DurationMS: 10_000, DropsPerSecond: 8,
-		FallMS: 4_000, Pacing: rain.PacingNone, Seed: seed,
+		FallMS: 4_000, Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS, Seed: seed,
 	}
 	c := &rain.Campaign{
 		ID: "c1", Status: rain.Open, ExpiresAt: 1_763_798_400_000, Rains: []rain.Rain{*r},
@@ -72,6 +72,8 @@ func examples() map[string]any {
 			Message: "field drop has the wrong kind of value"},
 		"token_renewed": Renewed{Type: TypeRenewed, ID: "9", ExpiresAt: now + 7_200_000},
 		"goodbye":       Goodbye{Type: TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: 2_750},
+		"goodbye_waiting": Goodbye{Type: TypeGoodbye, Reason: "waiting", ReconnectAfterMS: 8_700, Position: 812,
+			WaitMS: 61_000},
 	}
 }
 

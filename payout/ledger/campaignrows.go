@@ -19,7 +19,8 @@ import (
 
 var campaignColumns = []string{
 	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
-	"shards", "expires_in_ms", "status", "created_at", "expires_at", "revision", "drained", "split_seed",
+	"shards", "capacity", "admit_per_second", "expires_in_ms", "status", "created_at", "expires_at", "revision",
+	"drained", "split_seed",
 }
 
 func campaignRow(c *rain.Campaign) []any {
@@ -30,7 +31,7 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, c.Drained,
+		c.Shards, c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, c.Drained,
 		c.SplitSeed.Hex(),
 	}
 }
@@ -50,7 +51,10 @@ func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	} else {
 		p.Null()
 	}
-	for _, n := range []int64{int64(c.WinsPerUser), int64(c.TapsPerUser), int64(c.Shards), c.ExpiresInMS, c.CreatedAt} {
+	for _, n := range []int64{
+		int64(c.WinsPerUser), int64(c.TapsPerUser), int64(c.Shards), int64(c.Capacity), int64(c.AdmitPerSecond),
+		c.ExpiresInMS, c.CreatedAt,
+	} {
 		p.Int(n)
 	}
 	p.Text(c.SplitSeed.Hex())
@@ -69,7 +73,7 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	var drained int64
 	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
 		&c.TapsPerUser,
-		&c.Shards, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
+		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +93,14 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 // The first two are the key.
 var rainColumns = []string{
 	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent",
-	"pacing",
+	"pacing", "odds", "beat_ms", "odds_record",
 	"first_wave", "seed", "stopped_at",
 }
 
 func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
 	return []any{
 		campaign, ordinal, r.ID, r.StartsAt, r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent, string(r.Pacing),
+		int64(r.Odds), r.BeatMS, string(r.OddsRecord),
 		r.FirstWave, r.Seed.Hex(), r.StoppedAt,
 	}
 }
@@ -104,7 +109,7 @@ func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
 func scanRain(scan sqldb.Scan) (r rain.Rain, ordinal int, fault, err error) {
 	var seed string
 	err = scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
-		&r.Pacing,
+		&r.Pacing, &r.Odds, &r.BeatMS, &r.OddsRecord,
 		&r.FirstWave, &seed, &r.StoppedAt)
 	if err == nil {
 		r.Seed, fault = rain.ParseSeed(seed)

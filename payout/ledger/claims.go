@@ -34,7 +34,8 @@ type Claim struct {
 	User     string
 	Packet   int
 	Amount   rain.Money
-	WonAt    int64 // Unix ms
+	WonAt    int64  // Unix ms
+	Ticket   string // what it was won with: a drop, or a beat; "" where only the letter's text says so
 	State    ClaimState
 }
 
@@ -78,8 +79,8 @@ func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, ne
 }
 
 const (
-	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, state FROM payout WHERE "
-	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, 'dead' FROM dead_letter " +
+	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, state FROM payout WHERE "
+	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, '', 'dead' FROM dead_letter " +
 		"WHERE kind = 'pay' AND resolved_at = 0 AND "
 )
 
@@ -186,7 +187,7 @@ func newestFirst(a, b Claim) int {
 }
 
 func scanClaim(scan sqldb.Scan) (c Claim, err error) {
-	err = scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.State)
+	err = scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.Ticket, &c.State)
 	return c, err
 }
 

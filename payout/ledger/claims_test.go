@@ -104,7 +104,7 @@ func TestClaims(t *testing.T) {
 		}
 		list, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c1", Limit: 1})
 		want := ledger.Claim{Claim: "c1-3", Campaign: "c1", User: "a", Packet: 3, Amount: 1, WonAt: 10,
-			State: ledger.StateSettled}
+			Ticket: paytest.DropOf(3), State: ledger.StateSettled}
 		if err != nil || list[0] != want {
 			t.Errorf("%+v, %v", list, err)
 		}

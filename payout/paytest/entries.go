@@ -15,7 +15,8 @@ func FullCampaign(id string) *rain.Campaign {
 		ID: id,
 		Spec: rain.Spec{
 			Name: "新年 Gala 🧧", Sponsor: "acme", Budget: 100, Packets: 3, Split: rain.List, Min: 10, Max: &most,
-			Amounts: []rain.Money{50, 30, 20}, WinsPerUser: 2, TapsPerUser: 7, Shards: 2, ExpiresInMS: 1000,
+			Amounts: []rain.Money{50, 30, 20}, WinsPerUser: 2, TapsPerUser: 7, Shards: 2, Capacity: 11,
+			AdmitPerSecond: 13, ExpiresInMS: 1000,
 		},
 		Status: rain.Loading, CreatedAt: 5, ExpiresAt: 1005, Revision: 1, SplitSeed: rain.Seed{9, 8, 7},
 	}

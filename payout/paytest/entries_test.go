@@ -20,7 +20,7 @@ func TestEachPacketHasADropInTheAir(t *testing.T) {
 	t.Parallel()
 	c := &rain.Campaign{Rains: []rain.Rain{Rain("c1")}}
 	for _, packet := range []int{0, 1, 99, 100, 1_234_567, rain.MaxPackets - 1} {
-		if err := c.CheckDrop(DropOf(packet), SealedAt); err != nil {
+		if err := c.CheckTicket("u1", DropOf(packet), SealedAt); err != nil {
 			t.Errorf("packet %d: %v", packet, err)
 		}
 	}

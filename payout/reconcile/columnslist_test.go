@@ -50,6 +50,8 @@ var values = map[string][]string{
 	"campaign.split":         {"even", "double-mean"},
 	"campaign.status":        {"paused", "open"},
 	"dead_letter.kind":       {"pay", "reclaim"},
+	"rain.odds":              {"0", "-1"},
+	"rain.odds_record":       {"0:5", ""},
 	"rain.pacing":            {"none", "even"},
 	"txn.kind":               {"deposit", "paid"},
 	"withdrawal.dead":        {"0", "1"},

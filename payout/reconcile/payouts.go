@@ -160,6 +160,9 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the player's is shard %d",
 			row.name(), row.shard, home)
 	}
+	if err := c.CheckLuck(row.user, row.drop); err != nil {
+		p.found.add("a payout without luck", key, "%s: it was won with %s, but %s", row.name(), row.drop, err)
+	}
 	return true
 }
 

@@ -67,6 +67,7 @@ func (a *API) routes() []route {
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
 		{"POST", "/me/token", player, a.renewGuest, 0},
 		{"POST", "/guests", anyone, a.guest, 0},
+		{"GET", "/admission", player, a.admission, 0},
 		{"GET", "/lobby", anyone, a.lobby, 0},
 		{"GET", "/auth/config", anyone, a.signIn, 0},
 		{"GET", "/whoami", reading, a.whoami, 0},

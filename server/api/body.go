@@ -26,6 +26,11 @@ func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error
 	if who.user != "" {
 		limit = maxPlayerBody
 	}
+	return readAtMost(w, r, limit)
+}
+
+// readAtMost reads a body of so many bytes whole.
+func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",

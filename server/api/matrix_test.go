@@ -54,6 +54,7 @@ var matrix = map[string]string{
 	"POST /approvals/{id}/confirm":              "cashier admin shared",
 	"POST /approvals/{id}/reject":               "cashier admin shared",
 	"GET /me":                                   "player",
+	"GET /admission":                            "player",
 	"GET /me/claims":                            "player",
 	"POST /me/withdrawals":                      "player",
 	"GET /me/withdrawals":                       "player",

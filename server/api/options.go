@@ -174,6 +174,7 @@ type API struct {
 
 	previews previews
 	refusals refusals
+	guests   *prometheus.CounterVec
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -187,6 +188,7 @@ type Options struct {
 	Commands  Commands
 	Rebuilder Rebuilder
 	Proofs    Proofs
+	Door      Door
 
 	// The parts of the ledger.
 	Answers     answers
@@ -224,6 +226,8 @@ type Options struct {
 	Version   string // of this build
 	InProcess bool   // without real back ends: a trial, which may forget everything
 	Guests    bool   // anyone may play under a generated name
+	// Challenge is what a guest has to do first. Nil: nothing.
+	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
 	AllowedOrigins []string
 	GuestRate      float64       // new guests per second and address; 0: no limit
@@ -248,5 +252,6 @@ func New(o Options) *API {
 	if o.Limits == nil {
 		o.Limits = noLimits{}
 	}
-	return &API{o: o, previews: newPreviews(), refusals: newRefusals(o.Registerer)}
+	return &API{o: o, previews: newPreviews(), refusals: newRefusals(o.Registerer),
+		guests: newGuestCounts(o.Registerer)}
 }

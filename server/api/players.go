@@ -8,24 +8,13 @@ import (
 	"strconv"
 	"time"
 
-	"redrain/internal/auth"
 	"redrain/payout/ledger"
 	"redrain/rain"
-	"redrain/server/limit"
 )
-
-// guestFor is how long a guest's token is good.
-const guestFor = 30 * 24 * time.Hour
 
 type userView struct {
 	User    string     `json:"user"`
 	Balance rain.Money `json:"balance"`
-}
-
-type guestView struct {
-	User      string `json:"user"`
-	Token     string `json:"token"`
-	ExpiresAt int64  `json:"expires_at"`
 }
 
 func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -86,7 +75,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 const recentMS = 600_000
 
 // grantedTo are the player's wins of recent rains that the ledger does not have yet, newest first. Redis does not
-// keep when a packet was won; until the ledger has it, it counts as won when its drop appeared.
+// keep when a packet was won; until the ledger has it, it counts as won when its drop or its beat appeared.
 func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error) {
 	var granted []ledger.Claim
 	for _, c := range a.o.Campaigns.Live() {
@@ -99,11 +88,11 @@ func (a *API) grantedTo(ctx context.Context, user string) ([]ledger.Claim, error
 			return nil, err
 		}
 		for _, win := range wins.Confirmed {
-			drop, _ := rain.ParseDrop(win.Drop) // the script wins only with drops that there are
+			ticket, _ := rain.ParseTicket(win.Drop) // the script wins only with tickets that there are
 			granted = append(granted, ledger.Claim{
 				Claim: rain.ClaimID(c.ID, win.Packet), Campaign: c.ID, User: user, Packet: win.Packet,
 				Amount: win.Amount,
-				WonAt:  waveAt(c, drop.N), State: ledger.StateGranted,
+				WonAt:  waveAt(c, ticket.N), Ticket: win.Drop, State: ledger.StateGranted,
 			})
 		}
 	}
@@ -135,29 +124,6 @@ func waveAt(c *rain.Campaign, n int64) int64 {
 		}
 	}
 	return 0
-}
-
-func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
-	if !a.o.Guests {
-		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
-	}
-	if a.o.GuestRate > 0 {
-		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", limit.Address(r), a.o.GuestRate,
-			max(1, a.o.GuestRate*limit.Burst))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return tooMany(w, after, "too many new guests from this address; try again shortly")
-		}
-	}
-	user := auth.GuestName()
-	token, expires, err := a.o.Players.Mint(user, guestFor)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
-	return nil
 }
 
 func tooMany(w http.ResponseWriter, after time.Duration, detail string) error {

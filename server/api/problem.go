@@ -17,6 +17,7 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
+	"redrain/server/challenge"
 	"redrain/server/cluster"
 )
 
@@ -28,6 +29,8 @@ type problem struct {
 	Code   string            `json:"code"`
 	Detail string            `json:"detail,omitempty"`
 	Errors []rain.FieldError `json:"errors,omitempty"`
+	// Challenge is what to do before the same is asked again.
+	Challenge *challenge.Offer `json:"challenge,omitempty"`
 }
 
 func writeProblem(w http.ResponseWriter, p problem) {

@@ -49,10 +49,14 @@ type scheduleView struct {
 	FallMS         int64       `json:"fall_ms"`
 	DecoyPercent   int         `json:"decoy_percent"`
 	Pacing         rain.Pacing `json:"pacing"`
-	FirstWave      int64       `json:"first_wave"`
-	Waves          int64       `json:"waves"`
-	Drops          int         `json:"drops"`
-	Digest         string      `json:"digest,omitempty"`
+	Odds           rain.Odds   `json:"odds"`
+	BeatMS         int64       `json:"beat_ms"`
+	// OddsRecord is with the odds "auto" only: the odds that were set, each with its first beat.
+	OddsRecord []rain.OddsFrom `json:"odds_record,omitempty"`
+	FirstWave  int64           `json:"first_wave"`
+	Waves      int64           `json:"waves"`
+	Drops      int             `json:"drops"`
+	Digest     string          `json:"digest,omitempty"`
 }
 
 func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -68,9 +72,10 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
 		DropsPerSecond: rn.DropsPerSecond,
 		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
-		FirstWave: rn.FirstWave, Waves: rn.Waves(),
+		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(),
 		Drops: rn.Drops(),
 	}}
+	v.Schedule.OddsRecord, _ = rn.OddsRecord.List() // what is stored was checked
 	// Not before the last tap is decided: within the grace a drop can still be tapped.
 	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
 		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()

@@ -97,7 +97,7 @@ func (d *Demo) step(ctx context.Context) error {
 		}
 	}
 	spec := rain.DefaultRain()
-	spec.DropsPerSecond, spec.DecoyPercent = demoDensity, demoDecoys
+	spec.DropsPerSecond, spec.DecoyPercent, spec.Pacing = demoDensity, demoDecoys, rain.PacingEven
 	_, _, err := d.o.Service.StartRain(ctx, c.ID, spec, "")
 	if errors.Is(err, rain.ErrRainRunning) {
 		return nil // an operator has been faster

@@ -129,7 +129,7 @@ func (i *interleaving) tap() {
 	drop := rain.DropID{N: i.drop, K: i.pick("drop", interleavedDrops)}
 	shard := rain.HomeShard(user, interleavedShards)
 	batch := i.batches[shard]
-	batch.Add(&user, drop)
+	batch.Add(&user, drop.Ticket())
 	amounts, err := i.amounts.Of(i.c)
 	i.must(err)
 	answer, err := batch.Decide(i.Context(), i.c.Current(), amounts, i.now)

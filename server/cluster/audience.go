@@ -14,7 +14,7 @@ import (
 
 // Settlements are told to those nodes only that have players of theirs: with hundreds of nodes, each would else
 // hear of everybody. Players are parted in groups, a subject for each, and a node listens to those of its players.
-// The groups are so many that the players of one are on few nodes.
+// The groups are so many that the players of one are on few nodes. For few nodes there is another way: see packed.go.
 
 // group is the last part of the subject that a player's settlements are told on.
 func group(user string) string {
@@ -39,10 +39,11 @@ type Audience struct {
 	hear    func(campaign string, n Settled)
 	guard   *rounds.Guard
 	log     *slog.Logger
-	heard   chan *nats.Msg // of all groups: a goroutine for each would cost more than its players' connections
-	changed chan struct{}  // has one element while there is something in pending
-	over    chan struct{}  // closed when Run has ended: nothing is listened to any more
-	unknown []*listeners   // that are subscribed to, and wait for NATS; follow's own
+	heard   chan *nats.Msg     // of all groups: a goroutine for each would cost more than its players' connections
+	changed chan struct{}      // has one element while there is something in pending
+	over    chan struct{}      // closed when Run has ended: nothing is listened to any more
+	unknown []*listeners       // that are subscribed to, and wait for NATS; follow's own
+	all     *nats.Subscription // to the notices to all nodes; nil where nobody is here; follow's own
 
 	mu      sync.Mutex
 	groups  map[string]*listeners
@@ -68,6 +69,7 @@ func (a *Audience) Run(ctx context.Context) error {
 	var subscribing sync.WaitGroup
 	defer subscribing.Wait()
 	subscribing.Go(func() { a.follow(ctx) })
+	subscribing.Go(func() { a.stay(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,6 +175,7 @@ func (a *Audience) catchUp(ctx context.Context) {
 			a.unknown = append(a.unknown, l)
 		}
 	}
+	a.listenAll()
 	if len(a.unknown) == 0 {
 		return
 	}

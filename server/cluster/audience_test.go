@@ -74,7 +74,7 @@ func (h *hearing) until(t *testing.T, groups int) {
 
 func tell(t *testing.T, bus *Bus, user, drop string) {
 	t.Helper()
-	if err := bus.Settled("c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}); err != nil {
+	if err := bus.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -27,6 +27,7 @@ type Bus struct {
 	log      *slog.Logger
 	doubtful chan doubtful
 	refused  refusals
+	few      fewness
 }
 
 // NewBus is the bus of the nodes that share a namespace. Its Run must be started.
@@ -44,6 +45,7 @@ func NewBus(nc *nats.Conn, o BusOptions) *Bus {
 const (
 	topicChanged  = "changed"
 	topicSettled  = "settled"
+	topicPacked   = "settledall"
 	topicWon      = "won"
 	topicFigures  = "figures"
 	topicSoldOut  = "soldout"
@@ -124,26 +126,41 @@ func (b *Bus) Alarm(code, campaign, message string) {
 const wonAtOnce = 10
 
 // Settled tells the nodes on which players are which of their claims of a campaign have been settled, and every
-// node of the newest winners.
-func (b *Bus) Settled(campaign string, settlements []posting.Settlement) error {
-	groups := map[string]*Settled{}
-	for _, s := range settlements {
-		g := group(s.User)
-		if groups[g] == nil {
-			groups[g] = &Settled{Campaign: campaign}
-		}
-		groups[g].Claims = append(groups[g].Claims, SettledClaim{
-			Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
-		})
-	}
+// node of the newest winners. A player's claims are in one notice.
+func (b *Bus) Settled(ctx context.Context, campaign string, settlements []posting.Settlement) error {
 	var failed error
-	for g, notice := range groups {
-		failed = errors.Join(failed, b.send(b.subject(topicSettled, g), notice.text()))
+	if b.fewNodes(ctx) {
+		for notice := range packed(campaign, settlements) {
+			failed = errors.Join(failed, b.send(b.subject(topicPacked, campaign), notice.text()))
+		}
+	} else {
+		for g, notice := range grouped(campaign, settlements) {
+			failed = errors.Join(failed, b.send(b.subject(topicSettled, g), notice.text()))
+		}
 	}
 	if won := newest(settlements); len(won.Winners) > 0 {
 		b.hint(topicWon, campaign, won)
 	}
 	return failed
+}
+
+// grouped are the notices of settlements, by the players' groups.
+func grouped(campaign string, settlements []posting.Settlement) map[string]*Settled {
+	groups := make(map[string]*Settled, len(settlements))
+	for _, i := range byPlayer(settlements) {
+		g := group(settlements[i].User)
+		if groups[g] == nil {
+			groups[g] = &Settled{Campaign: campaign}
+		}
+		groups[g].Claims = append(groups[g].Claims, claimOf(&settlements[i]))
+	}
+	return groups
+}
+
+func claimOf(s *posting.Settlement) SettledClaim {
+	return SettledClaim{
+		Claim: s.Claim, User: s.User, Packet: s.Packet, Drop: s.Drop, Amount: s.Amount, Balance: s.Balance,
+	}
 }
 
 // newest are the last of those whose wins are new.

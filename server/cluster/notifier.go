@@ -34,18 +34,18 @@ func NewNotifier(ranking Ranking, bus *Bus, log *slog.Logger) *Notifier {
 func (n *Notifier) Settled(ctx context.Context, settlements []posting.Settlement) {
 	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
 	defer cancel()
-	n.tell(settlements)
+	n.tell(ctx, settlements)
 	n.rank(ctx, settlements)
 }
 
-// tell tells every node, in one message for each campaign.
-func (n *Notifier) tell(settlements []posting.Settlement) {
+// tell tells the nodes, campaign by campaign.
+func (n *Notifier) tell(ctx context.Context, settlements []posting.Settlement) {
 	byCampaign := map[string][]posting.Settlement{}
 	for _, s := range settlements {
 		byCampaign[s.Campaign] = append(byCampaign[s.Campaign], s)
 	}
 	for campaign, group := range byCampaign {
-		if err := n.bus.Settled(campaign, group); err != nil {
+		if err := n.bus.Settled(ctx, campaign, group); err != nil {
 			n.log.Warn("players were not told of a settlement; their next welcome does", "campaign", campaign, "err",
 				err)
 		}

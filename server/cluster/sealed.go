@@ -160,6 +160,7 @@ type BusOptions struct {
 	RefreshSeals func(ctx context.Context) error
 	// Forged hears of notices that no node of this installation has sent. Nil: the log tells of them only.
 	Forged     func(count int, reason string)
+	Nodes      Nodes      // nil: settlements are told group by group, however few nodes there are
 	Clock      rain.Clock // the cluster's time
 	Registerer prometheus.Registerer
 	Log        *slog.Logger

@@ -102,12 +102,16 @@ func everything(t *testing.T, b *Bus) (topics []string) {
 	b.Restored("c")
 	b.Alarm("code", "c", "message")
 	err := errors.Join(b.Withdrawn(Withdrawn{}),
-		b.Settled("c", []posting.Settlement{{Campaign: "c", Claim: "c-1", User: "u"}}))
+		b.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Claim: "c-1", User: "u"}}))
+	alone := b.o
+	alone.Nodes = &nodesNow{n: 1}
+	err = errors.Join(err, NewBus(b.nc, alone).Settled(t.Context(), "c",
+		[]posting.Settlement{{Campaign: "c", Claim: "c-2", User: "u"}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return []string{topicChanged, topicWon, topicFigures, topicSoldOut, topicDry, topicStocked, topicRestored,
-		topicAlarm, topicMoney, topicSettled}
+		topicAlarm, topicMoney, topicSettled, topicPacked}
 }
 
 // Who can write to NATS makes nodes tell nothing: no kind of notice is believed that is not sealed, that is sealed with

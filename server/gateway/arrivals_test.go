@@ -66,7 +66,7 @@ func TestSettledWhileArriving(t *testing.T) {
 	var reading func() // what happens while a welcome is being made
 	g := New(Options{
 		Campaigns: registry, Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Wins: grabber,
-		Claims: ledger.New(db, now, rain.NewAmountsCache()).Claims, Limits: grabber, Lobby: lobby,
+		Claims: ledger.New(db, now, rain.NewAmountsCache()).Claims, Limits: grabber, Door: &turns{}, Lobby: lobby,
 		Counts: live.NewCounts(),
 		Log:    quiet, Registerer: prometheus.NewRegistry(),
 		Clock: func() int64 {

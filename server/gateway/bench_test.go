@@ -157,7 +157,7 @@ func newStorm(b testing.TB) *storm {
 		campaign: servertest.RainingCampaign(b, grabber, now(), 1_000_000), // not used up by the benchmark
 		lobby:    lobby,
 		gateway: New(Options{
-			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Lobby: lobby,
+			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Door: &turns{}, Lobby: lobby,
 			Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
 		}),
 	}

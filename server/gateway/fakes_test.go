@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/internal/wire"
@@ -38,6 +41,8 @@ type neighbours struct {
 	allow  func(key string) (bool, error)
 
 	notYet []rain.Win // won, and not to be told yet
+
+	door turns
 
 	mu         sync.Mutex
 	remembered map[string][]rain.Win
@@ -145,6 +150,33 @@ func (n *neighbours) Allow(_ context.Context, _, key string, _, _ float64) (bool
 	return ok, time.Second, err
 }
 
+// turns is a door that lets in whom the test lets in. The zero value lets everybody in.
+type turns struct {
+	turn func(campaign, user string) (store.Turn, error)
+
+	mu   sync.Mutex
+	left []string // campaign, player, and whether they have said that they go
+}
+
+func (d *turns) Enter(_ context.Context, c *rain.Campaign, user string) (store.Turn, error) {
+	if d.turn == nil {
+		return store.Turn{Admitted: true}, nil
+	}
+	return d.turn(c.ID, user)
+}
+
+func (d *turns) Leave(campaign, user string, left bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = append(d.left, fmt.Sprintf("%s %s %v", campaign, user, left))
+}
+
+func (d *turns) gone() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.left)
+}
+
 // door is a gateway behind a real HTTP server.
 type door struct {
 	*testing.T
@@ -175,7 +207,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	}
 	d.lobby = room.NewLobby(room.Options{Log: log})
 	o := Options{
-		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Lobby: d.lobby, Counts: live.NewCounts(),
+		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door, Lobby: d.lobby, Counts: live.NewCounts(),
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
 		}),

@@ -30,6 +30,7 @@ type Gateway struct {
 	closing  bool
 	readers  sync.WaitGroup
 	seats    seats
+	pace     *pace
 }
 
 // New makes a gateway without connections. Drain ends it.
@@ -40,6 +41,7 @@ func New(o Options) *Gateway {
 			refused: newRefusedHellos(o.Limits, o.HelloRate),
 		},
 		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},
+		pace: newPace(o.Arrivals),
 	}
 	g.upgrader = websocket.Upgrader{
 		Subprotocols:     []string{wire.Subprotocol},
@@ -60,6 +62,10 @@ func New(o Options) *Gateway {
 // ServeHTTP upgrades a connection, which the request has to ask for. It returns at once, and the session reads on in a
 // goroutine of its own: net/http would keep its buffers for as long as the handler runs.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if after, ok := g.pace.take(time.Now()); !ok {
+		g.tooSoon(w, after)
+		return
+	}
 	if !g.seats.take() {
 		g.refuse(w)
 		return

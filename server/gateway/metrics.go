@@ -13,6 +13,8 @@ type metrics struct {
 	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram
 	full       prometheus.Counter
+	tooSoon    prometheus.Counter
+	turnedAway prometheus.Counter
 	refused    prometheus.Counter // hellos
 	dropped    prometheus.Counter // messages and frames
 }
@@ -38,11 +40,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
 		}),
 	}
+	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "redrain_arrivals_refused_total",
+		Help: "Connections asked to come back a little later, because more came than the node takes in a second.",
+	})
+	m.turnedAway = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "redrain_not_admitted_total", Help: "Hellos answered with a place in the waiting room.",
+	})
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full, m.refused, m.dropped)
+	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped)
 	return m
 }
 

@@ -7,31 +7,39 @@ import (
 )
 
 // Settled tells each player that is here, or on the way, about all their claims in one message. It is called for each
-// notice, on every node; most of the players of a large campaign are on other nodes, and a notice may come again.
+// notice, on every node that hears it; many of its players are on other nodes, and a notice may come again. A player's
+// claims follow each other.
 func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 	gate := g.gateOf(campaign)
-	messages := map[string]*wire.Settled{}
-	for _, c := range n.Claims {
-		m := messages[c.User]
-		if m == nil && !g.concerns(c.User) {
-			continue
+	for rest := n.Claims; len(rest) > 0; {
+		user, of := rest[0].User, 1
+		for of < len(rest) && rest[of].User == user {
+			of++
 		}
+		if g.concerns(user) {
+			g.settledOf(gate, user, rest[:of])
+		}
+		rest = rest[of:]
+	}
+}
+
+// settledOf tells a player about some claims.
+func (g *Gateway) settledOf(gate Gate, user string, claims []cluster.SettledClaim) {
+	m := &wire.Settled{Type: wire.TypeSettled, Claims: make([]wire.SettledClaim, 0, len(claims))}
+	for _, c := range claims {
 		// So this node also answers a tap that is sent again with the same win, where another node has given it.
-		win := rain.Win{User: c.User, Packet: c.Packet, Amount: c.Amount, Drop: c.Drop}
-		if gate != nil && !gate.Settled(c.User, win) {
+		win := rain.Win{User: user, Packet: c.Packet, Amount: c.Amount, Drop: c.Drop}
+		if gate != nil && !gate.Settled(user, win) {
 			continue
-		}
-		if m == nil {
-			m = &wire.Settled{Type: wire.TypeSettled}
-			messages[c.User] = m
 		}
 		m.Claims = append(m.Claims, wire.SettledClaim{Claim: c.Claim, Amount: c.Amount})
 		m.Balance = c.Balance
 	}
-	for user, m := range messages {
-		text := wire.Encode(m) // before the lock that joins take
-		g.arrivals.tell(user, m, func() { g.o.Lobby.ToUser(user, func() []byte { return text }) })
+	if len(m.Claims) == 0 {
+		return
 	}
+	text := wire.Encode(m) // before the lock that joins take
+	g.arrivals.tell(user, m, func() { g.o.Lobby.ToUser(user, func() []byte { return text }) })
 }
 
 // gateOf is the gate of a campaign that players of this node are in; nil where there is none.

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/confirm"
+	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
@@ -49,6 +50,14 @@ type Audience interface {
 	Leave(user string)
 }
 
+// Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
+type Door interface {
+	// Enter tells a player's turn. Leave is called for each connection that it has admitted; left is true where the
+	// player has said that they go.
+	Enter(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
+	Leave(campaign, user string, left bool)
+}
+
 // Problem answers a request that does not become a socket. [api.WriteProblem] does.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
@@ -61,10 +70,12 @@ type Options struct {
 	Claims         Claims
 	Limits         Limits
 	Audience       Audience
+	Door           Door
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
 	HelloRate      float64  // refused hellos per second and address, over all nodes; 0: no limit
+	Arrivals       int      // connections taken within a second; 0: by the processors; below 0: no limit
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem

@@ -49,6 +49,7 @@ func (s *session) read() {
 			late.Stop()
 		}
 		if err != nil {
+			s.left = websocket.IsCloseError(err, websocket.CloseNormalClosure)
 			s.overrun(err)
 			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
 		}

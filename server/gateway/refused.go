@@ -99,6 +99,8 @@ func (s *session) mayLookUp(campaign string) error {
 // endHello is how a connection ends whose hello has failed.
 func (s *session) endHello(ctx context.Context, campaign string, err error) {
 	switch {
+	case waits(err) != nil:
+		s.turnAway(waits(err))
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
 	case errors.Is(err, errTooManyRefused):

@@ -118,6 +118,8 @@ func (s *session) move(req wire.Request) {
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
 	switch {
+	case waits(err) != nil:
+		s.notYet(req.ID, waits(err))
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
@@ -134,10 +136,20 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err := s.mayLookUp(req.Campaign); err != nil {
 		return err
 	}
-	c, welcome, err := s.g.welcome(ctx, user, req, s.term.until())
+	c, err := s.g.o.Campaigns.Get(ctx, req.Campaign)
 	if err != nil {
 		return err
 	}
+	if err := s.letIn(ctx, c, user); err != nil {
+		return err
+	}
+	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
+	if err != nil {
+		s.g.o.Door.Leave(c.ID, user, false)
+		return err
+	}
+	s.leaveRoom()
+	s.in = c.ID
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
 	if s.gates == nil {
 		s.gates = map[string]Gate{}

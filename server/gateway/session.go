@@ -34,6 +34,8 @@ type session struct {
 	listens string          // who settlements are listened for, "" before hello
 	seat    *seat           // nil before hello
 	gates   map[string]Gate // of the campaigns whose rooms the player has been in
+	in      string          // the campaign whose door has let the player in, "" before
+	left    bool            // the player has closed the connection with 1000: they go
 	ended   bool            // what still comes is not looked at
 }
 
@@ -47,6 +49,7 @@ func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *ses
 
 func (s *session) close() {
 	s.greeted()
+	s.leaveRoom()
 	s.term.end()
 	s.g.o.Lobby.Leave(s.member)
 	s.member.Gone()

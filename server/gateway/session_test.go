@@ -236,8 +236,8 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	c := d.play("here")
 	d.gateway.Settled("c", cluster.Settled{Claims: []cluster.SettledClaim{
 		{Claim: "c-1", User: "here", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5},
-		{Claim: "c-2", User: "elsewhere", Packet: 2, Drop: "0.2", Amount: 7, Balance: 7},
 		{Claim: "c-3", User: "here", Packet: 3, Drop: "0.3", Amount: 6, Balance: 11},
+		{Claim: "c-2", User: "elsewhere", Packet: 2, Drop: "0.2", Amount: 7, Balance: 7},
 	}})
 	if got := c.hear("settled"); !strings.Contains(got, "c-1") || !strings.Contains(got, "c-3") ||
 		strings.Contains(got, "c-2") || !strings.Contains(got, `"balance":11`) {

@@ -20,21 +20,17 @@ const welcomeClaims = 100
 
 // welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
 // again after a reconnect is answered without asking Redis, also where the stock is sold out.
-func (g *shared) welcome(ctx context.Context, user string, req wire.Request,
-	until int64) (*rain.Campaign, wire.Welcome, error) {
-	c, err := g.o.Campaigns.Get(ctx, req.Campaign)
-	if err != nil {
-		return nil, wire.Welcome{}, err
-	}
+func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id wire.ID,
+	until int64) (wire.Welcome, error) {
 	wins, err := g.o.Wins.PlayersWins(ctx, c, user)
 	if err != nil {
-		return nil, wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
+		return wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
 	}
 	g.o.Gate(c).Remember(user, wins.Confirmed)
 	g.o.Gate(c).RememberUnsure(user, wins.Unconfirmed)
 	now := g.o.Clock()
-	return c, wire.Welcome{
-		Type: wire.TypeWelcome, ID: req.ID, User: user, ServerTime: now,
+	return wire.Welcome{
+		Type: wire.TypeWelcome, ID: id, User: user, ServerTime: now,
 		Campaign: wire.CampaignOf(c, now), Rain: wire.RainOf(c.Current(), now, c.Status != rain.Open),
 		Claims: g.claims(ctx, c, user, wins.Confirmed), ClaimsTotal: wins.Total - len(wins.Unconfirmed),
 		Limits: wire.Limits{TapsPerSecond: g.o.TapRate}, ExpiresAt: until,

@@ -38,6 +38,8 @@ type Stats struct {
 	AmountLeft     rain.Money `json:"amount_left"`
 	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: what they have counts as left
 	GrabsPerSecond float64    `json:"grabs_per_second"`
+	Waiting        int64      `json:"waiting"` // players in the waiting room
+	Seated         int64      `json:"seated"`  // players with a seat, where there is a waiting room
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
 	// not come.
@@ -88,6 +90,11 @@ type Dead interface {
 	Dead(ctx context.Context, campaign string) (letters, wins int64, err error)
 }
 
+// Door counts who waits for a campaign's room, and who has a seat in it. [admission.Door] does.
+type Door interface {
+	Counts(ctx context.Context, c *rain.Campaign) (waiting, seated int64, err error)
+}
+
 // Bus tells the other nodes. [cluster.Bus] does.
 type Bus interface {
 	Figures(campaign string, n cluster.Figures)
@@ -102,6 +109,7 @@ type FiguresOptions struct {
 	Paid    Paid
 	Dead    Dead
 	Known   Known
+	Door    Door
 	Lobby   *room.Lobby
 	Counts  *Counts
 	Bus     Bus
@@ -231,9 +239,13 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 		f.o.Log.Debug("who has won most could not be read; the room is told the rest", "campaign", c.ID, "err",
 			unranked)
 	}
+	waiting, _, uncounted := f.o.Door.Counts(ctx, c)
+	if uncounted != nil {
+		f.o.Log.Debug("who waits could not be counted; the room is told the rest", "campaign", c.ID, "err", uncounted)
+	}
 	return cluster.Figures{Node: f.o.Node, InStock: levels.Stock > 0 && levels.Unknown == 0, Room: wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
-		Winners: f.newest(c.ID), Top: masked(top),
+		Winners: f.newest(c.ID), Top: masked(top), Waiting: waiting,
 	}}, true
 }
 
@@ -306,6 +318,10 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	waiting, seated, err := f.o.Door.Counts(ctx, c)
+	if err != nil {
+		return Stats{}, err
+	}
 	paid, amount, err := f.o.Paid.Paid(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
@@ -318,8 +334,8 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
-		UnknownShards: levels.Unknown,
-		Paid:          paid, AmountPaid: amount,
+		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
+		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
 		// nothing any more.
 		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,

@@ -64,6 +64,10 @@ func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
 func (s *sums) Paid(context.Context, string) (int64, rain.Money, error) { return 5, 50, nil }
 func (s *sums) Dead(context.Context, string) (int64, int64, error)      { return 3, 2, nil }
 
+func (s *sums) Counts(context.Context, *rain.Campaign) (waiting, seated int64, err error) {
+	return 21, 22, nil
+}
+
 // won tells that players have won.
 func won(users ...string) (n cluster.Won) {
 	for _, user := range users {
@@ -85,14 +89,14 @@ func TestStats(t *testing.T) {
 		"gone": {T: now - staleReport - 1, Online: 100, Taps: 7, GrabsPerSecond: 100,
 			Outcomes: outcome.Counts{outcome.Late: 7}, Latency: map[int]int64{200: 1000}},
 	}
-	f := NewFigures(FiguresOptions{Sums: s, Reports: s, Paid: s, Dead: s, Clock: func() int64 { return now }})
+	f := NewFigures(FiguresOptions{Door: s, Sums: s, Reports: s, Paid: s, Dead: s, Clock: func() int64 { return now }})
 	c := &rain.Campaign{ID: "c", Status: rain.Open}
 	got, err := f.Stats(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Online != 5 || got.Taps != 22 || got.GrabsPerSecond != 3 || got.Won != 9 || got.Stock != 4 ||
-		got.Paid != 5 || got.Dead != 3 || got.Outbox != 9-5-2 || got.AmountLeft != 40 || got.AmountPaid != 50 {
+		got.Paid != 5 || got.Dead != 3 || got.Waiting != 21 || got.Seated != 22 || got.Outbox != 9-5-2 || got.AmountLeft != 40 || got.AmountPaid != 50 {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Outcomes) != outcome.Count-1 || got.Outcomes[outcome.Won] != 9 || got.Outcomes[outcome.Late] != 7 {
@@ -142,7 +146,8 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby, Counts: counts,
+			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
+			Counts:  counts,
 			Bus:     s,
 			KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 		})

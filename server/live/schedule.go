@@ -11,9 +11,10 @@ import (
 	"redrain/room"
 )
 
-// waveLeadMS is how long before its moment a wave is sent: the way to the slowest phone, and the time that a full
-// process needs to hand it to everybody. A tap before the moment is refused, so knowing it early is no use.
-const waveLeadMS = 500
+// waveLeadMS is how long before its moment a wave is sent. It is short, because a wave says which of its drops are
+// decoys, and who reads it early has more time to choose. Pages draw as smoothly: a drop begins above the screen and
+// is seen some 150 ms after its moment, with a fall of four seconds, so a wave may take that long on its way.
+const waveLeadMS = 50
 
 // Known is the campaigns that this node knows. [cluster.Known] is that.
 type Known interface {

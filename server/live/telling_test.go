@@ -28,7 +28,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
+			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
 			Counts: NewCounts(),
 			Bus:    s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
 		})
@@ -99,7 +99,7 @@ func TestFiguresTellOfStock(t *testing.T) {
 		lobby := room.NewLobby(room.Options{Log: quiet})
 		heard := 0
 		f := NewFigures(FiguresOptions{
-			Node: "a", Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
+			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
 			Counts: NewCounts(), Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() },
 			InStock: func(campaign string) {
 				if campaign == "c" {

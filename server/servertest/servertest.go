@@ -29,7 +29,7 @@ func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Ca
 	c.Revision++
 	c.Rains = []rain.Rain{{
 		ID: "r", Campaign: c.ID, StartsAt: now - 15_000, DurationMS: 600_000, DropsPerSecond: 400, FallMS: 600_000,
-		Pacing: rain.PacingNone,
+		Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS,
 	}}
 	if err := stock.Apply(b.Context(), c); err != nil {
 		b.Fatal(err)

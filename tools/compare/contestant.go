@@ -48,7 +48,7 @@ func falling(duration time.Duration, dropsPerSecond int, fall time.Duration) rai
 	starts := int64(0)
 	return rain.RainSpec{
 		StartsInMS: &starts, DurationMS: duration.Milliseconds(), DropsPerSecond: dropsPerSecond,
-		FallMS: fall.Milliseconds(), Pacing: rain.PacingNone,
+		FallMS: fall.Milliseconds(), Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS,
 	}
 }
 

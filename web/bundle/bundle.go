@@ -24,6 +24,7 @@ var entries = []api.EntryPoint{
 	{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
 	{InputPath: "src/console/main.tsx", OutputPath: "console"},
 	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
+	{InputPath: "src/work/main.ts", OutputPath: "work"},
 }
 
 const (

@@ -8,10 +8,11 @@ import { decode, type Message } from "./decode.ts";
 import { watchDevice } from "./device.ts";
 import { Emitter, report } from "./events.ts";
 import { Pulse } from "./pulse.ts";
-import type { Drop, RainClientEvents, RainClientOptions, RainClientState, StateMessage, TapResult } from "./redrain.d.ts";
+import type { Drop, RainClientEvents, RainClientOptions, RainClientState, StateMessage, TapResult, WaitingMessage } from "./redrain.d.ts";
 import { Renewal } from "./renewal.ts";
 import { type Tap, Taps } from "./taps.ts";
 import { Timers } from "./timers.ts";
+import { askTurn, FULL, turnOf } from "./turn.ts";
 
 const TOKEN_WAIT = 15_000; // ms for the token function
 const WELCOME_WAIT = 10_000; // ms from opening the socket to the welcome
@@ -41,6 +42,8 @@ export class RainClient {
   #ws: WebSocket | null = null;
   #try = 0; // counts connections, so that what belongs to an old one is known by its number
   #attempt = 0; // tries since the last steady connection
+  #turn: WaitingMessage | null = null; // the place that the last goodbye told
+  #fetch: typeof fetch | undefined;
   #floor = 0; // what the goodbye asked to wait, ms
   #nextTryAt = 0; // local time
   #openedAt = 0; // local time
@@ -49,11 +52,12 @@ export class RainClient {
   #rate = 0; // taps per second that the server takes; 0: any
   #lastId = 0;
 
-  constructor({ url, token, campaign, WebSocket: Socket, random = Math.random, steady = () => performance.now() }: RainClientOptions) {
+  constructor({ url, token, campaign, WebSocket: Socket, fetch: get, random = Math.random, steady = () => performance.now() }: RainClientOptions) {
     this.#url = address(url);
     this.#token = token;
     this.#campaign = campaign;
     this.#Socket = Socket;
+    this.#fetch = get ?? (typeof fetch === "function" ? (input, init) => fetch(input, init) : undefined);
     this.#random = random;
     this.#clock = new ServerClock(steady);
     this.#pulse = new Pulse({
@@ -89,7 +93,7 @@ export class RainClient {
     return this.#events.on(type, listener, options?.signal);
   }
 
-  connect(): void {
+  connect({ spread = 0 }: { spread?: number } = {}): void {
     if (this.#state === "waiting") return this.#hurry();
     if (this.#state !== "idle" && this.#state !== "ended") return;
     this.#forget = watchDevice({
@@ -97,7 +101,9 @@ export class RainClient {
       online: () => this.#hurry(),
       visible: () => (this.#state === "open" ? this.#pulse.wake() : this.#hurry()),
     });
-    void this.#open();
+    if (!(spread > 0)) return void this.#open();
+    this.#floor = this.#random() * spread;
+    this.#wait(0, this.#floor);
   }
 
   close(): void {
@@ -183,9 +189,10 @@ export class RainClient {
         return this.#renewal.good(m.token_expires_at);
       case "error":
         this.#renewal.error(m.id, m.retryable);
-        return m.id === this.#joining ? this.#stay(m.retryable) : this.#taps.error(m);
+        return m.id === this.#joining ? this.#stay(m.retryable, Number(m.retry_after_ms) || 0) : this.#taps.error(m);
       case "goodbye":
         this.#floor = Math.min(LONGEST_FLOOR, Math.max(0, Number(m.reconnect_after_ms) || 0));
+        this.#turn = turnOf(m);
     }
   }
 
@@ -220,8 +227,8 @@ export class RainClient {
   }
 
   /** stay is for a join that was refused: for now, or because there is no such campaign. */
-  #stay(retryable: boolean): void {
-    if (retryable) this.#timers.after(delay(1, this.#random), () => this.#move());
+  #stay(retryable: boolean, after: number): void {
+    if (retryable) this.#timers.after(after || delay(1, this.#random), () => this.#move());
     else this.#campaign = this.#room;
   }
 
@@ -230,8 +237,27 @@ export class RainClient {
     if (code === CloseCode.expired && typeof this.#token === "function") this.#expired = this.#shown;
     else if (isFinal(code)) return this.#end(code);
     if (this.#state === "open" && this.#clock.local() - this.#openedAt > STEADY) this.#attempt = 0;
+    const turn = this.#turn;
     this.#hangUp();
+    if (code === FULL && turn) return this.#queue(turn);
     this.#wait(code, this.#floor + delay(this.#attempt++, this.#random));
+  }
+
+  /** queue waits for a seat, and asks as often as the server says: its times are spread already, and who is late loses the place. */
+  #queue(turn: WaitingMessage): void {
+    const mine = this.#try;
+    this.#attempt = 0;
+    this.#floor = turn.retry_after_ms;
+    this.#nextTryAt = this.#clock.local() + this.#floor;
+    this.#timers.after(this.#floor, async () => {
+      const next = await askTurn(this.#fetch, this.#url, this.#campaign, this.#shown);
+      if (mine !== this.#try) return; // closed, or begun anew
+      if (next) return this.#queue(next);
+      this.#floor = 0;
+      void this.#open();
+    });
+    this.#setState("waiting", { code: FULL, retryIn: this.#floor });
+    if (mine === this.#try) this.#events.emit("waiting", turn);
   }
 
   #wait(code: number, retryIn: number): void {
@@ -244,7 +270,7 @@ export class RainClient {
   }
 
   #end(code: number): void {
-    this.#hangUp();
+    this.#hangUp(code);
     this.#forget?.();
     this.#forget = null;
     this.#attempt = this.#floor = 0;
@@ -253,16 +279,18 @@ export class RainClient {
     this.#setState("ended", { code });
   }
 
-  #hangUp(): void {
+  #hangUp(code = 0): void {
     this.#try++;
     this.#timers.clear();
+    this.#turn = null;
     this.#pulse.forget();
     this.#renewal.forget();
     const ws = this.#ws;
     this.#ws = null;
     if (!ws) return;
     ws.onopen = ws.onmessage = ws.onclose = null;
-    ws.close();
+    if (code === 1000) ws.close(1000); // the player goes, and gives up the seat; who does not say so may come back to it
+    else ws.close();
   }
 
   /** hurry shortens the wait when the device says that it is worth it, unless the server has asked for one. */

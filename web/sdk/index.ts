@@ -2,4 +2,5 @@
 
 export { RainClient } from "./client.ts";
 export { CloseCode } from "./close.ts";
+export { checkLuck } from "./luck.ts";
 export type * from "./redrain.d.ts";

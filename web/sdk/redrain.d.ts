@@ -18,6 +18,8 @@ export interface RainClientOptions {
   campaign: string;
   /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
   WebSocket?: new (url: string, protocol: string) => WebSocket;
+  /** Asks for the turn in a waiting room; the global fetch is the default. Without one the client asks at the socket. */
+  fetch?: typeof fetch;
   /** Where jitter comes from, as Math.random, which is the default. For tests. */
   random?: () => number;
   /** A steady clock in milliseconds, as performance.now, which is the default. For tests. */
@@ -147,6 +149,10 @@ export interface Rain {
   fall_ms: number;
   decoy_percent: number;
   pacing: "even" | "none";
+  /** the chance of a player's one draw in each beat; 1: every packet drop can win */
+  odds: number | "auto";
+  /** the length of a beat */
+  beat_ms: number;
   /** Number of its first wave. */
   first_wave: number;
   /** SHA-256 of the seed, in hex, to verify the rain by when the seed is revealed. */
@@ -231,7 +237,7 @@ export interface CampaignMessage {
   campaign: Campaign;
 }
 
-/** Drops that will appear, about half a second ahead. */
+/** Drops that will appear, a moment ahead. */
 export interface WaveMessage {
   type: "wave";
   /** Id of the rain. */
@@ -296,6 +302,8 @@ export interface ErrorMessage {
   code: string;
   message: string;
   retryable: boolean;
+  /** With `not_admitted`, of a `join`: when the client tries again. */
+  retry_after_ms?: number;
 }
 
 /** The server is about to close the connection; the client comes back by itself. */
@@ -303,6 +311,20 @@ export interface GoodbyeMessage {
   type: "goodbye";
   reason: string;
   reconnect_after_ms: number;
+  /** With the reason `waiting`: the place in the waiting room. The event `waiting` follows. */
+  position?: number;
+  wait_ms?: number;
+}
+
+/** The room is full: the player has a place in the waiting room, which the client keeps by asking again in time. */
+export interface WaitingMessage {
+  type: "waiting";
+  /** From 1. */
+  position: number;
+  /** When the client asks again. */
+  retry_after_ms: number;
+  /** How long it will take, judged by those before; left out where that cannot be told. */
+  wait_ms?: number;
 }
 
 /** The clock has learnt something: serverNow() is more exact than before. */
@@ -324,6 +346,7 @@ export interface RainClientEvents {
   withdrawal: WithdrawalMessage;
   error: ErrorMessage;
   goodbye: GoodbyeMessage;
+  waiting: WaitingMessage;
   tick: TickMessage;
 }
 
@@ -355,8 +378,9 @@ export declare class RainClient {
   /** The server's time now: Unix ms, with fractions. Once `synced`, this machine's wall clock has no part in it. */
   serverNow(): number;
 
-  /** Begins, and begins again after the end. While waiting, it shortens the wait unless the server has asked for it. */
-  connect(): void;
+  /** Begins, and begins again after the end. While waiting, it shortens the wait unless the server has asked for it.
+   *  `spread`: begins at a random moment within so many milliseconds, for pages that all begin at once (at a countdown). */
+  connect(options?: { spread?: number }): void;
 
   /** Ends it: closes the socket, answers what is in flight with `unavailable`, and leaves no timer or listener of its own behind. Listeners of on() stay. */
   close(): void;
@@ -381,3 +405,44 @@ export declare class RainClient {
    */
   on<K extends keyof RainClientEvents>(type: K, listener: (event: RainClientEvents[K]) => void, options?: { signal?: AbortSignal }): () => void;
 }
+
+/** The answer of `GET /api/v1/campaigns/{campaign}/rains/{rain}/fairness`, as far as checkLuck reads it. */
+export interface Fairness {
+  /** SHA-256 of the seed, in hex. */
+  commitment: string;
+  /** Hex; there after the end. */
+  seed?: string;
+  schedule: {
+    campaign: string;
+    starts_at: number;
+    first_wave: number;
+    waves: number;
+    odds: number | "auto";
+    beat_ms: number;
+    /** With the odds "auto": those that were set, each from its beat on. */
+    odds_record?: readonly { beat: number; odds: number }[];
+  };
+}
+
+/** A claim of `GET /api/v1/me/claims`, as far as checkLuck reads it. */
+export interface OwnClaim {
+  claim: string;
+  ticket?: string;
+}
+
+/** What checkLuck has found. */
+export interface LuckOf {
+  beats: { beat: number; at: number; odds: number; lucky: boolean; claim?: string }[];
+  /** How many of the beats were lucky. */
+  lucky: number;
+  /** Claims that the seed did not grant. */
+  ungranted: string[];
+  /** Whether the seed is the one that was announced, and has granted every claim. */
+  honest: boolean;
+}
+
+/**
+ * Computes each beat of a player in a rain that has ended, from its revealed seed, and holds the player's claims against it. `commitment` is
+ * the one that you noted in the countdown. Null before the seed is revealed, and for rains in which every packet can win.
+ */
+export declare function checkLuck(fairness: Fairness, user: string, claims: readonly OwnClaim[], commitment?: string): LuckOf | null;

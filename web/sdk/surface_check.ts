@@ -17,6 +17,7 @@ holds<Same<keyof typeof given.RainClient, keyof typeof promised.RainClient>>();
 holds<Same<ConstructorParameters<typeof given.RainClient>, ConstructorParameters<typeof promised.RainClient>>>();
 holds<Same<typeof given.RainClient.isFinal, typeof promised.RainClient.isFinal>>();
 holds<Same<typeof given.CloseCode, typeof promised.CloseCode>>();
+holds<Same<typeof given.checkLuck, typeof promised.checkLuck>>();
 
 // What a page writes.
 export async function page(client: promised.RainClient, stop: AbortSignal): Promise<void> {

@@ -28,11 +28,12 @@ function same(what: string, got: unknown, want: unknown): void {
 
 const RAIN: Rain = {
   id: "r1", campaign: "c1", phase: "countdown", starts_at: 1_000, ends_at: 15_000, duration_ms: 10_000, drops_per_second: 8, fall_ms: 4_000,
-  decoy_percent: 0, pacing: "none", first_wave: 0, commitment: "",
+  decoy_percent: 0, pacing: "none", odds: 1, beat_ms: 1_000, first_wave: 0, commitment: "",
 };
 const CAMPAIGN = { id: "c1", name: "Spring Gala", sponsor: "acme", state: "ready", revision: 3, rains: [RAIN] } as unknown as Campaign;
 const FORM: RainForm = {
   at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "none",
+  luck: "all", odds: "25", beat_ms: "1",
 };
 
 const tests: Record<string, () => void | Promise<void>> = {
@@ -188,14 +189,17 @@ const tests: Record<string, () => void | Promise<void>> = {
 
   rainForm() {
     const read = (part: Partial<RainForm>, now = 1e12) => readRain({ ...FORM, ...part }, now, (local) => local + 90_000);
-    same("as the server's defaults", read({}).rain, { duration_ms: 10_000, drops_per_second: 8, fall_ms: 4_000, decoy_percent: 0, pacing: "none", starts_in_ms: 3_000 });
+    same("as the server's defaults", read({}).rain, { duration_ms: 10_000, drops_per_second: 8, fall_ms: 4_000, decoy_percent: 0, pacing: "none", odds: 1, beat_ms: 1_000, starts_in_ms: 3_000 });
+    same("by luck", read({ luck: "odds", odds: "12.5", beat_ms: "0.5" }).rain?.odds, 0.125);
+    same("by luck that sets itself", [read({ luck: "auto", odds: "x", beat_ms: "2" }).rain?.odds, read({ luck: "auto", beat_ms: "2" }).rain?.beat_ms], ["auto", 2_000]);
+    same("no luck at all", [read({ luck: "odds", odds: "0" }).wrong.odds, read({ luck: "auto", beat_ms: "11" }).wrong.beat_ms], ["range", "range"]);
     same("numbers", [" 2.5", "2,5", "1e3", "-1", "", "1.2345"].map(number), [2.5, 2.5, null, null, null, null]);
     for (const [field, { least, most, scale }] of Object.entries(LIMITS)) {
-      const one = (n: number) => read({ [field]: String(n / scale) }).wrong;
+      const one = (n: number) => read({ luck: "odds", [field]: String(n / scale) }).wrong;
       same(`${field} at its limits`, [one(least), one(most)], [{}, {}]);
       same(`${field} above`, one(most + 1), { [field]: "range" });
       if (least > 0) same(`${field} below`, one(least - 1), { [field]: "range" });
-      same(`${field} is no number`, read({ [field]: "x" }).wrong, { [field]: "number" });
+      same(`${field} is no number`, read({ luck: "odds", [field]: "x" }).wrong, { [field]: "number" });
     }
     same("half a packet", read({ drops_per_second: "8.5" }).wrong, { drops_per_second: "whole" });
     const at = "2025-11-21T12:00:00";

@@ -37,7 +37,8 @@ var parts = map[Kind][]part{
 	Campaign: {
 		{"campaign", "id", "id", []string{"status", "created_at", "expires_at", "revision", "drained"}},
 		{"rain", "campaign_id", "ordinal", []string{"ordinal", "id", "starts_at", "duration_ms", "drops_per_second",
-			"fall_ms", "decoy_percent", "pacing", "first_wave", "seed", "stopped_at"}},
+			"fall_ms", "decoy_percent", "pacing", "odds", "beat_ms", "odds_record", "first_wave", "seed",
+			"stopped_at"}},
 	},
 	Withdrawal: {
 		// Not attempts, next_at and last_error: they say when it is tried again, and each try writes them.

@@ -55,8 +55,8 @@ type postedReclaim struct {
 type care int
 
 const (
-	// quick looks for one packet of each entry among the payouts. Nearly always nothing of a batch is paid yet, and what
-	// is paid all the same the database refuses to pay again.
+	// quick looks for one packet of each entry among the payouts. Nearly always nothing of a batch is paid yet, and
+	// what is paid all the same the database refuses to pay again.
 	quick care = iota
 	// thorough looks for every packet.
 	thorough
@@ -98,20 +98,8 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if b.bounds, err = readBounds(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
-	if b.quick {
-		some, err := b.anyPaid(ctx, tx, entries)
-		if err != nil {
-			return nil, fmt.Errorf("reading payouts: %w", err)
-		}
-		b.quick = !some
-	}
-	for campaign, numbers := range packets {
-		if b.quick {
-			break
-		}
-		if err := b.readPaid(ctx, tx, campaign, numbers); err != nil {
-			return nil, fmt.Errorf("reading payouts: %w", err)
-		}
+	if err := b.readPayouts(ctx, tx, entries, packets); err != nil {
+		return nil, fmt.Errorf("reading payouts: %w", err)
 	}
 	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
@@ -159,12 +147,29 @@ func AppendPackets(numbers []int, wins []rain.Win) []int {
 	return numbers
 }
 
-func (b *batch) readPaid(ctx context.Context, q sqldb.Querier, campaign string, packets []int) error {
-	return eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { b.paid[packetKey{campaign, packet}] = h })
+// readPayouts reads what is paid of the packets of entries; where the batch is quick, only if some of it is.
+func (b *batch) readPayouts(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
+	packets map[string][]int) error {
+	if b.quick {
+		some, err := anyPaid(ctx, q, entries)
+		if b.quick = !some; err != nil || b.quick {
+			return err
+		}
+	}
+	for campaign, numbers := range packets {
+		err := eachHolder(ctx, q, campaign, numbers, func(packet int, h Holder) {
+			b.paid[packetKey{campaign, packet}] = h
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// anyPaid looks for the first packet of each entry among the payouts. The wins of an entry are paid together, as a rule.
-func (b *batch) anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some bool, err error) {
+// anyPaid looks for the first packet of each entry among the payouts. The wins of an entry are paid together, as a
+// rule.
+func anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some bool, err error) {
 	first := map[string][]int{}
 	for i := range entries {
 		if e := &entries[i]; len(e.Wins) > 0 {

@@ -164,7 +164,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
 		return fmt.Sprintf("packet %d was given back to the sponsor", w.Packet)
 	}
-	if err := campaign.CheckDrop(w.Drop, e.SealedAt); err != nil {
+	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
 		return err.Error()
 	}
 	if rain.HomeShard(w.User, campaign.Shards) != e.Ref.Shard {

@@ -62,7 +62,7 @@ func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
 	w := e.Wins[0]
 	_, _, err = e.Ref.Position()
 	if err != nil || rain.CheckUser(w.User) != nil || rain.HomeShard(w.User, c.Shards) != e.Ref.Shard ||
-		c.CheckDrop(w.Drop, e.SealedAt) != nil {
+		c.CheckTicket(w.User, w.Drop, e.SealedAt) != nil {
 		return t, false
 	}
 	w.Amount = d.Amount

@@ -12,11 +12,13 @@ import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { expose } from "./debug.ts";
+import { meet } from "./challenge.ts";
 import { byId, write } from "./dom.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
 import { Landing } from "./landing.ts";
+import { LuckCheck } from "./luck.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
 import { Room } from "./room.ts";
@@ -35,6 +37,7 @@ const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const session = new Session();
+session.meet = meet;
 const model = newModel(!session.known);
 let phase: Phase = "none";
 let timer = 0;
@@ -51,6 +54,7 @@ const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
 const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
+const luck = new LuckCheck({ i18n, session, user: () => model.user });
 const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
 const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
 const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
@@ -129,6 +133,7 @@ function remaining(rain: Rain, t: number): number {
 // cards shows the last rain's card until it is closed or the next rain begins. left is the time until then, in ms.
 function cards(left: number): void {
   const { rain } = model;
+  if (rain) luck.note(rain);
   const time = left < Infinity ? countdown(left) : null;
   const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
@@ -143,6 +148,7 @@ function cards(left: number): void {
   const since = performance.now() - model.over;
   if (!card.open && (since < CARD_AFTER || (round.pending > 0 && since < CARD_WAITS))) return;
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
+  luck.show(round.rain);
   card.show(round, stopped, time);
 }
 

@@ -19,6 +19,8 @@ export const strings = {
 
   play: { zh: "开始抢红包", en: "Play" },
   have_token: { zh: "我有入场令牌", en: "I have a token" },
+  challenge_title: { zh: "请稍候", en: "One moment" },
+  challenge_sub: { zh: "正在确认您是真人，很快就好", en: "Making sure that you are a person. It takes a few seconds" },
   landing_hint: { zh: "红包从天而降，手快有手慢无", en: "Packets fall from the sky. Be quick, and they are yours" },
 
   next_rain: { zh: "红包雨即将来临", en: "The rain is coming" },
@@ -53,6 +55,12 @@ export const strings = {
   card_taps: { zh: "点击次数", en: "Taps" },
   card_combo: { zh: "最高连击", en: "Best combo" },
   card_next: { zh: "下一场 {time} 后开始", en: "Next rain in {time}" },
+  luck_check: { zh: "验证我的手气", en: "Check my luck" },
+  luck_fair: { zh: "{n} 拍里你有 {lucky} 次好运，每一次都与公布的种子一致", en: "You were lucky in {lucky} of {n} beats, and every answer is what the seed says" },
+  luck_unfair: { zh: "与公布的种子不一致：{claims}", en: "This is not what the seed says: {claims}" },
+  luck_wait: { zh: "种子还没有公布，请稍后再试", en: "The seed is not out yet. Try again in a moment" },
+  luck_gone: { zh: "已经查不到这场红包雨", en: "This rain cannot be found any more" },
+  luck_failed: { zh: "暂时查不到，请稍后再试", en: "It cannot be looked up just now. Try again" },
   card_ok: { zh: "收下", en: "OK" },
   card_close: { zh: "知道了", en: "OK" },
   combo: { zh: "连击", en: "Combo" },

@@ -1,10 +1,16 @@
 // Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
 
-import { due, type Guest, newGuest, renewed } from "../shared/guest.ts";
+import { due, type Guest, type Meet, newGuest, renewed } from "../shared/guest.ts";
 import { takeToken } from "../shared/session.ts";
+import { work } from "../shared/work.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
 const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
+
+const meet: Meet = (challenge) => {
+  if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
+  return work(challenge.work);
+};
 
 /** Identity gives the token for each connection. */
 export class Identity {
@@ -25,7 +31,7 @@ export class Identity {
     if (!this.#asGuest && this.#given) return this.#given;
     const known = this.#guest && this.#guest.expires_at > Date.now() ? this.#guest : null;
     if (known && !renew && !due(known)) return known.token;
-    const guest = await (known ? renewed(known) : newGuest());
+    const guest = await (known ? renewed(known, meet) : newGuest(meet));
     this.#guest = guest;
     keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
     return guest.token;

@@ -1,6 +1,6 @@
 // Calls of the HTTP API. Every fault is an ApiError.
 
-import type { FieldError, Problem } from "./schemas.ts";
+import type { Challenge, FieldError, Problem } from "./schemas.ts";
 
 /**
  * ApiError is a refused or failed request. status 0: the server was not reached. code is the stable code of
@@ -10,13 +10,16 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly fields: FieldError[];
+  /** what to do before the same is asked again */
+  readonly challenge: Challenge | null;
 
-  constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldError[] }) {
+  constructor(fault: { status?: number; code?: string; message?: string; fields?: FieldError[]; challenge?: Challenge | undefined }) {
     const code = fault.code ?? "unreachable";
     super(fault.message || code);
     this.status = fault.status ?? 0;
     this.code = code;
     this.fields = fault.fields ?? [];
+    this.challenge = fault.challenge ?? null;
   }
 }
 
@@ -68,6 +71,7 @@ async function problem(response: Response): Promise<ApiError> {
     code: p.code ?? `http_${response.status}`,
     message: p.detail || p.title || response.statusText,
     fields: p.errors ?? [],
+    challenge: p.challenge,
   });
 }
 

@@ -1,9 +1,13 @@
 // A guest of this browser, who stays the same player for as long as the page is used now and then.
 
 import { ApiError, request } from "./api.ts";
-import type { Guest as Answer } from "./schemas.ts";
+import type { Challenge, Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
+const TRIES = 4; // proofs: while somebody works, others of the same address may have made it more
+
+/** Meet does what a challenge asks for, and answers with the proof. */
+export type Meet = (challenge: Challenge) => Promise<string>;
 
 /** Guest is what the browser keeps of a guest. */
 export interface Guest {
@@ -13,9 +17,17 @@ export interface Guest {
   since?: number;
 }
 
-/** newGuest makes one. */
-export async function newGuest(): Promise<Guest> {
-  return kept(await request<Answer>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE) }));
+/** newGuest makes one, and does for it what the server wants, where there is somebody who can. */
+export async function newGuest(meet: Meet | null): Promise<Guest> {
+  let proof: string | null = null;
+  for (let tries = 0; ; tries++) {
+    try {
+      return kept(await request<Answer>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE), ...(proof === null ? {} : { body: { proof } }) }));
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || !fault.challenge || !meet || tries === TRIES) throw fault;
+      proof = await meet(fault.challenge);
+    }
+  }
 }
 
 /** due tells whether half of the time of a guest's token is over. */
@@ -27,11 +39,11 @@ export function due(guest: Guest): boolean {
  * renewed is the same guest with a token for longer. A guest whose token the server takes no more is gone, and another one comes; where
  * only the renewal fails, the token that there is goes on.
  */
-export async function renewed(guest: Guest): Promise<Guest> {
+export async function renewed(guest: Guest, meet: Meet | null): Promise<Guest> {
   try {
     return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: AbortSignal.timeout(PATIENCE) }));
   } catch (fault) {
-    if (fault instanceof ApiError && fault.status === 401) return newGuest();
+    if (fault instanceof ApiError && fault.status === 401) return newGuest(meet);
     return guest;
   }
 }

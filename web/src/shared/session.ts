@@ -1,12 +1,14 @@
 // Who is playing: the holder of a token from the address or from storage, or a new guest.
 
-import { due, type Guest, newGuest, renewed } from "./guest.ts";
+import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
 
 const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
 const GIVEN = "redrain.token"; // in sessionStorage: a token that a person brought lasts as long as the tab
 
 /** Session gives the token for each connection. */
 export class Session {
+  /** does what the server may ask of a guest first */
+  meet: Meet | null = null;
   #token: string | null = null;
   #guest: Guest | null = null; // whose token it is, where it is a guest's
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
@@ -38,7 +40,7 @@ export class Session {
   async token({ renew = false } = {}): Promise<string> {
     const guest = this.#guest;
     if (this.#token && !(guest && (renew || due(guest)))) return this.#token;
-    this.#asking ??= this.#keep(guest ? renewed(guest) : newGuest()).finally(() => (this.#asking = null));
+    this.#asking ??= this.#keep(guest ? renewed(guest, this.meet) : newGuest(this.meet)).finally(() => (this.#asking = null));
     return this.#asking;
   }
 

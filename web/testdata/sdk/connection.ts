@@ -106,6 +106,68 @@ export const connection = {
     }
   },
 
+  async aPlaceInTheWaitingRoomIsKept(c: Check, w: World): Promise<void> {
+    const asked: string[] = [];
+    const answers: (object | number)[] = [{ admitted: false, position: 3, retry_after_ms: 4_000 }, 503, { admitted: false, position: 1, retry_after_ms: 1_000 }, { admitted: true }];
+    const get = async (url: unknown, init?: RequestInit): Promise<Response> => {
+      asked.push(`${w.now} ${url} ${new Headers(init?.headers).get("Authorization")}`);
+      const next = answers.shift() ?? 500;
+      return { ok: typeof next === "object", json: async () => next } as Response; // a real one is read outside this world's time
+    };
+    const waiting = (position: number): object => ({ type: "goodbye", reason: "waiting", reconnect_after_ms: 9_000, position, wait_ms: 60_000 });
+    w.greet = () => null;
+    const client = w.client({ fetch: get as typeof fetch });
+    const seen: unknown[] = [];
+    client.on("waiting", ({ position, retry_after_ms, wait_ms }) => seen.push([position, retry_after_ms, wait_ms]));
+    client.connect();
+    await w.pass(40);
+    const from = w.now;
+    w.line.say(waiting(7) as Record<string, unknown>);
+    w.line.drop(4003);
+    c.same("its place", seen.splice(0), [[7, 9_000, 60_000]]);
+    c.same("the state", client.state, "waiting");
+    client.connect();
+    dispatchEvent(new Event("online"));
+    await w.pass(8_990);
+    c.same("it asks when it is told to, and nothing shortens that", asked, []);
+    await w.pass(50);
+    c.same("over HTTP", asked, [`${from + 9_000} http://rain.test/api/v1/admission?campaign=c1 Bearer t1`]);
+    c.same("the next place", seen.splice(0), [[3, 4_000, undefined]]);
+    c.same("no socket meanwhile", w.lines.length, 1);
+    await w.pass(4_050); // which is answered 503: it knocks at the socket
+    c.same("a fault makes it knock", w.lines.length, 2);
+    w.line.say(waiting(2) as Record<string, unknown>);
+    w.line.drop(4003);
+    await w.pass(9_050);
+    c.same("and it waits on", seen.splice(0), [[2, 9_000, 60_000], [1, 1_000, undefined]]);
+    w.greet = (m) => w.welcome(m);
+    await w.pass(1_100);
+    c.same("it is in", [client.state, w.lines.length], ["open", 3]);
+    client.close();
+    await w.pass(60_000);
+    c.same("and asks no more", asked.length, 4);
+  },
+
+  async whoIsFullWithoutAPlaceComesBack(c: Check, w: World): Promise<void> {
+    const { client, line } = await w.open({ fetch: undefined });
+    line.drop(4003);
+    c.same("as after any fault", client.state, "waiting");
+    await w.pass(1_500);
+    c.same("it is back", client.state, "open");
+    client.close();
+  },
+
+  async aCountdownIsSpread(c: Check, w: World): Promise<void> {
+    const client = w.client({ random: () => 0.25 });
+    client.connect({ spread: 8_000 });
+    dispatchEvent(new Event("online"));
+    await w.pass(1_990);
+    c.same("not at once", w.lines.length, 0);
+    await w.pass(60);
+    c.same("within the spread", client.state, "open");
+    client.close();
+  },
+
   async theDeviceIsHeard(c: Check, w: World): Promise<void> {
     const { client } = await w.open();
     const seen = states(client);

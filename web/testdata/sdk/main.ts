@@ -3,6 +3,7 @@
 import { decode } from "../../sdk/decode.ts";
 import { addresses, backoff, clock } from "./clock.ts";
 import { connection } from "./connection.ts";
+import { lucks } from "./lucks.ts";
 import { messages } from "./messages.ts";
 import { renewal } from "./renewal.ts";
 import { taps } from "./taps.ts";
@@ -10,7 +11,7 @@ import { Check, World } from "./world.ts";
 
 type Test = (c: Check, w: World) => void | Promise<void>;
 
-const groups: Record<string, Record<string, Test>> = { addresses, backoff, clock, connection, messages, renewal, taps };
+const groups: Record<string, Record<string, Test>> = { addresses, backoff, clock, connection, lucks, messages, renewal, taps };
 
 /** understood are the types of the messages that the client reads in a frame. */
 export function understood(frame: string): string[] {

@@ -19,6 +19,8 @@ CREATE TABLE IF NOT EXISTS campaign (
     wins_per_user INT            NOT NULL,
     taps_per_user INT            NOT NULL,
     shards        INT            NOT NULL,
+    capacity      INT            NOT NULL,
+    admit_per_second INT            NOT NULL,
     expires_in_ms BIGINT         NOT NULL,
     status        VARCHAR(16)    NOT NULL,
     created_at    BIGINT         NOT NULL,
@@ -46,6 +48,9 @@ CREATE TABLE IF NOT EXISTS rain (
     fall_ms          BIGINT        NOT NULL,
     decoy_percent    INT           NOT NULL,
     pacing           VARCHAR(16)   NOT NULL,
+    odds             BIGINT        NOT NULL,         -- of a draw, in billionths; 0: there are no draws; -1: they are in odds_record
+    beat_ms          BIGINT        NOT NULL,         -- in which each player has one draw
+    odds_record      MEDIUMTEXT    NOT NULL,         -- "<first beat>:<odds>" for each change, as it was set
     first_wave       BIGINT        NOT NULL,
     seed             CHAR(64)      NOT NULL,         -- secret until the rain has ended
     stopped_at       BIGINT        NOT NULL,         -- 0: it was not stopped

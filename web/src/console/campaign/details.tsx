@@ -21,6 +21,8 @@ export function DetailsTab({ campaign: c }: TabProps) {
     [t("winsPerUser"), count(c.wins_per_user)],
     [t("tapsPerUser"), c.taps_per_user === 0 ? t("noLimit") : count(c.taps_per_user)],
     [t("shards"), count(c.shards)],
+    [t("capacity"), c.capacity === 0 ? t("noLimit") : count(c.capacity)],
+    [t("admitPerSecond"), c.admit_per_second === 0 ? t("allAtOnce") : count(c.admit_per_second)],
     [t("createdAt"), <Time ms={c.created_at} />],
     [t("expiresAt"), <Time ms={c.expires_at} />],
     [t("revision"), count(c.revision)],

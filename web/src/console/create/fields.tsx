@@ -89,6 +89,8 @@ export function RuleFields({ state }: { state: FormState }) {
           )}
         </Field>
         <TextField {...text(state, "shards")} kind="numeric" hint={t("shardsHint")} />
+        <TextField {...text(state, "capacity")} kind="numeric" hint={t("capacityHint")} />
+        <TextField {...text(state, "admit_per_second")} kind="numeric" hint={t("admitHint")} />
       </div>
     </fieldset>
   );

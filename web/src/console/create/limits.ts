@@ -14,6 +14,8 @@ export const MAX_SPONSOR = 64;
 export const MAX_REFERENCE_BYTES = 128;
 /** Wins and taps of one player. */
 export const MAX_PER_USER = 1_000_000;
+export const MAX_CAPACITY = 100_000_000;
+export const MAX_ADMIT = 1_000_000;
 export const MIN_EXPIRY_MS = 1_000;
 export const MAX_EXPIRY_MS = 366 * 24 * 3_600_000;
 /** Bytes of a request's body, less some room for the fields beside the list of amounts. */

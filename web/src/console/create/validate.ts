@@ -65,6 +65,10 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   const shards = number("shards", readCount, "notCount");
   if (shards !== null && (shards < 1 || shards > limit.MAX_SHARDS)) add("shards", "shardsRange", { most: limit.MAX_SHARDS });
   else if (shards !== null && packets !== null && packets >= 1 && shards > packets) add("shards", "shardsMany");
+  const capacity = number("capacity", readCount, "notCount");
+  if (capacity !== null && capacity > limit.MAX_CAPACITY) add("capacity", "tapsRange", { most: limit.MAX_CAPACITY });
+  const admit = number("admit_per_second", readCount, "notCount");
+  if (admit !== null && admit > limit.MAX_ADMIT) add("admit_per_second", "tapsRange", { most: limit.MAX_ADMIT });
   const expiry = number("expires_in_ms", readDecimal, "notNumber");
   const expires = expiry === null ? null : Math.round(expiry * UNITS[d.unit]);
   if (expires !== null && (expires < limit.MIN_EXPIRY_MS || expires > limit.MAX_EXPIRY_MS)) add("expires_in_ms", "expiryRange");
@@ -72,10 +76,12 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   const amounts = list ? list.amounts : null;
   const cut = budget !== null && packets !== null && min !== null && !["budget", "packets", "min", "max", "amounts"].some((f) => f in faults)
     ? { budget, packets, split: d.split, min, max, amounts } : null;
-  const whole = cut && wins !== null && taps !== null && shards !== null && expires !== null && Object.keys(faults).length === 0;
+  const whole = cut && wins !== null && taps !== null && shards !== null && capacity !== null && admit !== null && expires !== null && Object.keys(faults).length === 0;
   return {
     faults, list, split: cut,
-    body: whole ? { name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, expires_in_ms: expires } : null,
+    body: whole ? {
+      name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, capacity, admit_per_second: admit, expires_in_ms: expires,
+    } : null,
   };
 }
 

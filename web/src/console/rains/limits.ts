@@ -16,6 +16,8 @@ export const LIMITS = {
   drops_per_second: { least: 1, most: 400, scale: 1 },
   fall_ms: { least: 500, most: 20_000, scale: 1_000 },
   decoy_percent: { least: 0, most: 100, scale: 1 },
+  odds: { least: 100, most: 99_900, scale: 1_000 }, // thousandths of a percent
+  beat_ms: { least: 250, most: 10_000, scale: 1_000 },
 } as const satisfies Record<string, Limit>;
 
 export type LimitedField = keyof typeof LIMITS;
@@ -38,6 +40,10 @@ export interface RainForm {
   fall_ms: string;
   decoy_percent: string;
   pacing: Pacing;
+  /** luck says whether every packet drop wins, or players have draws. */
+  luck: "all" | "auto" | "odds";
+  odds: string;
+  beat_ms: string;
 }
 
 /** A Wrong is what is wrong with a field: not a number, or out of its limits; a start in the past or too far ahead. */
@@ -67,8 +73,11 @@ export function readRain(form: RainForm, now: number, toServer: (local: number) 
   };
   const rain: RainBody = {
     duration_ms: read("duration_ms"), drops_per_second: read("drops_per_second"), fall_ms: read("fall_ms"),
-    decoy_percent: read("decoy_percent"), pacing: form.pacing,
+    decoy_percent: read("decoy_percent"), pacing: form.pacing, odds: 1, beat_ms: 1_000,
   };
+  if (form.luck === "auto") rain.odds = "auto";
+  if (form.luck === "odds") rain.odds = read("odds") / 100_000;
+  if (form.luck !== "all") rain.beat_ms = read("beat_ms");
   if (form.at) {
     const local = form.starts_at ? new Date(form.starts_at).getTime() : NaN;
     const at = Math.round(toServer(local));

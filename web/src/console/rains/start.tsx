@@ -13,7 +13,8 @@ import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm, type RainB
 const t = texts(strings);
 
 const BEGIN: RainForm = {
-  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "none",
+  at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "even",
+  luck: "all", odds: "25", beat_ms: "1",
 };
 const IN_MINUTES = 10; // ahead is what the field of a start time begins with
 
@@ -71,6 +72,10 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
           <TextField {...field("decoy_percent", "%")} hint={t("decoyHint")} />
           <SelectField name="pacing" label={t("pacing")} value={form.pacing} hint={t(form.pacing === "even" ? "pacingEvenHint" : "pacingNoneHint")}
             options={[{ value: "none", label: t("pacing_none") }, { value: "even", label: t("pacing_even") }]} onChange={(pacing) => set({ pacing })} />
+          <SelectField name="luck" label={t("luck")} value={form.luck} hint={t(`luckHint_${form.luck}`)}
+            options={[{ value: "all", label: t("luck_all") }, { value: "auto", label: t("luck_auto") }, { value: "odds", label: t("luck_odds") }]} onChange={(luck) => set({ luck })} />
+          {form.luck === "odds" && <TextField {...field("odds", "%")} hint={t("oddsHint")} />}
+          {form.luck !== "all" && <TextField {...field("beat_ms", t("unitS"))} hint={t("beatHint")} />}
         </div>
         <div class="preview">{rain ? preview(rain).map((line) => <p key={line}>{line}</p>) : <p class="soft">{t("previewWrong")}</p>}
           {rain && live.stats && <p class="soft">{t("previewMoney", { left: money(live.stats.amount_left), packets: live.stats.stock })}</p>}

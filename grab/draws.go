@@ -1,0 +1,78 @@
+package grab
+
+import (
+	"slices"
+
+	"redrain/rain"
+)
+
+// draws are the beats of a rain in which a player has drawn with luck, and the drop with which the draw was taken, in
+// the order of the beats. A draw without luck needs no memory: whoever computes it finds the same.
+type draws []drawn
+
+type drawn struct {
+	beat dropKey
+	with dropKey
+}
+
+// take notes that a draw is taken with a drop. Any other ticket changes nothing.
+func (d *draws) take(ticket rain.Ticket, with rain.DropID) {
+	beat, ok1 := keyOf(ticket)
+	drop, ok2 := keyOf(with.Ticket())
+	if !ticket.IsBeat() || !ok1 || !ok2 {
+		return
+	}
+	i, taken := d.find(beat)
+	if taken {
+		return
+	}
+	*d = slices.Insert(*d, i, drawn{beat, drop})
+	if len(*d) > keptResults {
+		*d = slices.Delete(*d, 0, keptSlack) // of drops that have landed long ago
+	}
+}
+
+// giveBack lets a draw be taken again, because nothing came of it.
+func (d *draws) giveBack(ticket rain.Ticket) {
+	if !ticket.IsBeat() {
+		return
+	}
+	if beat, ok := keyOf(ticket); ok {
+		if i, taken := d.find(beat); taken {
+			*d = slices.Delete(*d, i, i+1)
+		}
+	}
+}
+
+// tookWith tells whether a draw was taken with a drop.
+func (d draws) tookWith(ticket rain.Ticket, with rain.DropID) bool {
+	drop, is := d.of(ticket)
+	want, ok := keyOf(with.Ticket())
+	return is && ok && drop == want
+}
+
+// tookAnother tells whether a draw was taken with a drop, and not with this one.
+func (d draws) tookAnother(ticket rain.Ticket, with rain.DropID) bool {
+	_, is := d.of(ticket)
+	return is && !d.tookWith(ticket, with)
+}
+
+func (d draws) of(ticket rain.Ticket) (with dropKey, taken bool) {
+	beat, ok := keyOf(ticket)
+	if i, taken := d.find(beat); ok && taken {
+		return d[i].with, true
+	}
+	return 0, false
+}
+
+func (d draws) find(beat dropKey) (int, bool) {
+	return slices.BinarySearchFunc(d, beat, func(one drawn, beat dropKey) int {
+		switch {
+		case one.beat < beat:
+			return -1
+		case one.beat > beat:
+			return 1
+		}
+		return 0
+	})
+}

@@ -1,0 +1,154 @@
+package grab_test
+
+import (
+	"strconv"
+	"testing"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/rain"
+)
+
+// beatDrops are the drops of the first beat that stays in the air for a while, by what they are.
+func beatDrops(t *testing.T, gm *grabtest.Game) (ticket rain.Ticket, packets, decoys []string) {
+	t.Helper()
+	r, now := gm.C.Current(), gm.Options.Clock()
+	first := r.FirstWave + (now-r.StartsAt-r.FallMS/2)/rain.WaveMS
+	beat := r.Beat(first) + 1
+	for n := first; r.Beat(n) <= beat; n++ {
+		if r.Beat(n) < beat {
+			continue
+		}
+		for _, d := range r.Wave(n).Drops {
+			id := rain.DropID{N: n, K: d.K}
+			if ticket = r.TicketOf(id); d.Kind == rain.Decoy {
+				decoys = append(decoys, id.String())
+			} else {
+				packets = append(packets, id.String())
+			}
+		}
+	}
+	return ticket, packets, decoys
+}
+
+func drawingGame(t *testing.T, rdbOf grabtest.Setup) grabtest.Setup {
+	t.Helper()
+	rdbOf.Rain = func(r *rain.Rain) {
+		r.Odds, r.BeatMS, r.DecoyPercent, r.FallMS = rain.OddsOne/4, 1_000, 30, 20_000
+	}
+	return rdbOf
+}
+
+// A player has one draw in a beat, wherever they tap; who has no luck costs Redis nothing, and everybody else gets what
+// the script says.
+func TestOneDrawInABeat(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 1_000, Wins: 10, Shards: 3}))
+			other := gm.Node().Gate(gm.C)
+			r := gm.C.Current()
+			ticket, packets, decoys := beatDrops(t, gm)
+			for i := range 40 {
+				user := "player " + strconv.Itoa(i)
+				gm.Want(user, decoys[0], outcome.Empty) // takes no draw
+				if !r.Lucky(user, ticket) {
+					for _, drop := range packets[:3] {
+						gm.Want(user, drop, outcome.Empty)
+						if r := grabtest.TapOn(other, user, drop); r.Outcome != outcome.Empty {
+							t.Errorf("%s has no luck, and got %s on another node", user, r.Outcome)
+						}
+					}
+					continue
+				}
+				won := gm.Want(user, packets[1], outcome.Won)
+				gm.Want(user, packets[0], outcome.Empty) // the draw is taken
+				gm.Want(user, packets[2], outcome.Empty)
+				gm.Want(user, decoys[1], outcome.Empty)
+				if again := gm.Want(user, packets[1], outcome.Won); again != won {
+					t.Errorf("%s won %v, and when it is asked again %v", user, won, again)
+				}
+				if same := grabtest.TapOn(other, user, packets[1]); same != won {
+					t.Errorf("%s won %v, and on another node %v", user, won, same)
+				}
+				if r := grabtest.TapOn(other, user, packets[2]); r.Outcome == outcome.Won && r != won ||
+					r.Outcome != outcome.Won && r.Outcome != outcome.Empty {
+					t.Errorf("%s has won twice in a beat: %v and %v", user, won, r)
+				}
+				if r := grabtest.TapOn(other, user, decoys[1]); r.Outcome != outcome.Empty {
+					t.Errorf("%s: a decoy is %s on another node", user, r.Outcome)
+				}
+			}
+			for _, w := range gm.Wins() {
+				if w.Drop != ticket.String() {
+					t.Errorf("%s has won with %s, want %s", w.User, w.Drop, ticket)
+				}
+			}
+			gm.Balance()
+		})
+	}
+}
+
+// What a new node knows of a player's wins it knows by their beats.
+func TestAWinOfABeatIsRemembered(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), drawingGame(t, grabtest.Setup{Packets: 100, Wins: 10}))
+	ticket, packets, decoys := beatDrops(t, gm)
+	user := ""
+	for i := 0; user == ""; i++ {
+		if one := "p" + strconv.Itoa(i); gm.C.Current().Lucky(one, ticket) {
+			user = one
+		}
+	}
+	won := gm.Want(user, packets[0], outcome.Won)
+	fresh := gm.Node().Gate(gm.C)
+	win := rain.Win{User: user, Packet: won.Packet, Amount: won.Amount, Drop: ticket.String()}
+	fresh.Remember(user, []rain.Win{win})
+	fresh.SoldOut()
+	if got := grabtest.TapOn(fresh, user, packets[0]); got != won {
+		t.Errorf("%v, want %v", got, won)
+	}
+	if got := grabtest.TapOn(fresh, user, decoys[0]); got.Outcome != outcome.Empty {
+		t.Errorf("a decoy of the beat is %v", got)
+	}
+	if !fresh.Settled(user, win) || fresh.Settled(user, win) {
+		t.Error("a settlement is news once")
+	}
+}
+
+// The storm shrinks by the odds: of the taps of one beat, Redis sees the lucky ones only.
+func TestRedisSeesTheLuckyOnly(t *testing.T) {
+	rdb := grabtest.InProcess(t)
+	gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 10_000, Wins: 10}))
+	ticket, packets, _ := beatDrops(t, gm)
+	gm.Tap("first", gm.Drop(0)) // the script is loaded
+	counted := grabtest.CountCalls(rdb)
+	const players = 1_000
+	lucky := 0
+	for i := range players {
+		user := "p" + strconv.Itoa(i)
+		if gm.C.Current().Lucky(user, ticket) {
+			lucky++
+		}
+		for _, drop := range packets[:4] {
+			gm.Tap(user, drop)
+		}
+	}
+	if n := counted.Of("evalsha"); n != lucky || lucky < players/5 || lucky > players*3/10 {
+		t.Errorf("%d taps of %d players made %d calls; %d were lucky at odds of a quarter", 4*players, players, n, lucky)
+	}
+}
+
+// New odds change beats to come, and nothing that this node remembers.
+func TestOddsThatAreSetLater(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 1_000, Wins: 10, Rain: func(r *rain.Rain) {
+		r.Odds, r.BeatMS, r.FallMS, r.OddsRecord = rain.OddsAuto, 1_000, 20_000, "0:1"
+	}})
+	ticket, packets, _ := beatDrops(t, gm)
+	gm.Want("p", packets[0], outcome.Empty)
+	gm.C = gm.C.Clone()
+	r := gm.C.Current()
+	r.OddsRecord += rain.OddsRecord(" " + strconv.FormatInt(r.Beat(ticket.N), 10) + ":1000000000")
+	gm.Apply()
+	gm.Gate.Update(gm.C)
+	gm.Want("p", packets[0], outcome.Empty) // the first result stays
+	gm.Want("q", packets[0], outcome.Won)
+}

@@ -1,0 +1,254 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// hall is a campaign's room in a test, seen from two nodes.
+type hall struct {
+	*testing.T
+
+	a *store.Admission
+	c *rain.Campaign
+}
+
+// long is longer than a test takes.
+const long = time.Hour
+
+func newHall(t *testing.T, rdb redis.UniversalClient, capacity, rate int, times store.AdmissionTimes) *hall {
+	t.Helper()
+	clock := store.NewClock(rdb, nil)
+	if err := clock.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := store.New(rdb, store.Options{Namespace: testenv.Namespace(t), Clock: clock.Now})
+	c := &rain.Campaign{ID: "c1", Status: rain.Open}
+	c.Capacity, c.AdmitPerSecond = capacity, rate
+	return &hall{t, store.NewAdmission(s, times), c}
+}
+
+func (h *hall) turn(turn store.Turn, err error) store.Turn {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+	return turn
+}
+
+func (h *hall) ask(user string) store.Turn {
+	h.Helper()
+	return h.turn(h.a.Ask(h.Context(), h.c, user))
+}
+
+func (h *hall) enter(user, node string) store.Turn {
+	h.Helper()
+	return h.turn(h.a.Enter(h.Context(), h.c, user, node))
+}
+
+// place wants a player to wait at a place.
+func (h *hall) place(turn store.Turn, position int) {
+	h.Helper()
+	if turn.Admitted || turn.Position != position || turn.Retry <= 0 {
+		h.Errorf("%+v, want to wait at place %d", turn, position)
+	}
+}
+
+func (h *hall) admitted(turn store.Turn, isNew bool) {
+	h.Helper()
+	if !turn.Admitted || turn.New != isNew {
+		h.Errorf("%+v, want to be admitted, new %v", turn, isNew)
+	}
+}
+
+func (h *hall) counts(waiting, seated int64) {
+	h.Helper()
+	if w, s, err := h.a.Counts(h.Context(), h.c.ID); err != nil || w != waiting || s != seated {
+		h.Errorf("%d wait and %d have a seat (%v), want %d and %d", w, s, err, waiting, seated)
+	}
+}
+
+func inEveryHall(t *testing.T, capacity, rate int, times store.AdmissionTimes, test func(h *hall)) {
+	t.Helper()
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) { test(newHall(t, rdb, capacity, rate, times)) })
+	}
+}
+
+// Who comes first is let in first, over all nodes; a seat that becomes free is the first one's who waits, whoever asks.
+func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
+	inEveryHall(t, 2, 0, store.AdmissionTimes{Admitted: long}, func(h *hall) {
+		h.admitted(h.ask("a"), true)
+		h.admitted(h.enter("b", "n1"), true)
+		h.admitted(h.ask("a"), false)
+		h.admitted(h.enter("a", "n1"), false)
+		for i, user := range []string{"c", "d", "e", "f"} {
+			h.place(h.ask(user), i+1)
+		}
+		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the place
+		h.counts(4, 2)
+
+		if err := h.a.Left(h.Context(), h.c.ID, "n1", []string{"a"}); err != nil {
+			h.Fatal(err)
+		}
+		h.place(h.ask("g"), 5)
+		h.place(h.ask("d"), 2)
+		h.admitted(h.ask("c"), true)
+		h.place(h.ask("d"), 1)
+		h.counts(4, 2)
+
+		// Two at once: whoever of the first two asks first.
+		if err := h.a.Left(h.Context(), h.c.ID, "n1", []string{"b"}); err != nil {
+			h.Fatal(err)
+		}
+		h.c.Capacity = 3
+		h.place(h.ask("f"), 3)
+		h.admitted(h.ask("e"), true)
+		h.place(h.ask("f"), 2)
+		h.admitted(h.ask("d"), true)
+		h.place(h.ask("f"), 1)
+	})
+}
+
+// However many knock at once, there are never more seats than there may be.
+func TestNeverMoreSeatsThanThereMayBe(t *testing.T) {
+	inEveryHall(t, 50, 0, store.AdmissionTimes{}, func(h *hall) {
+		var in atomic.Int64
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				for range 2 { // on two nodes: it is one seat
+					turn, err := h.a.Enter(h.Context(), h.c, fmt.Sprintf("u%d", i), fmt.Sprintf("n%d", i%2))
+					if err != nil {
+						h.Error(err)
+					}
+					if turn.New {
+						in.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if in.Load() != 50 {
+			h.Errorf("%d were let in, want 50", in.Load())
+		}
+		h.counts(150, 50)
+	})
+}
+
+// A seat ends by itself where nobody keeps it, and only who is there keeps it: asking does not.
+func TestASeatThatNobodyKeepsIsGiven(t *testing.T) {
+	inEveryHall(t, 2, 0, store.AdmissionTimes{Admitted: 300 * time.Millisecond}, func(h *hall) {
+		h.admitted(h.enter("sits", "n1"), true)
+		h.admitted(h.ask("asks"), true)
+		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
+			turn := h.ask("waits")
+			_ = h.ask("asks")
+			return turn.Admitted
+		})
+		if err := h.a.Lost(h.Context(), h.c.ID, "n1", []string{"sits"}); err != nil {
+			h.Fatal(err)
+		}
+		h.admitted(h.ask("sits"), false) // who comes back within the time has the seat
+		h.counts(1, 2)
+	})
+}
+
+// A line that was lost keeps its seat for a while and not for ever; a node that says that the player is there keeps it.
+func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
+	inEveryHall(t, 2, 0, store.AdmissionTimes{Lost: 200 * time.Millisecond}, func(h *hall) {
+		h.admitted(h.enter("a", "n1"), true)
+		h.admitted(h.enter("b", "n1"), true)
+		if err := h.a.Lost(h.Context(), h.c.ID, "n1", []string{"a"}); err != nil {
+			h.Fatal(err)
+		}
+		h.admitted(h.enter("b", "n2"), false)
+		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask("c").Admitted })
+		h.place(h.ask("a"), 1)
+		if n, err := h.a.Keep(h.Context(), h.c.ID, "n2", []string{"b"}); n != 0 || err != nil {
+			h.Errorf("keeping what is there: %d, %v", n, err)
+		}
+		// What Redis has forgotten is there again with the node's next word, also beyond the number of seats.
+		if n, err := h.a.Keep(h.Context(), h.c.ID, "n2", []string{"b", "x", "y"}); n != 2 || err != nil {
+			h.Errorf("keeping what was forgotten: %d, %v", n, err)
+		}
+		h.counts(1, 4)
+		h.place(h.ask("a"), 1)
+	})
+}
+
+// A player on two nodes has one seat, and one of the two cannot give it up.
+func TestOneOfTwoNodesDoesNotGiveUpTheSeat(t *testing.T) {
+	inEveryHall(t, 1, 0, store.AdmissionTimes{Lost: time.Nanosecond}, func(h *hall) {
+		h.admitted(h.enter("a", "n1"), true)
+		h.admitted(h.enter("a", "n2"), false)
+		for _, node := range []string{"n1", "n2", "n3"} {
+			if err := h.a.Left(h.Context(), h.c.ID, node, []string{"a"}); err != nil {
+				h.Fatal(err)
+			}
+			if err := h.a.Lost(h.Context(), h.c.ID, node, []string{"a"}); err != nil {
+				h.Fatal(err)
+			}
+		}
+		h.place(h.ask("b"), 1)
+		h.counts(1, 1)
+	})
+}
+
+// So many are let in within a second, and not more; what is not used is not saved up for long.
+func TestTheFlowIsLimited(t *testing.T) {
+	inEveryHall(t, 0, 10, store.AdmissionTimes{}, func(h *hall) {
+		began := time.Now()
+		var in []int
+		for i := range 60 {
+			if h.ask(fmt.Sprintf("u%d", i)).Admitted {
+				in = append(in, i)
+			}
+		}
+		took := time.Since(began)
+		if most := 20 + int(10*took.Seconds()) + 1; len(in) < 20 || len(in) > most {
+			h.Errorf("%d were let in within %v, want 20 to %d", len(in), took, most)
+		}
+		if !slices.Equal(in[:20], []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}) {
+			h.Errorf("%v, want the first ones", in)
+		}
+		// Far behind one is told how long it takes, and to come back later.
+		last := h.ask("u59")
+		if h.place(last, 60-len(in)); last.Wait < time.Second || last.Wait > 10*time.Second {
+			h.Errorf("%v for place %d at 10 a second", last.Wait, last.Position)
+		}
+		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask(fmt.Sprintf("u%d", len(in))).Admitted })
+	})
+}
+
+// Who is far behind asks seldom, so that many who wait cost little.
+func TestWhoIsFarBehindAsksSeldom(t *testing.T) {
+	h := newHall(t, grabtest.InProcess(t), 1, 0, store.AdmissionTimes{})
+	h.admitted(h.ask("in"), true)
+	const many = 7000
+	var asks float64 // a second, of all
+	for i := range many {
+		turn := h.ask(fmt.Sprintf("u%d", i))
+		asks += 1 / turn.Retry.Seconds()
+		if turn.Retry < 900*time.Millisecond || turn.Retry > 66*time.Second {
+			t.Fatalf("place %d asks again after %v", turn.Position, turn.Retry)
+		}
+	}
+	if last := h.ask("u6999"); last.Retry < 54*time.Second {
+		t.Errorf("the last one asks again after %v, want about a minute", last.Retry)
+	}
+	if asks > 600 {
+		t.Errorf("%d who wait ask %.0f times a second", many, asks)
+	}
+}

@@ -1,0 +1,138 @@
+package rain
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+)
+
+// The limits and the default of a rain's beat_ms.
+const (
+	MinBeatMS     = WaveMS
+	MaxBeatMS     = 10_000
+	DefaultBeatMS = 1_000
+)
+
+// Draws tells whether players have one draw in each beat of the rain. Without, every drop that holds a packet can win.
+func (r *Rain) Draws() bool { return r.Odds != OddsCertain }
+
+// Beat is the number of the beat that a wave belongs to: from 0, at the rain's start, each BeatMS long.
+func (r *Rain) Beat(wave int64) int64 { return (wave - r.FirstWave) * WaveMS / r.beatMS() }
+
+// beatMS is BeatMS, of whatever was made without one too.
+func (r *Rain) beatMS() int64 {
+	if r.BeatMS <= 0 {
+		return DefaultBeatMS
+	}
+	return r.BeatMS
+}
+
+// Beats is how many beats the rain has if it is not stopped.
+func (r *Rain) Beats() int64 { return r.Beat(r.FirstWave+r.Waves()-1) + 1 }
+
+// BeatOf is the number of the beat that a time is in; below 0 before the rain.
+func (r *Rain) BeatOf(at int64) int64 {
+	ms := r.beatMS()
+	beat := (at - r.StartsAt) / ms
+	if r.BeatAt(beat) > at {
+		beat--
+	}
+	return beat
+}
+
+// BeatAt is when a beat begins.
+func (r *Rain) BeatAt(beat int64) int64 { return r.StartsAt + beat*r.beatMS() }
+
+// firstWaveOf is the first wave of a beat. Each beat has one, because none is shorter than the way to the next wave.
+func (r *Rain) firstWaveOf(beat int64) int64 { return r.FirstWave + (beat*r.beatMS()+WaveMS-1)/WaveMS }
+
+// TicketOf is what a player asks for who taps a drop of the rain: the drop, or its beat where players have draws.
+func (r *Rain) TicketOf(drop DropID) Ticket {
+	if r == nil || !r.Draws() || !r.Has(drop.N) {
+		return drop.Ticket()
+	}
+	return beatTicket(r.firstWaveOf(r.Beat(drop.N)))
+}
+
+// Luck is a player's draw in a beat of the rain with the seed: a number that nobody can foresee, all of 64 bits equally
+// likely. It is the first eight bytes, big-endian, of the SHA-256 of "redrain luck v1", a zero byte, the rain's seed,
+// the beat as a big-endian 64-bit number, and the player's id. The draw wins where it is below odds × 2^64.
+func Luck(seed Seed, user string, beat int64) uint64 {
+	const label = "redrain luck v1\x00"
+	var room [len(label) + 32 + 8 + MaxUserLen]byte
+	in := append(append(room[:0], label...), seed[:]...)
+	in = binary.BigEndian.AppendUint64(in, uint64(beat)) //nolint:gosec // not negative
+	sum := sha256.Sum256(append(in, user...))
+	return binary.BigEndian.Uint64(sum[:])
+}
+
+// Lucky tells whether a player's draw of a ticket wins. A ticket that is a drop needs no luck.
+func (r *Rain) Lucky(user string, ticket Ticket) bool {
+	if !ticket.IsBeat() {
+		return true
+	}
+	beat := r.Beat(ticket.N)
+	return r.OddsOf(beat).below(Luck(r.Seed, user, beat))
+}
+
+// LuckyIn is Lucky for a beat.
+func (r *Rain) LuckyIn(user string, beat int64) bool {
+	return r.OddsOf(beat).below(Luck(r.Seed, user, beat))
+}
+
+// OddsOf are the odds of a beat.
+func (r *Rain) OddsOf(beat int64) Odds {
+	switch r.Odds {
+	case OddsCertain:
+		return OddsOne
+	case OddsAuto:
+		if is, _, ok := r.OddsRecord.before(beat); ok {
+			return is.Odds
+		}
+		return OddsStart
+	}
+	return r.Odds
+}
+
+// oddsHeardOf are the best odds that a node may have gone by in a beat: those of the beat, or ones that ended less than
+// oddsLateMS before it.
+func (r *Rain) oddsHeardOf(beat int64) Odds {
+	best := r.OddsOf(beat)
+	if r.Odds != OddsAuto {
+		return best
+	}
+	since := beat - (oddsLateMS+r.beatMS()-1)/r.beatMS()
+	for rest, at := r.OddsRecord, beat; ; {
+		is, before, ok := rest.before(at)
+		if !ok {
+			return max(best, OddsStart)
+		}
+		if best = max(best, is.Odds); is.Beat <= since {
+			return best
+		}
+		rest, at = before, is.Beat-1
+	}
+}
+
+// LastOdds are the odds that were set last; ok is false where none were.
+func (r *Rain) LastOdds() (last OddsFrom, ok bool) {
+	last, _, ok = r.OddsRecord.before(r.Beats())
+	return last, ok
+}
+
+// SetOdds sets the odds of a rain with OddsAuto from a beat on, which must begin OddsLeadMS after now, the cluster's
+// time, and after the beats for which odds are set already. Otherwise it changes nothing, and returns an error.
+func (r *Rain) SetOdds(from OddsFrom, now int64) error {
+	switch last, set := r.LastOdds(); {
+	case r.Odds != OddsAuto:
+		return errors.New("the odds of the rain are fixed")
+	case from.Odds < 1 || from.Odds > OddsOne:
+		return errors.New("odds are above 0 and up to 1")
+	case from.Beat < 0 || from.Beat >= r.Beats() || r.BeatAt(from.Beat) < now+OddsLeadMS:
+		return errors.New("the beat has begun, or begins before every node has heard of its odds")
+	case set && from.Beat <= last.Beat:
+		return errors.New("the odds of the beat are set")
+	}
+	r.OddsRecord = r.OddsRecord.with(from)
+	return nil
+}

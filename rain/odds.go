@@ -1,0 +1,191 @@
+package rain
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Odds are the chance of a player's draw in a beat, in billionths, so that everybody who checks a rain computes with
+// the same whole numbers. The zero value is the default: there are no draws, and every drop that holds a packet can
+// win.
+type Odds int64
+
+// The odds that are no number of billionths.
+const (
+	OddsCertain Odds = 0
+	OddsAuto    Odds = -1 // set while the rain falls, from what is left and who is there
+	oddsInvalid Odds = math.MinInt64
+)
+
+// OddsOne is the odds of a draw that always wins.
+const OddsOne Odds = 1_000_000_000
+
+// autoName is how OddsAuto is written.
+const autoName = "auto"
+
+// valid tells whether a rain may have the odds.
+func (o Odds) valid() bool { return o == OddsCertain || o == OddsAuto || o > 0 && o < OddsOne }
+
+// String is the odds as a person writes them: 1, 0.25, auto.
+func (o Odds) String() string {
+	switch {
+	case o == OddsCertain || o == OddsOne:
+		return "1"
+	case o == OddsAuto:
+		return autoName
+	case o < 0 || o > OddsOne:
+		return "invalid"
+	}
+	return "0." + strings.TrimRight(fmt.Sprintf("%09d", int64(o)), "0")
+}
+
+// ParseOdds reads what String writes. What cannot be odds is refused by RainSpec.Validate, among the other faults.
+func ParseOdds(text string) Odds {
+	if text == autoName {
+		return OddsAuto
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || !(f > 0) || f > 1:
+		return oddsInvalid
+	case f == 1:
+		return OddsCertain
+	}
+	switch o := Odds(math.Round(f * float64(OddsOne))); o {
+	case 0:
+		return oddsInvalid // less than a billionth
+	case OddsOne:
+		return OddsOne - 1
+	default:
+		return o
+	}
+}
+
+// MarshalJSON writes a number, or "auto".
+func (o Odds) MarshalJSON() ([]byte, error) {
+	if o == OddsAuto {
+		return json.Marshal(autoName)
+	}
+	if !o.valid() && o != OddsOne {
+		return json.Marshal("invalid")
+	}
+	return []byte(o.String()), nil
+}
+
+// UnmarshalJSON reads a number, or "auto".
+func (o *Odds) UnmarshalJSON(text []byte) error {
+	if bytes.Equal(text, []byte("null")) {
+		return nil // as if it were left out
+	}
+	quoted := bytes.HasPrefix(text, []byte(`"`))
+	if *o = ParseOdds(strings.Trim(string(text), `"`)); quoted != (*o == OddsAuto) {
+		*o = oddsInvalid // "0.5" is no number
+	}
+	return nil
+}
+
+// UnmarshalText reads the value of a flag.
+func (o *Odds) UnmarshalText(text []byte) error {
+	if *o = ParseOdds(string(text)); *o == oddsInvalid {
+		return fmt.Errorf("%s", oddsRule)
+	}
+	return nil
+}
+
+// oddsRule says what odds may be.
+const oddsRule = `is a number above 0 and up to 1, or "auto"`
+
+// below tells whether a draw wins at the odds: whether the luck is among the lowest of all 2^64, as many as the odds
+// say.
+func (o Odds) below(luck uint64) bool {
+	if o >= OddsOne {
+		return true
+	}
+	if o <= 0 {
+		return false
+	}
+	threshold, _ := bits.Div64(uint64(o), 0, uint64(OddsOne)) // o × 2^64 / 10^9
+	return luck < threshold
+}
+
+// OddsRecord says which odds a rain with OddsAuto has had: "<first beat>:<odds>" for each change, in the order of the
+// beats, with a space between them. It is text, so that it is kept with the rain as it is.
+type OddsRecord string
+
+// OddsStart is the odds of a rain with OddsAuto until they are set for the first time: it was scheduled too shortly
+// before its start.
+const OddsStart = OddsOne / 10
+
+// OddsLeadMS is how long before their first beat begins odds are set, in milliseconds: by then every node has heard of
+// them.
+const OddsLeadMS = 2_000
+
+// oddsLateMS is for how long after others a node may go by the odds before, in milliseconds: it had not heard of newer
+// ones. A win by them is paid. It is what a player was told.
+const oddsLateMS = 10_000
+
+// OddsFrom is the odds from a beat on.
+type OddsFrom struct {
+	Beat int64 `json:"beat"`
+	Odds Odds  `json:"odds"`
+}
+
+// List reads the record. ok is false for what no record is.
+func (r OddsRecord) List() (list []OddsFrom, ok bool) {
+	if r == "" {
+		return nil, true
+	}
+	for part := range strings.SplitSeq(string(r), " ") {
+		beat, odds, _ := strings.Cut(part, ":")
+		b, ok1 := plain(beat)
+		o, ok2 := plain(odds)
+		if !ok1 || !ok2 || o < 1 || Odds(o) > OddsOne || len(list) > 0 && b <= list[len(list)-1].Beat {
+			return nil, false
+		}
+		list = append(list, OddsFrom{b, Odds(o)})
+	}
+	return list, true
+}
+
+// OddsRecordOf is the reverse of OddsRecord.List. ok is false for what no record is.
+func OddsRecordOf(list []OddsFrom) (r OddsRecord, ok bool) {
+	for _, one := range list {
+		r = r.with(one)
+	}
+	_, ok = r.List()
+	return r, ok
+}
+
+// with is the record with one change more, of a beat after all others.
+func (r OddsRecord) with(next OddsFrom) OddsRecord {
+	text := strconv.FormatInt(next.Beat, 10) + ":" + strconv.FormatInt(int64(next.Odds), 10)
+	if r == "" {
+		return OddsRecord(text)
+	}
+	return r + " " + OddsRecord(text)
+}
+
+// before reads the last change of the record that begins at a beat or before it, and where it stands in the text; ok is
+// false where there is none. It reads from the end, since what is asked about is nearly always new.
+func (r OddsRecord) before(beat int64) (is OddsFrom, rest OddsRecord, ok bool) {
+	for rest = r; rest != ""; {
+		var last string
+		if i := strings.LastIndexByte(string(rest), ' '); i >= 0 {
+			last, rest = string(rest[i+1:]), rest[:i]
+		} else {
+			last, rest = string(rest), ""
+		}
+		from, odds, _ := strings.Cut(last, ":")
+		b, ok1 := plain(from)
+		o, ok2 := plain(odds)
+		if ok1 && ok2 && b <= beat {
+			return OddsFrom{b, Odds(o)}, rest, true
+		}
+	}
+	return OddsFrom{}, "", false
+}

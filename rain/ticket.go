@@ -1,0 +1,45 @@
+package rain
+
+import "strconv"
+
+// Ticket is what of a player's can win once: a drop, or a beat of a rain in which players have draws. The text of a
+// drop is its own, that of a beat is "b" and the number of its first wave; so it is unique in its campaign.
+type Ticket struct {
+	N int64 // the wave
+	K int   // the drop's place in it, or ofBeat
+}
+
+// ofBeat is the K of a beat's ticket.
+const ofBeat = -1
+
+// Ticket is the drop as what is asked for.
+func (d DropID) Ticket() Ticket { return Ticket(d) }
+
+func beatTicket(firstWave int64) Ticket { return Ticket{N: firstWave, K: ofBeat} }
+
+// IsBeat tells whether it is a beat.
+func (t Ticket) IsBeat() bool { return t.K == ofBeat }
+
+// String is the ticket as the ledger has it.
+func (t Ticket) String() string { return string(t.Append(make([]byte, 0, 16))) }
+
+// Append writes the ticket as String does.
+func (t Ticket) Append(b []byte) []byte {
+	if t.IsBeat() {
+		return strconv.AppendInt(append(b, 'b'), t.N, 10)
+	}
+	return DropID(t).Append(b)
+}
+
+// ParseTicket reads the text of a Ticket. There is one text for each. ok is false for any other text.
+func ParseTicket(s string) (t Ticket, ok bool) {
+	if len(s) > 0 && s[0] == 'b' {
+		n, rest, ok := digits(s[1:])
+		if !ok || len(rest) > 0 {
+			return Ticket{}, false
+		}
+		return beatTicket(n), true
+	}
+	id, ok := ParseDrop(s)
+	return id.Ticket(), ok
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/auth"
+	"redrain/server/challenge"
+	"redrain/server/limit"
+)
+
+// guestFor is how long a guest's token is good.
+const guestFor = 30 * 24 * time.Hour
+
+type guestView struct {
+	User      string `json:"user"`
+	Token     string `json:"token"`
+	ExpiresAt int64  `json:"expires_at"`
+}
+
+// Challenge is what somebody has to do before they become a guest.
+type Challenge interface {
+	Offer(ctx context.Context, address string) (challenge.Offer, error)
+	// Check takes the proof of an address. Its errors are those of package challenge, or a back end's.
+	Check(ctx context.Context, address, proof string) error
+}
+
+// newGuestCounts counts what became of those who wanted to be guests.
+func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_guests_total",
+		Help: "Requests for a guest's name, by outcome: made, too_many (from one address), challenge_required, " +
+			"challenge_failed, unavailable (the challenge could not be checked).",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"made", "too_many", "challenge_required", "challenge_failed", "unavailable"} {
+		c.WithLabelValues(outcome)
+	}
+	if reg != nil {
+		reg.MustRegister(c)
+	}
+	return c
+}
+
+func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
+	if !a.o.Guests {
+		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+	}
+	address := limit.Address(r)
+	if a.o.GuestRate > 0 {
+		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
+			max(1, a.o.GuestRate*limit.Burst))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			a.guests.WithLabelValues("too_many").Inc()
+			return tooMany(w, after, "too many new guests from this address; try again shortly")
+		}
+	}
+	if a.o.Challenge != nil {
+		if err := a.challenged(w, r, address); err != nil {
+			return err
+		}
+	}
+	user := auth.GuestName()
+	token, expires, err := a.o.Players.Mint(user, guestFor)
+	if err != nil {
+		return err
+	}
+	a.guests.WithLabelValues("made").Inc()
+	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
+	return nil
+}
+
+// challenged checks the proof that came with the request. A refusal brings the next challenge, so that a page needs no
+// request more than that.
+func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string) error {
+	body, err := readAtMost(w, r, maxPlayerBody)
+	if err != nil {
+		return err
+	}
+	var said struct {
+		Proof string `json:"proof"`
+	}
+	if err := decode(body, &said); err != nil {
+		return err
+	}
+	err = a.o.Challenge.Check(r.Context(), address, said.Proof)
+	var p problem
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, challenge.ErrMissing):
+		p = problem{Status: http.StatusForbidden, Code: "challenge_required", Detail: err.Error()}
+	case errors.Is(err, challenge.ErrFailed):
+		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
+	default:
+		a.guests.WithLabelValues("unavailable").Inc()
+		a.o.Log.ErrorContext(r.Context(), "a guest's challenge could not be checked", "err", err)
+		return refuse(http.StatusServiceUnavailable, "unavailable",
+			"your proof could not be checked; try again shortly")
+	}
+	a.guests.WithLabelValues(p.Code).Inc()
+	offer, err := a.o.Challenge.Offer(r.Context(), address)
+	if err != nil {
+		return err
+	}
+	p.Challenge = &offer
+	return &problemError{p}
+}

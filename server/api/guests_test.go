@@ -1,0 +1,87 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/server/challenge"
+)
+
+// oneWord is a challenge whose proof is a word.
+type oneWord struct{ away error }
+
+func (o *oneWord) Offer(context.Context, string) (challenge.Offer, error) {
+	return challenge.Offer{Kind: "word", SiteKey: "key"}, nil
+}
+
+func (o *oneWord) Check(_ context.Context, address, proof string) error {
+	switch {
+	case o.away != nil:
+		return o.away
+	case proof == "":
+		return challenge.ErrMissing
+	case proof != "word of "+address:
+		return challenge.ErrFailed
+	}
+	return nil
+}
+
+func TestAGuestIsChallenged(t *testing.T) {
+	door := &oneWord{}
+	mux := http.NewServeMux()
+	a := New(Options{Guests: true, Challenge: door, Players: minter{}, Log: slog.New(slog.DiscardHandler)})
+	a.Mount(mux)
+	ask := func(body string) (int, problem, guestView) {
+		t.Helper()
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Root+"/guests", strings.NewReader(body))
+		r.RemoteAddr = "192.0.2.1:1"
+		mux.ServeHTTP(w, r)
+		var p problem
+		var g guestView
+		if err := errors.Join(json.Unmarshal(w.Body.Bytes(), &p), json.Unmarshal(w.Body.Bytes(), &g)); err != nil {
+			t.Fatal(err)
+		}
+		return w.Code, p, g
+	}
+	for _, c := range []struct {
+		body, code string
+		status     int
+	}{
+		{"", "challenge_required", 403},
+		{"{}", "challenge_required", 403},
+		{`{"proof":"x"}`, "challenge_failed", 403},
+		{`{"proof":"word of 192.0.2.2"}`, "challenge_failed", 403},
+		{`{"proof":7}`, "invalid", 422},
+		{`[`, "malformed", 400},
+		{`{"proof":"` + strings.Repeat("x", maxPlayerBody) + `"}`, "too_large", 413},
+	} {
+		status, p, _ := ask(c.body)
+		if status != c.status || p.Code != c.code {
+			t.Errorf("%.40q: %d %q, want %d %q", c.body, status, p.Code, c.status, c.code)
+		}
+		if brings := p.Challenge != nil && p.Challenge.SiteKey == "key"; brings != (status == 403) {
+			t.Errorf("%.40q: %d with the challenge %+v", c.body, status, p.Challenge)
+		}
+	}
+	if status, _, g := ask(`{"proof":"word of 192.0.2.1"}`); status != 201 || g.Token != "new "+g.User {
+		t.Errorf("%d, %+v", status, g)
+	}
+	door.away = errors.New("away")
+	if status, p, _ := ask(`{"proof":"word of 192.0.2.1"}`); status != 503 || p.Code != "unavailable" {
+		t.Errorf("%d, %+v", status, p)
+	}
+	for outcome, want := range map[string]float64{"challenge_failed": 2, "challenge_required": 2, "made": 1,
+		"too_many": 0, "unavailable": 1} {
+		if got := testutil.ToFloat64(a.guests.WithLabelValues(outcome)); got != want {
+			t.Errorf("%s: %v counted, want %v", outcome, got, want)
+		}
+	}
+}

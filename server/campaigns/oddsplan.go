@@ -1,0 +1,92 @@
+package campaigns
+
+import (
+	"math"
+
+	"redrain/rain"
+)
+
+const (
+	// aimedAt is the part of a rain's beats by whose end its stock is to end: within the last tenth.
+	aimedAt = 0.94
+	// oddsHurry is how much better odds become in the last oddsHurryFrom beats before that: chance leaves something
+	// half of the time, and it must not stay.
+	oddsHurry, oddsHurryFrom = 1.5, 3.0
+	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
+	oddsMemory = 0.6
+	// oddsStep is by how much odds must differ from those before, for them to be set: less is not worth a record.
+	oddsStep = 0.02
+)
+
+// crowd is what the setter of odds knows of the players of a rain.
+type crowd struct {
+	counts bool    // at, won and online are known
+	seen   bool    // packets were won in the rain, so draws is known
+	draws  float64 // of a player who is there, in a beat: 1 of those who tap in each
+	at     int64   // the beat up to which wins are counted
+	won    int     // packets won by then
+	online int64   // players who were there
+}
+
+// note takes in how many packets are won by the beginning of a beat, and how many players are there. What was won of
+// late says how many draws were taken, since the odds of them are known.
+func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
+	if !k.counts || beat <= 0 {
+		*k = crowd{counts: true, at: max(beat, 0), won: won, online: online}
+		return
+	}
+	if beat <= k.at {
+		return
+	}
+	chances := 0.0 // wins of a player who draws in each of the beats
+	for b := k.at; b < beat; b++ {
+		chances += float64(r.OddsOf(b)) / float64(rain.OddsOne)
+	}
+	gone := float64(max(won-k.won, 0))
+	each := gone / chances / float64(max(k.online, online, 1))
+	k.at, k.won, k.online = beat, won, online
+	switch {
+	case k.seen:
+		k.draws = oddsMemory*k.draws + (1-oddsMemory)*each
+	case gone > 0:
+		k.seen, k.draws = true, each
+	}
+}
+
+// drawsOf is how many draws players take in a beat, as far as it is known; at least one.
+func (k *crowd) drawsOf(online int64) float64 {
+	each := 1.0
+	if k.seen {
+		each = k.draws
+	}
+	return max(each*float64(max(online, 1)), 1)
+}
+
+// next are the odds to set now, at a time, so that what is left ends with the rain. ok is false where none are to be
+// set: those that are set are good enough, or no beat is left for which odds can be set.
+func (k *crowd) next(r *rain.Rain, left int, online, now int64) (set rain.OddsFrom, ok bool) {
+	from := max(0, r.Beat(r.FirstWave+(now+rain.OddsLeadMS-r.StartsAt+rain.WaveMS)/rain.WaveMS))
+	for r.BeatAt(from) < now+rain.OddsLeadMS {
+		from++
+	}
+	if last, set := r.LastOdds(); from >= r.Beats() || set && from <= last.Beat {
+		return rain.OddsFrom{}, false
+	}
+	// What goes until then goes by odds that are set.
+	draws, stock := k.drawsOf(online), float64(left)
+	for b := max(k.at, 0); b < from; b++ {
+		stock -= draws * float64(r.OddsOf(b)) / float64(rain.OddsOne)
+	}
+	beats := aimedAt*float64(r.Beats()) - float64(from)
+	was, least := r.OddsOf(from), 0.0
+	if beats < oddsHurryFrom {
+		// Nothing may be expected to be left, and something is: odds fall no more.
+		beats, least = max(beats, 1)/oddsHurry, float64(was)/float64(rain.OddsOne)
+	}
+	chance := min(max(stock/(draws*beats), least), 1)
+	odds := min(max(rain.Odds(math.Round(chance*float64(rain.OddsOne))), 1), rain.OddsOne)
+	if math.Abs(float64(odds-was)) < oddsStep*float64(was) {
+		return rain.OddsFrom{}, false
+	}
+	return rain.OddsFrom{Beat: from, Odds: odds}, true
+}

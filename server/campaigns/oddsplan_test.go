@@ -1,0 +1,86 @@
+package campaigns
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"redrain/rain"
+)
+
+// oddsPlayed is a rain of some seconds with odds that are set from beat to beat as Odds does, and a crowd of which each
+// player taps in a beat with a chance. It returns in which part of the rain's beats the stock has ended; above 1 where
+// something is left, which is the second result.
+func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps func(part float64) float64,
+	seed uint64) (ended float64, left int) {
+	r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: seconds * 1_000, DropsPerSecond: 8, FallMS: 4_000,
+		Odds: rain.OddsAuto, BeatMS: 1_000}
+	dice := rand.New(rand.NewPCG(seed, 7))
+	k, won := &crowd{}, 0
+	left = packets
+	ended = 2
+	for now := r.StartsAt - 3_000; now < r.StartsAt+r.DurationMS; now += 250 {
+		beat := r.BeatOf(now)
+		part := float64(now-r.StartsAt) / float64(r.DurationMS)
+		here := online(max(part, 0))
+		k.note(r, beat, won, int64(here))
+		if next, ok := k.next(r, left, int64(here), now); ok {
+			if err := r.SetOdds(next, now); err != nil {
+				panic(err)
+			}
+		}
+		if beat < 0 || now != r.BeatAt(beat) {
+			continue
+		}
+		chance := taps(part) * float64(r.OddsOf(beat)) / float64(rain.OddsOne)
+		for range here {
+			if dice.Float64() < chance && left > 0 {
+				won, left = won+1, left-1
+			}
+		}
+		if left == 0 && ended == 2 {
+			ended = float64(beat+1) / float64(r.Beats())
+		}
+	}
+	return ended, left
+}
+
+// TestTheStockEndsWithTheRain: whatever the crowd does, the stock ends in the last tenth of the rain; or what is left is
+// less than a hundredth, or everybody wins and there are too few of them.
+func TestTheStockEndsWithTheRain(t *testing.T) {
+	t.Parallel()
+	steady := func(n int) func(float64) int { return func(float64) int { return n } }
+	always := func(p float64) func(float64) float64 { return func(float64) float64 { return p } }
+	for name, tc := range map[string]struct {
+		seconds int64
+		packets int
+		online  func(float64) int
+		taps    func(float64) float64
+	}{
+		"a hall":          {60, 5_000, steady(2_000), always(0.9)},
+		"a large one":     {60, 20_000, steady(20_000), always(0.9)},
+		"a long rain":     {600, 20_000, steady(1_000), always(0.8)},
+		"half a minute":   {30, 1_000, steady(500), always(0.9)},
+		"growing":         {60, 5_000, func(p float64) int { return 200 + int(3_000*p) }, always(0.9)},
+		"growing at once": {60, 5_000, func(p float64) int { return map[bool]int{true: 3_000, false: 300}[p > 0.4] }, always(0.9)},
+		"shrinking":       {60, 5_000, func(p float64) int { return 3_000 - int(2_500*p) }, always(0.9)},
+		"sleepy":          {60, 2_000, steady(2_000), always(0.15)},
+		"falling asleep":  {60, 5_000, steady(3_000), func(p float64) float64 { return 0.9 - 0.7*p }},
+		"waking up":       {60, 5_000, steady(3_000), func(p float64) float64 { return 0.2 + 0.7*p }},
+	} {
+		for seed := range uint64(10) {
+			ended, left := oddsPlayed(tc.seconds, tc.packets, tc.online, tc.taps, seed)
+			if ended < 0.9 || ended > 1 && left > tc.packets/100 {
+				t.Errorf("%s, seed %d: ended at %.2f, %d of %d left", name, seed, ended, left, tc.packets)
+			}
+		}
+	}
+}
+
+// TestTooFewForTheStock: where everybody could win in each beat and something would be left, everybody does.
+func TestTooFewForTheStock(t *testing.T) {
+	t.Parallel()
+	if ended, left := oddsPlayed(60, 5_000, func(float64) int { return 10 }, func(float64) float64 { return 1 }, 1); ended <= 1 ||
+		left > 5_000-550 {
+		t.Errorf("ended at %.2f, %d left: 10 players win at most 600", ended, left)
+	}
+}

@@ -1,0 +1,166 @@
+package campaigns
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"redrain/grab/store"
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/cluster"
+)
+
+const (
+	oddsEvery = 250 * time.Millisecond // between two looks at campaigns with odds to set
+	oddsLease = 5 * time.Second
+	oddsRenew = oddsLease / 4
+	// oddsWithin is the time for one campaign: one whose Redis or database hangs must not hold up the others.
+	oddsWithin = time.Second
+	// reportGoodMS is how old a node's report may be, for its players to count as there.
+	reportGoodMS = 5_000
+)
+
+// Odds sets the odds of rains that leave it to us (rain.OddsAuto), so that what is left ends with the rain. One node at
+// a time does it, by a lease. The record in the database alone says what the odds are: each is set before its beats
+// begin, early enough for every node to hear of it, and never changed. Where nobody sets any, those before go on.
+type Odds struct {
+	o      OddsOptions
+	lease  *cluster.Lease
+	crowds map[string]*crowd // by rain; the rounds' own
+	set    prometheus.Counter
+}
+
+// NodeReports are what the nodes count of a campaign. [store.Nodes] has them.
+type NodeReports interface {
+	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
+}
+
+// OddsOptions of a setter of odds. All are needed but those that say so.
+type OddsOptions struct {
+	Service    *Service
+	Sums       Sums
+	Nodes      NodeReports
+	Leases     cluster.Leases
+	Known      Known
+	Bus        Bus
+	Node       string        // this node's name in the lease
+	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Clock      rain.Clock
+	Log        *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// NewOdds makes a setter of odds. Its Run must be started.
+func NewOdds(o OddsOptions) *Odds {
+	return &Odds{o: o, crowds: map[string]*crowd{},
+		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "odds", Part: "odds", Node: o.Node,
+			TTL: oddsLease, Renew: oddsRenew, Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log}),
+		set: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
+			Name: "redrain_odds_set_total", Help: "Odds that were set for beats to come, in rains with the odds auto.",
+		})}
+}
+
+// Run sets odds, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
+func (s *Odds) Run(ctx context.Context) error {
+	defer s.lease.Release(ctx)
+	leasing := outage.Outage{What: "taking the lease of the odds", Log: s.o.Log}
+	for ctx.Err() == nil {
+		err := s.o.Guard.Try("odds", func() error { return s.lease.Under(ctx, s.watch) })
+		leasing.Ended(ctx, err)
+		rounds.Sleep(ctx, oddsRenew) // another node has the lease, or the database is away
+	}
+	return nil
+}
+
+// watch looks after the rains as long as this node has the lease.
+func (s *Odds) watch(ctx context.Context) error {
+	clear(s.crowds) // another node may have gone on meanwhile
+	setting := outage.Outage{What: "setting odds; rains go on with those before", Log: s.o.Log}
+	for ctx.Err() == nil {
+		setting.Ended(ctx, s.round(ctx))
+		rounds.Sleep(ctx, oddsEvery)
+	}
+	return nil
+}
+
+// round looks at each rain that has odds to set.
+func (s *Odds) round(ctx context.Context) error {
+	var failed error
+	still := map[string]bool{}
+	for _, c := range s.o.Known.Live() {
+		r := c.Current()
+		if r == nil || r.Odds != rain.OddsAuto || c.Status == rain.Closed || s.o.Clock() >= r.EndsAt() {
+			continue
+		}
+		still[r.ID] = true
+		failed = errors.Join(failed, s.look(ctx, c, r))
+	}
+	for id := range s.crowds {
+		if !still[id] {
+			delete(s.crowds, id)
+		}
+	}
+	return failed
+}
+
+// look sets the next odds of a rain, where others are better than those that are set.
+func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
+	ctx, cancel := context.WithTimeout(ctx, oddsWithin)
+	defer cancel()
+	levels, err := s.o.Sums.Levels(ctx, c)
+	if err != nil {
+		return err
+	}
+	if levels.Unknown > 0 {
+		return nil // what is left is not known: nothing is better than what is set
+	}
+	online, err := s.online(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	k := s.crowds[r.ID]
+	if k == nil {
+		k = &crowd{}
+		s.crowds[r.ID] = k
+	}
+	now := s.o.Clock()
+	k.note(r, r.BeatOf(now), levels.Won, online)
+	next, ok := k.next(r, levels.Stock, online, now)
+	if !ok {
+		return nil
+	}
+	_, err = s.o.Service.update(ledger.WithoutAudit(ctx), c.ID, func(c *rain.Campaign) error {
+		r, err := c.Rain(r.ID)
+		if err != nil {
+			return err
+		}
+		if r.SetOdds(next, s.o.Clock()) != nil {
+			return ledger.ErrUnchanged // it took too long to get here: the next round sets others
+		}
+		return nil
+	})
+	if err == nil {
+		s.set.Inc()
+		s.o.Log.Debug("odds are set", "campaign", c.ID, "rain", r.ID, "from_beat", next.Beat, "odds", next.Odds.String(),
+			"left", levels.Stock, "online", online)
+	}
+	return err
+}
+
+// online is how many connections are in a campaign's room, over all nodes.
+func (s *Odds) online(ctx context.Context, campaign string) (sum int64, err error) {
+	reports, err := s.o.Nodes.Reports(ctx, campaign)
+	for _, one := range reports {
+		if s.o.Clock()-one.T < reportGoodMS {
+			sum += one.Online
+		}
+	}
+	return sum, err
+}

@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// A hello that finds no seat is told its place and when to come back, and is ended with a code that ends nobody.
+func TestAHelloWithoutASeatIsToldItsPlace(t *testing.T) {
+	n := &neighbours{}
+	n.door.turn = func(campaign, user string) (store.Turn, error) {
+		if campaign != "c" || user != "u" {
+			t.Errorf("asked for %s in %s", user, campaign)
+		}
+		return store.Turn{Position: 7, Retry: 2500 * time.Millisecond, Wait: 9 * time.Second}, nil
+	}
+	d := openDoor(t, n, nil)
+	c := d.connect()
+	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	want := `{"type":"goodbye","reason":"waiting","reconnect_after_ms":2500,"position":7,"wait_ms":9000}`
+	if got := c.hear("goodbye"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if code := c.closed(); code != room.CodeFull || code >= 4500 {
+		t.Errorf("closed with %d", code)
+	}
+	testenv.Eventually(t, 10*time.Second, "the connection has gone",
+		func() bool { return d.gateway.seats.taken.Load() == 0 })
+	if left := n.door.gone(); len(left) != 0 {
+		t.Errorf("%v gave up a seat that nobody had", left)
+	}
+	if d.lobby.Has("u") {
+		t.Error("who waits is in the room")
+	}
+}
+
+// A door that cannot say who may come in lets nobody in, and ends nobody.
+func TestADoorThatDoesNotAnswerIsUnavailable(t *testing.T) {
+	n := &neighbours{}
+	n.door.turn = func(string, string) (store.Turn, error) { return store.Turn{}, errors.New("away") }
+	c := openDoor(t, n, nil).connect()
+	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	if code := c.closed(); code != room.CodeUnavailable {
+		t.Errorf("closed with %d", code)
+	}
+}
+
+// The seat goes with the connection: at once where the player has said that they go, and after a while where not.
+func TestASeatGoesWithItsConnection(t *testing.T) {
+	for how, want := range map[string]string{"1000": "c u true", "1001": "c u false", "nothing": "c u false"} {
+		n := &neighbours{}
+		c := openDoor(t, n, nil).play("u")
+		switch how {
+		case "nothing":
+			_ = c.conn.NetConn().Close()
+		default:
+			code := websocket.CloseNormalClosure
+			if how == "1001" {
+				code = websocket.CloseGoingAway
+			}
+			if err := c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""),
+				time.Now().Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		testenv.Eventually(t, 10*time.Second, "the seat is given up", func() bool { return len(n.door.gone()) > 0 })
+		if got := n.door.gone(); !slices.Equal(got, []string{want}) {
+			t.Errorf("closed with %s: %v, want %s", how, got, want)
+		}
+	}
+}
+
+// A seat for which no welcome could be made is given up again.
+func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
+	n := &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }}
+	c := openDoor(t, n, nil).connect()
+	c.say(`{"type":"hello","id":0,"token":"u","campaign":"c"}`)
+	if code := c.closed(); code != room.CodeUnavailable {
+		t.Errorf("closed with %d", code)
+	}
+	if got := n.door.gone(); !slices.Equal(got, []string{"c u false"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Who moves to a room without a seat stays where they are, and who moves to one that has one gives theirs up.
+func TestAMoveNeedsASeat(t *testing.T) {
+	n := &neighbours{}
+	full := true
+	n.door.turn = func(string, string) (store.Turn, error) {
+		if full {
+			return store.Turn{Position: 3, Retry: time.Second}, nil
+		}
+		return store.Turn{Admitted: true}, nil
+	}
+	full = false
+	c := openDoor(t, n, nil).play("u")
+	full = true
+	c.say(`{"type":"join","id":4,"campaign":"c"}`)
+	got := c.hear("error")
+	for _, want := range []string{`"id":4`, `"not_admitted"`, `"retryable":true`, "place 3"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	if left := n.door.gone(); len(left) != 0 {
+		t.Errorf("%v: the player has stayed", left)
+	}
+	full = false
+	c.say(`{"type":"join","id":5,"campaign":"c"}`)
+	c.hear("welcome")
+	if left := n.door.gone(); !slices.Equal(left, []string{"c u false"}) {
+		t.Errorf("%v", left)
+	}
+}

@@ -1,0 +1,121 @@
+package web_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/altcha-org/altcha-lib-go"
+
+	"redrain/internal/testenv"
+)
+
+// demand lets guests in for a proof only. It returns the proofs that have come.
+func (f *fakeServer) demand(challenge func() object, good func(proof string) bool) (proofs func() []string) {
+	var all []string
+	f.mu.Lock()
+	made := f.answer["POST /guests"]
+	f.mu.Unlock()
+	f.setAnswer("POST /guests", func(w http.ResponseWriter, r *http.Request) {
+		var said struct {
+			Proof string `json:"proof"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&said) // no body: no proof
+		if said.Proof != "" {
+			f.mu.Lock()
+			all = append(all, said.Proof)
+			f.mu.Unlock()
+		}
+		if said.Proof == "" || !good(said.Proof) {
+			reply(http.StatusForbidden, object{"status": 403, "code": "challenge_required", "title": "Forbidden",
+				"challenge": challenge()})(w, r)
+			return
+		}
+		made(w, r)
+	})
+	return func() []string {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return append([]string{}, all...)
+	}
+}
+
+// work is a challenge that takes a browser some tenths of a second.
+func work(t *testing.T) object {
+	t.Helper()
+	number := int64(40_000)
+	c, err := altcha.CreateChallenge(altcha.ChallengeOptions{Algorithm: altcha.SHA256, MaxNumber: 50_000, HMACKey: "k",
+		Number: &number})
+	if err != nil {
+		t.Error(err)
+	}
+	return object{"kind": "work", "work": c}
+}
+
+func worked(proof string) bool {
+	ok, err := altcha.VerifySolutionSafe(proof, "k", true)
+	return err == nil && ok
+}
+
+// testAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
+func (b *browser) testAGuestWorks(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	times := 0
+	proofs := f.demand(func() object { return work(t) }, func(proof string) bool {
+		times++
+		return times == 2 && worked(proof)
+	})
+	p := b.enter(t, f, "/")
+	p.mode("waiting")
+	p.shows("user", "You are guest-7f3a")
+	if got := proofs(); len(got) != 2 || !worked(got[0]) || got[0] == got[1] {
+		t.Errorf("proofs %q", got)
+	}
+	if p.isOpen("challenge")() {
+		t.Error("the dialog is still there")
+	}
+}
+
+// testAScreenWorks: nobody sits at a big screen.
+func (b *browser) testAScreenWorks(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	proofs := f.demand(func() object { return work(t) }, worked)
+	b.open(t, f, "/screen", 1280, 720)
+	testenv.Eventually(t, patience, "the screen is in the room", func() bool { return f.greeted() > 0 })
+	if got := proofs(); len(got) != 1 {
+		t.Errorf("proofs %q", got)
+	}
+}
+
+// testAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
+func (b *browser) testAGuestIsAPerson(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	f.setAnswer("GET /widget.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = io.WriteString(w, `globalThis.turnstile = { render(place, { sitekey, callback }) {
+			const box = document.createElement("button");
+			box.id = "box";
+			box.textContent = "I am a person";
+			box.addEventListener("click", () => callback("a person at " + sitekey));
+			place.append(box);
+		} };`)
+	})
+	proofs := f.demand(func() object {
+		return object{"kind": "turnstile", "site_key": "site", "script": f.URL + "/api/v1/widget.js"}
+	}, func(proof string) bool { return proof == "a person at site" })
+	p := b.enter(t, f, "/")
+	testenv.Eventually(t, patience, "the widget is there to be ticked", func() bool {
+		return eval[bool](p, `!!document.getElementById("box") && `+
+			`!document.getElementById("challenge").getAnimations().length`)
+	})
+	p.State("challenge")
+	p.click("#box")
+	p.mode("waiting")
+	if got := proofs(); len(got) != 1 {
+		t.Errorf("proofs %q", got)
+	}
+}

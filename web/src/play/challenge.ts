@@ -1,0 +1,59 @@
+// What the server wants before it makes a guest: work for this machine, or the widget of a service that tells people
+// from programs.
+
+import type { Challenge } from "../shared/schemas.ts";
+import { work } from "../shared/work.ts";
+import { byId } from "./dom.ts";
+
+const QUIETLY = 400; // ms of work that nobody is told of
+
+/** Widget is what the scripts of Turnstile and hCaptcha have in common. */
+interface Widget {
+  render(place: HTMLElement, options: Record<string, unknown>): unknown;
+}
+
+/** meet does what a challenge asks for, in a dialog where that takes a while, and answers with the proof. */
+export async function meet(challenge: Challenge): Promise<string> {
+  const dialog = byId("challenge", HTMLDialogElement);
+  const place = byId("challenge-widget");
+  const show = (): void => {
+    if (!dialog.open) dialog.showModal();
+  };
+  const later = setTimeout(show, challenge.work ? QUIETLY : 0);
+  const stay = (e: Event): void => e.preventDefault(); // there is no way on without it
+  dialog.addEventListener("cancel", stay);
+  try {
+    return challenge.work ? await work(challenge.work) : await ask(challenge, place);
+  } finally {
+    clearTimeout(later);
+    dialog.removeEventListener("cancel", stay);
+    dialog.close();
+    place.replaceChildren();
+  }
+}
+
+/** ask shows the widget of a service until it has an answer. */
+async function ask({ kind, script, site_key: sitekey }: Challenge, place: HTMLElement): Promise<string> {
+  await load(script ?? "");
+  const widget = (globalThis as unknown as Record<string, Widget | undefined>)[kind];
+  if (!widget) throw new Error(`${kind}: its script has brought no widget`);
+  return new Promise((proof, failed) => {
+    widget.render(place, {
+      sitekey,
+      callback: proof,
+      "error-callback": (code: unknown) => failed(new Error(`${kind}: ${String(code)}`)),
+    });
+  });
+}
+
+function load(src: string): Promise<void> {
+  if (document.querySelector(`script[src="${CSS.escape(src)}"]`)) return Promise.resolve();
+  return new Promise((loaded, failed) => {
+    const el = Object.assign(document.createElement("script"), { src, onload: () => loaded() });
+    el.onerror = () => {
+      el.remove(); // the next try loads it again
+      failed(new Error("the widget's script cannot be loaded"));
+    };
+    document.head.append(el);
+  });
+}

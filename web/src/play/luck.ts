@@ -1,0 +1,82 @@
+// "Check my luck": after a rain in which players have draws, each beat of the player computed again from the revealed seed.
+
+import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
+import { ApiError, request } from "../shared/api.ts";
+import type { I18n, Values } from "../shared/i18n.ts";
+import type { Session } from "../shared/session.ts";
+import { byId, write } from "./dom.ts";
+import type { Key, strings } from "./strings.ts";
+
+const PATIENCE = 15_000; // ms for an answer
+const PAGE = 500; // claims of one question
+
+/** Parts are what the check needs of the page. */
+export interface Parts {
+  i18n: I18n<typeof strings>;
+  session: Session;
+  user: () => string;
+}
+
+/** LuckCheck is a button on the card of a rain, and what it has found. */
+export class LuckCheck {
+  readonly #parts: Parts;
+  readonly #button = byId("card-luck", HTMLButtonElement);
+  readonly #said = byId("card-luck-said");
+  #rains: Rain[] = []; // the newest first, as they were announced
+  #shown = "";
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#button.addEventListener("click", () => void this.#check());
+  }
+
+  /** note remembers a rain with the commitment that was announced first. */
+  note(rain: Rain): void {
+    if (this.#rains.some((r) => r.id === rain.id)) return;
+    this.#rains = [rain, ...this.#rains].slice(0, 2);
+  }
+
+  /** show offers the check of a rain, where players have draws in it. */
+  show(id: string): void {
+    if (this.#shown !== id) write(this.#said, "");
+    this.#shown = id;
+    const rain = this.#rains.find((r) => r.id === id);
+    this.#button.hidden = !rain || rain.odds === undefined || rain.odds === 1;
+  }
+
+  async #check(): Promise<void> {
+    const rain = this.#rains.find((r) => r.id === this.#shown);
+    if (!rain || this.#button.disabled) return;
+    this.#button.disabled = true;
+    try {
+      const said = await this.#find(rain);
+      if (this.#shown === rain.id) this.#say(...said);
+    } catch (fault) {
+      this.#say(fault instanceof ApiError && fault.status === 404 ? "luck_gone" : "luck_failed");
+    } finally {
+      this.#button.disabled = false;
+    }
+  }
+
+  async #find(rain: Rain): Promise<[Key, Values?]> {
+    const { session, user } = this.#parts;
+    const token = await session.token();
+    const signal = AbortSignal.timeout(PATIENCE);
+    const fairness = await request<Fairness>(`/campaigns/${rain.campaign}/rains/${rain.id}/fairness`, { signal });
+    const claims: OwnClaim[] = [];
+    for (let cursor = ""; ; ) {
+      const page = await request<{ items: (OwnClaim & { at: number })[]; next_cursor?: string }>(`/me/claims?limit=${PAGE}${cursor}`, { token, signal });
+      claims.push(...page.items);
+      if (!page.next_cursor || (page.items.at(-1)?.at ?? 0) < rain.starts_at) break;
+      cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    }
+    const found = checkLuck(fairness, user(), claims, rain.commitment);
+    if (!found) return ["luck_wait"];
+    const { beats, lucky, honest, ungranted } = found;
+    return honest ? ["luck_fair", { n: beats.length, lucky }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
+  }
+
+  #say(key: Key, values?: Values): void {
+    write(this.#said, this.#parts.i18n.t(key, values));
+  }
+}
