@@ -98,7 +98,7 @@ func fairnessOf(r rain.Rain) operator.Fairness {
 		DropsPerSecond: r.DropsPerSecond,
 		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
 		FirstWave: r.FirstWave,
-		Waves: r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
+		Waves:     r.Waves(), Drops: r.Drops(), Digest: r.Digest(),
 	}}
 }
 

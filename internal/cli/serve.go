@@ -112,7 +112,7 @@ func (s *serveCmd) config() server.Config {
 		ChallengeSiteKey: s.ChallengeSiteKey, ChallengeSecret: s.ChallengeSecret,
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,
 		Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
-		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, ConnectionsPerAddress: s.PerAddress,
+		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, PerAddress: s.PerAddress,
 		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
 		ProviderAccount: s.ProviderAccount,
