@@ -4,6 +4,7 @@ GO        ?= go
 LINT       = $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
+HOSTILE   ?= 1h
 ARGS      ?=
 ROWS      ?=
 PACKAGES  ?=
@@ -64,6 +65,10 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 		echo "== $$(dirname $$file) $${func#func }"; \
 		$(GO) test -run '^$$' -fuzz "^$${func#func }$$" -fuzztime $(FUZZTIME) $$(dirname $$file) || exit 1; \
 	done
+
+.PHONY: hostile
+hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h)
+	$(GO) test ./internal/e2e -count=1 -v -run '^TestHostile$$' -hostile $(HOSTILE) -timeout 0
 
 .PHONY: lint
 lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports

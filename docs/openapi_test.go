@@ -27,6 +27,7 @@ var operations = []string{
 	"GET /api/v1/reconciliation", "GET /api/v1/reconciliation/full", "GET /api/v1/reconciliation/proved",
 	"GET /api/v1/payouts", "POST /api/v1/payouts/{claim}/retry", "POST /api/v1/payouts/retry",
 	"POST /api/v1/payouts/{claim}/dismiss",
+	"POST /api/v1/users/{user}/disconnect", "POST /api/v1/users/{user}/ban", "POST /api/v1/users/{user}/unban",
 	"GET /api/v1/users/{user}", "GET /api/v1/users/{user}/claims", "GET /api/v1/me", "GET /api/v1/me/claims",
 	"GET /api/v1/users/{user}/withdrawals", "GET /api/v1/withdrawals", "GET /api/v1/withdrawals/{withdrawal}",
 	"POST /api/v1/withdrawals/{withdrawal}/hold", "POST /api/v1/withdrawals/{withdrawal}/release",

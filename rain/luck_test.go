@@ -191,6 +191,15 @@ func TestOddsAreSetAhead(t *testing.T) {
 			t.Errorf("beat %d has %s, want %s", beat, got, want)
 		}
 	}
+	list, _ := r.OddsRecord.List()
+	text, err := json.Marshal(list)
+	var back []rain.OddsFrom
+	if again, ok := rain.OddsRecordOf(back); err != nil || json.Unmarshal(text, &back) != nil || !ok || again != "" {
+		t.Errorf("%s: %v", text, err)
+	}
+	if again, ok := rain.OddsRecordOf(back); !ok || again != r.OddsRecord {
+		t.Errorf("the record comes back as %q from %s", again, text)
+	}
 	if fixed := drawing(1_000, 5); fixed.SetOdds(rain.OddsFrom{Beat: 5, Odds: 7}, 0) == nil {
 		t.Error("fixed odds change")
 	}

@@ -155,6 +155,9 @@ func (r OddsRecord) List() (list []OddsFrom, ok bool) {
 // OddsRecordOf is the reverse of OddsRecord.List. ok is false for what no record is.
 func OddsRecordOf(list []OddsFrom) (r OddsRecord, ok bool) {
 	for _, one := range list {
+		if one.Odds == OddsCertain {
+			one.Odds = OddsOne // both are written 1
+		}
 		r = r.with(one)
 	}
 	_, ok = r.List()

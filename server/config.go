@@ -76,28 +76,27 @@ type Config struct {
 	GuestRate float64 // new guests per second and address, over all nodes; 0 = no limit
 	// connections that this process takes within a second; 0 = by its processors, below 0 = no limit
 	ArrivalsPerSecond int
-	MaxConnections    int // sockets of this process; more are refused with 503
-	// connections of one address to this process; 0 = as many as half of the descriptors
-	ConnectionsPerAddress int
-	AllowedOrigins        []string      // web origins that may open a socket besides the server's own; "*" = all
-	PayoutAttempts        int           // tries before a withdrawal becomes a dead letter
-	Provider              string        // what pays withdrawals; "wallet" or "http"
-	ProviderURL           string        // where the provider "http" is asked
-	ProviderSecret        string        // whsec_…, known to the receiver there too
-	ProviderAccount       string        // whose money the receiver pays for who knows the secret; "": each secret is one
-	ProviderTimeout       time.Duration // of one try to pay
-	ProviderRate          float64       // tries in a second, of all nodes; 0 = no limit
-	ProviderFlight        int           // tries at once, of all nodes; 0 = no limit
-	WithdrawMin           int64         // the least of one withdrawal, in minor units; 0 = no limit
-	WithdrawPerDay        int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
-	WithdrawPerHour       int           // a player's withdrawals in an hour; 0 = no limit
-	GuestsWithdraw        *bool         // guests may withdraw; nil = only with the in-process default
-	ReconcileEvery        time.Duration // how often the books are proved; 0 = never by itself
-	ReconcileShare        float64       // of the time that reading all of them again and again may take; 0 = never by itself
-	AuditRootFile         string        // that the roots of the audit chains are appended to; "" = none
-	Demo                  bool          // a demo campaign with the in-process default
-	DrainTimeout          time.Duration // how long a shutdown may take
-	BackendWait           time.Duration // how long to wait for a back end at start
+	MaxConnections    int           // sockets of this process; more are refused with 503
+	PerAddress        int           // connections of one address to this process; 0 = half of its descriptors
+	AllowedOrigins    []string      // web origins that may open a socket besides the server's own; "*" = all
+	PayoutAttempts    int           // tries before a withdrawal becomes a dead letter
+	Provider          string        // what pays withdrawals; "wallet" or "http"
+	ProviderURL       string        // where the provider "http" is asked
+	ProviderSecret    string        // whsec_…, known to the receiver there too
+	ProviderAccount   string        // whose money the receiver pays for who knows the secret; "": each secret is one
+	ProviderTimeout   time.Duration // of one try to pay
+	ProviderRate      float64       // tries in a second, of all nodes; 0 = no limit
+	ProviderFlight    int           // tries at once, of all nodes; 0 = no limit
+	WithdrawMin       int64         // the least of one withdrawal, in minor units; 0 = no limit
+	WithdrawPerDay    int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
+	WithdrawPerHour   int           // a player's withdrawals in an hour; 0 = no limit
+	GuestsWithdraw    *bool         // guests may withdraw; nil = only with the in-process default
+	ReconcileEvery    time.Duration // how often the books are proved; 0 = never by itself
+	ReconcileShare    float64       // of the time that reading all of them again and again may take; 0 = never by itself
+	AuditRootFile     string        // that the roots of the audit chains are appended to; "" = none
+	Demo              bool          // a demo campaign with the in-process default
+	DrainTimeout      time.Duration // how long a shutdown may take
+	BackendWait       time.Duration // how long to wait for a back end at start
 	// prefix of Redis keys and NATS subjects, so that several redrains can share a back end
 	Namespace string
 }
@@ -106,7 +105,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
-		MaxConnections: 15_000, ConnectionsPerAddress: 5_000, GuestChallenge: challenge.KindNone,
+		MaxConnections: 15_000, PerAddress: 5_000, GuestChallenge: challenge.KindNone,
 		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
@@ -170,8 +169,8 @@ func (c *Config) Validate() []error {
 	if c.MaxConnections < 1 {
 		fault("--max-connections %d: give 1 or more", c.MaxConnections)
 	}
-	if c.ConnectionsPerAddress < 0 {
-		fault("--connections-per-address %d: give 0 (no limit) or more", c.ConnectionsPerAddress)
+	if c.PerAddress < 0 {
+		fault("--connections-per-address %d: give 0 (no limit) or more", c.PerAddress)
 	}
 	if c.PayoutAttempts < 1 {
 		fault("--payout-attempts %d: give 1 or more", c.PayoutAttempts)

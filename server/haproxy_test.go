@@ -14,11 +14,11 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestBehindHAProxy: with a PROXY header and with X-Forwarded-For, one address is limited and the others are not, in new
-// guests and in connections; and what a client says of itself is not believed, through the proxy or past it.
+// TestBehindHAProxy: with a PROXY header and with X-Forwarded-For, one address is limited and the others are not, in
+// new guests and in connections; and what a client says of itself is not believed, through the proxy or past it.
 func TestBehindHAProxy(t *testing.T) {
 	cfg := ownConfig("")
-	cfg.GuestRate, cfg.ConnectionsPerAddress = 0.001, 3 // with a burst of one guest
+	cfg.GuestRate, cfg.PerAddress = 0.001, 3 // with a burst of one guest
 	cfg.Proxies, cfg.ProxyProtocol = []string{"127.0.0.1"}, true
 	serveOn(t, cfg, func(s *Server) {
 		node := s.Addr().String()

@@ -16,11 +16,11 @@ import (
 func (s *Server) guardSockets(proxies caller.Proxies) {
 	budget := sockets.BudgetOf(sockets.Descriptors())
 	if budget > 0 && budget < s.cfg.MaxConnections {
-		s.log.Warn("the limit of open files leaves room for fewer connections than --max-connections: raise it (ulimit -n)",
+		s.log.Warn("the limit of open files has room for fewer connections than --max-connections: raise it (ulimit -n)",
 			"room", budget, "max_connections", s.cfg.MaxConnections)
 	}
 	s.sockets = sockets.New(sockets.Options{
-		PerAddress: s.cfg.ConnectionsPerAddress, Budget: budget, Trusted: proxies.Trusted, Problem: api.WriteProblem,
+		PerAddress: s.cfg.PerAddress, Budget: budget, Trusted: proxies.Trusted, Problem: api.WriteProblem,
 		Registerer: s.metrics,
 	})
 	s.listener = s.sockets.Listener(s.listener)

@@ -77,6 +77,7 @@ type Server struct {
 	odds      *campaigns.Odds
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
+	sanctions *cluster.Sanctions
 	door      *admission.Door
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby

@@ -61,6 +61,7 @@ func (s *Server) actors() actors {
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
+			{"sanctions", s.sanctions.Run},
 			{"admission", s.door.Run},
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},

@@ -21,6 +21,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/sanction"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -135,6 +136,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.buildHTTP()
+	if err := s.sanctions.Load(ctx); err != nil {
+		return err
+	}
 	return s.bus.Listen(s.guard, cluster.Listener{
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
@@ -144,7 +148,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
 		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
-		Withdrawn: s.gateway.Withdrawn,
+		Withdrawn: s.gateway.Withdrawn, Sanctioned: s.sanctions.Announced,
 	})
 }
 
@@ -216,7 +220,10 @@ func (s *Server) buildRooms() {
 	s.audience = cluster.NewAudience(s.bus, s.guard, func(campaign string, n cluster.Settled) {
 		s.gateway.Settled(campaign, n)
 	})
+	s.sanctions = cluster.NewSanctions(s.ledger.Sanctions, func(one sanction.Sanction) { s.gateway.Sanctioned(one) },
+		s.guard, s.log)
 	s.gateway = gateway.New(gateway.Options{
+		Banned:   s.sanctions.Banned,
 		Audience: s.audience, Door: s.door,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },

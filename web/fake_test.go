@@ -34,6 +34,7 @@ type fakeServer struct {
 	judge func(drop string) object // the outcome of a tap, as fields of the result; nil: never answered
 
 	mu      sync.Mutex
+	full    object // the goodbye for who finds no seat; nil: there is one
 	conns   map[*fakeConn]struct{}
 	rainID  string // of the rain that setRain announces
 	rain    object
@@ -166,6 +167,13 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 	switch m["type"] {
 	case "hello", "join":
 		f.mu.Lock()
+		if f.full != nil {
+			f.mu.Unlock()
+			c.send(f.full)
+			_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4003, ""),
+				time.Now().Add(time.Second))
+			return
+		}
 		f.hellos++
 		f.hello = m
 		f.conns[c] = struct{}{}

@@ -32,7 +32,7 @@ func everything() server.Config {
 		JWKSURL: "https://id.example/keys", JWTAudience: "redrain", JWTIssuer: "https://id.example",
 		JWTMaxLife: 48 * time.Hour, AdminListen: "127.0.0.1:9090", TLSCert: "cert.pem", TLSKey: "key.pem",
 		Proxies: []string{"10.0.0.0/8", "192.0.2.7"}, ProxyProtocol: true,
-		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, ConnectionsPerAddress: 8,
+		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, PerAddress: 8,
 		ArrivalsPerSecond: 9, GuestChallenge: "hcaptcha", ChallengeWork: 5000, ChallengeSiteKey: "site",
 		ChallengeSecret: "0x1", ChallengeEndpoint: "https://v.example/x", ChallengeScript: "https://v.example/x.js",
 		AllowedOrigins: []string{"https://a.example", "*"},

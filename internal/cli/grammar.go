@@ -49,6 +49,12 @@ type grammar struct {
 		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Two people are needed."`
 		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Two people are needed."`
 	} `cmd:"" help:"Hold, release and end withdrawals."`
+	User struct {
+		Show       userShowCmd       `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`
+		Disconnect userDisconnectCmd `cmd:"" help:"End a player's connections, on all servers. They may come back."`
+		Ban        userBanCmd        `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
+		Unban      userUnbanCmd      `cmd:"" help:"Lift a ban."`
+	} `cmd:"" help:"Look at players, send them away and ban them."`
 	Approval struct {
 		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`
 		Confirm approvalConfirmCmd `cmd:"" help:"Have an order carried out that another person has asked for."`
@@ -121,7 +127,7 @@ func serveDefaults(c server.Config) map[string]string {
 	return map[string]string{
 		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
-		"connections_per_address": strconv.Itoa(c.ConnectionsPerAddress),
+		"connections_per_address": strconv.Itoa(c.PerAddress),
 		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os/exec"
 	"regexp"
@@ -28,6 +29,7 @@ type processOptions struct {
 	flags []string  // of its command line
 	env   []string  // added to its environment
 	log   io.Writer // gets its standard error; nil = the test's log
+	files int       // that it may have open; 0 = as many as the test
 }
 
 // startProcess runs the binary on the setting and waits until it serves. env is added to its environment.
@@ -55,6 +57,10 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate",
 		"0",
 	}, o.flags...)...)
+	if o.files > 0 {
+		limited := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, o.files)
+		cmd = exec.Command("/bin/sh", append([]string{"-c", limited}, cmd.Args...)...)
+	}
 	cmd.Env = append(cmd.Environ(), o.env...)
 	if cmd.Stderr = o.log; o.log == nil {
 		cmd.Stderr = testLog{t}

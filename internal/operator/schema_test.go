@@ -32,6 +32,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"AuditRoot": operator.AuditRoot{}, "AuditLink": operator.AuditLink{},
 		"AuditVerification": operator.AuditVerification{},
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
+		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"Approval": operator.Approval{},
 	} {
 		var want []string

@@ -202,6 +202,22 @@ const (
 	WithdrawalFailed  = "failed" // refused for good; the money is back in the player's account
 )
 
+// Player is a player as operators see them.
+type Player struct {
+	User      string     `json:"user"`
+	Balance   rain.Money `json:"balance"`
+	Banned    bool       `json:"banned"`
+	Sanctions []Sanction `json:"sanctions"` // the newest first, at most 100
+}
+
+// Sanction is something that an operator has done about a player.
+type Sanction struct {
+	Act    string `json:"act"` // disconnect, ban or unban
+	Reason string `json:"reason"`
+	By     string `json:"by"`
+	At     int64  `json:"at"` // Unix ms
+}
+
 // Withdrawal is money that a player takes out. Times are Unix milliseconds on the server's clock.
 type Withdrawal struct {
 	Withdrawal string     `json:"withdrawal"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestHalfAFrame: the rest of a frame is waited for with a deadline, which ends when it has come, and never replaces one
-// that somebody else has set.
+// TestHalfAFrame: the rest of a frame is waited for with a deadline, which ends when it has come, and never replaces
+// one that somebody else has set.
 func TestHalfAFrame(t *testing.T) {
 	h := &heard{}
 	client := connect(t, h)
@@ -38,7 +38,9 @@ func TestHalfAFrame(t *testing.T) {
 		}
 	}
 	_ = client.Close()
-	<-h.ended
+	if err := <-h.ended; err == nil {
+		t.Error("reading has ended without an error")
+	}
 }
 
 // deadlines counts those that are set.

@@ -27,6 +27,7 @@ type Ledger struct {
 	Roots       *chain.Roots
 	Restores    *Restores
 	Statements  *Statements
+	Sanctions   *Sanctions
 }
 
 // New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
@@ -54,6 +55,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Moves:       posting.NewMoves(db, clock),
 		Proofs:      &Proofs{db: db},
 		Statements:  &Statements{db: db},
+		Sanctions:   &Sanctions{db: db, clock: clock},
 		Roots:       chain.NewRoots(db, clock),
 		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}

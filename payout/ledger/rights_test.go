@@ -20,7 +20,7 @@ var fixed = map[string][]string{
 	"withdrawal_event": nil,
 	"audit":            nil, "history": nil, "chain_root": nil, "campaign_amounts": nil,
 	"proof_checkpoint": nil, "proof_sum": nil,
-	"archive": nil, "archive_step": nil, "chain_stub": nil,
+	"archive": nil, "archive_step": nil, "chain_stub": nil, "sanction": nil,
 	"seal_key": nil, "goose_db_version": nil,
 	"campaign": {"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user",
 		"taps_per_user", "shards", "capacity", "admit_per_second", "expires_in_ms", "created_at", "split_seed"},

@@ -241,7 +241,7 @@ func (r *recentStep) carryAnew(ctx context.Context, q sqldb.Querier, ids []strin
 	return sumAccounts(ctx, q, ids, func(id string, rows, amount int64) {
 		subject := checkpoint.Account(id)
 		if _, carried := r.ahead[subject]; carried || rows > r.s.many {
-			r.ahead[subject] = checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
+			r.fresh[subject] = checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	ledgerchain "redrain/payout/ledger/chain"
 	"redrain/payout/ledger/checkpoint"
 	"redrain/rain"
 )
@@ -59,7 +58,8 @@ func (r *campaignCheck) readPayoutsSince(ctx context.Context, q sqldb.Querier) e
 		}
 	}
 	return r.eachSince(ctx, q, func(marks string, ids []any) error {
-		return r.addPayouts(ctx, q, "p.txn_id IN "+marks, ids...)
+		query, args := r.payoutSums("p.txn_id IN "+marks, ids...)
+		return q.Each(ctx, r.addPaid, query, args...)
 	})
 }
 
@@ -74,13 +74,14 @@ func (r *campaignCheck) escrowSince(ctx context.Context, q sqldb.Querier) (map[s
 		sums[kind] = rain.Money(carried[checkpoint.Escrow(r.campaign.ID, kind)].Amount)
 	}
 	return sums, r.eachSince(ctx, q, func(marks string, ids []any) error {
-		return r.addEscrow(ctx, q, sums, "e.txn_id IN "+marks, ids...)
+		query, args := r.escrowSums("e.txn_id IN "+marks, ids...)
+		return q.Each(ctx, r.addEscrow(sums), query, args...)
 	})
 }
 
 // eachSince calls fn with the transactions that came since the checkpoint, some at a time.
 func (r *campaignCheck) eachSince(ctx context.Context, q sqldb.Querier, fn func(marks string, ids []any) error) error {
-	ids, err := ledgerchain.TxnsAfter(ctx, q, r.look.from.Marks)
+	ids, err := r.look.from.Since(ctx, q)
 	if err != nil {
 		return err
 	}

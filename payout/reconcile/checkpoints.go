@@ -8,7 +8,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	ledgerchain "redrain/payout/ledger/chain"
 	"redrain/payout/ledger/checkpoint"
 )
 
@@ -53,7 +52,7 @@ func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint)
 	add := func(subject string, rows, numbers, amount int64) {
 		sums[subject] = sums[subject].Plus(rows, numbers, amount)
 	}
-	ids, err := ledgerchain.TxnsAfter(ctx, q, from.Marks)
+	ids, err := from.Since(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}

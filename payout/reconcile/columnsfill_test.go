@@ -12,6 +12,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/sanction"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -161,6 +162,11 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 			_, err = two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob", Reason: "no"})
 			paytest.Must(t, err)
 		}
+	}
+	for _, act := range []sanction.Act{sanction.Ban, sanction.Unban} {
+		_, err := paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann", ID: "token:ann",
+			Reason: "why"})
+		paytest.Must(t, err)
 	}
 	_, err = chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
 		Take(context.Background())

@@ -35,6 +35,7 @@ var picks = map[string][]pick{
 	"rain":             {{"campaign_id = 'c1'", "campaign c1"}, {"campaign_id = 'c3'", "campaign c3"}},
 	"reclaim":          {{"campaign_id = 'c2'", "reclaim:c2"}, {"campaign_id = 'c3'", "reclaim:c3"}},
 	"reclaim_cut":      {{"campaign_id = 'c3'", "reclaim:c3"}},
+	"sanction":         {{"number = 1", "player barred"}, {"number = 2", "player barred"}},
 	"shard_epoch":      {{"campaign_id = 'c4'", "campaign c4"}},
 	"shard_mark":       {{"campaign_id = 'c2'", "shard 0"}},
 	"txn": {{"idem_key = 'deposit:acme:more'", "deposit:acme:mor"}, {"idem_key = " +
@@ -56,6 +57,7 @@ var values = map[string][]string{
 	"rain.odds":              {"0", "-1"},
 	"rain.odds_record":       {"0:5", ""},
 	"rain.pacing":            {"none", "even"},
+	"sanction.act":           {"ban", "unban"},
 	"txn.kind":               {"deposit", "paid"},
 	"withdrawal.dead":        {"0", "1"},
 	"withdrawal.state":       {"requested", "sent"},

@@ -18,6 +18,7 @@ const maxFindings = 10
 type findings struct {
 	texts []string
 	keys  []string
+	of    []string // the kinds of the texts
 	count map[string]int
 	kinds []string // in the order found
 }
@@ -40,12 +41,25 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	}
 	f.texts = append(f.texts, fmt.Sprintf(format, args...))
 	f.keys = append(f.keys, key)
+	f.of = append(f.of, kind)
 }
 
 // addAll notes faults of one kind that are texts only.
 func (f *findings) addAll(kind string, texts []string) {
 	for _, text := range texts {
 		f.add(kind, text, "%s", text)
+	}
+}
+
+// absorb notes what was found elsewhere.
+func (f *findings) absorb(of *findings) {
+	for i, text := range of.texts {
+		f.add(of.of[i], strings.TrimPrefix(of.keys[i], of.of[i]+" "), "%s", text)
+	}
+	for _, kind := range of.kinds {
+		if more := of.count[kind] - maxFindings; more > 0 {
+			f.count[kind] += more
+		}
 	}
 }
 

@@ -71,16 +71,9 @@ func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 // total adds up all balances, in stretches and as of one moment.
 func (r *fullProof) total(ctx context.Context) error {
 	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		var total rain.Money
-		for after, rows := "", r.s.stretch; rows == r.s.stretch; {
-			var sum rain.Money
-			_, err := tx.First(ctx, []any{&rows, &after, &sum}, "SELECT COUNT(*), COALESCE(MAX(account_id), ''), "+
-				"COALESCE(SUM(amount), 0) FROM (SELECT account_id, amount FROM balance WHERE account_id > ? "+
-				"ORDER BY account_id LIMIT ?) some", after, r.s.stretch)
-			if err != nil {
-				return err
-			}
-			total += sum
+		total, err := allBalances(ctx, tx, r.s.stretch)
+		if err != nil {
+			return err
 		}
 		if total != 0 {
 			r.found.add("all balances", delta(total, 0),
@@ -88,6 +81,21 @@ func (r *fullProof) total(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// allBalances adds up all balances.
+func allBalances(ctx context.Context, q sqldb.Querier, stretch int) (total rain.Money, err error) {
+	for after, rows := "", stretch; rows == stretch; {
+		var sum rain.Money
+		_, err := q.First(ctx, []any{&rows, &after, &sum}, "SELECT COUNT(*), COALESCE(MAX(account_id), ''), "+
+			"COALESCE(SUM(amount), 0) FROM (SELECT account_id, amount FROM balance WHERE account_id > ? "+
+			"ORDER BY account_id LIMIT ?) some", after, stretch)
+		if err != nil {
+			return 0, err
+		}
+		total += sum
+	}
+	return total, nil
 }
 
 // withdrawals looks at the states and histories of all withdrawals, and at all that is on its way.

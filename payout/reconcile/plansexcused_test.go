@@ -6,13 +6,15 @@ var wholeReads = map[string]string{
 	"posting.(*Rebuilds).Top":                "a rebuild reads all that players have won; this is its last part",
 	"reconcile.(*campaignCheck).addPayouts":  "the proof of a campaign adds up its payouts, 250,000 at once",
 	"reconcile.(*campaignCheck).addArchived": "the proof of a dropped campaign counts what is left of it",
-	"reconcile.sumsByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
+	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
 		"at once",
+	"reconcile.eachStretch":                    "and asks where a stretch of so many ends",
+	"reconcile.(*rowSums).entries":             "what is carried forward is added up anew, 250,000 at once",
+	"reconcile.(*rowSums).payouts":             "what is carried forward is added up anew, 250,000 at once",
 	"reconcile.compareAccounts":                "a balance is proved by all lines of its account",
 	"reconcile.checkStates":                    "the full proof looks at every withdrawal",
 	"reconcile.(*Reconciler).newestCheckpoint": "a row for each campaign is read, until there is a checkpoint",
-	"reconcile.(*fullProof).total":             "the full proof adds up all balances",
+	"reconcile.allBalances":                    "the full proof adds up all balances",
 	"reconcile.(*fullProof).measure":           "the full proof says how long it will take",
-	"reconcile.(*Reconciler).checkSum":         "the full proof adds up anew what is carried forward",
 	"reconcile.checkClearing":                  "the proof of everything adds up what is on its way, of all players",
 }

@@ -50,6 +50,16 @@ func askRecent(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		paytest.Must(t, err)
 		closeAll(t, b, f)
 	}
+	_, err = b.Deposit(ctx, "acme", "third", 1)
+	paytest.Must(t, err)
+	for _, wrong := range []string{"+ 1", "- 1"} {
+		b.Statement(t, "UPDATE txn SET created_at = created_at "+wrong+" WHERE idem_key = 'deposit:acme:third'")
+		b.Statement(t, "UPDATE balance SET amount = amount "+wrong+" WHERE account_id = 'sponsor:acme'")
+		for range 2 { // the second one reads the hole that the first one has left
+			_, err := b.Proof.ReconcileRecent(ctx, f, nil)
+			paytest.Must(t, err)
+		}
+	}
 	l := paytest.Node(t, b)
 	paytest.Must(t, l.Proofs.KeepReading(ctx, ledger.Reading{BeganAt: 1}))
 	_, err = l.Proofs.Reading(ctx)

@@ -11,6 +11,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
+	"redrain/payout/ledger/sanction"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -119,6 +120,8 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, err := l.Proofs.LastProofs(ctx); return err },
 		func() error { _, _, err := l.Roots.ListRoots(ctx, "", 1); return err },
 		func() error { _, err := l.Restores.Newest(ctx); return err },
+		func() error { _, err := l.Sanctions.Of(ctx, "barred"); return err },
+		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
 		func() error { _, err := l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"}); return err },
 		func() error { _, err := l.Statements.Deposits(ctx, 0, 1); return err },
 		func() error {

@@ -24,38 +24,42 @@ func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error 
 		if next >= r.campaign.Packets || r.amounts == nil {
 			next = math.MaxInt64
 		}
-		err := r.addPayouts(ctx, q, "p.packet > ? AND p.packet <= ?", from, next)
-		if err != nil || next == math.MaxInt64 {
+		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt64 {
 			return err
 		}
 		from = next
 	}
 }
 
-// addPayouts adds the campaign's payouts that meet a condition.
-func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, where string, of ...any) error {
+// addPayouts adds the payouts of the packets after from, up to and with to.
+func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
+	query, args := r.payoutSums("p.packet > ? AND p.packet <= ?", from, to)
+	return q.Each(ctx, r.addPaid, query, args...)
+}
+
+// payoutSums is the query for the campaign's payouts that meet a condition, added up by shard.
+func (r *campaignCheck) payoutSums(where string, of ...any) (query string, args []any) {
 	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
-	var args []any
 	for n, b := range r.shards {
 		cuts = append(cuts, "SELECT ?, ?, ?")
 		args = append(args, n, b.cutMS, b.cutSeq)
 	}
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		var n int
-		var late bool
-		var packets, numbers int64
-		var amount rain.Money
-		if err := scan(&n, &late, &packets, &numbers, &amount); err != nil {
-			return err
-		}
-		r.paidBy(n, late, packets, numbers, amount)
-		return nil
-	}, "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END AS "+
-		"late, "+
-		"COUNT(*), SUM(p.packet), SUM(p.amount) "+
-		"FROM payout p LEFT JOIN ("+strings.Join(cuts, " UNION ALL ")+") c ON c.shard = p.shard "+
-		"WHERE p.campaign_id = ? AND "+where+" GROUP BY p.shard, late",
-		slices.Concat(args, []any{r.campaign.ID}, of)...)
+	return "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END " +
+			"AS late, COUNT(*), SUM(p.packet), SUM(p.amount) " +
+			"FROM payout p LEFT JOIN (" + strings.Join(cuts, " UNION ALL ") + ") c ON c.shard = p.shard " +
+			"WHERE p.campaign_id = ? AND " + where + " GROUP BY p.shard, late",
+		slices.Concat(args, []any{r.campaign.ID}, of)
+}
+
+// addPaid adds a row of payoutSums.
+func (r *campaignCheck) addPaid(scan sqldb.Scan) error {
+	var n int
+	var late bool
+	var packets, numbers int64
+	var amount rain.Money
+	err := scan(&n, &late, &packets, &numbers, &amount)
+	r.paidBy(n, late, packets, numbers, amount)
+	return err
 }
 
 // paidBy adds payouts of a shard. late says that they are newer than its snapshot.

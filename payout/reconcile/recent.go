@@ -20,6 +20,11 @@ const (
 	stepLinks = 200
 	// periodRows is how many rows come together before a checkpoint closes them: what is open is read by each proof.
 	periodRows = 20_000
+	// fineLinks is how many links a step looks at near a fault, so that a hole is small.
+	fineLinks = 10
+	// mostHoles is how many holes checkpoints may have. Where more is wrong, none is made: the books are not what the
+	// ledger has written, and each proof reads all that came since.
+	mostHoles = 20
 	// smallRows is up to how many links and payouts everything is read each time.
 	smallRows = 50_000
 )
@@ -39,8 +44,9 @@ type Since struct {
 
 // ReconcileRecent proves what has come since the newest checkpoint, with the accounts and campaigns that it touches,
 // and what is not over: live campaigns, withdrawals on their way, dead letters that wait. It takes what is before from
-// the checkpoint. Where it finds nothing it closes what it has read with a new checkpoint. A small ledger it reads as a
-// whole, as ReconcileAll does, whose arguments these are.
+// the checkpoint. What it has read it closes with a new checkpoint, but for the holes in which it has found something:
+// these are read again by each proof, until nothing is wrong there. A small ledger it reads as a whole, as ReconcileAll
+// does, whose arguments these are.
 func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each CampaignProved) (Books, error) {
 	from, faults, small, err := s.newestCheckpoint(ctx)
 	if err != nil {
@@ -88,48 +94,12 @@ type recentProof struct {
 	found     findings
 	campaigns map[string]bool // that were touched, or are live
 	books     *Books
-}
 
-// read takes one step after the other to the end, and closes what has no fault. What has one, and what comes behind it,
-// is read again by the next proof.
-func (r *recentProof) read(ctx context.Context) error {
-	at := place{marks: r.from.Marks, lastTxn: r.from.LastTxn, ahead: map[string]checkpoint.Sum{},
-		pending: map[string]bool{}, renewed: map[string]bool{}}
-	for end := false; !end; {
-		step := newStep(r.s, r.from, at, &r.found)
-		err := r.s.db.View(ctx, viewLimit, step.read)
-		if err != nil {
-			return err
-		}
-		end, at = step.end, step.place
-		maps.Copy(r.campaigns, step.campaigns)
-		r.books.Transactions += int64(len(step.txns))
-		r.books.Accounts += int64(len(step.accounts))
-		if len(r.found.texts) > 0 || at.rows < r.s.period || !end && len(at.renewed) > 0 {
-			continue // sums that begin anew are known at the end
-		}
-		if err := r.close(ctx, &at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// close makes a checkpoint of what was read. Should another node have been faster, the rest is read from its
-// checkpoint on.
-func (r *recentProof) close(ctx context.Context, at *place) error {
-	sums := slices.Collect(maps.Values(at.ahead))
-	_, err := checkpoint.Add(ctx, r.s.db, r.from, checkpoint.Checkpoint{At: r.s.clock(), Marks: at.marks,
-		LastTxn: at.lastTxn}, sums)
-	if err != nil {
-		return err
-	}
-	if r.from, err = checkpoint.Newest(ctx, r.s.db, func(string) {}); err != nil {
-		return err
-	}
-	*at = place{marks: r.from.Marks, lastTxn: r.from.LastTxn, ahead: map[string]checkpoint.Sum{}, pending: at.pending,
-		renewed: map[string]bool{}}
-	return nil
+	at    place
+	holes []checkpoint.Hole
+	lie   bool // a sum of payouts in a checkpoint is not what was written
+	anew  bool // sums were added up anew, and are to be kept
+	fine  int  // how many steps are to be small ones
 }
 
 // proveCampaigns compares the sums of the campaigns that were touched or are live with what Redis has, and all of those

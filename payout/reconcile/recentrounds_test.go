@@ -136,9 +136,8 @@ func TestWhatIsRecentIsProvedWhileItGoesOn(t *testing.T) {
 					"UPDATE balance SET amount = amount - 500 WHERE account_id = 'sponsor:acme'",
 					"the balance of sponsor:acme", "the balance of sponsor:acme"},
 				"a checkpoint that goes further": {
-					"INSERT INTO proof_checkpoint SELECT number + 1, taken_at, ends, last_txn + 100, seal, key_id, " +
-						"seal " +
-						"FROM proof_checkpoint ORDER BY number DESC LIMIT 1",
+					"INSERT INTO proof_checkpoint SELECT number + 1, taken_at, ends, last_txn + 100, holes, seal, " +
+						"key_id, seal FROM proof_checkpoint ORDER BY number DESC LIMIT 1",
 					"DELETE FROM proof_checkpoint WHERE previous = seal", "its seal is wrong", "its seal is wrong"},
 				"a sum that is carried": {
 					"UPDATE proof_sum SET amount = amount + 1 WHERE subject = 'account sponsor:acme'",

@@ -11,6 +11,7 @@ import (
 	ledgerchain "redrain/payout/ledger/chain"
 	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/history"
+	"redrain/rain"
 )
 
 // place is how far the steps have come since the newest checkpoint.
@@ -19,8 +20,18 @@ type place struct {
 	lastTxn int64
 	rows    int64                     // that were read
 	ahead   map[string]checkpoint.Sum // all that a checkpoint here would carry forward, by subject
+	aside   map[string]checkpoint.Sum // what is in its holes beside that
 	pending map[string]bool           // accounts whose sums are carried, to be compared when the end is reached
 	renewed map[string]bool           // accounts of which entries have left the books: their sums begin anew at the end
+}
+
+func newPlace(from checkpoint.Checkpoint) place {
+	at := place{marks: from.Marks, lastTxn: from.LastTxn, ahead: map[string]checkpoint.Sum{},
+		aside: map[string]checkpoint.Sum{}, pending: map[string]bool{}, renewed: map[string]bool{}}
+	for _, account := range from.Accounts {
+		at.pending[account] = true
+	}
+	return at
 }
 
 // recentStep reads some links of the chains, with all that belongs to them.
@@ -28,8 +39,16 @@ type recentStep struct {
 	place
 	s     *Reconciler
 	from  checkpoint.Checkpoint
-	found *findings
-	end   bool // it has come to the ends of the chains
+	until ledgerchain.Marks // where it ends; nil: it reads links links
+	links int64
+	found *findings // of this step alone
+	end   bool      // it has come to the ends of the chains
+	lie   bool      // a sum of payouts is not what was written, so it cannot be carried forward
+
+	moved map[string]checkpoint.Sum // what the step adds to sums
+	begun map[string]checkpoint.Sum // of accounts that have come to have many entries
+	anew  map[string]checkpoint.Sum // of the rows, where what was carried is a lie
+	fresh map[string]checkpoint.Sum // of all entries of accounts of which some have left the books
 
 	since     int64   // the highest number of a transaction before this step
 	txns      []int64 // that were read, in order
@@ -41,9 +60,12 @@ type recentStep struct {
 	things    map[history.Kind]map[string]bool
 }
 
-func newStep(s *Reconciler, from checkpoint.Checkpoint, at place, found *findings) *recentStep {
-	r := &recentStep{place: at, s: s, from: from, found: found, since: at.lastTxn, accounts: map[string]bool{},
-		campaigns: map[string]bool{}, things: map[history.Kind]map[string]bool{}}
+func newStep(s *Reconciler, from checkpoint.Checkpoint, at place, links int64) *recentStep {
+	r := &recentStep{place: at, s: s, from: from, links: links, found: &findings{}, since: at.lastTxn,
+		accounts: map[string]bool{}, campaigns: map[string]bool{}, things: map[history.Kind]map[string]bool{},
+		moved: map[string]checkpoint.Sum{}, begun: map[string]checkpoint.Sum{},
+		anew: map[string]checkpoint.Sum{}, fresh: map[string]checkpoint.Sum{}}
+	r.pending, r.renewed = maps.Clone(at.pending), maps.Clone(at.renewed)
 	for _, kind := range history.Kinds {
 		r.things[kind] = map[string]bool{}
 	}
@@ -87,17 +109,24 @@ func (r *recentStep) walk(ctx context.Context, q sqldb.Querier) error {
 			r.histories = append(r.histories, id)
 		}
 	}
-	walked, end, err := ledgerchain.Advance(ctx, q, r.marks, r.s.step, see, r.found.addBreak)
+	var links int64
+	var err error
+	if r.until != nil {
+		links, err = ledgerchain.Between(ctx, q, r.marks, r.until, see, r.found.addBreak)
+	} else {
+		var walked ledgerchain.Walked
+		walked, r.end, err = ledgerchain.Advance(ctx, q, r.marks, r.links, see, r.found.addBreak)
+		links, r.marks = walked.Links, walked.Marks
+	}
 	if err != nil {
 		return err
 	}
-	r.marks, r.end = walked.Marks, end
-	r.rows += walked.Links
+	r.rows += links
 	slices.Sort(r.txns)
 	if n := len(r.txns); n > 0 {
 		r.lastTxn = max(r.lastTxn, r.txns[n-1])
 	}
-	if !end {
+	if !r.end {
 		return nil
 	}
 	return ledgerchain.CheckRoots(ctx, q, rootsAsked, func(fault string) {
@@ -132,11 +161,23 @@ func (r *recentStep) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	}
 }
 
-// add adds to what is carried forward of a subject. Its sum is begun with what it was at the checkpoint.
+// add adds to the sum of a subject.
 func (r *recentStep) add(subject string, rows, numbers, amount int64) {
-	sum := r.ahead[subject]
-	sum.Subject = subject
-	r.ahead[subject] = sum.Plus(rows, numbers, amount)
+	r.moved[subject] = r.moved[subject].Plus(rows, numbers, amount)
+}
+
+// amount is the sum of a subject: what is carried, what is in the holes, and what this step has added.
+func (r *recentStep) amount(subject string) rain.Money {
+	return rain.Money(r.ahead[subject].Amount + r.aside[subject].Amount + r.moved[subject].Amount)
+}
+
+// addTo adds what the step has added up to sums that are kept.
+func (r *recentStep) addTo(sums map[string]checkpoint.Sum) {
+	for subject, m := range r.moved {
+		sum := sums[subject]
+		sum.Subject = subject
+		sums[subject] = sum.Plus(m.Rows, m.Numbers, m.Amount)
+	}
 }
 
 // begin reads what was carried forward of subjects that this step is the first to add to.
@@ -146,6 +187,7 @@ func (r *recentStep) begin(ctx context.Context, q sqldb.Querier, subjects []stri
 		return known
 	})
 	sums, err := checkpoint.Sums(ctx, q, r.from, subjects, func(fault string) {
+		r.lie = r.lie || strings.HasPrefix(subjects[0], "payouts ") // an account's is added up anew
 		r.found.add("a checkpoint that is not whole", fault, "%s", fault)
 	})
 	maps.Copy(r.ahead, sums)

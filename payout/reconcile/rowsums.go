@@ -53,7 +53,7 @@ const (
 	payoutStretch = "SELECT packet FROM payout WHERE campaign_id = ? AND packet > ? ORDER BY packet LIMIT 1 OFFSET ?"
 )
 
-// eachStretch calls fn for stretches of what belongs to owner: with the numbers after which, and up to which, each goes.
+// eachStretch calls fn for stretches of what belongs to owner: with the numbers after which, and up to which, each is.
 // end is a query for the number with which a stretch ends. Rows of the same number are in one stretch.
 func eachStretch(ctx context.Context, q sqldb.Querier, end, owner string, rows int,
 	fn func(after, until int64) error) error {

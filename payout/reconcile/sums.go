@@ -73,14 +73,21 @@ func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[
 	escrow := booking.EscrowAccount(r.campaign.ID).ID()
 	sums := map[string]rain.Money{}
 	return sums, eachStretch(ctx, q, entryStretch, escrow, r.look.stretch, func(after, until int64) error {
-		return r.addEscrow(ctx, q, sums, "e.txn_id > ? AND e.txn_id <= ?", after, until)
+		query, args := r.escrowSums("e.txn_id > ? AND e.txn_id <= ?", after, until)
+		return q.Each(ctx, r.addEscrow(sums), query, args...)
 	})
 }
 
-// addEscrow adds the lines of the campaign's escrow that meet a condition.
-func (r *campaignCheck) addEscrow(ctx context.Context, q sqldb.Querier, sums map[string]rain.Money, where string,
-	of ...any) error {
-	return q.Each(ctx, func(scan sqldb.Scan) error {
+// escrowSums is the query for the lines of the campaign's escrow that meet a condition, added up by kind.
+func (r *campaignCheck) escrowSums(where string, of ...any) (query string, args []any) {
+	return "SELECT COALESCE(t.kind, ''), COUNT(*), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id " +
+			"WHERE e.account_id = ? AND " + where + " GROUP BY t.kind",
+		append([]any{booking.EscrowAccount(r.campaign.ID).ID()}, of...)
+}
+
+// addEscrow adds the rows of escrowSums.
+func (r *campaignCheck) addEscrow(sums map[string]rain.Money) func(sqldb.Scan) error {
+	return func(scan sqldb.Scan) error {
 		var kind string
 		var rows int64
 		var amount rain.Money
@@ -88,9 +95,7 @@ func (r *campaignCheck) addEscrow(ctx context.Context, q sqldb.Querier, sums map
 		sums[kind] += amount
 		r.note(checkpoint.Escrow(r.campaign.ID, kind), rows, 0, amount)
 		return err
-	}, "SELECT COALESCE(t.kind, ''), COUNT(*), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
-		"WHERE e.account_id = ? AND "+where+" GROUP BY t.kind",
-		append([]any{booking.EscrowAccount(r.campaign.ID).ID()}, of...)...)
+	}
 }
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {

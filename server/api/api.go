@@ -12,6 +12,7 @@ import (
 	"github.com/rs/cors"
 
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/sanction"
 	"redrain/server/timeout"
 )
 
@@ -48,6 +49,9 @@ func (a *API) routes() []route {
 		{"POST", "/payouts/{claim}/retry", judging, a.retryPayout, 0},
 		{"POST", "/payouts/{claim}/dismiss", judging, a.dismissPayout, 0},
 		{"GET", "/users/{id}", reading, a.user, 0},
+		{"POST", "/users/{id}/disconnect", policing, a.sanction(sanction.Disconnect), 0},
+		{"POST", "/users/{id}/ban", policing, a.sanction(sanction.Ban), 0},
+		{"POST", "/users/{id}/unban", policing, a.sanction(sanction.Unban), 0},
 		{"GET", "/users/{id}/claims", reading, a.userClaims, 0},
 		{"GET", "/users/{id}/withdrawals", reading, a.userWithdrawals, 0},
 		{"GET", "/withdrawals", reading, a.withdrawals, 0},

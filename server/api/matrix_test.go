@@ -41,6 +41,9 @@ var matrix = map[string]string{
 	"POST /payouts/{claim}/retry":               "cashier admin shared",
 	"POST /payouts/{claim}/dismiss":             "cashier admin shared",
 	"GET /users/{id}":                           readers,
+	"POST /users/{id}/disconnect":               "operator admin shared",
+	"POST /users/{id}/ban":                      "operator admin shared",
+	"POST /users/{id}/unban":                    "operator admin shared",
 	"GET /users/{id}/claims":                    readers,
 	"GET /users/{id}/withdrawals":               readers,
 	"GET /withdrawals":                          readers,
@@ -172,10 +175,10 @@ func TestWhoAmI(t *testing.T) {
 		"cashier": `"name":"cashier","role":"cashier","rights":["read","deposits","withdrawals","letters",` +
 			`"approvals"],"shared":false`,
 		"both": `"role":"operator,cashier","rights":["read","campaigns","deposits","withdrawals","letters",` +
-			`"approvals"]`,
+			`"approvals","players"]`,
 		"shared": `"name":"operator","role":"operator","rights":["read","campaigns","deposits","withdrawals",` +
 			`"letters",` +
-			`"approvals","seal"],"shared":true`,
+			`"approvals","players","seal"],"shared":true`,
 		"none": `this takes the right read`,
 	} {
 		r := httptest.NewRequest(http.MethodGet, Root+"/whoami", nil)

@@ -13,6 +13,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
+	"redrain/payout/ledger/sanction"
 	"redrain/payout/reconcile"
 	"redrain/payout/statement"
 	"redrain/rain"
@@ -205,6 +206,7 @@ type Options struct {
 	Withdrawals withdrawalList
 	Seals       Seals
 	Exports     exports
+	Sanctions   sanctions
 
 	Wins      Wins
 	Outbox    Outbox
@@ -220,6 +222,9 @@ type Options struct {
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
 	WakePayer func()
+	// TellSanction carries out on this node what was done about a player, and has the others do so. When it returns, it
+	// holds for all that comes.
+	TellSanction func(ctx context.Context, one sanction.Sanction)
 	// TellWithdrawn tells the player of a withdrawal what has become of it.
 	TellWithdrawn func(id string)
 	// JoinURL is where a phone on the same network finds the server, "" for nowhere.

@@ -21,10 +21,6 @@ func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
 	return a.balance(w, r, who.user)
 }
 
-func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return a.balance(w, r, r.PathValue("id"))
-}
-
 func (a *API) balance(w http.ResponseWriter, r *http.Request, user string) error {
 	balance, err := a.o.Claims.UserBalance(r.Context(), user)
 	if err != nil {

@@ -69,6 +69,7 @@ var problemOf = []struct {
 	{ledger.ErrUnknownClaim, http.StatusNotFound, "unknown_claim"},
 	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{ledger.ErrAlreadySent, http.StatusConflict, "withdrawal_sent"},
+	{ledger.ErrBanned, http.StatusForbidden, "banned"},
 	{ledger.ErrNotHeld, http.StatusConflict, "withdrawal_not_held"},
 	{ledger.ErrNotWaiting, http.StatusConflict, "withdrawal_not_waiting"},
 	{ledger.ErrUnknownApproval, http.StatusNotFound, "unknown_approval"},

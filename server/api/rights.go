@@ -17,6 +17,7 @@ const (
 	paying      right = "withdrawals" // hold and release withdrawals, and end those that wait for people
 	judging     right = "letters"     // retry and dismiss dead letters
 	approving   right = "approvals"   // be the second person, with the right to what is decided on
+	policing    right = "players"     // disconnect, ban and unban players
 	sealing     right = "seal"        // make a new key for the seals
 )
 
@@ -27,12 +28,12 @@ const (
 )
 
 // operatorsRights are all that an operator can have.
-var operatorsRights = []right{reading, campaigning, depositing, paying, judging, approving, sealing}
+var operatorsRights = []right{reading, campaigning, depositing, paying, judging, approving, policing, sealing}
 
 // rightsOfRole is what each role may do.
 var rightsOfRole = map[auth.Role][]right{
 	auth.RoleViewer:   {reading},
-	auth.RoleOperator: {reading, campaigning},
+	auth.RoleOperator: {reading, campaigning, policing},
 	auth.RoleCashier:  {reading, depositing, paying, judging, approving},
 	auth.RoleAdmin:    operatorsRights,
 }

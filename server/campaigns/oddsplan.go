@@ -14,6 +14,9 @@ const (
 	oddsHurry, oddsHurryFrom = 1.5, 3.0
 	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
 	oddsMemory = 0.6
+	// oddsFirstMS is how long before the last moment for it the first odds are set, in milliseconds: as late as is
+	// safe, because the players of a rain come in its countdown.
+	oddsFirstMS = 800
 	// oddsStep is by how much odds must differ from those before, for them to be set: less is not worth a record.
 	oddsStep = 0.02
 )
@@ -31,7 +34,7 @@ type crowd struct {
 // note takes in how many packets are won by the beginning of a beat, and how many players are there. What was won of
 // late says how many draws were taken, since the odds of them are known.
 func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
-	if !k.counts || beat <= 0 {
+	if !k.counts || beat <= 1 { // of the first beat much is yet to come: hands need time
 		*k = crowd{counts: true, at: max(beat, 0), won: won, online: online}
 		return
 	}
@@ -71,6 +74,9 @@ func (k *crowd) next(r *rain.Rain, left int, online, now int64) (set rain.OddsFr
 	}
 	if last, set := r.LastOdds(); from >= r.Beats() || set && from <= last.Beat {
 		return rain.OddsFrom{}, false
+	}
+	if r.StartsAt-now > rain.OddsLeadMS+oddsFirstMS {
+		return rain.OddsFrom{}, false // more players come in the countdown
 	}
 	// What goes until then goes by odds that are set.
 	draws, stock := k.drawsOf(online), float64(left)

@@ -18,10 +18,13 @@ func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps 
 	k, won := &crowd{}, 0
 	left = packets
 	ended = 2
-	for now := r.StartsAt - 3_000; now < r.StartsAt+r.DurationMS; now += 250 {
+	for now := r.StartsAt - 10_000; now < r.StartsAt+r.DurationMS; now += 250 {
 		beat := r.BeatOf(now)
 		part := float64(now-r.StartsAt) / float64(r.DurationMS)
 		here := online(max(part, 0))
+		if now < r.StartsAt-2_800 {
+			here = 0 // they come in the countdown
+		}
 		k.note(r, beat, won, int64(here))
 		if next, ok := k.next(r, left, int64(here), now); ok {
 			if err := r.SetOdds(next, now); err != nil {

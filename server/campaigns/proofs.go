@@ -19,9 +19,9 @@ const (
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
-	// reconcileAllEvery is how many rounds come before one that proves the books as a whole: what is recent, and of
-	// a small
-	// ledger every row. The others compare the sums of the live campaigns, which is cheap.
+	// reconcileAllEvery is how many rounds come before one that proves small books as a whole, which reads every row of
+	// them. Large ones are proved in each round: that costs what has come since the one before, and the fewer that is,
+	// the less do the looks at live campaigns read, whose sums go on from its checkpoints.
 	reconcileAllEvery = 10
 	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
 	// campaigns, so that what somebody has changed by hand is named within seconds.
@@ -156,7 +156,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 		}
 		if r.holds.Load() {
 			proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
-			if r.rounds%reconcileAllEvery == 0 {
+			if r.large.Load() || r.rounds%reconcileAllEvery == 0 {
 				r.proveEverything(ctx, &beside)
 			}
 		} else {

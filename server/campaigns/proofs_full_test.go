@@ -18,15 +18,19 @@ import (
 // largeBooks are so large that a proof of what is recent leaves out rows. A full proof reads ten slices of a second.
 type largeBooks struct {
 	nodeBooks
-	mu     *sync.Mutex
-	passes *int
-	froms  *[]string // where the passes have begun
-	fault  *string   // what a full proof finds
+	mu      *sync.Mutex
+	passes  *int
+	froms   *[]string // where the passes have begun
+	fault   *string   // what a full proof finds
+	recents *int      // proofs of what is recent
 }
 
 const slices10 = 10
 
 func (b largeBooks) ReconcileRecent(context.Context, reconcile.Hot, reconcile.CampaignProved) (reconcile.Books, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	*b.recents++
 	return reconcile.Books{Kind: reconcile.KindRecent, Balanced: true}, nil
 }
 
@@ -66,10 +70,10 @@ func (b largeBooks) ReconcileFull(ctx context.Context, _ reconcile.Hot, o reconc
 func TestLargeBooksAreReadInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &fakeKept{last: map[string]ledger.Proof{}, since: time.Now().UnixMilli()}
-		passes, fault := 0, ""
+		passes, recents, fault := 0, 0, ""
 		var froms, alarms []string
 		var mu sync.Mutex
-		books := largeBooks{nodeBooks{newFakeBooks(), "a"}, &mu, &passes, &froms, &fault}
+		books := largeBooks{nodeBooks{newFakeBooks(), "a"}, &mu, &passes, &froms, &fault, &recents}
 		run := func() (*Proofs, func()) {
 			p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Kept: kept, Leases: books, Node: "a",
 				Every: time.Minute, Share: 0.1, Log: slog.New(slog.DiscardHandler),
@@ -122,11 +126,14 @@ func TestLargeBooksAreReadInTheBackground(t *testing.T) {
 		}
 		mu.Lock()
 		before := passes
-		fault = ""
+		fault, recents = "", 0
 		mu.Unlock()
 		minutes(60)
 		mu.Lock()
 		done := passes - before
+		if recents < 59 {
+			t.Errorf("what is recent of large books was proved %d times in 60 rounds", recents)
+		}
 		mu.Unlock()
 		// of a tenth of an hour there are 36 passes of ten seconds, less a minute's pause each
 		if done < 20 || done > 37 {
@@ -141,11 +148,11 @@ func TestLargeBooksAreReadInTheBackground(t *testing.T) {
 // TestOneFullProofAtATime is for who asks: of all nodes together.
 func TestOneFullProofAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		passes, fault := 0, ""
+		passes, recents, fault := 0, 0, ""
 		var froms []string
 		f := newFakeBooks()
 		of := func(node string) *Proofs {
-			books := largeBooks{nodeBooks{f, node}, &sync.Mutex{}, &passes, &froms, &fault}
+			books := largeBooks{nodeBooks{f, node}, &sync.Mutex{}, &passes, &froms, &fault, &recents}
 			return NewProofs(ProofsOptions{Books: books, Campaigns: books, Leases: books, Node: node,
 				Log: slog.New(slog.DiscardHandler), Alarm: func(string, string, string) {}})
 		}

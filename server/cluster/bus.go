@@ -54,6 +54,7 @@ const (
 	topicRestored = "restored"
 	topicAlarm    = "alarm"
 	topicMoney    = "withdrawal"
+	topicSanction = "sanction"
 )
 
 // noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
@@ -183,6 +184,9 @@ func (b *Bus) Figures(campaign string, n Figures) { b.hint(topicFigures, campaig
 // Withdrawn tells every node that a withdrawal has ended.
 func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCampaign, n) }
 
+// Sanctioned tells every node that something was done about a player, which the ledger has.
+func (b *Bus) Sanctioned() { b.hint(topicSanction, noCampaign, struct{}{}) }
+
 // Listener is what a node does when another, or itself, has told something.
 type Listener struct {
 	Changed func(campaign string, revision int64)
@@ -195,6 +199,8 @@ type Listener struct {
 	Restocked func(campaign string, shard int)
 	Restored  func(campaign string)
 	Withdrawn func(n Withdrawn)
+
+	Sanctioned func()
 }
 
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
@@ -209,6 +215,7 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
 		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
+		subscribe(b, guard, topicSanction, func(string, struct{}) { l.Sanctioned() }),
 		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {

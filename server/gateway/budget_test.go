@@ -12,7 +12,8 @@ import (
 	"redrain/room"
 )
 
-// A player who taps as fast as --tap-rate allows, asks for the time and comes back from a tunnel never meets the budget.
+// A player who taps as fast as --tap-rate allows, asks for the time and comes back from a tunnel never meets the
+// budget.
 func TestTheBudgetIsEnoughForAPlayer(t *testing.T) {
 	for _, tapRate := range []int{1, 5, 20, 200} {
 		b, now := newBudget(tapRate), time.Unix(1_000_000, 0)

@@ -35,9 +35,12 @@ type Gateway struct {
 
 // New makes a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
+	if o.Banned == nil {
+		o.Banned = func(string) bool { return false }
+	}
 	g := &Gateway{
 		shared: &shared{
-			o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(),
+			o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(), people: newPeople(),
 			refused: newRefusedHellos(o.Limits, o.HelloRate),
 		},
 		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},

@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_over_budget_total",
-			Help: "Messages and WebSocket pings of players that were dropped because they were more than a player needs.",
+			Help: "Messages and WebSocket pings of players that were dropped: they were more than a player needs.",
 		}),
 	}
 	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{

@@ -70,6 +70,7 @@ type Options struct {
 	Claims         Claims
 	Limits         Limits
 	Audience       Audience
+	Banned         func(user string) bool // nil: nobody is
 	Door           Door
 	Lobby          *room.Lobby
 	Counts         *live.Counts
@@ -90,5 +91,6 @@ type shared struct {
 	o        Options
 	metrics  *metrics
 	arrivals *arrivals
+	people   *people
 	refused  *refusedHellos
 }

@@ -79,6 +79,7 @@ func (s *session) take(kind int, message io.Reader) error {
 func (s *session) Text(data []byte) {
 	now := time.Now()
 	s.member.Heard(now)
+	s.ended = s.ended || s.out.Load()
 	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
 		s.end(room.CodeExpired, expired)
 	}

@@ -101,7 +101,12 @@ func (s *session) greet(req wire.Request) {
 	}
 	// Before anything is read for the welcome: what is settled from here on is heard.
 	s.g.o.Audience.Join(ctx, user)
-	s.listens = user
+	s.listens, s.since = user, s.g.o.Clock()
+	s.g.people.add(user, s)
+	if s.g.o.Banned(user) { // who is banned from now on is found there
+		s.end(room.CodeSentAway, sentAway)
+		return
+	}
 	if err = s.enter(ctx, user, req); err != nil {
 		s.endHello(ctx, req.Campaign, err)
 		return

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -29,7 +30,9 @@ type session struct {
 	budget budget
 	hello  *time.Timer // nil when it has come
 
-	term    term // of the player's token
+	term    term        // of the player's token
+	out     atomic.Bool // the player was sent away: nothing is taken any more
+	since   int64       // of the hello, Unix ms
 	user    string
 	listens string          // who settlements are listened for, "" before hello
 	seat    *seat           // nil before hello
@@ -55,6 +58,7 @@ func (s *session) close() {
 	s.member.Gone()
 	if s.listens != "" {
 		s.g.o.Audience.Leave(s.listens)
+		s.g.people.remove(s.listens, s)
 	}
 	s.g.arrivals.unlessExpected(s.user, func() {
 		if s.g.o.Lobby.Has(s.user) {

@@ -10,5 +10,5 @@ func Descriptors() int {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &is) != nil {
 		return 0
 	}
-	return int(min(is.Cur, 1<<30)) //nolint:gosec // it fits
+	return int(min(is.Cur, 1<<30))
 }

@@ -24,8 +24,8 @@ type served struct {
 	release chan struct{} // lets the requests of /hang end
 }
 
-// serve serves /healthz, /hang, which does not answer before the test ends, /taken, which takes the connection over, and
-// else says who is calling. Requests to it with the header X-Client come from there.
+// serve serves /healthz, /hang, which does not answer before the test ends, /taken, which takes the connection over,
+// and else says who is calling. Requests to it with the header X-Client come from there.
 func serve(t *testing.T, o Options) *served {
 	t.Helper()
 	o.Registerer = prometheus.NewRegistry()
@@ -63,7 +63,8 @@ func serve(t *testing.T, o Options) *served {
 		}
 		s.Handler(mux).ServeHTTP(w, r)
 	})
-	server := &http.Server{Handler: named, ConnState: s.State, ConnContext: s.Table.Context, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: named, ConnState: s.State, ConnContext: s.Table.Context,
+		ReadHeaderTimeout: time.Minute}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(s.Listener(inner)) }()
 	t.Cleanup(func() {
@@ -200,8 +201,8 @@ func TestPlacesBehindAProxy(t *testing.T) {
 	}
 }
 
-// Beyond the budget the connection goes that has waited for the longest; where all are busy, only monitoring is answered,
-// however many come.
+// Beyond the budget the connection goes that has waited for the longest; where all are busy, only monitoring is
+// answered, however many come.
 func TestTheBudgetOfDescriptors(t *testing.T) {
 	s := serve(t, Options{Budget: 4})
 	first, second := s.from("127.0.0.1"), s.from("127.0.0.1")

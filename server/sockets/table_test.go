@@ -19,8 +19,8 @@ import (
 	"redrain/server/timeout"
 )
 
-func newTable(budget int) *Table {
-	return New(Options{Budget: budget, Trusted: func(a net.Addr) bool { return strings.HasPrefix(a.String(), "10.") },
+func newTable() *Table {
+	return New(Options{Trusted: func(a net.Addr) bool { return strings.HasPrefix(a.String(), "10.") },
 		Registerer: prometheus.NewRegistry()})
 }
 
@@ -83,7 +83,7 @@ func (l *connections) Accept() (net.Conn, error) {
 // Whoever waits between two requests goes after a while; a proxy does not, nor who is busy.
 func TestWhoWaitsGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table := newTable(0)
+		table := newTable()
 		silent, idle, busy, proxy := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"},
 			&fake{from: "10.0.0.1:1"}
 		l := table.Listener(&connections{next: []*fake{proxy, silent, idle, busy}})
@@ -103,7 +103,8 @@ func TestWhoWaitsGoes(t *testing.T) {
 		time.Sleep(idleWithin/2 + 2*sweepEvery)
 		synctest.Wait()
 		if !silent.closed || idle.closed || busy.closed || proxy.closed {
-			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed, idle.closed, busy.closed, proxy.closed)
+			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed, idle.closed, busy.closed,
+				proxy.closed)
 		}
 		time.Sleep(idleWithin)
 		synctest.Wait()
@@ -123,7 +124,7 @@ func TestWhoWaitsGoes(t *testing.T) {
 
 // An accept without a descriptor gets that of who waits, then the spare one; only then it fails.
 func TestAcceptWithoutADescriptor(t *testing.T) {
-	table := newTable(0)
+	table := newTable()
 	table.keepSpare()
 	silent, late, last := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"}
 	l := table.Listener(&connections{next: []*fake{silent, nil, late, nil, last, nil}})
@@ -151,7 +152,7 @@ func TestAcceptWithoutADescriptor(t *testing.T) {
 // An answer is waited for part by part, and never beyond what the handler allows; a WebSocket has no such deadlines.
 func TestAnswersMakeProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		table, wire := newTable(0), &fake{}
+		table, wire := newTable(), &fake{}
 		c := &conn{Conn: wire, table: table}
 		long := bytes.Repeat([]byte("x"), 2*writePart+1)
 		if n, err := c.Write(long); n != len(long) || err != nil || wire.text.Len() != len(long) {
@@ -215,10 +216,10 @@ func TestBodiesMakeProgress(t *testing.T) {
 		every time.Duration
 		kib   int
 		whole bool
-	}{{0, 3, true}, {900 * time.Millisecond, 600, true}, {1200 * time.Millisecond, 15, true}, {1200 * time.Millisecond, 600, false},
-		{bodyGrace + time.Second, 1, false}} {
+	}{{0, 3, true}, {900 * time.Millisecond, 600, true}, {1200 * time.Millisecond, 15, true},
+		{1200 * time.Millisecond, 600, false}, {bodyGrace + time.Second, 1, false}} {
 		synctest.Test(t, func(t *testing.T) {
-			table, conn := newTable(0), &deadlined{}
+			table, conn := newTable(), &deadlined{}
 			r := &http.Request{Body: &slowly{left: c.kib, every: c.every, conn: conn}}
 			began := time.Now()
 			table.guardBody(conn, r)

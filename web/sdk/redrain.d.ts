@@ -285,6 +285,8 @@ export interface RoomMessage {
   winners: Winner[];
   /** The greatest winners, where the server tells them. */
   top?: Winner[];
+  /** Players in the waiting room; left out where nobody waits. */
+  waiting?: number;
 }
 
 /** A withdrawal of the player was paid, has failed, or needs something of them (its stage `action_required`). It may come twice; who was not there is not told. */

@@ -111,6 +111,35 @@ func CheckTxn(ctx context.Context, q sqldb.Querier, key string, broken func(Brea
 	return nil
 }
 
+// TxnsBetween are the ids of the transactions behind marks, up to others.
+func TxnsBetween(ctx context.Context, q sqldb.Querier, from, to Marks) (ids []int64, err error) {
+	for s, end := range to {
+		if s.Book != Txns {
+			continue
+		}
+		of, err := sqldb.Column[int64](ctx, q, "SELECT id FROM txn WHERE stripe = ? AND link > ? AND link <= ?",
+			s.Number, from[s].Links, end.Links)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, of...)
+	}
+	return ids, nil
+}
+
+// Between goes along the stripes from marks up to others, and calls see and broken as Advance does.
+func Between(ctx context.Context, q sqldb.Querier, from, to Marks, see func(book string, id int64),
+	broken func(Break)) (links int64, err error) {
+	w := newWalk(from, broken)
+	w.see, w.until = see, to
+	for _, b := range books {
+		if err := w.some(ctx, q, b); err != nil {
+			return 0, fmt.Errorf("walking the chain of %s: %w", b.table, err)
+		}
+	}
+	return w.done.Links, nil
+}
+
 // TxnsAfter are the ids of the transactions behind the marks, in their order.
 func TxnsAfter(ctx context.Context, q sqldb.Querier, from Marks) (ids []int64, err error) {
 	stripes, err := sqldb.Column[int64](ctx, q, "SELECT stripe FROM chain_head WHERE book = ? ORDER BY stripe", Txns)

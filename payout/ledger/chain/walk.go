@@ -45,6 +45,7 @@ type walk struct {
 	broken func(Break)
 	see    func(book string, id int64) // hears of each row
 	left   int64                       // rows that may still be looked at
+	until  Marks                       // where the walk ends; nil: at the ends of the stripes
 	done   Walked
 }
 
@@ -116,7 +117,13 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 	if err != nil {
 		return false, err
 	}
-	rows, err := b.read(ctx, tx, s.Number, at.Links, rowsAtOnce)
+	limit := rowsAtOnce
+	if w.until != nil {
+		if limit = int(min(rowsAtOnce, w.until[s].Links-at.Links)); limit <= 0 {
+			return false, nil
+		}
+	}
+	rows, err := b.read(ctx, tx, s.Number, at.Links, limit)
 	if err != nil {
 		return false, err
 	}
@@ -152,6 +159,9 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 		}
 	}
 	w.done.Marks[s] = at
+	if w.until != nil {
+		return len(rows) > 0, nil
+	}
 	if len(rows) == rowsAtOnce {
 		return true, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
@@ -16,11 +17,47 @@ type Checkpoint struct {
 	Marks   chain.Marks
 	LastTxn int64  // the highest number of a transaction that was proved
 	Seal    string // "" until it is added
+	// Holes are parts of the chains before the marks in which something is wrong: they count as what came since, so
+	// they are read again by each proof, and no sum has them.
+	Holes []Hole
+	// Accounts are those whose balances are still to be compared with the sums, or did not fit them.
+	Accounts []string
 
 	ends     []byte // as they are in the row
+	open     []byte // the same of Holes and Accounts
 	previous string
 	key      int64
 	is       string // the seal of the row, as it is there
+}
+
+// Hole is a part of the chains.
+type Hole struct {
+	From    []chain.End `json:"from"`
+	To      []chain.End `json:"to"`
+	LastTxn int64       `json:"last_txn"` // the highest number of a transaction before it
+}
+
+// open is what a checkpoint has not closed.
+type open struct {
+	Holes    []Hole   `json:"holes,omitempty"`
+	Accounts []string `json:"accounts,omitempty"`
+}
+
+// Since are the transactions that the checkpoint has not closed: those behind its marks, and those in its holes.
+func (c *Checkpoint) Since(ctx context.Context, q sqldb.Querier) ([]int64, error) {
+	ids, err := chain.TxnsAfter(ctx, q, c.Marks)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range c.Holes {
+		of, err := chain.TxnsBetween(ctx, q, chain.MarksOf(h.From), chain.MarksOf(h.To))
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, of...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
 }
 
 // Txns is how many transactions were proved.
@@ -33,22 +70,27 @@ func (c *Checkpoint) Txns() (links int64) {
 	return links
 }
 
-const columns = "number, taken_at, ends, last_txn, previous, key_id, seal"
+const columns = "number, taken_at, ends, last_txn, holes, previous, key_id, seal"
 
 func scan(row sqldb.Scan) (c Checkpoint, err error) {
-	if err := row(&c.Number, &c.At, &c.ends, &c.LastTxn, &c.previous, &c.key, &c.is); err != nil {
+	if err := row(&c.Number, &c.At, &c.ends, &c.LastTxn, &c.open, &c.previous, &c.key, &c.is); err != nil {
 		return c, err
 	}
 	var ends []chain.End
 	if json.Unmarshal(c.ends, &ends) == nil { // else its seal is wrong, which is said
 		c.Marks = chain.MarksOf(ends)
 	}
+	var left open
+	if json.Unmarshal(c.open, &left) == nil {
+		c.Holes, c.Accounts = left.Holes, left.Accounts
+	}
 	return c, nil
 }
 
 // content is what the seal is over.
 func (c *Checkpoint) content() []byte {
-	return fmt.Appendf(nil, "checkpoint %d %d %d %d %q %s", c.Number, c.At, c.LastTxn, c.key, c.previous, c.ends)
+	return fmt.Appendf(nil, "checkpoint %d %d %d %d %q %d %s %s", c.Number, c.At, c.LastTxn, c.key, c.previous,
+		len(c.ends), c.ends, c.open)
 }
 
 // name is how findings speak of it.
@@ -94,7 +136,7 @@ func Check(ctx context.Context, q sqldb.Querier, found func(fault string)) error
 	if err != nil {
 		return err
 	}
-	var last Checkpoint
+	var last, whole Checkpoint // the one before, and the newest one before that is sealed
 	for {
 		list, err := sqldb.List(ctx, q, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number > ? "+
 			"ORDER BY number LIMIT ?", last.Number, sqldb.Chunk)
@@ -105,22 +147,22 @@ func Check(ctx context.Context, q sqldb.Querier, found func(fault string)) error
 			switch {
 			case !c.sealed(k):
 				found(c.name() + " was changed or added by hand: its seal is wrong")
+			case c.previous == whole.is: // whatever forged one was between them, or is
 			case c.Number != last.Number+1:
 				found(fmt.Sprintf("checkpoints %d to %d were removed", last.Number+1, c.Number-1))
-			case c.previous != last.is:
+			default:
 				found(c.name() + " does not follow the one before: one of them was replaced")
 			}
-			last = c
+			if last = c; c.sealed(k) {
+				whole = c
+			}
 		}
 		if len(list) < sqldb.Chunk {
 			break
 		}
 	}
-	if last.Number == 0 || !last.sealed(k) {
-		return nil
-	}
-	for _, end := range last.Marks.Ends() {
-		if err := chain.CheckEnd(ctx, q, last.name(), end, found); err != nil {
+	for _, end := range whole.Marks.Ends() {
+		if err := chain.CheckEnd(ctx, q, whole.name(), end, found); err != nil {
 			return err
 		}
 	}
@@ -130,13 +172,19 @@ func Check(ctx context.Context, q sqldb.Querier, found func(fault string)) error
 // Add writes a checkpoint behind another one, with the sums that have changed since. Another process may have been
 // faster, which is no fault: then nothing is written, and added is false.
 func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sums []Sum) (added bool, err error) {
-	c.Number, c.previous = before.Number+1, before.Seal
+	c.previous = before.Seal
 	if c.ends, err = json.Marshal(c.Marks.Ends()); err != nil {
+		return false, err
+	}
+	if c.open, err = json.Marshal(open{c.Holes, c.Accounts}); err != nil {
 		return false, err
 	}
 	err = db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		k, err := readKeys(ctx, tx)
 		if err != nil {
+			return err
+		}
+		if added, c.Number, err = next(ctx, tx, k, before.Number); err != nil || !added {
 			return err
 		}
 		c.key = k.newest()
@@ -147,9 +195,9 @@ func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sum
 			rows[i] = []any{s.Subject, s.checkpoint, s.Rows, s.Numbers, s.Amount, s.key,
 				secret.Checkpoint(s.content())}
 		}
-		err = tx.Insert(ctx, "proof_checkpoint", []string{"number", "taken_at", "ends", "last_txn", "previous",
-			"key_id", "seal"}, [][]any{{c.Number, c.At, string(c.ends), c.LastTxn, c.previous, c.key,
-			secret.Checkpoint(c.content())}}, sqldb.Merge{})
+		err = tx.Insert(ctx, "proof_checkpoint", []string{"number", "taken_at", "ends", "last_txn", "holes",
+			"previous", "key_id", "seal"}, [][]any{{c.Number, c.At, string(c.ends), c.LastTxn, string(c.open),
+			c.previous, c.key, secret.Checkpoint(c.content())}}, sqldb.Merge{})
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -161,5 +209,20 @@ func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sum
 	if err != nil {
 		return false, fmt.Errorf("writing a checkpoint of the proof: %w", err)
 	}
-	return true, nil
+	return added, nil
+}
+
+// next is the number of the checkpoint that follows one; free is false where another process has written one. A forged
+// one stays where it is, and stops nobody.
+func next(ctx context.Context, tx *sqldb.Tx, k keys, before int64) (free bool, number int64, err error) {
+	list, err := sqldb.List(ctx, tx, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number > ? "+
+		"ORDER BY number", before)
+	number = before
+	for _, c := range list {
+		if c.sealed(k) {
+			return false, 0, err
+		}
+		number = c.Number
+	}
+	return true, number + 1, err
 }

@@ -22,10 +22,11 @@ const (
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
 	Archive    Kind = "archive" // what has left the books, and the steps in which it did
+	Sanction   Kind = "player"  // what operators have done about one
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -61,6 +62,9 @@ var parts = map[Kind][]part{
 			"actor", "began_at", "finished_at"}},
 		{"archive_step", "archive", "number", []string{"number", "at", "txn_id", "links", "digest", "payouts",
 			"amount_paid", "packets_back", "amount_back"}},
+	},
+	Sanction: {
+		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
 	},
 }
 

@@ -23,6 +23,7 @@ type batch struct {
 	escrow    map[string]rain.Money   // nil: not looked at, because it has always been enough
 	players   *players                // nil: not looked at; the database refuses what is too much
 	reclaimed reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
+	bannedAt  bannedAt                // nil: a person has decided
 	holdings  map[shardKey]*packetSet // what the shards can have that give something back
 
 	// Decided by classify.
@@ -37,6 +38,9 @@ type batch struct {
 	settled  []Settlement
 	totals   map[string]Totals
 }
+
+// bannedAt tells whether a player was banned at a moment.
+type bannedAt func(user string, at int64) bool
 
 type postedWin struct {
 	position

@@ -56,6 +56,9 @@ const Dropped = "the campaign's payouts have left the ledger, so all of it was p
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
 
+// Banned is why a win waits for a person: retried by one, it is paid.
+const Banned = "the player was banned when it was won"
+
 // classifyWins decides about the wins of an entry.
 func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
@@ -84,7 +87,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			hopeless = reason != ""
 		}
 		if reason == "" && !before {
-			reason = b.spend(campaign.ID, w.Amount)
+			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
 		if reason != "" {
 			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
@@ -179,8 +182,12 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	return b.players.refusal(campaign, w)
 }
 
-// spend counts an amount off the campaign's escrow, where that is looked at. It says why it cannot.
-func (b *batch) spend(campaign string, amount rain.Money) string {
+// spend counts a win off the campaign's escrow, where that is looked at. It says why it cannot, or may not.
+func (b *batch) spend(campaign string, w rain.Win, at int64) string {
+	if b.bannedAt != nil && b.bannedAt(w.User, at) {
+		return Banned
+	}
+	amount := w.Amount
 	if b.escrow == nil {
 		return ""
 	}

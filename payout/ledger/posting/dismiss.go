@@ -43,7 +43,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	if err != nil {
 		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
 	}
-	b, refused, err := p.classifyLetter(ctx, tx, d, e)
+	b, refused, err := p.classifyLetter(ctx, tx, d, e, p.bans.BannedAt)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/sanction"
 	"redrain/rain"
 )
 
@@ -20,12 +21,14 @@ type Poster struct {
 	locks entryLocks
 	terms *termsReader
 	seals *Seals
+	bans  *sanction.List
 }
 
 // NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
 func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts *rain.AmountsCache,
 	seals *Seals) *Poster {
-	return &Poster{db: db, clock: clock, terms: newTermsReader(campaigns, amounts), seals: seals}
+	return &Poster{db: db, clock: clock, terms: newTermsReader(campaigns, amounts), seals: seals,
+		bans: sanction.NewList()}
 }
 
 // Errors of posting. What a database says is wrapped as it is.
@@ -57,6 +60,10 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		return Posted{}, fmt.Errorf("waiting for the worker that posts the same outbox entries: %w", err)
 	}
 	defer unlock()
+	// Whatever a node has let a banned player win is not paid: what was answered before the win is known here.
+	if _, err := p.bans.Refresh(ctx, p.db); err != nil {
+		return Posted{}, err
+	}
 	var posted Posted
 	var doubts doubts
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -82,6 +89,7 @@ func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	if err != nil {
 		return nil, err
 	}
+	b.bannedAt = p.bans.BannedAt
 	b.classify(entries...)
 	if !b.quick || len(b.letters) == 0 && len(b.voids) == 0 && b.dropped == 0 {
 		return b, nil
@@ -89,6 +97,7 @@ func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	if b, err = p.readBatch(ctx, tx, entries, thorough); err != nil {
 		return nil, err
 	}
+	b.bannedAt = p.bans.BannedAt
 	b.classify(entries...)
 	return b, nil
 }

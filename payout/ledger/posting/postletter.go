@@ -20,7 +20,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if err != nil {
 		return nil, err.Error(), nil //nolint:nilerr // it is why the letter waits on
 	}
-	b, refused, err := p.classifyLetter(ctx, tx, d, e)
+	b, refused, err := p.classifyLetter(ctx, tx, d, e, nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -32,9 +32,9 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 }
 
 // classifyLetter decides what would become of the entry in a letter today. It locks the campaign's escrow. refused is
-// what could not be posted of it.
-func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, e rain.Entry) (b *batch,
-	refused []DeadLetter, err error) {
+// what could not be posted of it; with banned, that is also what a banned player has won.
+func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, e rain.Entry,
+	banned bannedAt) (b *batch, refused []DeadLetter, err error) {
 	entries := []rain.Entry{e}
 	if b, err = p.readBatch(ctx, tx, entries, careful); err != nil {
 		return nil, nil, err
@@ -46,6 +46,7 @@ func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter,
 	if d.Kind != LetterForged {
 		clear(b.bounds.barriers) // every rebuild has counted the letter's packet as taken, so it is on offer to nobody
 	}
+	b.bannedAt = banned
 	b.classify(entries...)
 	return b, slices.Concat(b.letters, b.voids), nil
 }

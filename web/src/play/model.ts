@@ -22,6 +22,8 @@ export interface Model {
   since: number;
   /** the connection is away: when the next try is due (ms of the page's clock) */
   away: number | null;
+  /** the place in the waiting room of a full one, and until when it will take (server's time; 0: not known) */
+  queue: { position: number; till: number } | null;
   /** since when the present rain has been over, ms of the page's clock */
   over: number;
 }
@@ -30,6 +32,6 @@ export interface Model {
 export function newModel(landing: boolean): Model {
   return {
     landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],
-    user: "", packets: 0, since: 0, away: null, over: 0,
+    user: "", packets: 0, since: 0, away: null, queue: null, over: 0,
   };
 }

@@ -10,6 +10,7 @@ import type { Announcer } from "./announce.ts";
 import { byId } from "./dom.ts";
 import type { Hud } from "./hud.ts";
 import type { Landing } from "./landing.ts";
+import { lobby } from "./lobby.ts";
 import type { Model } from "./model.ts";
 import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
@@ -64,7 +65,7 @@ export class Room {
       const another = model.campaign?.id !== m.campaign.id || model.user !== m.user;
       const missed = another ? [] : m.claims.filter((c) => !wallet.has(c.claim)).reverse();
       if (another) Object.assign(model, { stock: null, winners: [], since: m.server_time });
-      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, packets: m.claims_total - missed.length });
+      Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, queue: null, packets: m.claims_total - missed.length });
       landing.show(false);
       byId("retry").hidden = true;
       for (const c of missed) unheard(c.claim, c.amount);
@@ -101,6 +102,13 @@ export class Room {
       if (state === "pending") return;
       announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
     });
+    client.on("waiting", ({ position, wait_ms = 0 }) => {
+      landing.show(false);
+      model.queue = { position, till: wait_ms > 0 ? this.now() + wait_ms : 0 };
+      model.away = null;
+      if (!model.about) void lobby(client.campaign).then((about) => (model.about ??= about), () => {}).then(changed); // what awaits them
+      changed();
+    });
     client.on("tick", changed);
     client.on("state", (m) => this.#state(m));
     return client;
@@ -109,14 +117,14 @@ export class Room {
   // state follows the socket: a banner while it reconnects, a problem when it has ended for good.
   #state({ state, code = 0, retryIn = 0 }: StateMessage): void {
     const { model, changed } = this.#around;
-    if (state === "waiting") model.away = performance.now() + retryIn;
+    if (state === "waiting") model.away = model.queue ? null : performance.now() + retryIn;
     if (state === "ended") this.#ended(code);
     changed();
   }
 
   #ended(code: number): void {
     const { model, session, wallet, landing } = this.#around;
-    model.away = null;
+    model.away = model.queue = null;
     if (code === CloseCode.badToken && session.guest && !this.#renewed) {
       // A guest is only a name, so take another. Do it once: a server that refuses everybody must not be asked for ever.
       this.#renewed = true;

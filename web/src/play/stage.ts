@@ -30,6 +30,8 @@ export interface Scenery {
   since?: number;
   /** how many packets the player has */
   packets?: number;
+  /** the place in the waiting room, and until when it will take, Unix ms of the server; 0: not known */
+  queue?: { position: number; till: number } | null;
 }
 
 /** Stage is keys of the texts, or a value to show as it is (`big`). */
@@ -53,6 +55,7 @@ export function stage(s: Scenery, t: number): Stage {
   const { problem, campaign, rain, stock } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
   if (s.landing) return { mode: "landing", title: "title", hint: "landing_hint", about: true };
+  if (s.queue) return queued(s.queue, t);
   if (!campaign) return { mode: "entering", title: "entering" };
   if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };
   const phase = phaseOf(rain, t);
@@ -65,6 +68,12 @@ export function stage(s: Scenery, t: number): Stage {
   if (stock === 0) return { mode: "over", title: "sold_out_title", hint: "sold_out_hint" };
   if (campaign.state === "paused") return { mode: "paused", title: "paused_title", hint: "paused_hint" };
   return { mode: "waiting", title: "waiting", hint: "waiting_hint", about: true };
+}
+
+// queued tells who waits for a seat the place, and for how long about.
+function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): Stage {
+  const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", big: String(position), calm: true, about: true };
+  return till > t ? { ...at, hint: "queue_hint_time", values: { time: countdown(till - t) } } : at;
 }
 
 // falling is a shout in the first moment, then nothing but a line for players who can win no more.

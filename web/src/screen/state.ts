@@ -9,6 +9,8 @@ const KEPT_WINNERS = 20; // more than any wall shows
 /** Figures are the room's, of the whole campaign. amount (minor units) is null where the server does not tell it. */
 export interface Figures {
   online: number;
+  /** how many wait for a seat */
+  waiting: number;
   stock: number;
   won: number;
   amount: number | null;
@@ -84,7 +86,7 @@ export function ended(s: State, t: number): number | null {
 
 /** told takes the figures of the room, which come once a second. */
 export function told(s: State, m: RoomMessage, t: number): State {
-  const figures: Figures = { online: m.online, stock: m.stock, won: m.won, amount: m.amount_won ?? null };
+  const figures: Figures = { online: m.online, stock: m.stock, won: m.won, amount: m.amount_won ?? null, waiting: m.waiting ?? 0 };
   const winners = rolled(s.winners, m.winners ?? []);
   return counted({ ...s, figures, winners, top: m.top ?? best(s.top, fresh(s.winners, winners)) }, t);
 }

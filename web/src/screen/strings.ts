@@ -33,6 +33,7 @@ export const strings = {
   pool: { zh: "红包总额", en: "prize pool" },
   packets: { zh: "红包个数", en: "packets" },
   online: { zh: "在线人数", en: "online" },
+  waiting: { zh: "排队人数", en: "in the queue" },
   left: { zh: "剩余红包", en: "packets left" },
   of: { zh: "共 {n} 个", en: "of {n}" },
   amount_won: { zh: "已抢金额", en: "won so far" },

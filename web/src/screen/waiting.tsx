@@ -22,6 +22,7 @@ export function Waiting({ state, left, line, join }: { state: State; left: numbe
               { name: "pool", id: "pool", value: money(campaign.budget) },
               { name: "packets", id: "packets", value: number(campaign.packets) },
               { name: "online", id: "online", value: number(figures?.online) },
+              ...(figures?.waiting ? [{ name: "waiting" as const, id: "waiting", value: number(figures.waiting) }] : []),
             ]}
           />
         )}

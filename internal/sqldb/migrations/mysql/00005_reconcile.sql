@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS proof_checkpoint (
     taken_at BIGINT        NOT NULL,
     ends     LONGTEXT      NOT NULL,                 -- JSON: the chains' links that were proved
     last_txn BIGINT        NOT NULL,                 -- the highest number of a transaction among them
+    holes    LONGTEXT      NOT NULL,                 -- JSON: what is before, and is read again because something was wrong there
     previous VARBINARY(64) NOT NULL,                 -- the seal of the checkpoint before; '': it is the first
     key_id   BIGINT        NOT NULL,                 -- of the seal
     seal     VARBINARY(64) NOT NULL                  -- HMAC of all that, in hexadecimal

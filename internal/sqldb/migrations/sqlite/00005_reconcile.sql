@@ -22,6 +22,7 @@ CREATE TABLE proof_checkpoint (
     taken_at         INTEGER NOT NULL,
     ends             TEXT    NOT NULL,
     last_txn         INTEGER NOT NULL,
+    holes            TEXT    NOT NULL,
     previous         TEXT    NOT NULL,
     key_id           INTEGER NOT NULL,
     seal             TEXT    NOT NULL

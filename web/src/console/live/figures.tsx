@@ -54,6 +54,7 @@ export function Traffic({ stats: s }: { stats: Stats | undefined }) {
   return (
     <dl class="figures">
       <Figure name="online" label={t("online")} value={count(s?.online)} />
+      {((s?.waiting ?? 0) > 0 || (s?.seated ?? 0) > 0) && <Figure name="waiting" label={t("waiting")} value={count(s?.waiting)} under={t("seated", { n: s?.seated ?? 0 })} />}
       <Figure name="grabs_per_second" label={t("grabs")} value={rate(s?.grabs_per_second)} />
       <Figure name="taps" label={t("taps")} value={count(s?.taps)} />
       <Figure name="tap_p50_ms" label={t("latency50")} value={millis(s?.tap_p50_ms)} />

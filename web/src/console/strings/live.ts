@@ -17,6 +17,8 @@ export const live = {
   deadUnder: { zh: "无需处理", en: "nothing to do" },
   deadLook: { zh: "去处理", en: "look at them" },
   traffic: { zh: "流量与延迟", en: "Traffic" },
+  waiting: { zh: "排队等候", en: "In the waiting room" },
+  seated: { zh: "{n} 人已入座", en: "{n} with a seat" },
   online: { zh: "在线连接", en: "Online" },
   grabs: { zh: "每秒抢红包", en: "Grabs per second" },
   taps: { zh: "点击总数", en: "Taps in all" },

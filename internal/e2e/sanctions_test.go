@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// TestABanOverTwoNodes: who is banned at one node is gone from both, comes in at neither, wins nothing that is paid and
+// withdraws nothing, until the ban is lifted. Who is disconnected may come back.
+func TestABanOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	s := realSetting(t)
+	a, b := startProcess(t, s), startProcess(t, s)
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "ban", 1_000, 10), "")
+	must(err)
+	api := newAPIClient(t, a.node)
+	act := func(user, act string, want int, code string) {
+		t.Helper()
+		api.want(api.call("POST", "/users/"+user+"/"+act, `{"reason":"a bot"}`), want, code)
+	}
+	turnedAway := func(n *node) bool {
+		_, err := hello(t, n, "mallory", c.ID)
+		var end *websocket.CloseError
+		return errors.As(err, &end) && end.Code == room.CodeSentAway
+	}
+
+	earn(t, b.node, "mallory")
+	other := join(t, b.node, "other", c.ID)
+	for _, n := range []*node{a.node, b.node} {
+		p := join(t, n, "mallory", c.ID)
+		act("mallory", "disconnect", http.StatusOK, "")
+		wantClose(t, p, room.CodeSentAway)
+	}
+	atA, atB := join(t, a.node, "mallory", c.ID), join(t, b.node, "mallory", c.ID)
+	act("mallory", "ban", http.StatusOK, "")
+	wantClose(t, atA, room.CodeSentAway)
+	wantClose(t, atB, room.CodeSentAway)
+	if !turnedAway(a.node) || !turnedAway(b.node) { // b has closed the connection, so it knows
+		t.Error("a banned player is let in")
+	}
+	if got := api.call("GET", "/users/mallory", ""); got.field("banned") != "true" {
+		t.Errorf("the player: %s", got.body)
+	}
+	mine := newAPIClient(t, b.node)
+	mine.token = token(t, "mallory")
+	mine.want(mine.call("POST", "/me/withdrawals", `{"amount":1}`), http.StatusForbidden, "banned")
+
+	api.want(api.call("POST", "/users/mallory/ban", `{}`), http.StatusUnprocessableEntity, "invalid")
+	act("mallory", "unban", http.StatusOK, "")
+	testenv.Eventually(t, time.Minute, "node b lets the player in again", func() bool { return !turnedAway(b.node) })
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	if other.closed != nil {
+		t.Errorf("another player was sent away: %v", other.closed)
+	}
+}
+
+// TestAFrozenNodePaysNoBannedPlayer: a node that was stopped before a ban, and goes on after its answer with the taps of
+// the banned player in its sockets, may tell them a win; nothing of it is paid.
+func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	s := realSetting(t)
+	a, b := startProcess(t, s), startProcess(t, s)
+	spec := fund(t, a.node, "frozen", 100_000, 1_000)
+	spec.WinsPerUser = 1_000
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	p := join(t, b.node, "mallory", c.ID)
+	long := shortRain(100)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 40
+	_, err = a.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
+	must(err)
+	drop := p.aDrop(t)
+	if r := p.answered(t, p.tap(drop)); r.Outcome != "won" {
+		t.Fatalf("before the ban: %+v", r)
+	}
+	api := newAPIClient(t, a.node)
+	balance := func() string { return api.call("GET", "/users/mallory", "").field("balance") }
+	testenv.Eventually(t, time.Minute, "the first win is paid", func() bool { return balance() != "0" })
+	before := balance()
+
+	must(b.cmd.Process.Signal(syscall.SIGSTOP))
+	p.mu.Lock()
+	var drops []string
+	for _, w := range p.waves {
+		for _, d := range w.Drops {
+			if d[2] == int(rain.Packet) {
+				drops = append(drops, rain.DropID{N: w.N, K: d[0]}.String())
+			}
+		}
+	}
+	p.mu.Unlock()
+	for _, d := range drops {
+		p.tap(d)
+	}
+	api.want(api.call("POST", "/users/mallory/ban", `{"reason":"a bot"}`), http.StatusOK, "")
+	must(b.cmd.Process.Signal(syscall.SIGCONT))
+	wantClose(t, p, room.CodeSentAway)
+	_, err = a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
+	must(err)
+	testenv.Eventually(t, time.Minute, "everything of the campaign is in the ledger", func() bool {
+		r, err := a.client.Reconciliation(within(t, 20*time.Second), c.ID)
+		return err == nil && r.Balanced && r.Unsettled == 0
+	})
+	if after := balance(); after != before {
+		t.Errorf("the balance was %s at the ban and is %s: %s, %s", before, after,
+			api.call("GET", "/users/mallory", "").body, api.call("GET", "/users/mallory/claims", "").body)
+	}
+	t.Log(fmt.Sprint(len(drops), " taps waited in the stopped node"))
+}

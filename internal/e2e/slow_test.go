@@ -1,0 +1,311 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/cli"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+)
+
+// culprits hold connections for nothing, all from one address.
+type culprits struct {
+	t        *testing.T
+	n        *node
+	from     string
+	campaign string
+	stop     chan struct{}
+	working  sync.WaitGroup
+	open     atomic.Int64 // connections that they have not lost
+}
+
+func newCulprits(t *testing.T, n *node, from, campaign string) *culprits {
+	t.Helper()
+	c := &culprits{t: t, n: n, from: from, campaign: campaign, stop: make(chan struct{})}
+	t.Cleanup(func() { close(c.stop); c.working.Wait() })
+	return c
+}
+
+// dialer connects from their address, with a small buffer for what they do not read.
+func (c *culprits) dialer() *net.Dialer {
+	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.from)}, Timeout: 30 * time.Second}
+}
+
+func (c *culprits) dial() (net.Conn, error) {
+	return c.dialer().DialContext(c.t.Context(), "tcp", strings.TrimPrefix(c.n.url, "http://"))
+}
+
+// hold keeps a connection for as long as the server does, sending a byte of what every second. It reads nothing where
+// reads is false.
+func (c *culprits) hold(conn net.Conn, what string, reads bool) {
+	c.open.Add(1)
+	c.working.Add(2)
+	lost := make(chan struct{})
+	go func() {
+		defer c.working.Done()
+		defer close(lost)
+		if reads {
+			_, _ = io.Copy(io.Discard, conn) // until the server ends it, or the test
+		} else {
+			c.untilReset(conn)
+		}
+	}()
+	go func() {
+		defer c.working.Done()
+		defer func() { _ = conn.Close() }()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-c.stop:
+				return
+			case <-lost:
+				c.open.Add(-1)
+				return
+			case <-tick.C:
+			}
+			if what != "" {
+				_, _ = io.WriteString(conn, what[:1]) // a loss is seen by who reads
+				what = what[1:]
+			}
+		}
+	}()
+}
+
+// untilReset returns when the server has closed a connection of which nothing is read: then a write fails. The second
+// write does; the first one asks for the reset.
+func (c *culprits) untilReset(conn net.Conn) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-tick.C:
+		}
+		if _, err := io.WriteString(conn, "\r\n"); err != nil { // empty lines between requests are nothing
+			return
+		}
+	}
+}
+
+// slowBody sends a byte of a body each second.
+func (c *culprits) slowBody(i int) error {
+	conn, err := c.dial()
+	if err != nil {
+		return err
+	}
+	head := "POST /api/v1/guests HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n"
+	if i%2 == 1 {
+		head = "POST /api/v1/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + operatorToken +
+			"\r\nContent-Type: application/json\r\nContent-Length: 4000\r\n\r\n"
+	}
+	_, err = io.WriteString(conn, head)
+	c.hold(conn, strings.Repeat(" ", 4000), true)
+	return err
+}
+
+// slowReader asks for a page again and again, and reads none of the answers.
+func (c *culprits) slowReader(int) error {
+	conn, err := c.dial()
+	if err != nil {
+		return err
+	}
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok || tcp.SetReadBuffer(4096) != nil {
+		return fmt.Errorf("no small buffer for %T", conn)
+	}
+	_, err = io.WriteString(conn, strings.Repeat("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n", 100))
+	c.hold(conn, "", false)
+	return err
+}
+
+// halfFrame plays, and then sends the first half of a frame; or does so before it has said who it is.
+func (c *culprits) halfFrame(i int) error {
+	socket, err := c.upgrade()
+	if err != nil {
+		return err
+	}
+	if i%2 == 1 {
+		hello := map[string]any{"type": "hello", "id": 1, "token": token(c.t, "half-"+strconv.Itoa(i)),
+			"campaign": c.campaign}
+		if err := socket.WriteJSON(hello); err != nil {
+			return err
+		}
+	}
+	_, err = socket.NetConn().Write([]byte{0x81, 0x85, 0, 0})
+	c.hold(socket.NetConn(), "", true)
+	return err
+}
+
+// silent connects, and says nothing: at all, after the upgrade, in the middle of a header, or after a request.
+func (c *culprits) silent(i int) error {
+	if i%4 == 0 {
+		socket, err := c.upgrade()
+		if err == nil {
+			c.hold(socket.NetConn(), "", true)
+		}
+		return err
+	}
+	conn, err := c.dial()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(conn, []string{"", "GET / HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"}[i%4-1])
+	c.hold(conn, "", true)
+	return err
+}
+
+func (c *culprits) upgrade() (*websocket.Conn, error) {
+	dialer := websocket.Dialer{NetDialContext: c.dialer().DialContext, Subprotocols: []string{wire.Subprotocol}}
+	socket, answer, err := dialer.DialContext(c.t.Context(), c.n.ws(), nil)
+	if answer != nil {
+		_ = answer.Body.Close()
+	}
+	return socket, err
+}
+
+// all begins so many of each kind.
+func (c *culprits) all(each int) {
+	c.t.Helper()
+	for name, one := range map[string]func(int) error{
+		"slow body": c.slowBody, "slow reader": c.slowReader, "half frame": c.halfFrame, "silent": c.silent,
+	} {
+		for i := range each {
+			if err := one(i); err != nil {
+				c.t.Fatalf("%s %d: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// checkHealth asks /healthz over a new connection each time, until the test ends.
+func checkHealth(t *testing.T, n *node) (checks *atomic.Int64) {
+	t.Helper()
+	checks, stop, done := &atomic.Int64{}, make(chan struct{}), make(chan struct{})
+	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			answer, err := client.Get(n.url + "/healthz")
+			if err != nil {
+				t.Errorf("health check %d: %v", checks.Load(), err)
+				return
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusOK {
+				t.Errorf("health check %d: %s", checks.Load(), answer.Status)
+			}
+			checks.Add(1)
+		}
+	}()
+	t.Cleanup(func() { close(stop); <-done })
+	return checks
+}
+
+// benched is what `redrain bench` says of players.
+type benched struct {
+	OK       bool     `json:"ok"`
+	Problems []string `json:"problems"`
+	Taps     int64    `json:"taps"`
+	Answered int64    `json:"answered"`
+	Latency  struct {
+		P50 int64 `json:"p50"`
+		P99 int64 `json:"p99"`
+	} `json:"latency_us"`
+	Closes map[string]int64 `json:"closes"`
+}
+
+// playersOn has 200 players play for a while.
+func playersOn(t *testing.T, n *node, duration string) (is benched) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := cli.Main([]string{"bench", "--url", n.url, "--token", operatorToken, "--players", "200", "--duration",
+		duration, "--taps-per-second", "400", "--json"}, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+	if err := json.Unmarshal(stdout.Bytes(), &is); err != nil || code != cli.ExitOK || !is.OK || is.Taps == 0 ||
+		is.Answered != is.Taps || len(is.Closes) > 0 {
+		t.Errorf("the players: exit %d, %v, %v: %s%s", code, err, is.Problems, stdout.String(), stderr.String())
+	}
+	return is
+}
+
+// TestSlowAndSilent: two thousand connections of one address that send, read or say nothing, or not enough, take nothing
+// from two hundred players and from health checks, and are all gone after a while.
+func TestSlowAndSilent(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	const each = 500
+	p := startProcessWith(t, processOptions{flags: []string{"--tap-rate", "20"}, log: io.Discard}) // it says much
+	campaign, err := p.client.CreateCampaign(within(t, 20*time.Second), fund(t, p.node, "slow", 1_000, 10), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := playersOn(t, p.node, "5s")
+	checks := checkHealth(t, p.node)
+	c := newCulprits(t, p.node, "127.9.9.9", campaign.ID)
+	began := time.Now()
+	c.all(each)
+	t.Logf("%d culprits after %s", 4*each, time.Since(began).Round(time.Millisecond))
+	beside := playersOn(t, p.node, "15s")
+	t.Logf("players' p99 %d µs without, %d µs beside; %d health checks", without.Latency.P99, beside.Latency.P99,
+		checks.Load())
+	testenv.Eventually(t, 2*time.Minute, "all culprits are gone", func() bool { return c.open.Load() == 0 })
+	t.Logf("all gone after %s", time.Since(began).Round(time.Millisecond))
+	if checks.Load() == 0 {
+		t.Error("health was never checked")
+	}
+}
+
+// TestHealthWithoutDescriptors: a node that may have 400 files open answers health checks while six hundred connections
+// are held, also where those are busy; and players are served again when they are gone.
+func TestHealthWithoutDescriptors(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	p := startProcessWith(t, processOptions{files: 400, log: io.Discard})
+	checks := checkHealth(t, p.node)
+	began := time.Now()
+	var all []*culprits
+	for i := range 6 {
+		c := newCulprits(t, p.node, fmt.Sprintf("127.9.8.%d", i+1), "")
+		for k := range 100 {
+			hold := c.silent
+			if k%2 == 1 {
+				hold = c.slowBody
+			}
+			_ = hold(k) // one that is refused is held by nobody
+		}
+		all = append(all, c)
+	}
+	t.Logf("begun after %s", time.Since(began))
+	before := checks.Load()
+	testenv.Eventually(t, time.Minute, "health is checked", func() bool { return checks.Load() > before+10 })
+	for _, c := range all {
+		testenv.Eventually(t, 2*time.Minute, "the culprits are gone", func() bool { return c.open.Load() == 0 })
+	}
+	t.Logf("gone after %s", time.Since(began))
+	c, err := p.client.CreateCampaign(within(t, 20*time.Second), fund(t, p.node, "files", 1_000, 10), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("made after %s", time.Since(began))
+	join(t, p.node, "player", c.ID)
+	t.Logf("joined after %s", time.Since(began))
+}

@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/history"
+	"redrain/payout/ledger/sanction"
+	"redrain/rain"
+)
+
+// ErrBanned says that a player is banned.
+var ErrBanned = errors.New("the player is banned")
+
+// Sanctions are what operators do about players.
+type Sanctions struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// Give writes down what is done about a player. From the commit on the ledger pays nothing that a banned player wins,
+// and lets them withdraw nothing, whatever any node does.
+func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by Person) (g sanction.Sanction,
+	err error) {
+	if err := rain.CheckUser(user); err != nil {
+		return g, rain.Invalid{{Field: "user", Message: err.Error()}}
+	}
+	by = by.stored()
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		was, err := banned(ctx, tx, user)
+		if err != nil {
+			return err
+		}
+		var newest int64
+		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM sanction"); err != nil {
+			return err
+		}
+		g = sanction.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
+			At: s.clock()}
+		row := [][]any{{g.Number, g.User, string(g.Act), g.Reason, g.By, g.ByID, g.At}}
+		err = tx.Insert(ctx, "sanction", []string{"number", "user_id", "act", "reason", "given_by", "given_id",
+			"given_at"}, row, sqldb.Merge{})
+		if sqldb.IsDuplicate(err) {
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another one has come first; so numbers have no gaps
+		}
+		if err != nil {
+			return err
+		}
+		if err := history.Note(ctx, tx, g.At, history.Sanction, user); err != nil {
+			return err
+		}
+		is := act == sanction.Ban || act == sanction.Disconnect && was
+		return auditChange(ctx, tx, g.At, change{"user:" + user, map[string]any{"banned": was}},
+			change{"user:" + user, map[string]any{"banned": is, "sanction": g.Number}})
+	})
+	if err != nil {
+		return g, fmt.Errorf("%s of player %q: %w", act, user, err)
+	}
+	return g, nil
+}
+
+// banned tells whether a player is banned, and keeps it so until tx ends.
+func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
+	var act sanction.Act
+	_, err := tx.First(ctx, []any{&act}, "SELECT act FROM sanction WHERE user_id = ? AND act <> 'disconnect' "+
+		"ORDER BY number DESC LIMIT 1"+tx.ForUpdate(), user)
+	return act == sanction.Ban, err
+}
+
+// mostSanctions is how many acts about one player are listed.
+const mostSanctions = 100
+
+// Of are the newest acts about a player, the newest first.
+func (s *Sanctions) Of(ctx context.Context, user string) ([]sanction.Sanction, error) {
+	list, err := sqldb.List(ctx, s.db, sanction.Scan, "SELECT "+sanction.Columns+
+		" FROM sanction WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostSanctions)
+	if err != nil {
+		return nil, fmt.Errorf("what was done about player %q: %w", user, err)
+	}
+	return list, nil
+}
+
+// Refresh brings a list up to date, and returns what is new in it.
+func (s *Sanctions) Refresh(ctx context.Context, l *sanction.List) ([]sanction.Sanction, error) {
+	return l.Refresh(ctx, s.db)
+}

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/sanction"
+	"redrain/rain"
+)
+
+// sanctions are what operators do about players. [ledger.Sanctions] is that.
+type sanctions interface {
+	Give(ctx context.Context, user string, act sanction.Act, by ledger.Person) (sanction.Sanction, error)
+	Of(ctx context.Context, user string) ([]sanction.Sanction, error)
+}
+
+// playerRecord is a player as operators see them.
+type playerRecord struct {
+	User      string         `json:"user"`
+	Balance   rain.Money     `json:"balance"`
+	Banned    bool           `json:"banned"`
+	Sanctions []sanctionView `json:"sanctions"` // the newest first
+}
+
+type sanctionView struct {
+	Act    string `json:"act"`
+	Reason string `json:"reason"`
+	By     string `json:"by"`
+	At     int64  `json:"at"`
+}
+
+func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return a.showPlayer(w, r)
+}
+
+func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
+	user := r.PathValue("id")
+	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	given, err := a.o.Sanctions.Of(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	p := playerRecord{User: user, Balance: balance, Sanctions: []sanctionView{}}
+	for i := range given {
+		s := given[len(given)-1-i] // the oldest first, so that the newest decides
+		if s.Act != sanction.Disconnect {
+			p.Banned = s.Act == sanction.Ban
+		}
+		p.Sanctions = append(p.Sanctions, sanctionView{Act: string(given[i].Act), Reason: given[i].Reason,
+			By: given[i].By, At: given[i].At})
+	}
+	WriteJSON(w, http.StatusOK, p)
+	return nil
+}
+
+// sanction does something about a player. When it is answered, the ledger has it: nothing that a banned player wins
+// from then on is paid, whatever a node lets happen that has not heard of it. This node's connections of the player
+// have ended; the others' do as they hear of it.
+func (a *API) sanction(act sanction.Act) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller) error {
+		reason, _, err := readReason(w, r, who, true)
+		if err != nil {
+			return err
+		}
+		ctx := a.audited(r, who, "user."+string(act), map[string]any{"reason": reason})
+		given, err := a.o.Sanctions.Give(ctx, r.PathValue("id"), act, personOf(who, reason))
+		if err != nil {
+			return err
+		}
+		a.o.TellSanction(r.Context(), given)
+		return a.showPlayer(w, r)
+	}
+}

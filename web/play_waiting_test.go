@@ -1,0 +1,41 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"redrain/internal/testenv"
+)
+
+// testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in by
+// themselves when it is their turn.
+func (b *browser) testWaitingRoom(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	f.full = object{"type": "goodbye", "reason": "waiting", "reconnect_after_ms": 1000, "position": 812,
+		"wait_ms": 61_000}
+	turn := object{"admitted": false, "position": 37, "retry_after_ms": 1000}
+	f.answer["GET /admission"] = func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		reply(http.StatusOK, turn)(w, r)
+	}
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p.click("#play")
+	p.shows("stage-title", "The room is full. Your place in the queue")
+	testenv.Eventually(t, patience, "the place", func() bool { return p.text("big") == "812" || p.text("big") == "37" })
+	p.shows("campaign", "年会红包雨")
+	testenv.Eventually(t, patience, "the next place", func() bool { return p.text("big") == "37" })
+	p.State("queue")
+	p.click("#language")
+	p.shows("stage-title", "会场已满，您的排队位置")
+	p.shoot("queue-zh")
+	if hint := p.text("stage-hint"); !strings.Contains(hint, "请留在本页") {
+		t.Errorf("the hint is %q", hint)
+	}
+	f.mu.Lock()
+	f.full, turn = nil, object{"admitted": true}
+	f.mu.Unlock()
+	p.shows("stage-title", "等待下一场红包雨")
+}
