@@ -23,7 +23,8 @@ func TestEveryCodeIsInTheDocs(t *testing.T) {
 		pattern string
 		named   *regexp.Regexp
 	}{
-		{"../server/api/*.go", beside}, {"../server/sockets/*.go", refused}, {"../server/gateway/*.go", beside}, {"../internal/wire/*.go", ofSocket},
+		{"../server/api/*.go", beside}, {"../server/sockets/*.go", refused}, {"../server/gateway/*.go", beside},
+		{"../internal/wire/*.go", ofSocket},
 	} {
 		files, err := filepath.Glob(place.pattern)
 		if err != nil || len(files) == 0 {

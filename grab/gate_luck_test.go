@@ -133,7 +133,8 @@ func TestRedisSeesTheLuckyOnly(t *testing.T) {
 		}
 	}
 	if n := counted.Of("evalsha"); n != lucky || lucky < players/5 || lucky > players*3/10 {
-		t.Errorf("%d taps of %d players made %d calls; %d were lucky at odds of a quarter", 4*players, players, n, lucky)
+		t.Errorf("%d taps of %d players made %d calls; %d were lucky at odds of a quarter", 4*players, players, n,
+			lucky)
 	}
 }
 

@@ -28,8 +28,8 @@ type player struct {
 	undecided []rain.Ticket
 }
 
-// dropKey is a ticket as the cache sorts it: the wave, and in its last byte the drop's place in it, or beatKey. So a player's
-// taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
+// dropKey is a ticket as the cache sorts it: the wave, and in its last byte the drop's place in it, or beatKey. So a
+// player's taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
 // thousands in a few steps.
 type dropKey uint64
 

@@ -76,7 +76,8 @@ func TestWinsAreFoundInAnyOrder(t *testing.T) {
 // Results of drops that no rain has are not kept: their keys would be those of others.
 func TestOnlyDropsOfARainAreRemembered(t *testing.T) {
 	for id, want := range map[rain.Ticket]bool{
-		{N: 1, K: 254}: true, {N: 1, K: 255}: false, {N: 1, K: 256}: false, {N: 1<<55 - 1}: true, {N: 1 << 55}: false, {N: 1 << 56}: false,
+		{N: 1, K: 254}: true, {N: 1, K: 255}: false, {N: 1, K: 256}: false, {N: 1<<55 - 1}: true, {N: 1 << 55}: false,
+		{N: 1 << 56}: false,
 	} {
 		p := &player{}
 		p.remember(id, outcome.Result{Outcome: outcome.Empty})

@@ -83,8 +83,8 @@ type Campaign struct {
 	Fault string
 }
 
-// Waits tells whether players may have to wait before they are let in. Into a closed campaign's room everybody is: there
-// is nothing to win, and who waits should learn that it is over.
+// Waits tells whether players may have to wait before they are let in. Into a closed campaign's room everybody is:
+// there is nothing to win, and who waits should learn that it is over.
 func (c *Campaign) Waits() bool {
 	return c.Status != Closed && (c.Capacity > 0 || c.AdmitPerSecond > 0)
 }

@@ -6,8 +6,8 @@ import (
 	"redrain/rain"
 )
 
-// TestCheckTicket: a drop may have won from ten seconds before it fell, for clocks that differ, until ten seconds after a
-// tap on it was too late, for taps that waited; a decoy never, and neither what no rain of the campaign had.
+// TestCheckTicket: a drop may have won from ten seconds before it fell, for clocks that differ, until ten seconds
+// after a tap on it was too late, for taps that waited; a decoy never, and neither what no rain of the campaign had.
 func TestCheckTicket(t *testing.T) {
 	t.Parallel()
 	first := rain.Rain{StartsAt: 1_000_000, DurationMS: 2_000, DropsPerSecond: 10, FallMS: 4_000, DecoyPercent: 40,

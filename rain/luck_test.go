@@ -206,7 +206,8 @@ func TestOddsAreSetAhead(t *testing.T) {
 	if r := drawing(1_000, rain.OddsAuto); r.OddsOf(5) != rain.OddsStart {
 		t.Errorf("before any are set they are %s", r.OddsOf(5))
 	}
-	for _, bad := range []rain.OddsRecord{"x", "0", "0:0", "1:5 1:6", "2:5 1:6", "0:1000000001", " 0:5", "0:5 ", "-1:5"} {
+	for _, bad := range []rain.OddsRecord{"x", "0", "0:0", "1:5 1:6", "2:5 1:6", "0:1000000001", " 0:5", "0:5 ",
+		"-1:5"} {
 		if list, ok := bad.List(); ok {
 			t.Errorf("%q is the record %v", bad, list)
 		}

@@ -14,7 +14,8 @@ import (
 func testRain() rain.Rain {
 	return rain.Rain{
 		ID: "r2", Campaign: "c1", StartsAt: 1_763_712_000_000, DurationMS: 10_000, DropsPerSecond: 8,
-		FallMS: 4_000, DecoyPercent: 20, Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS, FirstWave: 40, Seed: seedOf(5),
+		FallMS: 4_000, DecoyPercent: 20, Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS, FirstWave: 40,
+		Seed: seedOf(5),
 	}
 }
 

@@ -60,7 +60,8 @@ func (r *Rain) checkStored(i int, e *Invalid) {
 	if r.Pacing != PacingNone && r.Pacing != PacingEven {
 		e.add(field, "its pacing %q is none", r.Pacing)
 	}
-	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() && (r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
+	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() &&
+		(r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
 		e.add(field, "has odds, beats and a record of its odds as they can be")
 	}
 	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {

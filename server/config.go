@@ -92,11 +92,12 @@ type Config struct {
 	WithdrawPerHour   int           // a player's withdrawals in an hour; 0 = no limit
 	GuestsWithdraw    *bool         // guests may withdraw; nil = only with the in-process default
 	ReconcileEvery    time.Duration // how often the books are proved; 0 = never by itself
-	ReconcileShare    float64       // of the time that reading all of them again and again may take; 0 = never by itself
-	AuditRootFile     string        // that the roots of the audit chains are appended to; "" = none
-	Demo              bool          // a demo campaign with the in-process default
-	DrainTimeout      time.Duration // how long a shutdown may take
-	BackendWait       time.Duration // how long to wait for a back end at start
+	// of the time that reading all of them again and again may take; 0 = never by itself
+	ReconcileShare float64
+	AuditRootFile  string        // that the roots of the audit chains are appended to; "" = none
+	Demo           bool          // a demo campaign with the in-process default
+	DrainTimeout   time.Duration // how long a shutdown may take
+	BackendWait    time.Duration // how long to wait for a back end at start
 	// prefix of Redis keys and NATS subjects, so that several redrains can share a back end
 	Namespace string
 }

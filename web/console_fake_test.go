@@ -45,7 +45,8 @@ func newConsole(t *testing.T) *consoleServer {
 	f.campaign = object{
 		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean",
 		"min": 1, "max": nil, "amounts": nil,
-		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "capacity": 0, "admit_per_second": 0, "expires_in_ms": 86400000, "state": "ready",
+		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "capacity": 0, "admit_per_second": 0,
+		"expires_in_ms": 86400000, "state": "ready",
 		"created_at": f.now(),
 		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
 	}

@@ -8,8 +8,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in by
-// themselves when it is their turn.
+// testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
+// by themselves when it is their turn.
 func (b *browser) testWaitingRoom(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)

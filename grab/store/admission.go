@@ -26,7 +26,8 @@ const roomFor = time.Hour
 // seatsAtOnce is how many seats are kept or given up in one call. Redis answers no other client in the meantime.
 const seatsAtOnce = 500
 
-// Admission is who may be in the rooms of campaigns that let in a certain number, over all nodes, and who waits for that.
+// Admission is who may be in the rooms of campaigns that let in a certain number, over all nodes, and who waits for
+// that.
 type Admission struct {
 	*client
 
@@ -55,8 +56,8 @@ type Turn struct {
 	Wait     time.Duration // how long it will take; below 0: that cannot be told
 }
 
-// Ask lets a player in, or tells their place. A seat is then theirs for as long as it takes to come in, and a place until
-// somewhat after the time at which they should ask again.
+// Ask lets a player in, or tells their place. A seat is then theirs for as long as it takes to come in, and a place
+// until somewhat after the time at which they should ask again.
 func (a *Admission) Ask(ctx context.Context, c *rain.Campaign, user string) (Turn, error) {
 	return a.admit(ctx, c, user, "", a.times.Admitted)
 }

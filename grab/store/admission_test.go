@@ -228,7 +228,10 @@ func TestTheFlowIsLimited(t *testing.T) {
 		if h.place(last, 60-len(in)); last.Wait < time.Second || last.Wait > 10*time.Second {
 			h.Errorf("%v for place %d at 10 a second", last.Wait, last.Position)
 		}
-		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask(fmt.Sprintf("u%d", len(in))).Admitted })
+		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
+			return h.ask(fmt.Sprintf("u%d",
+				len(in))).Admitted
+		})
 	})
 }
 

@@ -41,8 +41,8 @@ func NewBatch(s *Store, campaign string, shard int) *Batch {
 		heard: heard{entry: nothingYet}}
 }
 
-// Add puts a tap of a player, who asks for a ticket, into the batch. A player may be in it once. The user is a pointer, because a
-// string in an interface is an allocation; it is read until Decide returns.
+// Add puts a tap of a player, who asks for a ticket, into the batch. A player may be in it once. The user is a
+// pointer, because a string in an interface is an allocation; it is read until Decide returns.
 func (b *Batch) Add(user *string, ticket rain.Ticket) {
 	b.users = append(b.users, user)
 	b.asked = append(b.asked, ticket)

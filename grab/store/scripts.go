@@ -20,7 +20,7 @@ func newScripts() scripts {
 		restore: redis.NewScript(lua.Restore), wins: redis.NewScript(lua.Wins),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer),
 		allow: redis.NewScript(lua.Allow), admit: redis.NewScript(lua.Admit), seats: redis.NewScript(lua.Seats),
-		mark:  redis.NewScript(lua.Mark),
+		mark: redis.NewScript(lua.Mark),
 	}
 }
 

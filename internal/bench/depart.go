@@ -36,7 +36,8 @@ func backoff(n int) time.Duration {
 }
 
 // comesBack tells whether a client should come back after a close code: not after those from 4500 to 4599, as the
-// same would happen again, nor after 4004, as it would throw another connection of the player's out. Codes of WebSocket itself come from a server or a proxy that goes down.
+// same would happen again, nor after 4004, as it would throw another connection of the player's out. Codes of
+// WebSocket itself come from a server or a proxy that goes down.
 func comesBack(code int) bool { return code != 4004 && (code < 4500 || code > 4599) }
 
 // gone takes note of a connection that has broken.

@@ -140,7 +140,8 @@ func (c *benchCmd) rain() rain.RainSpec {
 	in := int64(startsIn)
 	r := rain.RainSpec{
 		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
-		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(), Pacing: rain.PacingNone, BeatMS: rain.DefaultBeatMS,
+		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(), Pacing: rain.PacingNone,
+		BeatMS: rain.DefaultBeatMS,
 	}
 	if c.ClosedLoop { // a player taps each drop once, so fast players need many
 		r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, rain.MaxDropsPerSecond), or(r.FallMS, 20_000)

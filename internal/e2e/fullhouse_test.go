@@ -28,8 +28,8 @@ type guest struct {
 	waited  int // answers that told a place
 }
 
-// TestFullHouse: 300 players for 100 seats, through haproxy before two nodes of which one is killed. Nobody is ended for
-// good, there are never more in the room than seats, and all get in, in the order in which they came.
+// TestFullHouse: 300 players for 100 seats, through haproxy before two nodes of which one is killed. Nobody is ended
+// for good, there are never more in the room than seats, and all get in, in the order in which they came.
 func TestFullHouse(t *testing.T) {
 	testenv.Parallel(t, testenv.Heavy)
 	// A hundred seats are free at once, and whoever of the next hundred asks first comes in first.
@@ -79,7 +79,8 @@ func TestFullHouse(t *testing.T) {
 			}
 		}
 		guests[i] = g
-		if err := g.knock(ctx); err != nil { // in the order of their numbers: each has a seat or a place before the next
+		// in the order of their numbers: each has a seat or a place before the next
+		if err := g.knock(ctx); err != nil {
 			t.Fatal(err)
 		}
 		all.Go(func() {
@@ -104,7 +105,8 @@ func TestFullHouse(t *testing.T) {
 	}
 	stats, err := other.client.Stats(within(t, 20*time.Second), c.ID)
 	if err != nil || stats.Waiting != players-seats || stats.Seated != seats {
-		t.Errorf("%d wait and %d have seats (%v), want %d and %d", stats.Waiting, stats.Seated, err, players-seats, seats)
+		t.Errorf("%d wait and %d have seats (%v), want %d and %d", stats.Waiting, stats.Seated, err, players-seats,
+			seats)
 	}
 	doomed.kill()
 	close(killed)
@@ -158,7 +160,8 @@ func (g *guest) ask(ctx context.Context) (answer turn, err error) {
 	case resp.StatusCode != http.StatusOK:
 		return turn{}, fmt.Errorf("GET /admission: %s", resp.Status)
 	}
-	return answer, json.NewDecoder(resp.Body).Decode(&answer)
+	err = json.NewDecoder(resp.Body).Decode(&answer)
+	return answer, err
 }
 
 // play waits for the turn, comes in, stays for as long as stay takes, and goes for good. A line that breaks brings the
@@ -170,7 +173,6 @@ func (g *guest) play(ctx context.Context, stay func()) error {
 		case <-ctx.Done():
 		}
 	}
-	entered := false
 	for ctx.Err() == nil {
 		turn, err := g.ask(ctx)
 		switch {
@@ -198,10 +200,7 @@ func (g *guest) play(ctx context.Context, stay func()) error {
 			pause(retry)
 			continue
 		}
-		if !entered {
-			entered = true
-			g.entered(g)
-		}
+		g.entered(g)
 		gone := make(chan struct{})
 		go func() { defer close(gone); stay() }()
 		select {
@@ -210,7 +209,7 @@ func (g *guest) play(ctx context.Context, stay func()) error {
 				websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Minute))
 			<-p.done
 			return nil
-		case <-p.done: // the node has gone: come back to the seat, which is kept for a while
+		case <-p.done: // the node has gone, and the player has been in
 			<-gone
 			return nil
 		}

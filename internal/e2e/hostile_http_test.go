@@ -16,8 +16,8 @@ import (
 var hostileClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// hostileRequests are paths and bodies of the API, nearly as they should be; {} is an id. What is left out would end the
-// campaign of the players, turns keys, or reads every row.
+// hostileRequests are paths and bodies of the API, nearly as they should be; {} is an id. What is left out would end
+// the campaign of the players, turns keys, or reads every row.
 var hostileRequests = []struct {
 	method, path string
 	body         map[string]string

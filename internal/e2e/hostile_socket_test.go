@@ -4,6 +4,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ func (h *hostile) socket() *websocket.Conn {
 	conn, answer, err := dialer.DialContext(h.t.Context(), h.n.ws(), nil)
 	if answer != nil {
 		_ = answer.Body.Close()
-		if answer.StatusCode >= 500 && answer.StatusCode != 503 {
+		if answer.StatusCode >= 500 && answer.StatusCode != http.StatusServiceUnavailable {
 			h.t.Errorf("the upgrade: %s", answer.Status)
 		}
 	}

@@ -30,8 +30,8 @@ type hostile struct {
 }
 
 // TestHostile: a node to which strangers, players and operators send what makes no sense, valid, mutated, cut, huge, in
-// the wrong order, over HTTP and WebSocket, does not end, has no fault of its own (no 5xx but 503, no panic), and serves
-// the players beside them.
+// the wrong order, over HTTP and WebSocket, does not end, has no fault of its own (no 5xx but 503, no panic), and
+// serves the players beside them.
 func TestHostile(t *testing.T) {
 	if *hostileFor > time.Minute {
 		t.Parallel() // alone: it takes longer than a part of the budget may be held
@@ -50,7 +50,7 @@ func TestHostile(t *testing.T) {
 	random := testenv.Random(t)
 	var working sync.WaitGroup
 	for _, work := range []func(*rand.Rand){h.talk, h.talk, h.flood, h.breakFrames, h.ask, h.ask, h.breakHTTP} {
-		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64())) //nolint:gosec // it has to be found again
+		own := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
 		working.Go(func() {
 			for time.Now().Before(h.until) && !t.Failed() {
 				work(own)

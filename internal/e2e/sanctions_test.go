@@ -65,8 +65,8 @@ func TestABanOverTwoNodes(t *testing.T) {
 	}
 }
 
-// TestAFrozenNodePaysNoBannedPlayer: a node that was stopped before a ban, and goes on after its answer with the taps of
-// the banned player in its sockets, may tell them a win; nothing of it is paid.
+// TestAFrozenNodePaysNoBannedPlayer: a node that was stopped before a ban, and goes on after its answer with the taps
+// of the banned player in its sockets, may tell them a win; nothing of it is paid.
 func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	testenv.Parallel(t, testenv.Heavy)
 	s := realSetting(t)

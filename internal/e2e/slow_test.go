@@ -164,7 +164,8 @@ func (c *culprits) silent(i int) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(conn, []string{"", "GET / HTTP/1.1\r\nHo", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"}[i%4-1])
+	_, err = io.WriteString(conn, []string{"", "GET / HTTP/1.1\r\nHo",
+		"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"}[i%4-1])
 	c.hold(conn, "", true)
 	return err
 }
@@ -241,7 +242,8 @@ func playersOn(t *testing.T, n *node, duration string) (is benched) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	code := cli.Main([]string{"bench", "--url", n.url, "--token", operatorToken, "--players", "200", "--duration",
-		duration, "--taps-per-second", "400", "--json"}, func(string) (string, bool) { return "", false }, &stdout, &stderr)
+		duration, "--taps-per-second", "400", "--json"}, func(string) (string, bool) { return "", false }, &stdout,
+		&stderr)
 	if err := json.Unmarshal(stdout.Bytes(), &is); err != nil || code != cli.ExitOK || !is.OK || is.Taps == 0 ||
 		is.Answered != is.Taps || len(is.Closes) > 0 {
 		t.Errorf("the players: exit %d, %v, %v: %s%s", code, err, is.Problems, stdout.String(), stderr.String())
@@ -249,8 +251,8 @@ func playersOn(t *testing.T, n *node, duration string) (is benched) {
 	return is
 }
 
-// TestSlowAndSilent: two thousand connections of one address that send, read or say nothing, or not enough, take nothing
-// from two hundred players and from health checks, and are all gone after a while.
+// TestSlowAndSilent: two thousand connections of one address that send, read or say nothing, or not enough, take
+// nothing from two hundred players and from health checks, and are all gone after a while.
 func TestSlowAndSilent(t *testing.T) {
 	testenv.Parallel(t, testenv.Heavy)
 	const each = 500

@@ -24,17 +24,16 @@ const (
 
 // The codes of an error message. They are stable.
 const (
-	CodeMalformed       = "malformed"        // not a message of the protocol
-	CodeUnknownType     = "unknown_type"     // no such message type
-	CodeHelloFirst      = "hello_first"      // something came before hello
-	CodeAlreadyHello    = "already_hello"    // a second hello
-	CodeUnknownCampaign = "unknown_campaign" // join of a campaign that does not exist
-	CodeNotAdmitted     = "not_admitted"     // join of a campaign that has no seat yet; the place is kept
-	CodeUnavailable     = "unavailable"      // a back end does not answer; try again
-	CodeBadToken        = "bad_token"        // the new token is not valid; the one before still counts
-	CodeOtherPlayer     = "other_player"     // the new token is another player's
-	// more messages than the connection's budget has, or more joins
-	CodeTooMany = "too_many_messages"
+	CodeMalformed       = "malformed"         // not a message of the protocol
+	CodeUnknownType     = "unknown_type"      // no such message type
+	CodeHelloFirst      = "hello_first"       // something came before hello
+	CodeAlreadyHello    = "already_hello"     // a second hello
+	CodeUnknownCampaign = "unknown_campaign"  // join of a campaign that does not exist
+	CodeNotAdmitted     = "not_admitted"      // join of a campaign that has no seat yet; the place is kept
+	CodeUnavailable     = "unavailable"       // a back end does not answer; try again
+	CodeBadToken        = "bad_token"         // the new token is not valid; the one before still counts
+	CodeOtherPlayer     = "other_player"      // the new token is another player's
+	CodeTooMany         = "too_many_messages" // more than the connection's budget has, or more joins
 )
 
 // Welcome answers hello and join.

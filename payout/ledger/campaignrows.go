@@ -31,7 +31,8 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision, c.Drained,
+		c.Shards, c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
+		c.Drained,
 		c.SplitSeed.Hex(),
 	}
 }
@@ -73,7 +74,8 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	var drained int64
 	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
 		&c.TapsPerUser,
-		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
+		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision,
+		&drained, &seed)
 	if err != nil {
 		return nil, err
 	}

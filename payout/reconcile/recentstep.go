@@ -39,7 +39,7 @@ type recentStep struct {
 	place
 	s     *Reconciler
 	from  checkpoint.Checkpoint
-	until ledgerchain.Marks // where it ends; nil: it reads links links
+	until ledgerchain.Marks // where it ends; nil: after so many links
 	links int64
 	found *findings // of this step alone
 	end   bool      // it has come to the ends of the chains

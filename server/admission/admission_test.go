@@ -117,7 +117,8 @@ func TestSeatsAreKeptWhilePlayersAreThere(t *testing.T) {
 			capacity   int
 			id, player string
 		}{{9, "c", "a"}, {9, "c", "a"}, {9, "c", "b"}, {1, "c2", "a"}, {0, "open", "a"}} {
-			if turn, err := d.Enter(t.Context(), campaign(in.id, in.capacity), in.player); err != nil || !turn.Admitted {
+			if turn, err := d.Enter(t.Context(), campaign(in.id, in.capacity), in.player); err != nil ||
+				!turn.Admitted {
 				t.Fatal(turn, err)
 			}
 		}
@@ -179,7 +180,8 @@ func TestWhoWaitsHasNoSeat(t *testing.T) {
 	}
 }
 
-// A door whose Redis is away goes on: what it could not say it says again, and who comes back meanwhile is not given up.
+// A door whose Redis is away goes on: what it could not say it says again, and who comes back meanwhile is not given
+// up.
 func TestAFaultFreesNobodysSeat(t *testing.T) {
 	s := &seats{turn: store.Turn{Admitted: true}}
 	world(t, s, func(d *Door, _ *prometheus.Registry) {

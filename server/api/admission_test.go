@@ -59,7 +59,8 @@ func TestAdmission(t *testing.T) {
 		if err := a.admission(w, r, caller{user: "u"}); err != nil {
 			fail(w, r, paytest.Quiet, err)
 		}
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) || w.Header().Get("Retry-After") != c.retry ||
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) ||
+			w.Header().Get("Retry-After") != c.retry ||
 			w.Header().Get("Connection") != c.end {
 			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, w.Header())
 		}

@@ -47,8 +47,8 @@ func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps 
 	return ended, left
 }
 
-// TestTheStockEndsWithTheRain: whatever the crowd does, the stock ends in the last tenth of the rain; or what is left is
-// less than a hundredth, or everybody wins and there are too few of them.
+// TestTheStockEndsWithTheRain: whatever the crowd does, the stock ends in the last tenth of the rain; or what is left
+// is less than a hundredth, or everybody wins and there are too few of them.
 func TestTheStockEndsWithTheRain(t *testing.T) {
 	t.Parallel()
 	steady := func(n int) func(float64) int { return func(float64) int { return n } }
@@ -59,16 +59,17 @@ func TestTheStockEndsWithTheRain(t *testing.T) {
 		online  func(float64) int
 		taps    func(float64) float64
 	}{
-		"a hall":          {60, 5_000, steady(2_000), always(0.9)},
-		"a large one":     {60, 20_000, steady(20_000), always(0.9)},
-		"a long rain":     {600, 20_000, steady(1_000), always(0.8)},
-		"half a minute":   {30, 1_000, steady(500), always(0.9)},
-		"growing":         {60, 5_000, func(p float64) int { return 200 + int(3_000*p) }, always(0.9)},
-		"growing at once": {60, 5_000, func(p float64) int { return map[bool]int{true: 3_000, false: 300}[p > 0.4] }, always(0.9)},
-		"shrinking":       {60, 5_000, func(p float64) int { return 3_000 - int(2_500*p) }, always(0.9)},
-		"sleepy":          {60, 2_000, steady(2_000), always(0.15)},
-		"falling asleep":  {60, 5_000, steady(3_000), func(p float64) float64 { return 0.9 - 0.7*p }},
-		"waking up":       {60, 5_000, steady(3_000), func(p float64) float64 { return 0.2 + 0.7*p }},
+		"a hall":        {60, 5_000, steady(2_000), always(0.9)},
+		"a large one":   {60, 20_000, steady(20_000), always(0.9)},
+		"a long rain":   {600, 20_000, steady(1_000), always(0.8)},
+		"half a minute": {30, 1_000, steady(500), always(0.9)},
+		"growing":       {60, 5_000, func(p float64) int { return 200 + int(3_000*p) }, always(0.9)},
+		"growing at once": {60, 5_000, func(p float64) int { return map[bool]int{true: 3_000, false: 300}[p > 0.4] },
+			always(0.9)},
+		"shrinking":      {60, 5_000, func(p float64) int { return 3_000 - int(2_500*p) }, always(0.9)},
+		"sleepy":         {60, 2_000, steady(2_000), always(0.15)},
+		"falling asleep": {60, 5_000, steady(3_000), func(p float64) float64 { return 0.9 - 0.7*p }},
+		"waking up":      {60, 5_000, steady(3_000), func(p float64) float64 { return 0.2 + 0.7*p }},
 	} {
 		for seed := range uint64(10) {
 			ended, left := oddsPlayed(tc.seconds, tc.packets, tc.online, tc.taps, seed)
@@ -82,7 +83,8 @@ func TestTheStockEndsWithTheRain(t *testing.T) {
 // TestTooFewForTheStock: where everybody could win in each beat and something would be left, everybody does.
 func TestTooFewForTheStock(t *testing.T) {
 	t.Parallel()
-	if ended, left := oddsPlayed(60, 5_000, func(float64) int { return 10 }, func(float64) float64 { return 1 }, 1); ended <= 1 ||
+	if ended, left := oddsPlayed(60, 5_000, func(float64) int { return 10 }, func(float64) float64 { return 1 },
+		1); ended <= 1 ||
 		left > 5_000-550 {
 		t.Errorf("ended at %.2f, %d left: 10 players win at most 600", ended, left)
 	}

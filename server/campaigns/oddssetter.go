@@ -148,7 +148,8 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 	})
 	if err == nil {
 		s.set.Inc()
-		s.o.Log.Debug("odds are set", "campaign", c.ID, "rain", r.ID, "from_beat", next.Beat, "odds", next.Odds.String(),
+		s.o.Log.Debug("odds are set", "campaign", c.ID, "rain", r.ID, "from_beat", next.Beat, "odds",
+			next.Odds.String(),
 			"left", levels.Stock, "online", online)
 	}
 	return err

@@ -26,8 +26,8 @@ type Nodes interface {
 }
 
 const (
-	// mostNodes is how many nodes hear of all settlements at most. To pass over a player takes far less than a notice of
-	// their own.
+	// mostNodes is how many nodes hear of all settlements at most. To pass over a player takes far less than a notice
+	// of their own.
 	mostNodes = 8
 	// packedClaims is how many claims are in a notice, more or less: a player's are not parted.
 	packedClaims = 256

@@ -82,7 +82,7 @@ func TestPaceWithoutALimit(t *testing.T) {
 func TestTooManyArrivalsAreRefused(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	d.gateway.pace.arrivals.SetBurst(0)
-	response, err := http.Get("http" + strings.TrimPrefix(d.url, "ws"))
+	response, err := (&http.Client{Timeout: time.Minute}).Get("http" + strings.TrimPrefix(d.url, "ws"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,8 @@ func TestStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Online != 5 || got.Taps != 22 || got.GrabsPerSecond != 3 || got.Won != 9 || got.Stock != 4 ||
-		got.Paid != 5 || got.Dead != 3 || got.Waiting != 21 || got.Seated != 22 || got.Outbox != 9-5-2 || got.AmountLeft != 40 || got.AmountPaid != 50 {
+		got.Paid != 5 || got.Dead != 3 || got.Waiting != 21 || got.Seated != 22 || got.Outbox != 9-5-2 ||
+		got.AmountLeft != 40 || got.AmountPaid != 50 {
 		t.Errorf("%+v", got)
 	}
 	if len(got.Outcomes) != outcome.Count-1 || got.Outcomes[outcome.Won] != 9 || got.Outcomes[outcome.Late] != 7 {

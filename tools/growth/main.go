@@ -37,8 +37,8 @@ type options struct {
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	cancel()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprintln(os.Stderr, "growth:", err)
 		os.Exit(1)

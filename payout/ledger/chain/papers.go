@@ -23,7 +23,8 @@ type paper struct {
 var papers = map[string]paper{
 	"deposit": {[]string{"sponsor", "reference", "amount", "actor", "created_at"}, "deposit", "txn_id", "reference"},
 	"fund": {[]string{"c.id", "c.name", "c.sponsor", "c.budget", "c.packets", "c.split", "c.min_amount",
-		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.capacity", "c.admit_per_second", "c.expires_in_ms", "c.created_at",
+		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.capacity", "c.admit_per_second",
+		"c.expires_in_ms", "c.created_at",
 		"c.split_seed", "a.amounts"},
 		"txn t JOIN campaign c ON c.id = SUBSTR(t.idem_key, 6) LEFT JOIN campaign_amounts a ON a.campaign_id = c.id",
 		"t.id", "c.id"},
