@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"redrain/payout/archive"
-	"redrain/payout/ledger/chain"
 )
 
 // auditPeriod is a part of the audit.
@@ -89,13 +88,13 @@ func (*auditCheckCmd) check() []string { return nil }
 
 // Run proves the file.
 func (c *auditCheckCmd) Run(app *App) error {
-	var noted []chain.Root
+	var noted archive.Roots
 	if c.Root != "" {
 		file, err := os.Open(c.Root)
 		if err != nil {
 			return fmt.Errorf("--root: %w", err)
 		}
-		noted, err = chain.ReadRoots(file)
+		noted, err = archive.ReadRoots(file)
 		if err := errors.Join(err, file.Close()); err != nil {
 			return fmt.Errorf("--root: %w", err)
 		}
@@ -139,7 +138,7 @@ func (c *auditDropCmd) Run(app *App) error {
 	})
 }
 
-func readAuditFile(name string, noted []chain.Root) (f archive.AuditFile, err error) {
+func readAuditFile(name string, noted archive.Roots) (f archive.AuditFile, err error) {
 	err = unpacked(name, func(from io.Reader) (err error) {
 		f, err = archive.ReadAudit(from, noted)
 		return err

@@ -55,8 +55,9 @@ func (c *ledgerFlags) actor() string {
 func (c *ledgerFlags) open(app *App, do func(context.Context, *archive.Archiver) error) (err error) {
 	ctx, cancel := interruptible()
 	defer cancel()
-	a, stop, err := server.OpenArchive(ctx, server.ArchiveOptions{MySQL: c.MySQL, DataDir: c.DataDir, Wait: c.BackendWait,
-		Log: app.newLogger("", 0)})
+	a, stop, err := server.OpenArchive(ctx, server.ArchiveOptions{MySQL: c.MySQL, DataDir: c.DataDir,
+		Wait: c.BackendWait,
+		Log:  app.newLogger("", 0)})
 	if err != nil {
 		return err
 	}

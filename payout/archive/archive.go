@@ -21,8 +21,8 @@ var (
 	ErrDiffers   = errors.New("the ledger is not what the export says: export it again, and look at redrain reconcile")
 )
 
-// rowsAtOnce is how many payouts, or audit records, one step removes, and linksAtOnce how many transactions: a step has to
-// be done within the seconds that a transaction of the database may take.
+// rowsAtOnce is how many payouts, or audit records, one step removes, and linksAtOnce how many transactions: a step
+// has to be done within the seconds that a transaction of the database may take.
 const (
 	rowsAtOnce  = 5000
 	linksAtOnce = 100

@@ -8,8 +8,8 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// Audit removes from the ledger the audit records that an export has, but for those of exports, on which papers rest. The
-// export must begin where the last removal ended. Called again it goes on; once all are gone it changes nothing.
+// Audit removes from the ledger the audit records that an export has, but for those of exports, on which papers rest.
+// The export must begin where the last removal ended. Called again it goes on; once all are gone it changes nothing.
 func (a *Archiver) Audit(ctx context.Context, f AuditFile, actor string) (p Paper, err error) {
 	r := &auditRemoval{a: a, file: f, target: "audit:" + f.To.Day, paper: Paper{ID: auditArchive + f.To.Day,
 		File: f.SHA256, Actor: sqldb.Storable(actor, 200)}}

@@ -55,8 +55,8 @@ func next(t testing.TB, r chain.Root) string {
 	return at.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-// TestAuditRecordsLeave drops the audit of three days in two turns, killed at each point: what is left is proved, and the
-// records of exports stay.
+// TestAuditRecordsLeave drops the audit of three days in two turns, killed at each point: what is left is proved, and
+// the records of exports stay.
 func TestAuditRecordsLeave(t *testing.T) {
 	t.Parallel()
 	killed := errors.New("killed")
@@ -111,7 +111,8 @@ func TestAuditRecordsLeave(t *testing.T) {
 		}
 		roots, err := chain.AllRoots(t.Context(), b.DB)
 		paytest.Must(t, err)
-		audited, err := chain.Audit(t.Context(), b.DB, chain.AuditOptions{Noted: roots, Found: func(s string) { t.Error(s) }})
+		audited, err := chain.Audit(t.Context(), b.DB, chain.AuditOptions{Noted: roots,
+			Found: func(s string) { t.Error(s) }})
 		if err != nil || audited.Broken > 0 {
 			t.Errorf("%+v, %v", audited, err)
 		}

@@ -124,8 +124,9 @@ func (a *Archiver) writeStripe(ctx context.Context, w *auditWriter, stripe, afte
 				dest = append(dest, &r.Values[i])
 			}
 			return r, scan(dest...)
-		}, "SELECT link, at, actor, role, action, target, detail FROM audit WHERE stripe = ? AND link > ? AND link <= ? "+
-			"ORDER BY link LIMIT ?", stripe, after, last, recordsAtOnce)
+		},
+			"SELECT link, at, actor, role, action, target, detail FROM audit WHERE stripe = ? AND link > ? AND link <= ? "+
+				"ORDER BY link LIMIT ?", stripe, after, last, recordsAtOnce)
 		if err != nil {
 			return err
 		}

@@ -79,6 +79,12 @@ type auditReader struct {
 	line int
 }
 
+// Roots are roots of the audit that were kept outside of the ledger.
+type Roots = []chain.Root
+
+// ReadRoots reads them from lines as --audit-root-file has them.
+func ReadRoots(from io.Reader) (Roots, error) { return chain.ReadRoots(from) }
+
 // ReadAudit reads and proves an export of audit records, against the roots that it has itself. Where roots were noted
 // outside of the database, its own must be among them.
 func ReadAudit(from io.Reader, noted []chain.Root) (AuditFile, error) {

@@ -114,18 +114,21 @@ func TestWhatIsNotDropped(t *testing.T) {
 		undo string
 		want error
 	}{
-		"it is open":                {"UPDATE campaign SET status = 'open'", export.ErrNotOver},
-		"it is not drained":         {"UPDATE campaign SET drained = 0", export.ErrNotOver},
-		"money is in its escrow":    {"UPDATE balance SET amount = 1 WHERE account_id = 'escrow:c1'", export.ErrNotOver},
-		"it was exported otherwise": {"UPDATE audit SET detail = 'null' WHERE action = 'campaign.export'", archive.ErrUnknownFile},
-		"its tally is another":      {"UPDATE campaign_tally SET paid = paid - 1", archive.ErrDiffers},
-		"a payout is another's":     {"UPDATE payout SET user_id = 'x' WHERE packet = 3", archive.ErrDiffers},
-		"a payout is gone":          {"DELETE FROM payout WHERE packet = 3", archive.ErrDiffers},
-		"a line is another's":       {"UPDATE entry SET account_id = 'user:u9' WHERE account_id = 'user:u0' AND txn_id > 5", archive.ErrDiffers},
+		"it is open":        {"UPDATE campaign SET status = 'open'", export.ErrNotOver},
+		"it is not drained": {"UPDATE campaign SET drained = 0", export.ErrNotOver},
+		"money is in its escrow": {"UPDATE balance SET amount = 1 WHERE account_id = 'escrow:c1'",
+			export.ErrNotOver},
+		"it was exported otherwise": {"UPDATE audit SET detail = 'null' WHERE action = 'campaign.export'",
+			archive.ErrUnknownFile},
+		"its tally is another":  {"UPDATE campaign_tally SET paid = paid - 1", archive.ErrDiffers},
+		"a payout is another's": {"UPDATE payout SET user_id = 'x' WHERE packet = 3", archive.ErrDiffers},
+		"a payout is gone":      {"DELETE FROM payout WHERE packet = 3", archive.ErrDiffers},
+		"a line is another's":   {"UPDATE entry SET account_id = 'user:u9' WHERE account_id = 'user:u0' AND txn_id > 5", archive.ErrDiffers},
 		"a transaction is another": {"UPDATE txn SET created_at = created_at + 1 WHERE kind = 'reclaim'",
 			archive.ErrDiffers},
 		"its removal was begun with another export": {"INSERT INTO archive (id, file, links, payouts, amount_paid, " +
-			"packets_back, amount_back, actor, began_at) VALUES ('c1', 'other', 1, 1, 1, 1, 1, 'x', 1)", archive.ErrOtherFile},
+			"packets_back, amount_back, actor, began_at) VALUES ('c1', 'other', 1, 1, 1, 1, 1, 'x', 1)",
+			archive.ErrOtherFile},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -145,8 +148,8 @@ func TestWhatIsNotDropped(t *testing.T) {
 	}
 }
 
-// TestWhatComesLateForADroppedCampaign posts copies of what was paid long ago: none is paid, each waits for a person, who
-// can dismiss it.
+// TestWhatComesLateForADroppedCampaign posts copies of what was paid long ago: none is paid, each waits for a person,
+// who can dismiss it.
 func TestWhatComesLateForADroppedCampaign(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

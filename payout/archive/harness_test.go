@@ -72,7 +72,8 @@ func read(t testingT, file []byte) archive.File {
 	return f
 }
 
-// findings is all that the proofs find: the one of everything, the one of what is recent, and the walk along the chains.
+// findings is all that the proofs find: the one of everything, the one of what is recent, and the walk along the
+// chains.
 func findings(t testingT, b *paytest.Books) (found []string) {
 	t.Helper()
 	f := paytest.NewFakeRedis(b.Clock.Now)
@@ -82,13 +83,17 @@ func findings(t testingT, b *paytest.Books) (found []string) {
 		must(t, err)
 		found = append(found, books.Findings...)
 		for _, c := range books.Campaigns {
-			found = append(found, append(c.Findings, fmt.Sprintf("campaign %s: difference %d", c.Campaign, c.Difference))...)
+			found = append(found, append(c.Findings, fmt.Sprintf("campaign %s: difference %d", c.Campaign,
+				c.Difference))...)
 		}
 		if !books.Balanced && len(found) == 0 {
 			found = append(found, fmt.Sprintf("%+v", books))
 		}
 	}
-	_, err := chain.Audit(context.Background(), b.DB, chain.AuditOptions{Found: func(s string) { found = append(found, s) }})
+	_, err := chain.Audit(context.Background(), b.DB, chain.AuditOptions{Found: func(s string) {
+		found = append(found,
+			s)
+	}})
 	must(t, err)
 	return found
 }
@@ -107,6 +112,7 @@ func rowsOf(t testing.TB, b *paytest.Books, id string) (n int) {
 	for _, table := range []string{"payout", "winner", "reclaim", "reclaim_cut"} {
 		n += b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE campaign_id = ?", id)
 	}
-	return n + b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind IN ('pay', 'reclaim') AND id IN (SELECT txn_id FROM entry "+
-		"WHERE account_id = ?)", "escrow:"+id)
+	return n +
+		b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind IN ('pay', 'reclaim') AND id IN (SELECT txn_id FROM entry "+
+			"WHERE account_id = ?)", "escrow:"+id)
 }

@@ -67,7 +67,8 @@ func (t table) heading() heading { return heading{t.name, t.columns} }
 // selectLinked reads rows of a chained table, and the hash of the link before each.
 func selectLinked(t table) string {
 	return "SELECT r." + strings.Join(t.columns, ", r.") + ", COALESCE(b.hash, s.hash) FROM " + t.name +
-		" r LEFT JOIN " + t.name + " b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s ON s.book = '" +
+		" r LEFT JOIN " + t.name +
+		" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s ON s.book = '" +
 		t.name + "' AND s.stripe = r.stripe AND s.link = r.link - 1 "
 }
 

@@ -15,16 +15,17 @@ import (
 )
 
 // A campaign that was dropped has its payouts in an export. What the ledger still has of it is proved: that the escrow
-// was emptied by what is left and by what was carried, that the steps in which rows have left add up to the tally and the
-// budget, and that nothing is left once the last step is done.
+// was emptied by what is left and by what was carried, that the steps in which rows have left add up to the tally and
+// the budget, and that nothing is left once the last step is done.
 
 // readArchived proves a campaign whose payouts have left the books, or are leaving them.
 func (r *campaignCheck) readArchived(ctx context.Context, q sqldb.Querier) error {
 	r.given = true     // no packet has a place of its own any more
 	r.look.anew = true // and no sum goes on from a checkpoint
 	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
-		r.found.add("a campaign that was dropped", r.campaign.ID, "the table archive says that the campaign was dropped, "+
-			"and it is not over: somebody has changed one or the other")
+		r.found.add("a campaign that was dropped", r.campaign.ID,
+			"the table archive says that the campaign was dropped, "+
+				"and it is not over: somebody has changed one or the other")
 	}
 	return r.run(ctx, q, []func(context.Context, sqldb.Querier) error{
 		r.checkSettings, r.noteLetters, r.addArchived,
@@ -91,8 +92,9 @@ func (r *campaignCheck) addArchived(ctx context.Context, q sqldb.Querier) error 
 		}
 	}
 	if left := here.Paid + here.Reclaimed + winners + cuts; finished != 0 && left > 0 {
-		r.found.add("rows of a campaign that was dropped", r.campaign.ID, "the campaign was dropped, and %d payouts, %d "+
-			"packets given back, %d winners and %d shortened reclaims of it are there: somebody has added them",
+		r.found.add("rows of a campaign that was dropped", r.campaign.ID,
+			"the campaign was dropped, and %d payouts, %d "+
+				"packets given back, %d winners and %d shortened reclaims of it are there: somebody has added them",
 			here.Paid, here.Reclaimed, winners, cuts)
 	}
 	r.all = posting.Totals{Paid: gone.Paid + here.Paid, AmountPaid: gone.AmountPaid + here.AmountPaid,
@@ -100,8 +102,9 @@ func (r *campaignCheck) addArchived(ctx context.Context, q sqldb.Querier) error 
 		AmountReclaimed: gone.AmountReclaimed + here.AmountReclaimed}
 	r.astray, r.reclaimed = r.all.AmountPaid, r.all.AmountReclaimed
 	if n := r.all.Paid + r.all.Reclaimed; n != int64(r.campaign.Packets) {
-		r.found.add("packets of a campaign that was dropped", r.campaign.ID, "%d packets were paid and %d given back, and "+
-			"the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
+		r.found.add("packets of a campaign that was dropped", r.campaign.ID,
+			"%d packets were paid and %d given back, and "+
+				"the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
 	}
 	if err := r.checkTally(ctx, q); err != nil {
 		return err
@@ -140,7 +143,8 @@ func (r *campaignCheck) checkStepTxn(ctx context.Context, q sqldb.Querier, s *le
 		var amount rain.Money
 		err := scan(&account, &kind, &amount)
 		owner, _, _ := strings.Cut(account, ":")
-		if account == booking.EscrowAccount(r.campaign.ID).ID() || account == booking.SponsorAccount(r.campaign.Sponsor).ID() ||
+		if account == booking.EscrowAccount(r.campaign.ID).ID() ||
+			account == booking.SponsorAccount(r.campaign.Sponsor).ID() ||
 			owner == booking.KindUser {
 			sums[owner] += amount
 		}
@@ -152,8 +156,9 @@ func (r *campaignCheck) checkStepTxn(ctx context.Context, q sqldb.Querier, s *le
 	if paid, back := rain.Money(s.AmountPaid), rain.Money(s.AmountBack); err == nil &&
 		(sums["another kind"] != 0 || sums[booking.KindEscrow] != -paid-back || sums[booking.KindUser] != paid ||
 			sums[booking.KindSponsor] != back) {
-		r.found.add("what was carried", txnKey(s.Txn), "step %d of archive %s: transaction %d carries %d to players and %d "+
-			"to the sponsor, and %d and %d have left the books", s.Number, s.Archive, s.Txn, sums[booking.KindUser],
+		r.found.add("what was carried", txnKey(s.Txn),
+			"step %d of archive %s: transaction %d carries %d to players and %d "+
+				"to the sponsor, and %d and %d have left the books", s.Number, s.Archive, s.Txn, sums[booking.KindUser],
 			sums[booking.KindSponsor], paid, back)
 	}
 	return err

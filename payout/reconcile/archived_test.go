@@ -165,10 +165,10 @@ func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	l := newRecentLedger(t, b)
 	run, dropped := 0, 0
-	property.Check(t, 15, func(rt *rapid.T) {
+	property.Check(t, 4, func(rt *rapid.T) {
 		run++
 		w := &dropWorld{recentLedger: l, rt: rt, run: run, live: map[string]int{}, files: map[string]archive.File{}}
-		for range rapid.IntRange(5, 40).Draw(rt, "acts") {
+		for range rapid.IntRange(5, 25).Draw(rt, "acts") {
 			w.act(true)
 		}
 		for len(w.live) > 0 {

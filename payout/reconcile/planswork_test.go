@@ -47,6 +47,9 @@ func askArchived(t testing.TB, b *paytest.Books) {
 			return err
 		}
 		return chain.CheckEnd(t.Context(), b.DB, "a root", e, func(fault string) { t.Error(fault) })
+	}, func() error {
+		_, err := chain.AllRoots(t.Context(), b.DB)
+		return err
 	})
 }
 

@@ -159,7 +159,10 @@ func (s *Reconciler) look(ctx context.Context, id string, hot Hot, how look) (*c
 		if err != nil {
 			return nil, err
 		}
-		return r, s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error { return r.readArchived(ctx, tx) })
+		return r, s.db.View(ctx, viewLimit, func(ctx context.Context,
+			tx *sqldb.Tx) error {
+			return r.readArchived(ctx, tx)
+		})
 	}
 	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
 	reading, cancel := context.WithTimeout(ctx, s.hotLimit)

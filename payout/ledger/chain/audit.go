@@ -132,7 +132,8 @@ func CheckEnd(ctx context.Context, q sqldb.Querier, by string, e End, found func
 	exists, err := q.First(ctx, []any{&id, &hash}, "SELECT id, hash FROM "+e.Book+" WHERE stripe = ? AND link = ?",
 		e.Stripe, e.Links)
 	if err == nil && !exists {
-		exists, err = q.First(ctx, []any{&hash}, "SELECT hash FROM chain_stub WHERE book = ? AND stripe = ? AND link = ?",
+		exists,
+			err = q.First(ctx, []any{&hash}, "SELECT hash FROM chain_stub WHERE book = ? AND stripe = ? AND link = ?",
 			e.Book, e.Stripe, e.Links)
 	}
 	switch {

@@ -47,8 +47,9 @@ func TxnLinks(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64]Link
 		err = scan(&t.id, &stripe, &t.link, &t.hash, &t.kind, &t.name, &t.at)
 		stripes[t.id] = stripe
 		return t, err
-	}, "SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS NOT NULL "+
-		"AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	},
+		"SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS NOT NULL "+
+			"AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
 	if err != nil || len(txns) == 0 {
 		return nil, err
 	}
@@ -126,7 +127,8 @@ func NewStep(book string, links []Linked, s Step) (Step, Hash) {
 		c.stub(book, l)
 	}
 	s.Links, s.Digest = int64(len(links)), c.Sum().String()
-	return s, s.paper()
+	paper := s.paper()
+	return s, paper
 }
 
 func (c *Content) stub(book string, l Linked) {
@@ -139,8 +141,9 @@ func (c *Content) stub(book string, l Linked) {
 
 // Leave writes a step, and what is left of its links.
 func Leave(ctx context.Context, tx *sqldb.Tx, book string, links []Linked, s Step) error {
-	err := tx.Insert(ctx, "archive_step", append(slices.Clone(stepColumns), "txn_id"), [][]any{{s.Archive, s.Number, s.At,
-		s.Links, s.Digest, s.Payouts, s.AmountPaid, s.PacketsBack, s.AmountBack, s.Txn}}, sqldb.Merge{})
+	err := tx.Insert(ctx, "archive_step", append(slices.Clone(stepColumns), "txn_id"),
+		[][]any{{s.Archive, s.Number, s.At,
+			s.Links, s.Digest, s.Payouts, s.AmountPaid, s.PacketsBack, s.AmountBack, s.Txn}}, sqldb.Merge{})
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,8 @@ func CheckStubs(ctx context.Context, q sqldb.Querier, found func(fault string)) 
 			return err
 		}
 		var one int
-		known, err := q.First(ctx, []any{&one}, "SELECT 1 FROM archive_step WHERE archive = ? AND number = ?", archive, step)
+		known, err := q.First(ctx, []any{&one}, "SELECT 1 FROM archive_step WHERE archive = ? AND number = ?", archive,
+			step)
 		if err != nil {
 			return err
 		}
@@ -196,7 +200,8 @@ func CheckStubs(ctx context.Context, q sqldb.Querier, found func(fault string)) 
 func CheckArchive(ctx context.Context, q sqldb.Querier, id string, found func(fault string)) error {
 	var sum Step // of all
 	var finished int64
-	_, err := q.First(ctx, []any{&sum.Links, &sum.Payouts, &sum.AmountPaid, &sum.PacketsBack, &sum.AmountBack, &finished},
+	_, err := q.First(ctx, []any{&sum.Links, &sum.Payouts, &sum.AmountPaid, &sum.PacketsBack, &sum.AmountBack,
+		&finished},
 		"SELECT links, payouts, amount_paid, packets_back, amount_back, finished_at FROM archive WHERE id = ?", id)
 	if err != nil {
 		return fmt.Errorf("archive %s: %w", id, err)
@@ -244,7 +249,8 @@ func (s *Step) check(ctx context.Context, q sqldb.Querier, found func(fault stri
 		c.Bytes(hash)
 		links++
 		return err
-	}, "SELECT book, stripe, link, content, hash FROM chain_stub WHERE archive = ? AND step = ? ORDER BY book, stripe, link",
+	},
+		"SELECT book, stripe, link, content, hash FROM chain_stub WHERE archive = ? AND step = ? ORDER BY book, stripe, link",
 		s.Archive, s.Number)
 	if err != nil {
 		return fmt.Errorf("step %d of archive %s: %w", s.Number, s.Archive, err)
