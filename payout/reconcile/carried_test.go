@@ -56,7 +56,8 @@ func TestLiveSumsGoOnFromTheCheckpoint(t *testing.T) {
 					"INSERT INTO proof_sum SELECT * FROM w; DROP TABLE w",
 					`the sum of "payouts c1 0" that is carried forward is not that of its rows`},
 				"an escrow that goes back": {
-					"CREATE TABLE w AS SELECT " + sumColumns + " FROM proof_sum WHERE subject = 'escrow c1 pay' AND checkpoint > 1; " +
+					"CREATE TABLE w AS SELECT " + sumColumns +
+						" FROM proof_sum WHERE subject = 'escrow c1 pay' AND checkpoint > 1; " +
 						"DELETE FROM proof_sum WHERE subject = 'escrow c1 pay' AND checkpoint > 1",
 					"INSERT INTO proof_sum SELECT * FROM w; DROP TABLE w",
 					`the sum of "escrow c1 pay" that is carried forward is not that of its rows`},
