@@ -104,7 +104,8 @@ func TestWhoWaitsGoes(t *testing.T) {
 		time.Sleep(idleWithin/2 + 2*sweepEvery)
 		synctest.Wait()
 		if !silent.closed.Load() || idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
-			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed.Load(), idle.closed.Load(), busy.closed.Load(),
+			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed.Load(), idle.closed.Load(),
+				busy.closed.Load(),
 				proxy.closed.Load())
 		}
 		time.Sleep(idleWithin)
