@@ -11,14 +11,16 @@ import (
 func TestFaultsSayWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*rain.Spec){
-		"name: is required: 1 to 200 bytes of UTF-8":                       func(s *rain.Spec) { s.Name = "" },
-		"sponsor: is 1 to 64 characters":                                   func(s *rain.Spec) { s.Sponsor = "" },
-		"sponsor: holds letters, digits, and - _ . only":                   func(s *rain.Spec) { s.Sponsor = "a b" },
-		"budget: is required: 1 to 1000000000000000 minor units":           func(s *rain.Spec) { s.Budget = 0 },
-		"packets: is required: 1 to 100000000":                             func(s *rain.Spec) { s.Packets = 0 },
-		"wins_per_user: is 1 to 1000000":                                   func(s *rain.Spec) { s.WinsPerUser = 0 },
-		"capacity: is 0 (no limit) to 100000000":                           func(s *rain.Spec) { s.Capacity = -1 },
-		"admit_per_second: is 0 (all at once) to 1000000":                  func(s *rain.Spec) { s.AdmitPerSecond = -1 },
+		"name: is required: 1 to 200 bytes of UTF-8":             func(s *rain.Spec) { s.Name = "" },
+		"sponsor: is 1 to 64 characters":                         func(s *rain.Spec) { s.Sponsor = "" },
+		"sponsor: holds letters, digits, and - _ . only":         func(s *rain.Spec) { s.Sponsor = "a b" },
+		"budget: is required: 1 to 1000000000000000 minor units": func(s *rain.Spec) { s.Budget = 0 },
+		"packets: is required: 1 to 100000000":                   func(s *rain.Spec) { s.Packets = 0 },
+		"wins_per_user: is 1 to 1000000":                         func(s *rain.Spec) { s.WinsPerUser = 0 },
+		"capacity: is 0 (no limit) to 100000000":                 func(s *rain.Spec) { s.Capacity = -1 },
+		"admit_per_second: is 0 (all at once) to 1000000": func(s *rain.Spec) {
+			s.AdmitPerSecond = -1
+		},
 		"taps_per_user: is 0 (no limit) to 1000000":                        func(s *rain.Spec) { s.TapsPerUser = -1 },
 		"shards: is 1 to 256":                                              func(s *rain.Spec) { s.Shards = 0 },
 		"shards: is more than there are packets":                           func(s *rain.Spec) { s.Shards = 11 },

@@ -16,7 +16,8 @@ import (
 func (s *Server) guardSockets(proxies caller.Proxies) {
 	budget := sockets.BudgetOf(sockets.Descriptors())
 	if budget > 0 && budget < s.cfg.MaxConnections {
-		s.log.Warn("the limit of open files has room for fewer connections than --max-connections: raise it (ulimit -n)",
+		s.log.Warn("the limit of open files has room for fewer connections than --max-connections: "+
+			"raise it (ulimit -n)",
 			"room", budget, "max_connections", s.cfg.MaxConnections)
 	}
 	s.sockets = sockets.New(sockets.Options{

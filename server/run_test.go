@@ -22,7 +22,8 @@ func TestActorsOfRoles(t *testing.T) {
 		return all
 	}
 	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
-		"audience", "admission", "http", "sockets"}
+		"audience", "admission", "sanctions", "http",
+		"sockets"}
 	for role, brings := range map[string][]string{
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},

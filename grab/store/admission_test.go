@@ -20,6 +20,7 @@ import (
 type hall struct {
 	*testing.T
 
+	s *store.Store
 	a *store.Admission
 	c *rain.Campaign
 }
@@ -36,7 +37,7 @@ func newHall(t *testing.T, rdb redis.UniversalClient, capacity, rate int, times 
 	s := store.New(rdb, store.Options{Namespace: testenv.Namespace(t), Clock: clock.Now})
 	c := &rain.Campaign{ID: "c1", Status: rain.Open}
 	c.Capacity, c.AdmitPerSecond = capacity, rate
-	return &hall{t, store.NewAdmission(s, times), c}
+	return &hall{t, s, store.NewAdmission(s, times), c}
 }
 
 func (h *hall) turn(turn store.Turn, err error) store.Turn {
@@ -228,30 +229,35 @@ func TestTheFlowIsLimited(t *testing.T) {
 		if h.place(last, 60-len(in)); last.Wait < time.Second || last.Wait > 10*time.Second {
 			h.Errorf("%v for place %d at 10 a second", last.Wait, last.Position)
 		}
-		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
-			return h.ask(fmt.Sprintf("u%d",
-				len(in))).Admitted
-		})
+		next := fmt.Sprintf("u%d", len(in))
+		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask(next).Admitted })
 	})
 }
 
-// Who is far behind asks seldom, so that many who wait cost little.
+// Who is far behind asks seldom, so that many who wait cost little: a second for the first one, 10 ms more for each
+// place behind it, and at most a minute, give or take a tenth. So 7,000 ask some 430 times a second.
 func TestWhoIsFarBehindAsksSeldom(t *testing.T) {
-	h := newHall(t, grabtest.InProcess(t), 1, 0, store.AdmissionTimes{})
+	rdb := grabtest.InProcess(t)
+	h := newHall(t, rdb, 1, 0, store.AdmissionTimes{})
 	h.admitted(h.ask("in"), true)
-	const many = 7000
-	var asks float64 // a second, of all
-	for i := range many {
-		turn := h.ask(fmt.Sprintf("u%d", i))
-		asks += 1 / turn.Retry.Seconds()
-		if turn.Retry < 900*time.Millisecond || turn.Retry > 66*time.Second {
-			t.Fatalf("place %d asks again after %v", turn.Position, turn.Retry)
+	queue, asked := h.s.WaitingKeys(h.c.ID)
+	var came, kept []redis.Z
+	for i := range 7000 {
+		user := fmt.Sprintf("u%d", i)
+		came = append(came, redis.Z{Score: float64(i), Member: user})
+		kept = append(kept, redis.Z{Score: float64(time.Now().Add(long).UnixMilli()), Member: user})
+	}
+	for key, members := range map[string][]redis.Z{queue: came, asked: kept} {
+		if err := rdb.ZAdd(t.Context(), key, members...).Err(); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if last := h.ask("u6999"); last.Retry < 54*time.Second {
-		t.Errorf("the last one asks again after %v, want about a minute", last.Retry)
-	}
-	if asks > 600 {
-		t.Errorf("%d who wait ask %.0f times a second", many, asks)
+	for _, ahead := range []int{0, 5, 10, 100, 1000, 5899, 6999} {
+		turn := h.ask(fmt.Sprintf("u%d", ahead))
+		h.place(turn, ahead+1)
+		want := min(time.Second+time.Duration(ahead)*10*time.Millisecond, time.Minute)
+		if turn.Retry < want*9/10-time.Millisecond || turn.Retry > want*11/10 {
+			t.Errorf("place %d asks again after %v, want about %v", turn.Position, turn.Retry, want)
+		}
 	}
 }

@@ -20,4 +20,11 @@ var (
 func (k Keys) Opening() []string { return k.opening() }
 
 func (s *Store) BucketKey(name, key string) string { return s.keys.bucket(name, key) }
-func (s *Store) NodesKey(campaign string) string   { return s.keys.nodes(campaign) }
+
+// WaitingKeys are the keys of those who wait.
+func (s *Store) WaitingKeys(campaign string) (queue, asked string) {
+	k := s.keys.room(campaign)
+	return k.queue, k.asked
+}
+
+func (s *Store) NodesKey(campaign string) string { return s.keys.nodes(campaign) }

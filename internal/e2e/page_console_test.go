@@ -109,6 +109,9 @@ func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	for name, value := range map[string]string{"starts_in_ms": "1", "duration_ms": "120", "fall_ms": "15"} {
 		p.Fill("dialog [name="+name+"]", value)
 	}
+	if was := chooseIn(p, "dialog [name=pacing]", "none"); was != "even" { // so that the first tap wins
+		t.Errorf("the pacing of a new rain is %q", was)
+	}
 	p.Says("dialog", "120 s, 8 packets a second = about 960 packets on each screen.")
 	p.State("start a rain")
 	p.PressTwice("dialog button[type=submit]")
@@ -119,6 +122,17 @@ func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 		t.Errorf("a double click has made %d rains", len(c.Rains))
 	}
 	p.Says(".rainnow", "falling")
+}
+
+// chooseIn chooses an option of a select, and returns the one before.
+func chooseIn(p *browsertest.Page, selector, value string) (before string) {
+	p.T.Helper()
+	return browsertest.Eval[string](p, `((el, was) => {
+		was = el.value;
+		el.value = %q;
+		el.dispatchEvent(new Event("change", { bubbles: true }));
+		return was;
+	})(document.querySelector(%q))`, value, selector)
 }
 
 // ruleInConsole pauses, resumes, stops and closes. Each asks first, and names the money.

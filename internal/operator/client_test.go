@@ -48,7 +48,8 @@ func connect(t *testing.T, h http.HandlerFunc) *operator.Client {
 
 const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",
 	"min":1,"max":null,
-	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"expires_in_ms":1000,
+	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,
+	"expires_in_ms":1000,
 	"state":"ready","created_at":1,"expires_at":1001,
 	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended",
 	"starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
@@ -84,7 +85,8 @@ func TestRequests(t *testing.T) {
 			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
 		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",` +
 			`"min":1,"max":null,` +
-			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"expires_in_ms":1000}`, "once",
+			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,` +
+			`"capacity":0,"admit_per_second":0,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
 		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,` +
 			`"histogram":[{"from":2,"to":2,"packets":1}]}`,
@@ -130,7 +132,8 @@ func TestRequests(t *testing.T) {
 			return g.Phase, err
 		}, "POST /api/v1/campaigns/c1/rains/r2/stop", "", "", rain.PhaseEnded},
 		"Stats": {`{"online":3,"taps":9,"won":2,"stock":8,"paid":1,"amount_won":20,"amount_paid":10,` +
-			`"amount_left":80,"grabs_per_second":1.5,"waiting":6,"seated":7,"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
+			`"amount_left":80,"grabs_per_second":1.5,"waiting":6,"seated":7,` +
+			`"outcomes":{"won":2,"empty":7},"tap_p50_ms":1.5,` +
 			`"tap_p99_ms":null,"outbox":1,"dead":4}`,
 			func(c *operator.Client) (any, error) { return c.Stats(ctx, "c1") }, "GET /api/v1/campaigns/c1/stats", "",
 			"",

@@ -47,9 +47,12 @@ func TestAdmission(t *testing.T) {
 		status           int
 		body, retry, end string
 	}{
-		"in":      {turns{turn: store.Turn{Admitted: true, New: true}}, "?campaign=c1", 200, `{"admitted":true}`, "", ""},
-		"soon":    {turns{turn: waits(1100*time.Millisecond, -1)}, "?campaign=c1", 200, `{"admitted":false,"position":7,"retry_after_ms":1100}`, "2", ""},
-		"later":   {turns{turn: waits(8*time.Second, time.Minute)}, "?campaign=c1", 200, `{"admitted":false,"position":7,"retry_after_ms":8000,"wait_ms":60000}`, "8", "close"},
+		"in": {turns{turn: store.Turn{Admitted: true, New: true}}, "?campaign=c1", 200,
+			`{"admitted":true}`, "", ""},
+		"soon": {turns{turn: waits(1100*time.Millisecond, -1)}, "?campaign=c1", 200,
+			`{"admitted":false,"position":7,"retry_after_ms":1100}`, "2", ""},
+		"later": {turns{turn: waits(8*time.Second, time.Minute)}, "?campaign=c1", 200,
+			`{"admitted":false,"position":7,"retry_after_ms":8000,"wait_ms":60000}`, "8", "close"},
 		"unknown": {turns{}, "?campaign=c2", 404, `"unknown_campaign"`, "", ""},
 		"of none": {turns{}, "", 422, `"campaign"`, "", ""},
 		"a fault": {turns{err: context.DeadlineExceeded}, "?campaign=c1", 503, `"unavailable"`, "1", ""},

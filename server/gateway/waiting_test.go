@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,16 +97,15 @@ func TestASeatWithoutAWelcomeIsGivenUp(t *testing.T) {
 // Who moves to a room without a seat stays where they are, and who moves to one that has one gives theirs up.
 func TestAMoveNeedsASeat(t *testing.T) {
 	n := &neighbours{}
-	full := true
+	var full atomic.Bool
 	n.door.turn = func(string, string) (store.Turn, error) {
-		if full {
+		if full.Load() {
 			return store.Turn{Position: 3, Retry: time.Second}, nil
 		}
 		return store.Turn{Admitted: true}, nil
 	}
-	full = false
 	c := openDoor(t, n, nil).play("u")
-	full = true
+	full.Store(true)
 	c.say(`{"type":"join","id":4,"campaign":"c"}`)
 	got := c.hear("error")
 	for _, want := range []string{`"id":4`, `"not_admitted"`, `"retryable":true`, "place 3"} {
@@ -116,7 +116,7 @@ func TestAMoveNeedsASeat(t *testing.T) {
 	if left := n.door.gone(); len(left) != 0 {
 		t.Errorf("%v: the player has stayed", left)
 	}
-	full = false
+	full.Store(false)
 	c.say(`{"type":"join","id":5,"campaign":"c"}`)
 	c.hear("welcome")
 	if left := n.door.gone(); !slices.Equal(left, []string{"c u false"}) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,7 @@ type fake struct {
 	net.Conn
 
 	from    string
-	closed  bool
+	closed  atomic.Bool
 	parts   []int
 	waits   []time.Duration // of the deadlines of writes
 	stalled bool
@@ -44,7 +45,7 @@ func (f *fake) RemoteAddr() net.Addr {
 	return addr
 }
 
-func (f *fake) Close() error { f.closed = true; return nil }
+func (f *fake) Close() error { f.closed.Store(true); return nil }
 
 func (f *fake) SetWriteDeadline(t time.Time) error {
 	f.waits = append(f.waits, time.Until(t))
@@ -102,14 +103,15 @@ func TestWhoWaitsGoes(t *testing.T) {
 		table.State(own[2], http.StateIdle)
 		time.Sleep(idleWithin/2 + 2*sweepEvery)
 		synctest.Wait()
-		if !silent.closed || idle.closed || busy.closed || proxy.closed {
-			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed, idle.closed, busy.closed,
-				proxy.closed)
+		if !silent.closed.Load() || idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
+			t.Errorf("closed: silent %t, idle %t, busy %t, proxy %t", silent.closed.Load(), idle.closed.Load(),
+				busy.closed.Load(),
+				proxy.closed.Load())
 		}
 		time.Sleep(idleWithin)
 		synctest.Wait()
-		if !idle.closed || busy.closed || proxy.closed {
-			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed, busy.closed, proxy.closed)
+		if !idle.closed.Load() || busy.closed.Load() || proxy.closed.Load() {
+			t.Errorf("closed: idle %t, busy %t, proxy %t", idle.closed.Load(), busy.closed.Load(), proxy.closed.Load())
 		}
 		if got := testutil.ToFloat64(table.metrics.cut[cutIdle]); got != 2 {
 			t.Errorf("%v were counted", got)
@@ -132,13 +134,13 @@ func TestAcceptWithoutADescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := l.Accept()
-	if err != nil || !silent.closed {
-		t.Fatalf("%v; the silent one has gone: %t", err, silent.closed)
+	if err != nil || !silent.closed.Load() {
+		t.Fatalf("%v; the silent one has gone: %t", err, silent.closed.Load())
 	}
 	table.State(second, http.StateActive)
 	third, err := l.Accept()
-	if err != nil || late.closed || table.spare != nil {
-		t.Fatalf("%v; the busy one has gone: %t", err, late.closed)
+	if err != nil || late.closed.Load() || table.spare != nil {
+		t.Fatalf("%v; the busy one has gone: %t", err, late.closed.Load())
 	}
 	table.State(third, http.StateActive)
 	if _, err := l.Accept(); !errors.Is(err, syscall.EMFILE) {

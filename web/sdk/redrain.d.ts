@@ -19,7 +19,7 @@ export interface RainClientOptions {
   /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
   WebSocket?: new (url: string, protocol: string) => WebSocket;
   /** Asks for the turn in a waiting room; the global fetch is the default. Without one the client asks at the socket. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** Where jitter comes from, as Math.random, which is the default. For tests. */
   random?: () => number;
   /** A steady clock in milliseconds, as performance.now, which is the default. For tests. */
