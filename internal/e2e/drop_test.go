@@ -18,7 +18,8 @@ import (
 	"redrain/rain"
 )
 
-// TestADropThatIsKilledIsCarriedOn kills redrain campaign drop at each point, proves what it has left, and calls it again.
+// TestADropThatIsKilledIsCarriedOn kills redrain campaign drop at each point, proves what it has
+// left, and calls it again.
 func TestADropThatIsKilledIsCarriedOn(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	dir := t.TempDir()

@@ -15,8 +15,8 @@ import (
 
 // Errors of what is not removed.
 var (
-	ErrUnknownFile = errors.New("the audit has no record of an export with this SHA-256, so the ledger has not written " +
-		"this file; export it again")
+	ErrUnknownFile = errors.New("the audit has no record of an export with this SHA-256, so the ledger has not " +
+		"written this file; export it again")
 	ErrOtherFile = errors.New("its removal was begun with another export; go on with that one")
 	ErrDiffers   = errors.New("the ledger is not what the export says: export it again, and look at redrain reconcile")
 )

@@ -20,8 +20,8 @@ import (
 const auditExported = "audit.export"
 
 // ErrNoRoot is the error of a period that no root ends.
-var ErrNoRoot = errors.New("there is no root of that time yet, so nothing could be proved: the root of a day is taken when " +
-	"it is over; redrain audit roots lists them")
+var ErrNoRoot = errors.New("there is no root of that time yet, so nothing could be proved: the root of a day is " +
+	"taken when it is over; redrain audit roots lists them")
 
 // Period is what of the audit is exported. One of the two is given.
 type Period struct {
@@ -125,7 +125,8 @@ func (a *Archiver) writeStripe(ctx context.Context, w *auditWriter, stripe, afte
 			}
 			return r, scan(dest...)
 		},
-			"SELECT link, at, actor, role, action, target, detail FROM audit WHERE stripe = ? AND link > ? AND link <= ? "+
+			"SELECT link, at, actor, role, action, target, detail FROM audit WHERE stripe = ? AND link > ? AND "+
+				"link <= ? "+
 				"ORDER BY link LIMIT ?", stripe, after, last, recordsAtOnce)
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func TestACampaignLeaves(t *testing.T) {
 			p.PacketsBack != 2 {
 			t.Errorf("%+v", p)
 		}
-		if n := rowsOf(t, b, "c1"); n != 0 {
+		if n := rowsLeft(t, b); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 		if n := b.Count(t, "SELECT COUNT(*) FROM archive_step"); n != 4 {
@@ -80,7 +80,7 @@ func TestACampaignLeavesAfterAnyKill(t *testing.T) {
 			a := archive.New(b.DB, b.Clock.Now)
 			a.Rows = 2
 			a.Passed = func(point string) error {
-				at := fmt.Sprint(point, rowsOf(t, b, "c1"))
+				at := fmt.Sprint(point, rowsLeft(t, b))
 				if met[at] {
 					return nil
 				}
@@ -101,7 +101,7 @@ func TestACampaignLeavesAfterAnyKill(t *testing.T) {
 			points["archive.finished"] != 1 {
 			t.Errorf("%v", points)
 		}
-		if n := rowsOf(t, b, "c1"); n != 0 {
+		if n := rowsLeft(t, b); n != 0 {
 			t.Errorf("%d rows are left", n)
 		}
 	})
@@ -123,7 +123,8 @@ func TestWhatIsNotDropped(t *testing.T) {
 		"its tally is another":  {"UPDATE campaign_tally SET paid = paid - 1", archive.ErrDiffers},
 		"a payout is another's": {"UPDATE payout SET user_id = 'x' WHERE packet = 3", archive.ErrDiffers},
 		"a payout is gone":      {"DELETE FROM payout WHERE packet = 3", archive.ErrDiffers},
-		"a line is another's":   {"UPDATE entry SET account_id = 'user:u9' WHERE account_id = 'user:u0' AND txn_id > 5", archive.ErrDiffers},
+		"a line is another's": {"UPDATE entry SET account_id = 'user:u9' WHERE account_id = 'user:u0' AND txn_id " +
+			"> 5", archive.ErrDiffers},
 		"a transaction is another": {"UPDATE txn SET created_at = created_at + 1 WHERE kind = 'reclaim'",
 			archive.ErrDiffers},
 		"its removal was begun with another export": {"INSERT INTO archive (id, file, links, payouts, amount_paid, " +
@@ -136,12 +137,12 @@ func TestWhatIsNotDropped(t *testing.T) {
 			over(t, b, "c1", 6)
 			f := read(t, exported(t, b, "c1"))
 			b.Statement(t, c.undo)
-			before := rowsOf(t, b, "c1")
+			before := rowsLeft(t, b)
 			_, err := archive.New(b.DB, b.Clock.Now).Campaign(t.Context(), "c1", f, "ann")
 			if !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
-			if after := rowsOf(t, b, "c1"); after != before {
+			if after := rowsLeft(t, b); after != before {
 				t.Errorf("%d rows, and there were %d", after, before)
 			}
 		})

@@ -106,13 +106,13 @@ func clean(t testingT, b *paytest.Books, when string) {
 	}
 }
 
-// tables are how many rows of a campaign are left.
-func rowsOf(t testing.TB, b *paytest.Books, id string) (n int) {
+// rowsLeft are how many rows of campaign c1 are left.
+func rowsLeft(t testing.TB, b *paytest.Books) (n int) {
 	t.Helper()
 	for _, table := range []string{"payout", "winner", "reclaim", "reclaim_cut"} {
-		n += b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE campaign_id = ?", id)
+		n += b.Count(t, "SELECT COUNT(*) FROM "+table+" WHERE campaign_id = 'c1'")
 	}
 	return n +
 		b.Count(t, "SELECT COUNT(*) FROM txn WHERE kind IN ('pay', 'reclaim') AND id IN (SELECT txn_id FROM entry "+
-			"WHERE account_id = ?)", "escrow:"+id)
+			"WHERE account_id = 'escrow:c1')")
 }

@@ -22,7 +22,7 @@ type Verified struct {
 	Transactions int64      `json:"transactions"`
 	PacketsPaid  int64      `json:"packets_paid"`
 	PacketsBack  int64      `json:"packets_back"` // given back to the sponsor
-	Links        int64      `json:"links"`        // transactions, lines of histories and audit records that fit their chains
+	Links        int64      `json:"links"`        // of transactions, histories and the audit that fit their chains
 	Proved       bool       `json:"proved"`       // nothing is wrong
 	Findings     []string   `json:"findings,omitempty"`
 	More         int64      `json:"more,omitempty"` // findings beyond those

@@ -23,8 +23,8 @@ var ErrNotOver = errors.New("only a campaign that is over can be exported: close
 	"nothing refused and no dead letter waiting")
 
 // ErrDropped is returned for a campaign whose payouts have left the books.
-var ErrDropped = errors.New("the campaign's payouts have left the ledger: its export has them, whose SHA-256 is in the " +
-	"audit record campaign.drop")
+var ErrDropped = errors.New("the campaign's payouts have left the ledger: its export has them, whose SHA-256 is in " +
+	"the audit record campaign.drop")
 
 // rowsAtOnce is how many rows one statement reads, and auditAtOnce through how many audit records it looks.
 const (

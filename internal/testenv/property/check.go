@@ -9,7 +9,10 @@ import (
 
 // TB is one check as a test: what helpers of tests find wrong is a failure of this check, which rapid then shows with
 // its seed, and what they make ends with this check.
-func TB(t testing.TB, rt *rapid.T) testing.TB { return &check{t, rt} }
+func TB(t testing.TB, rt *rapid.T) testing.TB {
+	t.Helper()
+	return &check{t, rt}
+}
 
 type check struct {
 	testing.TB // of the test with all checks: names, directories, and what is seldom needed

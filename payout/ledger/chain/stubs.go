@@ -48,7 +48,8 @@ func TxnLinks(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64]Link
 		stripes[t.id] = stripe
 		return t, err
 	},
-		"SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS NOT NULL "+
+		"SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS "+
+			"NOT NULL "+
 			"AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
 	if err != nil || len(txns) == 0 {
 		return nil, err
@@ -190,7 +191,8 @@ func CheckStubs(ctx context.Context, q sqldb.Querier, found func(fault string)) 
 			return err
 		}
 		if !known || !slices.Contains(archives, archive) {
-			found(fmt.Sprintf("links have left the books with step %d of archive %s, and there is no such step: somebody "+
+			found(fmt.Sprintf("links have left the books with step %d of archive %s, and there is no such step: "+
+				"somebody "+
 				"has removed rows, or the papers of it", step, archive))
 		}
 	}
@@ -227,7 +229,8 @@ func CheckArchive(ctx context.Context, q sqldb.Querier, id string, found func(fa
 	}
 	if over := is.Links > sum.Links || is.Payouts > sum.Payouts || is.PacketsBack > sum.PacketsBack; over ||
 		finished != 0 && is != sum {
-		found(fmt.Sprintf("archive %s is of %d links, and %d have left the books with it (%d of %d payouts, %d of %d paid)",
+		found(fmt.Sprintf("archive %s is of %d links, and %d have left the books with it (%d of %d payouts, %d of "+
+			"%d paid)",
 			id, sum.Links, is.Links, is.Payouts, sum.Payouts, is.AmountPaid, sum.AmountPaid))
 	}
 	return nil
@@ -250,13 +253,15 @@ func (s *Step) check(ctx context.Context, q sqldb.Querier, found func(fault stri
 		links++
 		return err
 	},
-		"SELECT book, stripe, link, content, hash FROM chain_stub WHERE archive = ? AND step = ? ORDER BY book, stripe, link",
+		"SELECT book, stripe, link, content, hash FROM chain_stub WHERE archive = ? AND step = ? ORDER BY book, "+
+			"stripe, link",
 		s.Archive, s.Number)
 	if err != nil {
 		return fmt.Errorf("step %d of archive %s: %w", s.Number, s.Archive, err)
 	}
 	if is := c.Sum().String(); links != s.Links || is != s.Digest {
-		found(fmt.Sprintf("archive %s, step %d: the %d links that are left of its rows are not the %d that have left the "+
+		found(fmt.Sprintf("archive %s, step %d: the %d links that are left of its rows are not the %d that have "+
+			"left the "+
 			"books with it: some were changed, removed or added by hand", s.Archive, s.Number, links, s.Links))
 	}
 	return nil
