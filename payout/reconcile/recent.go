@@ -97,9 +97,10 @@ type recentProof struct {
 
 	at    place
 	holes []checkpoint.Hole
-	lie   bool // a sum of payouts in a checkpoint is not what was written
-	anew  bool // sums were added up anew, and are to be kept
-	fine  int  // how many steps are to be small ones
+	lie   bool  // a sum of payouts in a checkpoint is not what was written
+	anew  bool  // sums were added up anew, and are to be kept
+	fine  int   // how many steps are to be small ones
+	left  int64 // steps in which rows had left the books when the holes were read
 }
 
 // proveCampaigns compares the sums of the campaigns that were touched or are live with what Redis has, and all of those
