@@ -62,6 +62,7 @@ func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each Campaign
 	r.found.addAll("a checkpoint that is not whole", faults)
 	err = s.parts(&r.found, []part{
 		{"what is recent", func() error { return r.read(ctx) }},
+		{"what is dated", func() error { return s.checkDated(ctx, &r.found) }},
 		{"the dead letters", func() (err error) { b.Letters, err = allLetters(ctx, s.db); return err }},
 		{"the campaigns", func() error { return r.proveCampaigns(ctx, hot, each) }},
 	})
