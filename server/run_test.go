@@ -28,7 +28,8 @@ func TestActorsOfRoles(t *testing.T) {
 		RoleGateway:  {"deciders"},
 		RoleRelay:    {"relay"},
 		RoleSettle:   {"settlement", "withdrawals"},
-		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation", "audit roots"},
+		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
+			"audit roots"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)
 		slices.Sort(got)

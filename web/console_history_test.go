@@ -10,7 +10,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// historyOf is what a server remembers of a rain of thirty seconds that began at a time: rows from two seconds before it.
+// historyOf is what a server remembers of a rain of thirty seconds that began at a time, from two seconds before it.
 func historyOf(start int64) object {
 	columns := object{}
 	add := func(name string, v any) {

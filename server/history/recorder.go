@@ -27,7 +27,7 @@ const (
 	// thinEvery is the time between two looks at what has aged.
 	thinEvery = time.Minute
 
-	// leadMS is how long before a rain its seconds are written: one that is scheduled for next week is not yet of interest.
+	// leadMS is how long before a rain its seconds are written: what is scheduled for next week is of no interest yet.
 	leadMS = 30 * secondMS
 
 	hourMS = 60 * 60 * secondMS
@@ -96,10 +96,14 @@ func (r *Recorder) record(ctx context.Context) error {
 	thinning := outage.Outage{What: "thinning old figures", Log: r.o.Log}
 	var both sync.WaitGroup
 	both.Go(func() {
-		r.o.Guard.Every(ctx, "history", live.ReportEvery, func(ctx context.Context) { writing.Ended(ctx, r.second(ctx)) })
+		r.o.Guard.Every(ctx, "history", live.ReportEvery, func(ctx context.Context) {
+			writing.Ended(ctx, r.second(ctx))
+		})
 	})
 	both.Go(func() {
-		r.o.Guard.Every(ctx, "history", thinEvery, func(ctx context.Context) { thinning.Ended(ctx, r.thin(ctx)) })
+		r.o.Guard.Every(ctx, "history", thinEvery, func(ctx context.Context) {
+			thinning.Ended(ctx, r.thin(ctx))
+		})
 	})
 	both.Wait()
 	return nil

@@ -50,7 +50,8 @@ func TestASecondIsWritten(t *testing.T) {
 	clock := func() int64 { return now }
 	stats := fakeStats{"c": {Online: 3, Waiting: 2, Taps: 70, Won: 5, Stock: 15, Paid: 4, GrabsPerSecond: 6.6,
 		Outcomes: outcome.Counts{outcome.Won: 5, outcome.Empty: 60, outcome.Late: 5}, TapP50MS: &p50, TapP99MS: &p99}}
-	campaigns := []*rain.Campaign{campaignWith("over", now-3_600_000), {ID: "never"}, campaignWith("next-week", now+60_000)}
+	campaigns := []*rain.Campaign{campaignWith("over", now-3_600_000), {ID: "never"},
+		campaignWith("next-week", now+60_000)}
 	for _, id := range []string{"c", "broken", "bad", "hangs"} {
 		campaigns = append(campaigns, campaignWith(id, now-1_000))
 	}

@@ -31,7 +31,8 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 				}
 				paytest.Must(t, table.Add(ctx, rows))
 				if at == 5 {
-					paytest.Must(t, table.Add(ctx, map[string]history.Row{"c": second(at, 99)})) // another node was first
+					// another node was first
+					paytest.Must(t, table.Add(ctx, map[string]history.Row{"c": second(at, 99)}))
 				}
 			}
 			read := func(spanMS int64) []history.Row {
