@@ -25,9 +25,9 @@ func TestActorsOfRoles(t *testing.T) {
 		"audience", "admission", "sanctions", "http",
 		"sockets"}
 	for role, brings := range map[string][]string{
-		RoleGateway:  {"deciders"},
-		RoleRelay:    {"relay"},
-		RoleSettle:   {"settlement", "withdrawals"},
+		RoleGateway: {"deciders"},
+		RoleRelay:   {"relay"},
+		RoleSettle:  {"settlement", "withdrawals"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
 			"audit roots"},
 	} {

@@ -9,7 +9,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestARainIsRememberedAfterARestart: the figures of a rain are there once every node was stopped and another has begun.
+// TestARainIsRememberedAfterARestart: the figures of a rain are there once every node was stopped and another begins.
 func TestARainIsRememberedAfterARestart(t *testing.T) {
 	testenv.Parallel(t, testenv.Heavy)
 	s := realSetting(t)
