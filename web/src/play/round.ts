@@ -48,7 +48,7 @@ export class Rounds {
 
   /** card is the newest round that was played and whose card was not closed. */
   card(over: (rain: string) => boolean): Round | null {
-    return this.#kept.findLast((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
+    return [...this.#kept].reverse().find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
   }
 
   clear(): void {

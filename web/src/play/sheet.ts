@@ -2,8 +2,10 @@
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
+import { within } from "../shared/patience.ts";
 import type { Withdrawal } from "../../sdk/index.ts";
 import type { Balance, Claim } from "../shared/schemas.ts";
+import { dialog } from "./dialog.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
 import type { Entry } from "./wallet.ts";
@@ -22,7 +24,7 @@ export interface Parts extends WithdrawParts {
 /** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
 export class Sheet {
   readonly #parts: Parts;
-  readonly #dialog = byId("sheet", HTMLDialogElement);
+  readonly #dialog = dialog("sheet");
   readonly #withdraw: Withdraw;
   #timer = 0;
 
@@ -66,7 +68,7 @@ export class Sheet {
     const { told } = wallet;
     try {
       const token = await session.token();
-      const signal = AbortSignal.timeout(PATIENCE);
+      const signal = within(PATIENCE);
       const [me, claims, out] = await Promise.all([
         request<Balance>("/me", { token, signal }),
         request<{ items: Claim[] }>(`/me/claims?limit=${SHOWN}`, { token, signal }),

@@ -3,6 +3,7 @@
 import { ApiError, newKey, request } from "../shared/api.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { minor, yuan } from "../shared/money.ts";
+import { within } from "../shared/patience.ts";
 import type { Withdrawn } from "../shared/schemas.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "./dom.ts";
@@ -102,7 +103,7 @@ export class Withdraw {
     try {
       const token = await session.token();
       const w = await request<Withdrawn>("/me/withdrawals", {
-        method: "POST", token, key, body: { amount }, signal: AbortSignal.timeout(PATIENCE),
+        method: "POST", token, key, body: { amount }, signal: within(PATIENCE),
       });
       this.#open = null;
       this.#amount.value = "";
