@@ -99,12 +99,14 @@ func TestEveryPhone(t *testing.T) {
 		testenv.Eventually(t, patience, "the card without "+name, p.isOpen("card"))
 		p.shows("card-amount", "¥0.88")
 		if many {
+			p.Settle()
 			p.ShootAs("phones-card")
 		}
 		p.click("#card-mine")
 		testenv.Eventually(t, patience, "my packets without "+name,
 			func() bool { return p.text1("#sheet-list .amount") == "+0.88" })
 		if many {
+			p.Settle()
 			p.ShootAs("phones-sheet")
 			p.Axe("phones-sheet")
 		}

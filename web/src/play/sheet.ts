@@ -37,7 +37,13 @@ export class Sheet {
     this.#dialog.addEventListener("click", (e) => {
       if (e.target === this.#dialog) this.#dialog.close(); // a click outside of the dialog
     });
-    this.#dialog.addEventListener("close", () => clearTimeout(this.#timer));
+    this.#dialog.addEventListener("close", () => {
+      clearTimeout(this.#timer);
+      if (isOurs(history.state)) history.back();
+    });
+    // The phone's back button closes the sheet, and does not leave the game.
+    if (isOurs(history.state)) history.replaceState(null, "");
+    window.addEventListener("popstate", () => isOurs(history.state) || this.#dialog.close());
   }
 
   get isOpen(): boolean {
@@ -47,6 +53,7 @@ export class Sheet {
   open(): void {
     if (this.#dialog.open) return;
     this.#dialog.showModal();
+    if (!isOurs(history.state)) history.pushState({ sheet: true }, "");
     this.render();
     void this.#follow();
   }
@@ -76,6 +83,7 @@ export class Sheet {
       ]);
       for (const w of out.items) wallet.withdrawal(w);
       wallet.listed = true;
+      wallet.payout = me.payout ?? null;
       wallet.page(claims.items);
       this.#parts.earlier(claims.items);
       if (wallet.told === told) wallet.me(me.balance); // otherwise a message has brought a newer balance
@@ -146,6 +154,11 @@ export class Sheet {
     if (w.action?.expires_at) box.append(span("soft", i18n.t("w_confirm_until", { time: clock(i18n.lang, w.action.expires_at) })));
     return box;
   }
+}
+
+/** isOurs tells whether a state of the history is that of an open sheet. */
+function isOurs(state: unknown): boolean {
+  return typeof state === "object" && state !== null && "sheet" in state;
 }
 
 /** stateKey is the text of a withdrawal's state. */
