@@ -33,9 +33,11 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--viewer-token: give at least 16":   func(c *Config) { c.ViewerToken = "viewer" },
 		"--jwt-secret":                       func(c *Config) { c.JWTSecret = "" },
 		"--jwks-url":                         func(c *Config) { c.JWKSURL = "keys" },
-		"--oidc-issuer: give":                func(c *Config) { c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console" },
-		"--oidc-audience":                    func(c *Config) { c.OIDCIssuer = "https://id.example" },
-		"--oidc-issuer: with":                func(c *Config) { c.OIDCAudience = "console" },
+		"--oidc-issuer: give": func(c *Config) {
+			c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console"
+		},
+		"--oidc-audience":     func(c *Config) { c.OIDCIssuer = "https://id.example" },
+		"--oidc-issuer: with": func(c *Config) { c.OIDCAudience = "console" },
 		"--oidc-roles": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience, c.OIDCRoles = "https://id.example", "console", []string{"cash=king"}
 		},

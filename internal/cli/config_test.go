@@ -206,8 +206,9 @@ func TestFaults(t *testing.T) {
 			},
 		},
 		"data-dir without a stand-in": {
-			env:  map[string]string{"REDRAIN_DATA_DIR": "x"},
-			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db --operator-token=0123456789abcdef --jwt-secret=s",
+			env: map[string]string{"REDRAIN_DATA_DIR": "x"},
+			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db " +
+				"--operator-token=0123456789abcdef --jwt-secret=s",
 			want: []string{"--data-dir: has no effect where --redis, --nats and --mysql are all given; leave it out"},
 		},
 		"a replica of the stand-in": {

@@ -142,7 +142,8 @@ func mayDelete(ctx context.Context, tx *sqldb.Tx, none ...string) error {
 	for _, rows := range none {
 		if _, err := tx.Exec(ctx, "DELETE FROM "+rows); err != nil {
 			table, _, _ := strings.Cut(rows, " ")
-			return fmt.Errorf("this user of the database may not delete rows of %s, so nothing was begun: %w", table, err)
+			return fmt.Errorf("this user of the database may not delete rows of %s, so nothing was begun: %w", table,
+				err)
 		}
 	}
 	return nil

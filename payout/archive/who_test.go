@@ -11,8 +11,8 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestAServersUserBeginsNothing has a campaign dropped by the user of the database that servers have: no paper says that
-// it was begun, and nothing is gone.
+// TestAServersUserBeginsNothing has a campaign dropped by the user of the database that servers have: no paper says
+// that it was begun, and nothing is gone.
 func TestAServersUserBeginsNothing(t *testing.T) {
 	t.Parallel()
 	user, owner := paytest.OnRights(t)

@@ -127,8 +127,8 @@ func TestNoForgedExportIsProved(t *testing.T) {
 	}
 }
 
-// TestTheEscrowTellsOfATransactionThatIsMissing leaves the funding out of an export, with its lines and a hash that fits:
-// every row that is there proves itself, and only the sum of the escrow says that one is not.
+// TestTheEscrowTellsOfATransactionThatIsMissing leaves the funding out of an export, with its lines and a hash that
+// fits: every row that is there proves itself, and only the sum of the escrow says that one is not.
 func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)

@@ -39,8 +39,9 @@ const leaseSlack = time.Second
 var ErrLeaseTaken = errors.New("another node has taken over the lease that this was to be done under")
 
 // Lease takes the lease of a name for holder, or renews it, until ttl, and LongestLease at most, from the call (not
-// from its return). It is not held as long as another holder has it; that lease ends when its holder releases it or does
-// not renew it in time. A name is at most 64 bytes, a holder at most 128. All holders of a name take it for the same ttl.
+// from its return). It is not held as long as another holder has it; that lease ends when its holder releases it or
+// does not renew it in time. A name is at most 64 bytes, a holder at most 128. All holders of a name take it for the
+// same ttl.
 //
 // Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
 // not notice that its time is up: what is done outside the ledger under a lease must be safe to be done twice. What is

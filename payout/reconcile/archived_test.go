@@ -175,7 +175,8 @@ func (w *dropWorld) prove(full bool) {
 	books, err := by(context.Background(), w.f, nil)
 	w.must(err)
 	found := all(books)
-	_, err = chain.Audit(context.Background(), w.b.DB, chain.AuditOptions{Found: func(s string) { found = append(found, s) }})
+	hear := func(fault string) { found = append(found, fault) }
+	_, err = chain.Audit(context.Background(), w.b.DB, chain.AuditOptions{Found: hear})
 	w.must(err)
 	for _, text := range found {
 		if !w.fault || !strings.Contains(text, "(deposit:acme:wrong") {
@@ -188,8 +189,8 @@ func (w *dropWorld) prove(full bool) {
 }
 
 // TestCampaignsLeaveBetweenOtherWork drops campaigns at random, killed at random, between postings, checkpoints and
-// proofs of any kind, also beside holes of checkpoints: no proof finds anything but what was changed by hand. Each check has a ledger of its
-// own: so a seed gives the same again, and no check is slower for those before it.
+// proofs of any kind, also beside holes of checkpoints: no proof finds anything but what was changed by hand. Each
+// check has a ledger of its own: so a seed gives the same again, and no check is slower for those before it.
 func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
 	t.Parallel()
 	run, dropped, checkpoints, holes := 0, 0, 0, 0

@@ -46,8 +46,8 @@ func (s *Reconciler) checkDated(ctx context.Context, found *findings) error {
 			var id, user string
 			var due int64
 			err := scan(&id, &user, &due)
-			found.add("a withdrawal dated into the future", id, "withdrawal %s of player %s is %s and due in %d s, and "+
-				"none is put off by more than %d s: it was dated by hand or by a wrong clock", id, user, state,
+			found.add("a withdrawal dated into the future", id, "withdrawal %s of player %s is %s and due in %d s, "+
+				"and none is put off by more than %d s: it was dated by hand or by a wrong clock", id, user, state,
 				(due-now)/1000, int64(ledger.LongestWait.Seconds()))
 			return err
 		}, "SELECT id, user_id, next_at FROM withdrawal WHERE state = ? AND dead = 0 AND next_at > ? "+

@@ -36,8 +36,8 @@ func newRefusals(reg prometheus.Registerer) refusals {
 	r := refusals{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_operator_refusals_total",
 		Help: "Requests on operators' paths that were refused, by reason: no_token, wrong_token, too_many (wrong " +
-			"tokens from one address, or from all), forbidden (by role), unrecorded (of these, those that the audit log has not), " +
-			"unavailable.",
+			"tokens from one address, or from all), forbidden (by role), unrecorded (of these, those that " +
+			"the audit log has not), unavailable.",
 	}, []string{"reason"})}
 	for _, reason := range []string{refusedNoToken, refusedWrongToken, refusedTooMany, refusedForbidden,
 		refusedUnrecorded, refusedNotNow} {

@@ -65,7 +65,8 @@ func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecor
 func (f *refusing) counted(t *testing.T, want map[string]int) {
 	t.Helper()
 	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
-		"no_token, wrong_token, too_many (wrong tokens from one address, or from all), forbidden (by role), unrecorded (of these, " +
+		"no_token, wrong_token, too_many (wrong tokens from one address, or from all), forbidden (by role), " +
+		"unrecorded (of these, " +
 		"those that the audit log has not), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
 	for _, reason := range []string{"forbidden", "no_token", "too_many", "unavailable", "unrecorded", "wrong_token"} {
 		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
