@@ -28,6 +28,8 @@ import (
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
 //	rr:{<campaign>.room}:nodes         hash: who has a seat → the node where they are
 //	rr:{<campaign>.room}:door          hash: the newest number, and who was let in lately; see admit.lua
+//	rr:{<campaign>.room}:allotted      hash, expires: what the guests of an address have won, or may yet; see allot.lua
+//	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
@@ -99,11 +101,19 @@ func (k keys) present() string { return k.namespace + ":{players}:nodes" }
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
 // roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
-type roomKeys struct{ seats, queue, asked, nodes, door string }
+type roomKeys struct{ seats, queue, asked, nodes, door, allotted string }
 
 func (k keys) room(campaign string) roomKeys {
 	p := k.namespace + ":{" + campaign + ".room}:"
-	return roomKeys{seats: p + "seats", queue: p + "queue", asked: p + "asked", nodes: p + "nodes", door: p + "door"}
+	return roomKeys{
+		seats: p + "seats", queue: p + "queue", asked: p + "asked", nodes: p + "nodes", door: p + "door",
+		allotted: p + "allotted",
+	}
+}
+
+// guests is the key of the guests of one address in a campaign's room.
+func (k keys) guests(campaign, address string) string {
+	return k.namespace + ":{" + campaign + ".room}:guests." + harmless(address)
 }
 
 // The fields of the hash of the nodes' reports.
@@ -115,11 +125,16 @@ func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix
 // bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain
 // characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
-	if !plain(key) {
-		sum := sha256.Sum256([]byte(key))
-		key = "#" + hex.EncodeToString(sum[:16])
+	return k.namespace + ":{allow." + name + "." + harmless(key) + "}:bucket"
+}
+
+// harmless is a text from outside as a part of a key.
+func harmless(text string) string {
+	if plain(text) {
+		return text
 	}
-	return k.namespace + ":{allow." + name + "." + key + "}:bucket"
+	sum := sha256.Sum256([]byte(text))
+	return "#" + hex.EncodeToString(sum[:16])
 }
 
 func plain(s string) bool {

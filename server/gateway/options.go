@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
@@ -58,6 +59,14 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
+// Addresses bound what the guests of one address may have of a campaign. [addresses.Caps] do.
+type Addresses interface {
+	// Enter returns what the player may win together with others; nil: all that the campaign allows. Leave is called
+	// for each connection that it has let in.
+	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Allowance, error)
+	Leave(campaign, address, user string)
+}
+
 // Problem answers a request that does not become a socket. [api.WriteProblem] does.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
@@ -72,6 +81,7 @@ type Options struct {
 	Audience       Audience
 	Banned         func(user string) bool // nil: nobody is
 	Door           Door
+	Addresses      Addresses // nil: none is bounded
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
