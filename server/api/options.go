@@ -213,6 +213,7 @@ type Options struct {
 	Limits    Limits // nil: nothing is limited
 	Campaigns Campaigns
 	Stats     Stats
+	Figures   Figures
 	Events    *Events
 	Notifier  Notifier
 	Players   Players
