@@ -28,6 +28,7 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/gateway"
+	"redrain/server/history"
 	"redrain/server/live"
 	"redrain/server/sockets"
 )
@@ -75,6 +76,7 @@ type Server struct {
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
 	odds      *campaigns.Odds
+	recorder  *history.Recorder
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions

@@ -10,6 +10,7 @@ import (
 	"redrain/grab/store"
 	"redrain/payout/export"
 	"redrain/server/api"
+	"redrain/server/history"
 	"redrain/server/timeout"
 	"redrain/web"
 )
@@ -32,7 +33,8 @@ func (s *Server) buildHTTP() {
 		Outbox:    s.outbox,
 		Sanctions: s.ledger.Sanctions, TellSanction: s.tellSanction,
 		Limits:    store.NewLimits(s.redis),
-		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
+		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
+		Notifier: s.notifier, Players: s.players,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),

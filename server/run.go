@@ -86,7 +86,8 @@ func (s *Server) actors() actors {
 	}
 	if s.cfg.Has(RoleOperator) {
 		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
-			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run})
+			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run},
+			actor{"history", s.recorder.Run})
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})

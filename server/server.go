@@ -31,6 +31,7 @@ import (
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
 	"redrain/server/gateway"
+	"redrain/server/history"
 	"redrain/server/live"
 )
 
@@ -208,6 +209,10 @@ func (s *Server) buildRooms() {
 		Door:  s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
 		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+	})
+	s.recorder = history.NewRecorder(history.RecorderOptions{
+		Table: history.NewTable(s.back.sql), Stats: s.figures, Leases: s.ledger.Leases, Live: s.known.Live,
+		Alarm: s.bus.Alarm, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
