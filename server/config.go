@@ -86,6 +86,7 @@ type Config struct {
 	ProviderAccount   string        // whose money the receiver pays for who knows the secret; "": each secret is one
 	ProviderTimeout   time.Duration // of one try to pay
 	ProviderRate      float64       // tries in a second, of all nodes; 0 = no limit
+	PayoutName        string        // where a withdrawal goes, as players are told; "": what the provider means
 	ProviderFlight    int           // tries at once, of all nodes; 0 = no limit
 	WithdrawMin       int64         // the least of one withdrawal, in minor units; 0 = no limit
 	WithdrawPerDay    int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit

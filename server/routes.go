@@ -39,6 +39,7 @@ func (s *Server) buildHTTP() {
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
+		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}

@@ -38,7 +38,7 @@ func everything() server.Config {
 		AllowedOrigins: []string{"https://a.example", "*"},
 		Provider:       "http", ProviderURL: "https://pay.example/x",
 		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		ProviderAccount: "acme",
+		ProviderAccount: "acme", PayoutName: "WeChat",
 		ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
 		WithdrawMin: 100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
@@ -66,7 +66,7 @@ var everySetting = map[string]string{
 	"drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
-	"provider-account": "acme", "provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
+	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
 	"withdraw-per-day": "20000", "withdraw-per-hour": "4", "guests-withdraw": "true",
 	"audit-root-file": "roots.jsonl",
 }

@@ -75,6 +75,7 @@ type serveCmd struct {
 	ProviderTimeout time.Duration `group:"money" default:"${provider_timeout}" help:"How long one try may take."`
 	ProviderRate    float64       `group:"money" default:"0" help:"Tries begun in a second, of all nodes together; 0 for no limit. Stripe takes 15."`
 	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" help:"Tries at once, of all nodes together; 0 for no limit. A node makes 8 at most."`
+	PayoutName      string        `group:"money" placeholder:"NAME" help:"Where a withdrawal goes, as the player's page names it before it asks once more: \"your WeChat balance\"."`
 	WithdrawMin     int64         `group:"money" default:"0" help:"The least that a player can withdraw, in minor units; 0 for no limit."`
 	WithdrawPerDay  int64         `group:"money" default:"0" help:"What a player can withdraw in 24 hours, in minor units; 0 for no limit."`
 	WithdrawPerHour int           `group:"money" default:"0" help:"How often a player can withdraw in an hour; 0 for no limit."`
@@ -115,8 +116,8 @@ func (s *serveCmd) config() server.Config {
 		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, PerAddress: s.PerAddress,
 		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
-		ProviderAccount: s.ProviderAccount,
-		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,
+		ProviderAccount: s.ProviderAccount, PayoutName: s.PayoutName,
+		ProviderRate: s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,
 		WithdrawPerDay: s.WithdrawPerDay, WithdrawPerHour: s.WithdrawPerHour, GuestsWithdraw: s.GuestsWithdraw,
 		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
 		ReconcileShare: s.ReconcileShare,
