@@ -48,7 +48,7 @@ func TestBatchSizer(t *testing.T) {
 	}
 }
 
-// TestWorkersShareWhatTheyLearn: four batches that were begun together and end one after the other are one piece of news.
+// TestWorkersShareWhatTheyLearn: four batches that were begun together are one piece of news.
 func TestWorkersShareWhatTheyLearn(t *testing.T) {
 	t.Parallel()
 	for what, after := range map[string]struct {
