@@ -27,6 +27,7 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/live"
@@ -94,6 +95,8 @@ type Server struct {
 	operators *auth.Operators
 	named     *auth.OperatorsFile // nil without one
 	issuer    *auth.Issuer        // nil without one
+
+	connections *connections.List
 }
 
 // Addr is the address that the server listens on.

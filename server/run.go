@@ -62,7 +62,7 @@ func (s *Server) actors() actors {
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 			{"sanctions", s.sanctions.Run},
-			{"admission", s.door.Run},
+			{"admission", s.door.Run}, {"connections", s.connections.Run},
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}

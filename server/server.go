@@ -30,6 +30,7 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/live"
@@ -150,6 +151,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
 		Withdrawn: s.gateway.Withdrawn, Sanctioned: s.sanctions.Announced,
+		Node: s.node, OnNodes: s.connections.Heard,
 	})
 }
 
@@ -228,9 +230,16 @@ func (s *Server) buildRooms() {
 	})
 	s.sanctions = cluster.NewSanctions(s.ledger.Sanctions, func(one sanction.Sanction) { s.gateway.Sanctioned(one) },
 		s.guard, s.log)
+	s.connections = connections.New(connections.Options{
+		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
+		End:   func(user string, n uint64) { s.gateway.TooMany(user, n) },
+		Among: func(user string, nodes int) { s.gateway.Among(user, nodes) },
+		Tell:  s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
 	s.gateway = gateway.New(gateway.Options{
-		Banned:   s.sanctions.Banned,
-		Audience: s.audience, Door: s.door,
+		Banned:      s.sanctions.Banned,
+		Connections: s.connections,
+		Audience:    s.audience, Door: s.door,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,

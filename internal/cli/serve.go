@@ -66,6 +66,7 @@ type serveCmd struct {
 	Arrivals       int     `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
 	PerAddress     int     `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
+	PerUser        int     `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
 	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
@@ -114,6 +115,7 @@ func (s *serveCmd) config() server.Config {
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,
 		Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, PerAddress: s.PerAddress,
+		PerUser:        s.PerUser,
 		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
 		ProviderAccount: s.ProviderAccount, PayoutName: s.PayoutName,
