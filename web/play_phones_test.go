@@ -160,7 +160,7 @@ func TestTooOld(t *testing.T) {
 		if needs == nil {
 			t.Fatalf("%s names nothing that it needs", page)
 		}
-		for _, need := range strings.Fields(needs[1]) {
+		for need := range strings.FieldsSeq(needs[1]) {
 			if need == "Promise" || need == "BigInt" || need == "URLSearchParams" { // the test itself asks for them
 				continue
 			}
