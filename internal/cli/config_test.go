@@ -70,7 +70,8 @@ var everySetting = map[string]string{
 	"drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
-	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
+	"provider-account": "acme", "payout-name": "WeChat",
+	"provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
 	"withdraw-per-day": "20000", "withdraw-per-hour": "4", "guests-withdraw": "true",
 	"audit-root-file": "roots.jsonl",
 }
