@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
@@ -59,6 +60,14 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
+// Addresses bound what the guests of one address may have of a campaign. [addresses.Caps] do.
+type Addresses interface {
+	// Enter returns what the player may win together with others; nil: all that the campaign allows. Leave is called
+	// for each connection that it has let in.
+	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Allowance, error)
+	Leave(campaign, address, user string)
+}
+
 // Connections knows every player's connections over all nodes. [connections.List] does.
 type Connections interface {
 	// Come notes a connection; Gateway.TooMany and Gateway.Among are told what follows. Gone ends it.
@@ -80,6 +89,7 @@ type Options struct {
 	Audience       Audience
 	Banned         func(user string) bool // nil: nobody is
 	Door           Door
+	Addresses      Addresses // nil: none is bounded
 	Connections    Connections
 	Lobby          *room.Lobby
 	Counts         *live.Counts

@@ -126,6 +126,8 @@ func (s *session) move(req wire.Request) {
 	switch {
 	case waits(err) != nil:
 		s.notYet(req.ID, waits(err))
+	case errors.Is(err, errCrowded):
+		s.crowdedOut(req.ID)
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
@@ -146,17 +148,19 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := s.letIn(ctx, c, user); err != nil {
+	allowed, err := s.letIn(ctx, c, user)
+	if err != nil {
 		return err
 	}
 	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
 	if err != nil {
-		s.g.o.Door.Leave(c.ID, user, false)
+		s.g.leaveDoor(c.ID, s.addr, user, false)
 		return err
 	}
 	s.leaveRoom()
 	s.in = c.ID
-	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
+	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics,
+		allowed: allowed}
 	if s.gates == nil {
 		s.gates = map[string]Gate{}
 	}
@@ -191,7 +195,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 // tap answers a player's tap, which has come at began, now or later.
 func (s *session) tap(m wire.Tap, began time.Time) {
 	t := &grab.Tap[Asked]{
-		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()),
+		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Allowance: s.seat.allowed,
 		Caller: Asked{member: s.member, seat: s.seat, began: began},
 	}
 	a := &t.Caller
