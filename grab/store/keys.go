@@ -30,7 +30,7 @@ import (
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
 //	rr:{<campaign>.room}:nodes         hash: who has a seat → the node where they are
 //	rr:{<campaign>.room}:door          hash: the newest number, and who was let in lately; see admit.lua
-//	rr:{<campaign>.room}:allotted      hash, expires: what the guests of an address have won, or may yet; see allot.lua
+//	rr:{<campaign>.room}:allotted      hash, expires: what an address's guests have won, or may yet; see allot.lua
 //	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
