@@ -29,6 +29,7 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/gateway"
 	"redrain/server/live"
+	"redrain/server/risk"
 	"redrain/server/sockets"
 )
 
@@ -83,6 +84,7 @@ type Server struct {
 	lobby     *room.Lobby
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway
+	risk      *risk.Watch // nil: nobody looks
 	figures   *live.Figures
 	events    *api.Events
 	proofs    *campaigns.Proofs

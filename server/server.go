@@ -130,6 +130,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildOperators(); err != nil {
 		return err
 	}
+	s.buildRisk()
 	s.buildRooms()
 	s.buildCampaigns()
 	if err := s.proofs.Register(s.metrics); err != nil {
@@ -225,6 +226,7 @@ func (s *Server) buildRooms() {
 		s.guard, s.log)
 	s.gateway = gateway.New(gateway.Options{
 		Banned:   s.sanctions.Banned,
+		Risk:     s.risk,
 		Audience: s.audience, Door: s.door,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },

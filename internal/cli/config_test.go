@@ -10,6 +10,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/server"
+	"redrain/server/risk"
 )
 
 func TestDefaultsAreTheServers(t *testing.T) {
@@ -41,6 +42,8 @@ func everything() server.Config {
 		ProviderAccount: "acme",
 		ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
 		WithdrawMin: 100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
+		Risk: "hold", RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80, SpreadMS: 9, Taps: 7, Winners: 11,
+			Chorus: 3, Sessions: 4},
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
 		Demo: false, DrainTimeout: 5 * time.Second,
 		BackendWait: 90 * time.Second, Namespace: "test",
@@ -69,6 +72,8 @@ var everySetting = map[string]string{
 	"provider-account": "acme", "provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
 	"withdraw-per-day": "20000", "withdraw-per-hour": "4", "guests-withdraw": "true",
 	"audit-root-file": "roots.jsonl",
+	"risk":            "hold", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80", "risk-spread-ms": "9",
+	"risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
 }
 
 // Every field of the configuration can be set in each of the three ways.
@@ -76,7 +81,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want := everything()
 	v := reflect.ValueOf(want)
 	// a data directory does not go with three real back ends: TestDataDirFromEverySource
-	if v.NumField() != len(everySetting)+1 {
+	if v.NumField()-1+v.FieldByName("RiskLimits").NumField() != len(everySetting)+1 {
 		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting)+1)
 	}
 	var args []string

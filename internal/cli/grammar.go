@@ -132,6 +132,11 @@ func serveDefaults(c server.Config) map[string]string {
 		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),
 		"backend_wait":    c.BackendWait.String(), "oidc_roles_claim": c.OIDCRolesClaim,
 		"oidc_name_claim": c.OIDCNameClaim,
+		"risk":            c.Risk, "risk_hold": strconv.Itoa(c.RiskLimits.Hold), "risk_deny": strconv.Itoa(c.RiskLimits.Deny),
+		"risk_fast": strconv.Itoa(c.RiskLimits.FastMS), "risk_spread": strconv.Itoa(c.RiskLimits.SpreadMS),
+		"risk_taps": strconv.Itoa(c.RiskLimits.Taps), "risk_winners": strconv.Itoa(c.RiskLimits.Winners),
+		"risk_chorus":   strconv.Itoa(c.RiskLimits.Chorus),
+		"risk_sessions": strconv.Itoa(c.RiskLimits.Sessions),
 	}
 }
 

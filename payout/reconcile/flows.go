@@ -17,6 +17,9 @@ var flows = map[string]flow{
 	booking.KindWithdraw: {booking.KindUser, booking.KindClearing},
 	booking.KindPaid:     {booking.KindClearing, booking.KindWorld},
 	booking.KindReturn:   {booking.KindClearing, booking.KindUser},
+	booking.KindHold:     {booking.KindUser, booking.KindHeld},
+	booking.KindRelease:  {booking.KindHeld, booking.KindUser},
+	booking.KindConfirm:  {booking.KindHeld, booking.KindSponsor},
 }
 
 // sourceTable is a table whose rows say what transactions were for.
@@ -50,4 +53,11 @@ var sources = map[string]sourceTable{
 		booking.KindWorld + "', '', amount FROM withdrawal WHERE paid_id IN "},
 	booking.KindReturn: {"withdrawal", "return_id", "SELECT return_id, id, '" + booking.KindClearing +
 		"', user_id, '" + booking.KindUser + "', user_id, amount FROM withdrawal WHERE return_id IN "},
+	booking.KindHold: {"held", "hold_id", "SELECT hold_id, claim, '" + booking.KindUser + "', user_id, '" +
+		booking.KindHeld + "', user_id, amount FROM held WHERE hold_id IN "},
+	booking.KindRelease: {"held", "release_id", "SELECT release_id, claim, '" + booking.KindHeld + "', user_id, '" +
+		booking.KindUser + "', user_id, amount FROM held WHERE release_id IN "},
+	booking.KindConfirm: {"held", "confirm_id", "SELECT h.confirm_id, h.claim, '" + booking.KindHeld +
+		"', h.user_id, '" + booking.KindSponsor + "', COALESCE(c.sponsor, '?'), h.amount FROM held h " +
+		"LEFT JOIN campaign c ON c.id = h.campaign_id WHERE h.confirm_id IN "},
 }

@@ -16,6 +16,7 @@ import (
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
+	"redrain/server/risk"
 )
 
 // Players knows who a token belongs to, and until when it is good. [auth.Players] does.
@@ -71,6 +72,7 @@ type Options struct {
 	Limits         Limits
 	Audience       Audience
 	Banned         func(user string) bool // nil: nobody is
+	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
 	Door           Door
 	Lobby          *room.Lobby
 	Counts         *live.Counts

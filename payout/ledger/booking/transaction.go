@@ -17,6 +17,10 @@ const (
 	KindWithdraw = "withdraw"
 	KindPaid     = "paid"   // of a withdrawal: its money has left
 	KindReturn   = "return" // of a withdrawal that is not paid and never will be
+
+	KindHold    = "hold"    // of wins: what was paid to a player in the same breath is kept apart
+	KindRelease = "release" // of held wins: the player has them
+	KindConfirm = "confirm" // of held wins: the sponsor has them back
 )
 
 // Txn is one movement of money, not yet posted.

@@ -22,10 +22,11 @@ const (
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
 	Sanction   Kind = "player" // what operators have done about one
+	Held       Kind = "held win"
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Sanction}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Sanction, Held}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -58,6 +59,10 @@ var parts = map[Kind][]part{
 	},
 	Sanction: {
 		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
+	},
+	Held: {
+		{"held", "claim", "claim", []string{"campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict",
+			"score", "reasons", "held_at", "hold_id", "state", "decided_by", "decision", "decided_at", "release_id", "confirm_id"}},
 	},
 }
 
