@@ -1,6 +1,7 @@
 -- What the database's user of the server needs, and nothing more: with these rights redrain can append where rows are
 -- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, history, chain_root,
--- proof_checkpoint, proof_sum, campaign_amounts, sanction, verdict), and cannot change or remove what is there, whoever has got hold of its password.
+-- proof_checkpoint, proof_sum, campaign_amounts, archive, archive_step, chain_stub, sanction, verdict), and cannot change or remove
+-- what is there, whoever has got hold of its password.
 --
 -- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
 -- them). Put your names for the database redrain and the user 'redrain'@'%'. A test runs the ledger with exactly these.

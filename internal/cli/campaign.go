@@ -140,6 +140,9 @@ func (t *table) campaign(c operator.Campaign) {
 	}
 	t.row("created", t.at(c.CreatedAt))
 	t.row("expires", t.at(c.ExpiresAt))
+	if c.DroppedAt > 0 {
+		t.row("archived", t.at(c.DroppedAt)+"; its payouts are in its export, whose hash is in the audit")
+	}
 	for _, r := range c.Rains {
 		t.row("rain "+r.ID, fmt.Sprintf("%s, %s to %s", r.Phase, t.at(r.StartsAt), t.at(r.EndsAt)))
 	}

@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"redrain/internal/operator"
@@ -86,19 +86,11 @@ func (c *campaignVerifyCmd) Run(app *App) error {
 }
 
 func verifyExport(name string) (v export.Verified, err error) {
-	file, err := os.Open(name) //nolint:gosec // the caller's own
-	if err != nil {
-		return v, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	packed, err := gzip.NewReader(file)
-	if err != nil {
-		return v, fmt.Errorf("%s: %w: %w", name, export.ErrNoExport, err)
-	}
-	if v, err = export.Verify(packed); err != nil {
-		return v, fmt.Errorf("%s: %w", name, err)
-	}
-	return v, nil
+	err = unpacked(name, func(from io.Reader) (err error) {
+		v, err = export.Verify(from)
+		return err
+	})
+	return v, err
 }
 
 func (t *table) exported(v export.Verified) {

@@ -16,6 +16,8 @@ type Campaign struct {
 	ExpiresAt int64       `json:"expires_at"`
 	Revision  int64       `json:"revision"`
 	Rains     []wire.Rain `json:"rains"` // oldest first
+	// DroppedAt is when its payouts began to leave the ledger; 0: they have not.
+	DroppedAt int64 `json:"dropped_at,omitempty"`
 }
 
 // Stats are a campaign's figures over all nodes.

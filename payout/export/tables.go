@@ -66,8 +66,10 @@ func (t table) heading() heading { return heading{t.name, t.columns} }
 
 // selectLinked reads rows of a chained table, and the hash of the link before each.
 func selectLinked(t table) string {
-	return "SELECT r." + strings.Join(t.columns, ", r.") + ", b.hash FROM " + t.name + " r LEFT JOIN " + t.name +
-		" b ON b.stripe = r.stripe AND b.link = r.link - 1 "
+	return "SELECT r." + strings.Join(t.columns, ", r.") + ", COALESCE(b.hash, s.hash) FROM " + t.name +
+		" r LEFT JOIN " + t.name +
+		" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s ON s.book = '" +
+		t.name + "' AND s.stripe = r.stripe AND s.link = r.link - 1 "
 }
 
 // rowsOf reads rows of any columns as text.

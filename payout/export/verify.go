@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -19,8 +20,10 @@ type Verified struct {
 	Paid         rain.Money `json:"paid"`
 	Reclaimed    rain.Money `json:"reclaimed"`
 	Transactions int64      `json:"transactions"`
-	Links        int64      `json:"links"`  // transactions, lines of histories and audit records that fit their chains
-	Proved       bool       `json:"proved"` // nothing is wrong
+	PacketsPaid  int64      `json:"packets_paid"`
+	PacketsBack  int64      `json:"packets_back"` // given back to the sponsor
+	Links        int64      `json:"links"`        // of transactions, histories and the audit that fit their chains
+	Proved       bool       `json:"proved"`       // nothing is wrong
 	Findings     []string   `json:"findings,omitempty"`
 	More         int64      `json:"more,omitempty"` // findings beyond those
 }
@@ -42,6 +45,13 @@ type checker struct {
 	links    map[link][]byte
 	page     page
 	newest   map[string]row // of the histories, by thing
+	each     func(Txn)      // nil: nobody hears of the transactions
+}
+
+// Txn is a transaction of a file that fits its chain.
+type Txn struct {
+	Kind string
+	chain.Linked
 }
 
 type totals struct{ wins, amount int64 }
@@ -64,8 +74,11 @@ func (p *packets) put(n int64) bool {
 }
 
 // Verify proves an export. The error is ErrNoExport where there is nothing to prove.
-func Verify(from io.Reader) (Verified, error) {
-	c := &checker{rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
+func Verify(from io.Reader) (Verified, error) { return VerifyTxns(from, nil) }
+
+// VerifyTxns is Verify, and calls each with the transactions that fit their chain, while the file is read.
+func VerifyTxns(from io.Reader, each func(Txn)) (Verified, error) {
+	c := &checker{each: each, rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
 		newest: map[string]row{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)
 	if err != nil {
@@ -244,6 +257,7 @@ func (c *checker) end() {
 		c.fault("it says that it is of campaign %q, and its rows are of %q", c.header.Campaign, c.campaign.ID)
 	}
 	c.v.Paid, c.v.Reclaimed = c.paid.amount, c.given.amount
+	c.v.PacketsPaid, c.v.PacketsBack = c.paid.count, c.given.count
 	if out := c.paid.amount + c.given.amount; out != c.campaign.Budget ||
 		c.paid.count+c.given.count != int64(c.campaign.Packets) {
 		c.fault("%d of %d packets and %d of %d are paid or given back", c.paid.count+c.given.count,

@@ -176,6 +176,10 @@ func (c *checker) proveLink(r row, name string, content chain.Hash) {
 		c.fault("%s does not follow the link before it", name)
 	}
 	c.v.Links++
+	if r.table == txns.name && c.each != nil {
+		c.each(Txn{r.text("kind"), chain.Linked{ID: r.number("id"), Stripe: at.stripe, Link: at.link, Content: content,
+			Hash: is}})
+	}
 }
 
 // none is the digest of nothing.

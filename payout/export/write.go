@@ -22,6 +22,10 @@ import (
 var ErrNotOver = errors.New("only a campaign that is over can be exported: closed, its leftover back at the sponsor, " +
 	"nothing refused and no dead letter waiting")
 
+// ErrDropped is returned for a campaign whose payouts have left the books.
+var ErrDropped = errors.New("the campaign's payouts have left the ledger: its export has them, whose SHA-256 is in " +
+	"the audit record campaign.drop")
+
 // rowsAtOnce is how many rows one statement reads, and auditAtOnce through how many audit records it looks.
 const (
 	rowsAtOnce  = 1000
@@ -49,20 +53,35 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	if status != string(rain.Closed) || !drained {
 		return ErrNotOver
 	}
+	over, err := IsOver(ctx, e.db, campaign)
+	if err == nil && !over {
+		err = ErrNotOver
+	}
+	if err != nil {
+		return err
+	}
+	var one int
+	dropped, err := e.db.First(ctx, []any{&one}, "SELECT 1 FROM archive WHERE id = ?", campaign)
+	if err == nil && dropped {
+		err = ErrDropped
+	}
+	return err
+}
+
+// IsOver tells whether nothing of a campaign that is closed and drained waits for anybody.
+func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error) {
 	for _, waits := range []string{
 		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",
 		"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1",
+		"SELECT 1 FROM held WHERE campaign_id = ? AND state = 'held' LIMIT 1",
 	} {
 		var one int
-		found, err := e.db.First(ctx, []any{&one}, waits, campaign)
-		if err != nil {
-			return err
-		}
-		if found {
-			return ErrNotOver
+		found, err := q.First(ctx, []any{&one}, waits, campaign)
+		if err != nil || found {
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // Write writes a campaign that is over. by is the operator who wants it, and proof the reconciliation of the campaign.

@@ -139,6 +139,14 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
+// DroppedAt is when a campaign's payouts began to leave the ledger, in Unix ms; 0 where they are here.
+func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err error) {
+	if _, err = s.db.First(ctx, []any{&at}, "SELECT began_at FROM archive WHERE id = ?", campaign); err != nil {
+		return 0, fmt.Errorf("whether campaign %s was dropped: %w", campaign, err)
+	}
+	return at, nil
+}
+
 // ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were
 // promised to.
 func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {

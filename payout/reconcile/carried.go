@@ -104,7 +104,7 @@ func (r *campaignCheck) checkCarried(ctx context.Context, q sqldb.Querier) error
 	if err != nil {
 		return err
 	}
-	since, err := sumsSince(ctx, q, r.look.from)
+	since, _, err := sumsSince(ctx, q, r.look.from)
 	if err != nil {
 		return err
 	}

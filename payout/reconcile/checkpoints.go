@@ -22,13 +22,19 @@ func (s *Reconciler) checkCheckpoints(ctx context.Context, found *findings) erro
 		if err != nil {
 			return err
 		}
-		since, err := sumsSince(ctx, tx, newest)
+		since, renewed, err := sumsSince(ctx, tx, newest)
 		if err != nil {
 			return err
 		}
 		rows := &rowSums{stretch: s.stretch}
 		return checkpoint.EachSum(ctx, tx, newest, say, func(sums map[string]checkpoint.Sum) error {
+			if err := leaveOutArchived(ctx, tx, sums); err != nil {
+				return err
+			}
 			for _, subject := range sortedKeys(sums) {
+				if renewed[subject] {
+					continue // the next checkpoint begins it anew
+				}
 				if err := rows.checkSum(ctx, tx, sums[subject], since[subject], say); err != nil {
 					return err
 				}
@@ -38,15 +44,17 @@ func (s *Reconciler) checkCheckpoints(ctx context.Context, found *findings) erro
 	})
 }
 
-// sumsSince adds up what has come since a checkpoint, by subject.
-func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint) (map[string]checkpoint.Sum, error) {
-	sums := map[string]checkpoint.Sum{}
+// sumsSince adds up what has come since a checkpoint, by subject. renewed are those from whose rows some have left the
+// books since.
+func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint) (sums map[string]checkpoint.Sum,
+	renewed map[string]bool, err error) {
+	sums, renewed = map[string]checkpoint.Sum{}, map[string]bool{}
 	add := func(subject string, rows, numbers, amount int64) {
 		sums[subject] = sums[subject].Plus(rows, numbers, amount)
 	}
 	ids, err := from.Since(ctx, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for some := range slices.Chunk(ids, txnsAtOnce) {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -58,21 +66,24 @@ func sumsSince(ctx context.Context, q sqldb.Querier, from checkpoint.Checkpoint)
 			} else {
 				add(checkpoint.Account(account), 1, 0, amount)
 			}
+			if kind == booking.KindCarried {
+				renewed[checkpoint.Account(account)] = true
+			}
 			return err
 		}, "SELECT e.account_id, t.kind, e.amount FROM entry e JOIN txn t ON t.id = e.txn_id WHERE e.txn_id IN "+
 			sqldb.Marks(len(some)), sqldb.Args(some)...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		paid, err := paidBy(ctx, q, some)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, p := range paid {
 			add(checkpoint.Payouts(p.campaign, p.shard), p.rows, p.numbers, p.amount)
 		}
 	}
-	return sums, nil
+	return sums, renewed, nil
 }
 
 // checkSum adds up the rows of a subject anew and compares them with what was carried forward and has come since.

@@ -1,12 +1,15 @@
 package reconcile_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"redrain/payout/archive"
+	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/sanction"
@@ -23,6 +26,7 @@ func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	f := paytest.NewFakeRedis(b.Clock.Now)
 	fillCampaigns(t, b, f)
 	fillDrained(t, b, f)
+	fillArchived(t, b)
 	fillWithdrawals(t, b)
 	fillHeld(t, b, f)
 	fillUpkeep(t, b)
@@ -97,6 +101,31 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	})
 	paytest.Must(t, err)
 	f.Lose("c3", 0)
+}
+
+// fillArchived makes c5, which is over and was dropped.
+func fillArchived(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	b.OpenCampaign(t, "c5", rain.Spec{Budget: 50, Packets: 5})
+	b.MustPost(t, paytest.Entry("c5", 1, paytest.Win("u1", 0, 10), paytest.Win("z", 1, 10), paytest.Win("u1", 2, 10),
+		paytest.Win("x", 3, 10)))
+	b.CloseCampaign(t, "c5")
+	b.MustPost(t, paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c5", ID: "9-0"},
+		Reclaim: &rain.Reclaim{Numbers: paytest.Packets(4, 4), Amount: 10}}))
+	_, err := b.Update(ctx, "c5", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+	var file bytes.Buffer
+	_, err = export.New(b.DB, b.Clock.Now).Write(ctx, "c5", "ann", nil, &file)
+	paytest.Must(t, err)
+	f, err := archive.ReadFile(&file)
+	paytest.Must(t, err)
+	paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "campaign.export", Target: "campaign:c5",
+		Detail: []byte(`{"sha256":"` + f.SHA256 + `"}`)}))
+	for range 2 {
+		_, err = archive.New(b.DB, b.Clock.Now).Campaign(ctx, "c5", f, "ann")
+		paytest.Must(t, err)
+	}
 }
 
 func fillWithdrawals(t testing.TB, b *paytest.Books) {

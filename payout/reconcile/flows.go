@@ -5,21 +5,25 @@ import (
 )
 
 // flow is between which kinds of account a kind of transaction moves money.
-type flow struct{ from, to string }
+type flow struct{ from, to, or string }
+
+// gets tells whether a kind of account gets money by it.
+func (f flow) gets(kind string) bool { return kind == f.to || f.or != "" && kind == f.or }
 
 // flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes
 // from or gives to another kind of account.
 var flows = map[string]flow{
-	booking.KindDeposit:  {booking.KindWorld, booking.KindSponsor},
-	booking.KindFund:     {booking.KindSponsor, booking.KindEscrow},
-	booking.KindPay:      {booking.KindEscrow, booking.KindUser},
-	booking.KindReclaim:  {booking.KindEscrow, booking.KindSponsor},
-	booking.KindWithdraw: {booking.KindUser, booking.KindClearing},
-	booking.KindPaid:     {booking.KindClearing, booking.KindWorld},
-	booking.KindReturn:   {booking.KindClearing, booking.KindUser},
-	booking.KindHold:     {booking.KindUser, booking.KindHeld},
-	booking.KindRelease:  {booking.KindHeld, booking.KindUser},
-	booking.KindConfirm:  {booking.KindHeld, booking.KindSponsor},
+	booking.KindDeposit:  {from: booking.KindWorld, to: booking.KindSponsor},
+	booking.KindFund:     {from: booking.KindSponsor, to: booking.KindEscrow},
+	booking.KindPay:      {from: booking.KindEscrow, to: booking.KindUser},
+	booking.KindReclaim:  {from: booking.KindEscrow, to: booking.KindSponsor},
+	booking.KindWithdraw: {from: booking.KindUser, to: booking.KindClearing},
+	booking.KindPaid:     {from: booking.KindClearing, to: booking.KindWorld},
+	booking.KindReturn:   {from: booking.KindClearing, to: booking.KindUser},
+	booking.KindCarried:  {from: booking.KindEscrow, to: booking.KindUser, or: booking.KindSponsor},
+	booking.KindHold:     {from: booking.KindUser, to: booking.KindHeld},
+	booking.KindRelease:  {from: booking.KindHeld, to: booking.KindUser},
+	booking.KindConfirm:  {from: booking.KindHeld, to: booking.KindSponsor},
 }
 
 // sourceTable is a table whose rows say what transactions were for.

@@ -112,6 +112,7 @@ func (r *fullProof) parts() []fullPart {
 		}})
 	}
 	return append(list, fullPart{"chains", "the chains", r.chains},
+		fullPart{"archives", "what has left the books", whole(r.archives)},
 		fullPart{"checkpoints", "the checkpoints", whole(r.checkpoints)},
 		fullPart{"letters", "the dead letters", whole(func(ctx context.Context) (err error) {
 			r.at.Books.Letters, err = allLetters(ctx, r.s.db)

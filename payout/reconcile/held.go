@@ -19,7 +19,7 @@ func (r *campaignCheck) readHeld(ctx context.Context, q sqldb.Querier) error {
 }
 
 // checkHeld compares all that is kept apart with what the held accounts have, as of one moment; and looks for held wins
-// that nobody has been paid.
+// that nobody has been paid, of campaigns that have not left the books.
 func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 	var have, open rain.Money
 	_, err := q.First(ctx, []any{&have, &open}, "SELECT "+
@@ -44,6 +44,6 @@ func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 		return nil
 	}, "SELECT h.claim, h.user_id, h.amount FROM held h LEFT JOIN payout p ON p.campaign_id = h.campaign_id AND "+
 		"p.packet = h.packet AND p.claim = h.claim AND p.user_id = h.user_id AND p.amount = h.amount AND "+
-		"p.won_at = h.won_at AND p.drop_id = h.drop_id WHERE h.claim > '' AND p.packet IS NULL ORDER BY h.claim "+
-		"LIMIT ?", maxFindings+1)
+		"p.won_at = h.won_at AND p.drop_id = h.drop_id WHERE h.claim > '' AND p.packet IS NULL "+
+		"AND NOT EXISTS (SELECT 1 FROM archive a WHERE a.id = h.campaign_id) ORDER BY h.claim LIMIT ?", maxFindings+1)
 }

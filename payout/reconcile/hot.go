@@ -36,8 +36,9 @@ type Hot interface {
 // ErrHot is the error of a reconciliation that could not read what Redis holds. It says nothing about the books.
 var ErrHot = errors.New("what Redis holds cannot be read")
 
-// errStale says that a shard was rebuilt between two looks at it, so that they do not fit together.
-var errStale = errors.New("a shard was rebuilt meanwhile")
+// errStale says that a shard was rebuilt, or the campaign dropped, between two looks at it, so that they do not fit
+// together.
+var errStale = errors.New("a shard was rebuilt, or the campaign dropped, meanwhile")
 
 // tries is how often a reconciliation begins anew because a shard was rebuilt meanwhile.
 const tries = 3

@@ -3,8 +3,9 @@ package reconcile_test
 // wholeReads are the statements that read as many rows as there are, by package.function, and why they may. They are
 // all of proofs and rebuilds: nothing that a player or an operator waits for.
 var wholeReads = map[string]string{
-	"posting.(*Rebuilds).Top":               "a rebuild reads all that players have won; this is its last part",
-	"reconcile.(*campaignCheck).addPayouts": "the proof of a campaign adds up its payouts, 250,000 at once",
+	"posting.(*Rebuilds).Top":                "a rebuild reads all that players have won; this is its last part",
+	"reconcile.(*campaignCheck).addPayouts":  "the proof of a campaign adds up its payouts, 250,000 at once",
+	"reconcile.(*campaignCheck).addArchived": "the proof of a dropped campaign counts what is left of it",
 	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
 		"at once",
 	"reconcile.eachStretch":                    "and asks where a stretch of so many ends",

@@ -78,8 +78,8 @@ func queryCalls(t *testing.T) (calls []queryCall) {
 	paytest.Must(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
 		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
-			strings.HasPrefix(name, "paytest/") {
-			return err
+			strings.HasPrefix(name, "paytest/") || strings.HasPrefix(name, "archive/audit") {
+			return err // the audit leaves the books by a command of an administrator's, day by day
 		}
 		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"redrain/payout/export"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/sanction"
 	"redrain/payout/paytest"
@@ -27,8 +28,29 @@ func askEverything(t testing.TB, b *paytest.Books) {
 	askLetters(t, b)
 	askRebuild(t, b)
 	askUpkeep(t, b)
+	askArchived(t, b)
 	askForged(t, b, f)
 	askProofs(t, b, f)
+}
+
+// askArchived asks for what is left of a link that has left the books.
+func askArchived(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ask(t, func() error {
+		_, err := b.DroppedAt(t.Context(), "c5")
+		return err
+	}, func() error {
+		e := chain.End{Book: chain.Txns}
+		_, err := b.DB.First(t.Context(), []any{&e.Stripe, &e.Links, &e.Hash},
+			"SELECT stripe, link, LOWER(HEX(hash)) FROM chain_stub WHERE archive = 'c5' LIMIT 1")
+		if err != nil {
+			return err
+		}
+		return chain.CheckEnd(t.Context(), b.DB, "a root", e, func(fault string) { t.Error(fault) })
+	}, func() error {
+		_, err := chain.AllRoots(t.Context(), b.DB)
+		return err
+	})
 }
 
 // ask fails the test with the first error of a row of calls.

@@ -19,6 +19,11 @@ const manyEntries = 1_000
 
 // checkAccounts compares the balances of the accounts that were touched.
 func (r *recentStep) checkAccounts(ctx context.Context, q sqldb.Querier) error {
+	if r.end {
+		if err := r.renew(ctx, q); err != nil {
+			return err
+		}
+	}
 	for ids := range slices.Chunk(sortedKeys(r.accounts), askedAtOnce) {
 		carried, others := r.parted(ids)
 		if err := checkAccounts(ctx, q, others, r.found); err != nil {
@@ -52,9 +57,11 @@ func (r *recentStep) checkAccounts(ctx context.Context, q sqldb.Querier) error {
 func (r *recentStep) parted(ids []string) (carried, others []string) {
 	for _, id := range ids {
 		_, is := r.ahead[checkpoint.Account(id)]
-		if is || strings.HasPrefix(id, booking.KindEscrow+":") {
+		switch {
+		case r.renewed[id]: // compared by renew
+		case is || strings.HasPrefix(id, booking.KindEscrow+":"):
 			carried = append(carried, id)
-		} else {
+		default:
 			others = append(others, id)
 		}
 	}
@@ -139,14 +146,21 @@ func (r *recentStep) carryMany(ctx context.Context, q sqldb.Querier, ids []strin
 	if len(r.from.Holes) > 0 {
 		return nil
 	}
-	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var id string
-		var rows, amount int64
-		err := scan(&id, &rows, &amount)
+	return sumAccounts(ctx, q, ids, func(id string, rows, amount int64) {
 		if rows > r.s.many {
 			subject := checkpoint.Account(id)
 			r.begun[subject] = checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
 		}
+	})
+}
+
+// sumAccounts adds up all entries of accounts.
+func sumAccounts(ctx context.Context, q sqldb.Querier, ids []string, each func(id string, rows, amount int64)) error {
+	return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var id string
+		var rows, amount int64
+		err := scan(&id, &rows, &amount)
+		each(id, rows, amount)
 		return err
 	}, "SELECT a.id, (SELECT COUNT(*) FROM entry e WHERE e.account_id = a.id), "+
 		"(SELECT COALESCE(SUM(e.amount), 0) FROM entry e WHERE e.account_id = a.id) FROM account a WHERE a.id IN", ids)

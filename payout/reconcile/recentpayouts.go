@@ -28,7 +28,7 @@ func (r *recentStep) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 		for _, campaign := range sortedKeys(of) {
 			c := checks[campaign]
 			if c == nil {
-				if c, err = r.checkOf(ctx, campaign); err != nil {
+				if c, err = r.checkOf(ctx, q, campaign); err != nil {
 					return err
 				}
 				checks[campaign], users[campaign] = c, map[string]bool{}
@@ -52,8 +52,11 @@ func (r *recentStep) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 }
 
 // checkOf is what the payouts of a campaign are held against. That of a campaign that there is not holds nothing: its
-// transactions are named.
-func (r *recentStep) checkOf(ctx context.Context, campaign string) (*payoutCheck, error) {
+// transactions are named. Neither does one whose payouts are leaving the books: its players' totals are not theirs.
+func (r *recentStep) checkOf(ctx context.Context, q sqldb.Querier, campaign string) (*payoutCheck, error) {
+	if archived, err := archivedOf(ctx, q, []string{campaign}); err != nil || len(archived) > 0 {
+		return nil, err
+	}
 	c, err := r.s.campaigns.CampaignAsStored(ctx, campaign)
 	if errors.Is(err, posting.ErrUnknownCampaign) {
 		return nil, nil //nolint:nilnil // there is nothing to hold them against

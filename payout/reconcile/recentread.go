@@ -23,6 +23,9 @@ func (r *recentProof) read(ctx context.Context) error {
 		if r.at.rows < r.s.period && !r.anew || r.lie || len(r.holes) > mostHoles {
 			continue
 		}
+		if !end && len(r.at.renewed) > 0 {
+			continue // sums that begin anew are known at the end
+		}
 		r.anew = false
 		if err := r.close(ctx); err != nil {
 			return err
@@ -56,7 +59,7 @@ func (r *recentProof) readHole(ctx context.Context, hole checkpoint.Hole) error 
 		return err
 	}
 	r.took(step)
-	r.at.pending = step.pending
+	r.at.pending, r.at.renewed = step.pending, step.renewed
 	if len(step.found.keys) > 0 {
 		r.holes = append(r.holes, hole)
 		step.addTo(r.at.aside)
@@ -95,8 +98,10 @@ func (r *recentProof) step(ctx context.Context) (end bool, err error) {
 	r.took(step)
 	before := r.at
 	r.at.marks, r.at.lastTxn, r.at.rows, r.at.pending = step.marks, step.lastTxn, step.rows, step.pending
+	r.at.renewed = step.renewed
 	if !faulty {
 		step.addTo(r.at.ahead)
+		r.freshen(step)
 		if len(r.holes) == 0 {
 			maps.Copy(r.at.ahead, step.begun)
 		}
@@ -104,11 +109,20 @@ func (r *recentProof) step(ctx context.Context) (end bool, err error) {
 	}
 	step.addTo(r.at.aside)
 	maps.Copy(r.at.ahead, step.anew)
+	r.freshen(step)
 	r.anew = len(step.anew) > 0
 	if from, to := before.marks.Ends(), step.marks.Ends(); !slices.Equal(from, to) {
 		r.holes = append(r.holes, checkpoint.Hole{From: from, To: to, LastTxn: before.lastTxn})
 	}
 	return step.end, nil
+}
+
+// freshen begins the sums of accounts of which entries have left the books anew.
+func (r *recentProof) freshen(step *recentStep) {
+	for subject, is := range step.fresh {
+		aside := r.at.aside[subject]
+		r.at.ahead[subject] = checkpoint.Sum{Subject: subject}.Plus(is.Rows-aside.Rows, 0, is.Amount-aside.Amount)
+	}
 }
 
 // close makes a checkpoint of what was read. Should another node have been faster, the rest is read from its checkpoint

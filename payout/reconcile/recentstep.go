@@ -22,11 +22,12 @@ type place struct {
 	ahead   map[string]checkpoint.Sum // all that a checkpoint here would carry forward, by subject
 	aside   map[string]checkpoint.Sum // what is in its holes beside that
 	pending map[string]bool           // accounts whose sums are carried, to be compared when the end is reached
+	renewed map[string]bool           // accounts of which entries have left the books: their sums begin anew at the end
 }
 
 func newPlace(from checkpoint.Checkpoint) place {
 	at := place{marks: from.Marks, lastTxn: from.LastTxn, ahead: map[string]checkpoint.Sum{},
-		aside: map[string]checkpoint.Sum{}, pending: map[string]bool{}}
+		aside: map[string]checkpoint.Sum{}, pending: map[string]bool{}, renewed: map[string]bool{}}
 	for _, account := range from.Accounts {
 		at.pending[account] = true
 	}
@@ -47,6 +48,7 @@ type recentStep struct {
 	moved map[string]checkpoint.Sum // what the step adds to sums
 	begun map[string]checkpoint.Sum // of accounts that have come to have many entries
 	anew  map[string]checkpoint.Sum // of the rows, where what was carried is a lie
+	fresh map[string]checkpoint.Sum // of all entries of accounts of which some have left the books
 
 	since     int64   // the highest number of a transaction before this step
 	txns      []int64 // that were read, in order
@@ -62,8 +64,8 @@ func newStep(s *Reconciler, from checkpoint.Checkpoint, at place, links int64) *
 	r := &recentStep{place: at, s: s, from: from, links: links, found: &findings{}, since: at.lastTxn,
 		accounts: map[string]bool{}, campaigns: map[string]bool{}, things: map[history.Kind]map[string]bool{},
 		moved: map[string]checkpoint.Sum{}, begun: map[string]checkpoint.Sum{},
-		anew: map[string]checkpoint.Sum{}}
-	r.pending = maps.Clone(at.pending)
+		anew: map[string]checkpoint.Sum{}, fresh: map[string]checkpoint.Sum{}}
+	r.pending, r.renewed = maps.Clone(at.pending), maps.Clone(at.renewed)
 	for _, kind := range history.Kinds {
 		r.things[kind] = map[string]bool{}
 	}
@@ -88,6 +90,7 @@ func (r *recentStep) read(ctx context.Context, tx *sqldb.Tx) error {
 		{"histories", r.checkHistories},
 		{"withdrawals", r.checkWithdrawals},
 		{"campaigns", r.checkFunds},
+		{"what has left the books", r.checkArchives},
 	} {
 		parts = append(parts, part{p.what, func() error { return p.look(ctx, tx) }})
 	}
@@ -231,6 +234,9 @@ func (r *recentStep) addMoved(ctx context.Context, q sqldb.Querier, moved []move
 		if escrow[i] = is; is {
 			r.campaigns[campaign] = true
 			subjects[i] = checkpoint.Escrow(campaign, m.kind)
+		}
+		if m.kind == booking.KindCarried {
+			r.renewed[m.account] = true
 		}
 	}
 	if err := r.begin(ctx, q, subjects); err != nil {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,6 +154,16 @@ func (s *Reconciler) look(ctx context.Context, id string, hot Hot, how look) (*c
 	if r := newCampaignCheck(c, nil, how); r.amounts == nil {
 		return r, s.db.View(ctx, viewLimit, r.readBooks)
 	}
+	if archived, err := archivedOf(ctx, s.db, []string{id}); err != nil || len(archived) > 0 {
+		r := newCampaignCheck(c, nil, how)
+		if err != nil {
+			return nil, err
+		}
+		return r, s.db.View(ctx, viewLimit, func(ctx context.Context,
+			tx *sqldb.Tx) error {
+			return r.readArchived(ctx, tx)
+		})
+	}
 	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
 	reading, cancel := context.WithTimeout(ctx, s.hotLimit)
 	defer cancel()
@@ -181,6 +192,9 @@ func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how look) (*campaig
 
 // read takes everything from the ledger, as of one moment.
 func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
+	if archived, err := archivedOf(ctx, tx, []string{r.campaign.ID}); err != nil || len(archived) > 0 {
+		return cmp.Or(err, errStale) // its payouts have begun to leave the books since it was looked at
+	}
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
 		r.readPayouts,

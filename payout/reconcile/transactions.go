@@ -212,7 +212,7 @@ func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
 		return
 	}
 	accountKind, _, _ := strings.Cut(ln.account, ":")
-	if want := map[bool]string{true: way.from, false: way.to}[ln.amount < 0]; accountKind != want || ln.amount == 0 {
+	if right := ln.amount < 0 && accountKind == way.from || ln.amount > 0 && way.gets(accountKind); !right {
 		p.found.add("a line of a wrong account", lineKey(id, ln.number),
 			"transaction %d, line %d: %s %s, but a transaction of kind %s moves money from %s to %s",
 			id, ln.number, ln.account, moves(ln.amount), kind, way.from, way.to)

@@ -18,6 +18,8 @@ type campaignView struct {
 	Revision  int64        `json:"revision"`
 	Rains     []*wire.Rain `json:"rains"`
 	Fault     string       `json:"fault,omitempty"` // why its row in the database makes no sense
+	// DroppedAt is when its payouts began to leave the ledger, which its export has; left out: they have not.
+	DroppedAt int64 `json:"dropped_at,omitempty"`
 }
 
 // stateUnreadable is the state of a campaign whose row in the database makes no sense.
@@ -71,7 +73,11 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	WriteJSON(w, http.StatusOK, viewOf(c, a.o.Clock()))
+	v := viewOf(c, a.o.Clock())
+	if v.DroppedAt, err = a.o.Claims.DroppedAt(r.Context(), c.ID); err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, v)
 	return nil
 }
 

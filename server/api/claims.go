@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
@@ -38,6 +39,13 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 	c, err := a.campaignOf(r)
 	if err != nil {
 		return err
+	}
+	dropped, err := a.o.Claims.DroppedAt(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if dropped != 0 {
+		return export.ErrDropped
 	}
 	only, err := claimFilterOf(r)
 	if err != nil {

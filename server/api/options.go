@@ -54,6 +54,7 @@ type campaignList interface {
 // claimList is the claims that the ledger has.
 type claimList interface {
 	ListClaims(ctx context.Context, q ledger.ClaimQuery) (list []ledger.Claim, next string, err error)
+	DroppedAt(ctx context.Context, campaign string) (at int64, err error)
 	ClaimsOn(ctx context.Context, campaign string, packets []int) ([]ledger.Claim, error)
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 	EachClaim(ctx context.Context, campaign string, only ledger.ClaimFilter, yield func(ledger.Claim) error) error

@@ -16,12 +16,31 @@ import (
 // that number.
 func Check(t *testing.T, watched int, prop func(*rapid.T)) {
 	t.Helper()
-	if !testenv.Race || asked() {
+	if !testenv.Race {
 		rapid.Check(t, prop)
 		return
 	}
-	t.Logf("property: %d checks are made, under the race detector", watched)
-	rapid.Check(t, first(watched, prop))
+	few(t, watched, prop)
+}
+
+// CheckFew is Check of a property of which a check takes most of a second: it makes only as many checks as said without
+// the race detector, too.
+func CheckFew(t *testing.T, checks, watched int, prop func(*rapid.T)) {
+	t.Helper()
+	if testenv.Race {
+		checks = watched
+	}
+	few(t, checks, prop)
+}
+
+func few(t *testing.T, checks int, prop func(*rapid.T)) {
+	t.Helper()
+	if asked() {
+		rapid.Check(t, prop)
+		return
+	}
+	t.Logf("property: %d checks are made", checks)
+	rapid.Check(t, first(checks, prop))
 }
 
 // first is a property that holds after so many checks without being looked at. When a check has failed, all that

@@ -82,6 +82,16 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 	return false, nil
 }
 
+// Carry writes a transaction that takes the place of others, which tx removes, and returns its number. Its lines are
+// what those have done to each account, so every balance stays as it is, and none is locked.
+func Carry(ctx context.Context, tx *sqldb.Tx, now int64, t Txn) (id int64, err error) {
+	if _, err := net([]Txn{t}); err != nil {
+		return 0, err
+	}
+	ids, err := writeTxns(ctx, tx, now, []Txn{t})
+	return ids[t.Key], AgainIfDuplicate(err)
+}
+
 // AgainIfDuplicate turns the fault of having come second into the wish to read again and decide anew.
 func AgainIfDuplicate(err error) error {
 	if sqldb.IsDuplicate(err) {

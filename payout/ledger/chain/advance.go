@@ -86,8 +86,9 @@ func MarksOf(ends []End) Marks {
 func CheckTxn(ctx context.Context, q sqldb.Querier, key string, broken func(Break)) error {
 	var stripe, link int64
 	var before []byte
-	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT t.stripe, t.link, COALESCE(b.hash, '') "+
+	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT t.stripe, t.link, COALESCE(b.hash, s.hash, '') "+
 		"FROM txn t LEFT JOIN txn b ON b.stripe = t.stripe AND b.link = t.link - 1 "+
+		"LEFT JOIN chain_stub s ON s.book = '"+Txns+"' AND s.stripe = t.stripe AND s.link = t.link - 1 "+
 		"WHERE t.idem_key = ? AND t.stripe IS NOT NULL AND t.link IS NOT NULL", key)
 	if err != nil || !found {
 		return err

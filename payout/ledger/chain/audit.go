@@ -63,7 +63,12 @@ func Audit(ctx context.Context, db *sqldb.DB, o AuditOptions) (a Audited, err er
 	}
 	walked, err := Walk(ctx, db, marks, func(b Break) { found("%s", b) })
 	a.Links = walked.Links
-	return a, err
+	if err != nil {
+		return a, err
+	}
+	return a, db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		return CheckStubs(ctx, tx, func(fault string) { found("%s", fault) })
+	})
 }
 
 // believed are the roots by day, those that were noted outside before those of the database. It names roots that are
@@ -126,6 +131,11 @@ func CheckEnd(ctx context.Context, q sqldb.Querier, by string, e End, found func
 	var hash []byte
 	exists, err := q.First(ctx, []any{&id, &hash}, "SELECT id, hash FROM "+e.Book+" WHERE stripe = ? AND link = ?",
 		e.Stripe, e.Links)
+	if err == nil && !exists {
+		exists,
+			err = q.First(ctx, []any{&hash}, "SELECT hash FROM chain_stub WHERE book = ? AND stripe = ? AND link = ?",
+			e.Book, e.Stripe, e.Links)
+	}
 	switch {
 	case err != nil:
 		return err

@@ -25,6 +25,7 @@ type row struct {
 	name     string
 	hash     []byte
 	content  Hash // of what the row says today
+	stub     bool // the row has left the books
 }
 
 var books = []book{{Txns, "idem_key", readTxns}, auditRecords.book("action"), events.book("withdrawal_id"),
@@ -46,6 +47,11 @@ func readTxns(ctx context.Context, q sqldb.Querier, stripe, after int64, limit i
 	if err != nil || len(txns) == 0 {
 		return nil, err
 	}
+	return txnContents(ctx, q, txns)
+}
+
+// txnContents reads the lines and the papers of transactions, and what the chain says of all that.
+func txnContents(ctx context.Context, q sqldb.Querier, txns []txnRow) ([]row, error) {
 	contents := make(map[int64]*Content, len(txns))
 	kinds := map[string][]int64{}
 	for _, t := range txns {
@@ -65,7 +71,7 @@ func readTxns(ctx context.Context, q sqldb.Querier, stripe, after int64, limit i
 		c.Txn(t.kind, t.name, t.at, sums[t.id])
 		contents[t.id], ids[i] = c, t.id
 	}
-	err = q.Each(ctx, func(scan sqldb.Scan) error {
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var id, line, amount int64
 		var account string
 		err := scan(&id, &line, &account, &amount)

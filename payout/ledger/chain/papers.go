@@ -34,6 +34,7 @@ var papers = map[string]paper{
 		"r.reclaimed_at", "cut.asked", "cut.given", "cut.numbers", "cut.reason", "cut.created_at"},
 		"reclaim r LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard " +
 			"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq", "r.txn_id", "r.closed_at"},
+	"carried":  {stepColumns, "archive_step", "txn_id", "number"},
 	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
 	"paid":     {endedWithdrawal, "withdrawal", "paid_id", "id"},
 	"return":   {endedWithdrawal, "withdrawal", "return_id", "id"},

@@ -43,6 +43,18 @@ func (r *Root) sum() string {
 	return c.Sum().String()
 }
 
+// Whole tells whether the root's hash is that of what it says.
+func (r *Root) Whole() bool { return r.Hash == r.sum() }
+
+// AllRoots are the roots that the database has, the oldest first.
+func AllRoots(ctx context.Context, q sqldb.Querier) ([]Root, error) {
+	roots, err := sqldb.List(ctx, q, scanRoot, rootSelect+"ORDER BY day")
+	if err != nil {
+		return nil, fmt.Errorf("the roots: %w", err)
+	}
+	return roots, nil
+}
+
 // Roots takes the roots of the days and keeps them. It is safe for concurrent use, here and by any number of processes
 // on one database.
 type Roots struct {

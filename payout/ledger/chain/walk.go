@@ -127,15 +127,24 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 	if err != nil {
 		return false, err
 	}
+	if rows, err = withStubs(ctx, tx, s, at.Links, rows); err != nil {
+		return false, err
+	}
 	for _, r := range rows {
 		w.done.Links++
 		w.left--
-		w.see(b.table, r.id)
+		if !r.stub {
+			w.see(b.table, r.id)
+		}
 		switch {
 		case found && r.link > head.Links:
 			w.found(Break{s, r.link, r.id, r.name,
 				fmt.Sprintf("was added behind the end of its chain, which has %d links",
 					head.Links)})
+			continue
+		case r.link <= at.Links:
+			w.found(Break{s, r.link, r.id, r.name, "is there although its row has left the books: one of them was " +
+				"added by hand"})
 			continue
 		case r.link != at.Links+1:
 			w.found(Break{s, at.Links + 1, 0, "", fmt.Sprintf("%s removed before row %d (%s)",

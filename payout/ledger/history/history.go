@@ -21,12 +21,13 @@ const (
 	Withdrawal Kind = "withdrawal"
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
-	Sanction   Kind = "player" // what operators have done about one
+	Archive    Kind = "archive" // what has left the books, and the steps in which it did
 	Held       Kind = "held win"
+	Sanction   Kind = "player" // what operators have done about one
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Sanction, Held}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction, Held}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -56,6 +57,12 @@ var parts = map[Kind][]part{
 		{"approval", "id", "id", []string{"action", "target", "amount", "reference", "letter", "seen", "reason",
 			"asked_by", "asked_id", "asked_at", "expires_at", "state", "decided_by", "decided_id", "decided_at",
 			"decision"}},
+	},
+	Archive: {
+		{"archive", "id", "id", []string{"file", "links", "payouts", "amount_paid", "packets_back", "amount_back",
+			"actor", "began_at", "finished_at"}},
+		{"archive_step", "archive", "number", []string{"number", "at", "txn_id", "links", "digest", "payouts",
+			"amount_paid", "packets_back", "amount_back"}},
 	},
 	Sanction: {
 		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},

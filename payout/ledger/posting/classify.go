@@ -37,6 +37,8 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 		fault = err.Error()
 	case !known:
 		fault = ErrUnknownCampaign.Error()
+	case campaign.dropped:
+		fault = Dropped
 	case e.Ref.Shard < 0 || e.Ref.Shard >= max(campaign.Shards, 1):
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
@@ -46,6 +48,10 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	}
 	return at, campaign, fault, void
 }
+
+// Dropped is why nothing is posted of a campaign whose payouts have left the books.
+const Dropped = "the campaign's payouts have left the ledger, so all of it was paid or given back: look into its " +
+	"export, and dismiss this"
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"

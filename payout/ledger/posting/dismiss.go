@@ -54,7 +54,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 		return 0, err
 	}
 	c, known := b.campaigns[d.Campaign]
-	if !known || d.Kind == LetterForged {
+	if !known || c.dropped || d.Kind == LetterForged {
 		return 0, nil
 	}
 	free, err := nobodysOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // the letter does not count any more

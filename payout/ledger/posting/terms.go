@@ -16,6 +16,7 @@ type terms struct {
 	*rain.Campaign
 	amounts *rain.Amounts
 	letters bool // there are dead letters of the campaign, resolved or not
+	dropped bool // its payouts have left the books: what was paid is not known here any more
 }
 
 // CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
@@ -44,18 +45,18 @@ func newTermsReader(campaigns CampaignReader, amounts *rain.AmountsCache) *terms
 // read reads what campaigns allow. One that does not exist, or cannot be split, is missing in the answer.
 func (t *termsReader) read(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]terms, error) {
 	type row struct {
-		revision int64
-		letters  bool
+		revision         int64
+		letters, dropped bool
 	}
 	rows := make(map[string]row, len(campaigns))
 	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
 		var id string
 		var r row
-		err := scan(&id, &r.revision, &r.letters)
+		err := scan(&id, &r.revision, &r.letters, &r.dropped)
 		rows[id] = r
 		return err
-	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id) FROM campaign "+
-		"WHERE id IN", campaigns)
+	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id), "+
+		"EXISTS (SELECT 1 FROM archive a WHERE a.id = campaign.id) FROM campaign WHERE id IN", campaigns)
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
@@ -75,7 +76,7 @@ func (t *termsReader) read(ctx context.Context, q sqldb.Querier, campaigns []str
 		if err != nil {
 			return nil, err
 		}
-		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters}
+		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
 	}
 	return all, nil
 }

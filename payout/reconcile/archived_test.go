@@ -1,0 +1,193 @@
+package reconcile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/internal/testenv/property"
+	"redrain/payout/archive"
+	"redrain/payout/export"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// dropWorld is a ledger from which campaigns leave while others go on.
+type dropWorld struct {
+	*recentLedger
+	rt    *rapid.T
+	made  int
+	live  map[string]int // the packets that were won of campaigns that go on
+	over  []string
+	files map[string]archive.File
+}
+
+const dropPackets = 12
+
+func (w *dropWorld) must(err error) {
+	w.rt.Helper()
+	if err != nil {
+		w.rt.Fatal(err)
+	}
+}
+
+// open makes a campaign.
+func (w *dropWorld) open() {
+	w.made++
+	id := fmt.Sprintf("d%d", w.made)
+	w.f.Open(w.b.OpenCampaign(w.t, id, rain.Spec{Budget: 10 * dropPackets, Packets: dropPackets}))
+	w.live[id] = 0
+}
+
+// win pays some packets of a campaign, all to a few players.
+func (w *dropWorld) win(id string) {
+	var users []string
+	for range rapid.IntRange(1, 4).Draw(w.rt, "wins") {
+		if w.live[id] < dropPackets-1 {
+			users = append(users, rapid.SampledFrom([]string{"u", "v", "w"}).Draw(w.rt, "user"))
+			w.live[id]++
+		}
+	}
+	if len(users) > 0 {
+		w.f.Win(id, 0, users...)
+		w.settle(id)
+	}
+}
+
+// settle posts what waits in the campaign's outbox.
+func (w *dropWorld) settle(id string) {
+	entries, err := w.f.Oldest(id, 0, 1000)
+	w.must(err)
+	w.b.MustPost(w.t, entries...)
+	for _, e := range entries {
+		w.must(w.f.Remove(context.Background(), []rain.EntryRef{e.Ref}))
+	}
+}
+
+// end closes a campaign, and exports it.
+func (w *dropWorld) end(id string) {
+	delete(w.live, id)
+	ctx := context.Background()
+	w.b.CloseCampaign(w.t, id)
+	w.f.Close(id, 0)
+	w.settle(id)
+	_, err := w.b.Update(ctx, id, func(c *rain.Campaign) error { c.Drained = true; return nil })
+	w.must(err)
+	var text bytes.Buffer
+	_, err = export.New(w.b.DB, w.b.Clock.Now).Write(ctx, id, "ann", nil, &text)
+	w.must(err)
+	file, err := archive.ReadFile(&text)
+	w.must(err)
+	w.must(w.b.Audit(ctx, ledger.AuditRecord{Actor: "ann", Action: "campaign.export", Target: "campaign:" + id,
+		Detail: []byte(`{"sha256":"` + file.SHA256 + `"}`)}))
+	w.files[id], w.over = file, append(w.over, id)
+}
+
+// drop removes a campaign, in small steps, between which others go on and everything is proved; it may be killed.
+func (w *dropWorld) drop(id string) {
+	killed := errors.New("killed")
+	for {
+		a := archive.New(w.b.DB, w.b.Clock.Now)
+		a.Rows = int64(rapid.IntRange(1, 6).Draw(w.rt, "rows"))
+		a.Passed = func(string) error {
+			w.act(false)
+			if rapid.IntRange(0, 3).Draw(w.rt, "fate") == 0 {
+				return killed
+			}
+			return nil
+		}
+		_, err := a.Campaign(context.Background(), id, w.files[id], "ann")
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, killed) {
+			w.rt.Fatal(err)
+		}
+	}
+}
+
+// act does one thing.
+func (w *dropWorld) act(mayDrop bool) {
+	pick := func(of []string) string { return rapid.SampledFrom(of).Draw(w.rt, "campaign") }
+	switch n := rapid.IntRange(0, 9).Draw(w.rt, "act"); {
+	case len(w.live) == 0 || n == 0:
+		w.open()
+	case n < 5:
+		w.win(pick(sortedNames(w.live)))
+	case n == 5:
+		w.end(pick(sortedNames(w.live)))
+	case n == 6:
+		_, err := w.b.Deposit(context.Background(), "acme", fmt.Sprint("p", w.b.Clock.Now()), 5)
+		w.must(err)
+	case n == 7 && mayDrop && len(w.over) > 0:
+		at := rapid.IntRange(0, len(w.over)-1).Draw(w.rt, "over")
+		w.drop(w.over[at])
+	default:
+		w.prove(rapid.Bool().Draw(w.rt, "full"))
+	}
+}
+
+func sortedNames(of map[string]int) (names []string) {
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *dropWorld) prove(full bool) {
+	w.rt.Helper()
+	by := w.b.Proof.ReconcileRecent
+	if full {
+		by = w.b.Proof.ReconcileAll
+	}
+	books, err := by(context.Background(), w.f, nil)
+	w.must(err)
+	for _, text := range all(books) {
+		w.rt.Fatalf("full %v: %s", full, text)
+	}
+	_, err = chain.Audit(context.Background(), w.b.DB, chain.AuditOptions{Found: func(s string) { w.rt.Fatal(s) }})
+	w.must(err)
+}
+
+// TestCampaignsLeaveBetweenOtherWork drops campaigns at random, killed at random, between postings, checkpoints and
+// proofs of any kind: no proof ever finds anything, and players hold what they have won. Each check has a ledger of its
+// own: so a seed gives the same again, and no check is slower for those before it.
+func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
+	t.Parallel()
+	run, dropped, checkpoints := 0, 0, 0
+	property.CheckFew(t, 20, 4, func(rt *rapid.T) {
+		run++
+		of := property.TB(t, rt)
+		b := paytest.OnSQLite(of)
+		w := &dropWorld{recentLedger: newRecentLedger(of, b), rt: rt, live: map[string]int{},
+			files: map[string]archive.File{}}
+		for range rapid.IntRange(5, 25).Draw(rt, "acts") {
+			w.act(true)
+		}
+		for len(w.live) > 0 {
+			w.end(sortedNames(w.live)[0])
+		}
+		for _, id := range w.over {
+			w.drop(id)
+			dropped++
+			if n := b.Count(of, "SELECT COUNT(*) FROM payout WHERE campaign_id = ?", id); n != 0 {
+				rt.Fatalf("%d payouts are left", n)
+			}
+		}
+		w.prove(false)
+		w.prove(true)
+		checkpoints += b.Count(of, "SELECT COUNT(*) FROM proof_checkpoint")
+	})
+	t.Logf("%d campaigns in %d runs, %d checkpoints", dropped, run, checkpoints)
+	if checkpoints == 0 {
+		t.Error("no checkpoint was made")
+	}
+}
