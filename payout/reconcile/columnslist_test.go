@@ -26,7 +26,7 @@ var picks = map[string][]pick{
 	"dead_letter":      {{"kind = 'pay'", "dead letter"}, {"kind = 'withdrawal'", "dead letter"}},
 	"deposit":          {{"reference = 'more'", "deposit:acme:more"}},
 	"entry":            {{"account_id = 'user:y'", "transaction "}},
-	"held":             {{"claim = 'c5-0'", "c5-0"}, {"claim = 'c5-1'", "c5-1"}, {"claim = 'c5-2'", "c5-2"}},
+	"held":             {{"claim = 'h1-0'", "h1-0"}, {"claim = 'h1-1'", "h1-1"}, {"claim = 'h1-2'", "h1-2"}},
 	"history":          {{"thing = 'w-sent' AND version = 2", "w-sen"}, {"thing = 'c3' AND version = 4", "c3"}},
 	"move":             {{"id = 'done'", "move"}, {"id = 'underway'", "move"}},
 	"payout": {{"campaign_id = 'c1' AND packet = 0", "c1"}, {"campaign_id = 'c2'", "c2"},

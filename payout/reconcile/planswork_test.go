@@ -127,7 +127,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, _, err := l.Risk.Verdict(ctx, "bot"); return err },
 		func() error { _, _, err := l.Risk.CountHeld(ctx); return err },
 		func() error {
-			_, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, After: "1-c5-0", Limit: 1})
+			_, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, After: "1-h1-0", Limit: 1})
 			return err
 		},
 		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
