@@ -39,14 +39,12 @@ func everything() server.Config {
 		AllowedOrigins: []string{"https://a.example", "*"},
 		Provider:       "http", ProviderURL: "https://pay.example/x",
 		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		ProviderAccount: "acme",
-		ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
+		ProviderAccount: "acme", ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
 		WithdrawMin: 100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
 		Risk: "hold", RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80, SpreadMS: 9, Taps: 7, Winners: 11,
 			Chorus: 3, Sessions: 4},
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
-		Demo: false, DrainTimeout: 5 * time.Second,
-		BackendWait: 90 * time.Second, Namespace: "test",
+		Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -65,15 +63,13 @@ var everySetting = map[string]string{
 	"challenge-secret": "0x1", "challenge-endpoint": "https://v.example/x",
 	"challenge-script": "https://v.example/x.js",
 	"allowed-origins":  "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s",
-	"reconcile-share": "0.5", "demo": "false",
-	"drain-timeout": "5s", "backend-wait": "1m30s",
-	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
+	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s", "namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
 	"provider-account": "acme", "provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
 	"withdraw-per-day": "20000", "withdraw-per-hour": "4", "guests-withdraw": "true",
 	"audit-root-file": "roots.jsonl",
-	"risk":            "hold", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80", "risk-spread-ms": "9",
-	"risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
+	"risk":            "hold", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80",
+	"risk-spread-ms": "9", "risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
 }
 
 // Every field of the configuration can be set in each of the three ways.

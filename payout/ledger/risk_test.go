@@ -60,6 +60,10 @@ func (tb *heldTest) balances(user, held, sponsor rain.Money) {
 	tb.b.CheckBooks(tb.t)
 }
 
+func sponsorsMoney(b *paytest.Books) rain.Money {
+	return rain.Money(b.Count(b.T, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'"))
+}
+
 type heldTest struct {
 	t *testing.T
 	b *paytest.Books
@@ -73,7 +77,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 		ctx := t.Context()
 		l, entries := heldBooks(b)
 		is := &heldTest{t, b}
-		sponsor := rain.Money(b.Count(t, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'"))
+		sponsor := sponsorsMoney(b)
 		for again := range 2 {
 			posted, err := l.Poster.Post(ctx, entries)
 			if err != nil || len(posted.Settled) != 1 || posted.Settled[0].User != "person" {
@@ -115,7 +119,8 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 		is.balances(20, 0, sponsor+20)
 		// Whom somebody has released is not held for what the rules say.
 		suspect(t, l, "bot")
-		posted, err := l.Poster.Post(ctx, []rain.Entry{paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 5, 10))})
+		posted, err := l.Poster.Post(ctx, []rain.Entry{paytest.Entry("c", int(b.Clock.Now()),
+			paytest.Win("bot", 5, 10))})
 		if err != nil || posted.Held != 0 || len(posted.Settled) != 1 {
 			t.Errorf("after the release: %+v, %v", posted, err)
 		}
@@ -170,7 +175,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 		}
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
 		is := &heldTest{t, b}
-		is.balances(10, 0, rain.Money(b.Count(t, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'")))
+		is.balances(10, 0, sponsorsMoney(b))
 		if posted, err := l.Poster.Post(t.Context(), entries); err != nil || posted.Held != 3 {
 			t.Errorf("%+v, %v", posted, err)
 		}
@@ -201,7 +206,8 @@ func TestVerdictsAtOnce(t *testing.T) {
 		wg.Wait()
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
-		if _, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "n", Act: verdict.Allow}); err != nil {
+		_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "n", Act: verdict.Allow})
+		if err != nil {
 			t.Error(err)
 		}
 		list := verdict.NewList()

@@ -46,8 +46,8 @@ type Rule struct {
 	Judge func(s Signals, l Limits) (score int, sentence string)
 }
 
-// Rules are all there are. Their scores add up. What honest players of one hall share, an address and young accounts, is
-// together less than a hold.
+// Rules are all there are. Their scores add up. What honest players of one hall share, an address and young
+// accounts, is together less than a hold.
 var Rules = []Rule{
 	{"fast_hands", fastHands}, {"steady_hands", steadyHands}, {"steady_rhythm", steadyRhythm}, {"astray", astray},
 	{"same_rhythm", sameRhythm}, {"many_winners", manyWinners}, {"one_session", oneSession}, {"young", young},

@@ -180,8 +180,8 @@ func (w *Watch) judge(h *Hand) {
 	h.told = j
 	w.untold[h.who.User] = verdict.Verdict{User: h.who.User, Act: j.Act, Score: j.Score,
 		Reasons: verdict.Text(j.Reasons)}
-	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score", j.Score,
-		"reason", j.Reasons[0].Sentence)
+	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score",
+		j.Score, "reason", j.Reasons[0].Sentence)
 }
 
 // compare fills in what a player has in common with others.

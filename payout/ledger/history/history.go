@@ -68,8 +68,9 @@ var parts = map[Kind][]part{
 		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
 	},
 	Held: {
-		{"held", "claim", "claim", []string{"campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict",
-			"score", "reasons", "held_at", "hold_id", "state", "decided_by", "decision", "decided_at", "release_id", "confirm_id"}},
+		{"held", "claim", "claim", []string{"campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
+			"verdict", "score", "reasons", "held_at", "hold_id", "state", "decided_by", "decision", "decided_at",
+			"release_id", "confirm_id"}},
 	},
 }
 

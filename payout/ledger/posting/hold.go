@@ -118,7 +118,8 @@ func (b *batch) writeHeld(ctx context.Context, tx *sqldb.Tx, ids map[string]int6
 		rows[i] = []any{h.claim, h.ref.Campaign, h.win.Packet, h.win.User, int64(h.win.Amount), h.ms, h.win.Drop,
 			string(h.because.Act), h.because.Score, h.because.Reasons, now, ids[h.key]}
 	}
-	err := tx.Insert(ctx, "held", []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict", "score",
+	err := tx.Insert(ctx, "held", []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
+		"verdict", "score",
 		"reasons", "held_at", "hold_id"}, rows, sqldb.Merge{})
 	if err != nil {
 		return err
