@@ -82,6 +82,7 @@ lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions
 types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)
 	$(GO) run ./web/apitypes -check
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
+	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web/tsconfig.phones.json
 
 .PHONY: fmt
 fmt: ## format the code

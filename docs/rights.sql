@@ -40,5 +40,6 @@ GRANT UPDATE, DELETE ON redrain.attempt_claim TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.idempotency TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_pace TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_try TO 'redrain'@'%';
+GRANT UPDATE, DELETE ON redrain.figure TO 'redrain'@'%';
 GRANT UPDATE ON redrain.proof TO 'redrain'@'%';
 GRANT UPDATE ON redrain.proof_reading TO 'redrain'@'%';

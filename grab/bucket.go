@@ -1,19 +1,25 @@
 package grab
 
-// bucket lets a player tap at a rate, and in one burst as often as in one second. It runs on the cluster's time.
+// bucket lets a player tap at a rate, and in one burst as often as in one second. It runs on the cluster's time. A
+// player who is on several nodes has a bucket on each, with a part of the rate.
 type bucket struct {
 	tokens float64
 	at     int64 // when they were counted; 0: never, and the bucket is full
 }
 
-// take takes one token if there is one. rate is tokens per second and in one burst.
-func (b *bucket) take(now int64, rate int) bool {
-	full := float64(rate)
+// bucketFillsIn is how long an empty bucket takes to be full, in milliseconds, or somewhat longer at a rate below one.
+const bucketFillsIn = 1000
+
+// take takes one token if there is one. rate is tokens per second and in one burst, shared among nodes; a burst is one
+// tap at least.
+func (b *bucket) take(now int64, rate, nodes int) bool {
+	perSecond := float64(rate) / float64(max(nodes, 1))
+	full := max(perSecond, 1)
 	switch {
 	case b.at == 0:
 		b.tokens, b.at = full, now
 	default: // a clock that was set back costs the time it was set back by, and no more
-		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*full/1000)
+		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*perSecond/1000)
 		b.at = now
 	}
 	if b.tokens < 1 {

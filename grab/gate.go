@@ -156,10 +156,11 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		p.gone = nil
 		p.enter(rainID(v.rain))
 		if r, known = p.recall(t.Drop, t.ticket); known {
+			p.mayTap(now, g.o.TapRate, t.Nodes) // a copy costs what any tap does, and its answer stays what it was
 			return r, true
 		}
 		if flying := p.underWay(t.Drop); flying != nil { // it answers this one too
-			if !p.mayTap(now, g.o.TapRate) || len(flying.copies) >= mostCopies {
+			if !p.mayTap(now, g.o.TapRate, t.Nodes) || len(flying.copies) >= mostCopies {
 				return outcome.Result{Outcome: outcome.TooFast}, true
 			}
 			flying.copies = append(flying.copies, t)
@@ -175,7 +176,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		p.enter(rainID(v.rain))
 	}
 	switch {
-	case !p.mayTap(now, g.o.TapRate):
+	case !p.mayTap(now, g.o.TapRate, t.Nodes):
 		return outcome.Result{Outcome: outcome.TooFast}, true
 	case class == rain.IsDecoy:
 		return outcome.Result{Outcome: outcome.Empty}, true

@@ -66,7 +66,7 @@ type lost struct {
 // enter makes the player one of a rain. Of another rain only what was won is still good.
 func (p *player) enter(rain string) {
 	if p.rain != rain {
-		*p = player{rain: rain, won: p.won, newest: p.newest}
+		*p = player{rain: rain, won: p.won, newest: p.newest, bucket: p.bucket}
 	}
 }
 
@@ -85,8 +85,10 @@ func (p *player) settle(id rain.Ticket, r outcome.Result) (news bool) {
 	return true
 }
 
-// mayTap counts a tap off the player's rate; 0 is no limit.
-func (p *player) mayTap(now int64, rate int) bool { return rate == 0 || p.bucket.take(now, rate) }
+// mayTap counts a tap off the player's rate, which is shared among the nodes where the player is; 0 is no limit.
+func (p *player) mayTap(now int64, rate, nodes int) bool {
+	return rate == 0 || p.bucket.take(now, rate, nodes)
+}
 
 // wins is how many packets the player has won in the campaign.
 func (p *player) wins() int { return len(p.won) }

@@ -2,6 +2,7 @@ package grab
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"redrain/grab/outcome"
@@ -21,6 +22,13 @@ type playerCache[T any] struct {
 type stripe[T any] struct {
 	mu      sync.Mutex
 	players map[string]*cachedPlayer[T]
+	left    []leaver // in the order in which they left
+}
+
+// leaver is a player who has left within a second of their last tap: who comes back at once has no new burst of taps.
+type leaver struct {
+	user   string
+	bucket bucket
 }
 
 func newPlayerCache[T any]() *playerCache[T] {
@@ -90,10 +98,20 @@ func (c *playerCache[T]) forget(user string) {
 	switch p := s.players[user]; {
 	case p == nil:
 	case len(p.flying) > 0:
-		p.gone = func() { delete(s.players, user) }
+		p.gone = func() { s.remove(user, p) }
 	default:
-		delete(s.players, user)
+		s.remove(user, p)
 	}
+}
+
+// remove drops a player, and keeps the bucket until it would be full again.
+func (s *stripe[T]) remove(user string, p *cachedPlayer[T]) {
+	delete(s.players, user)
+	if p.bucket.at == 0 {
+		return
+	}
+	s.left = slices.DeleteFunc(s.left, func(l leaver) bool { return l.bucket.at <= p.bucket.at-bucketFillsIn })
+	s.left = append(s.left, leaver{user, p.bucket})
 }
 
 // known is a player who is here, with what is known of them.
@@ -108,6 +126,10 @@ func (s *stripe[T]) known(user string) *cachedPlayer[T] {
 
 func (s *stripe[T]) add(user string) *cachedPlayer[T] {
 	p := &cachedPlayer[T]{mu: &s.mu}
+	if i := slices.IndexFunc(s.left, func(l leaver) bool { return l.user == user }); i >= 0 {
+		p.bucket = s.left[i].bucket
+		s.left = slices.Delete(s.left, i, i+1)
+	}
 	s.players[user] = p
 	return p
 }

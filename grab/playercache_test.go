@@ -106,7 +106,7 @@ func TestUndecidedTapsAreBounded(t *testing.T) {
 	}
 }
 
-// Of a rain that is over only the wins are kept.
+// Of a rain that is over only the wins are kept, and how fast the player taps.
 func TestWinsOutliveTheirRain(t *testing.T) {
 	m := newPlayerCache[int]()
 	m.addWins("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}, {User: "u", Drop: "no drop"}})
@@ -114,7 +114,7 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	p.enter("r1")
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
 	decided(&p.player, drop(2), outcome.Result{}, true)
-	p.bucket.take(1, 1)
+	p.bucket.take(1, 1, 1)
 	p.enter("r1")
 	if _, ok := recall(&p.player, drop(1)); !ok || len(p.undecided) != 1 {
 		t.Errorf("forgotten in its own rain: %+v", p.player)
@@ -124,7 +124,7 @@ func TestWinsOutliveTheirRain(t *testing.T) {
 	if !ok || r != (outcome.Result{Outcome: outcome.Won, Packet: 3, Amount: 5}) || p.wins() != 1 {
 		t.Errorf("the win: %v", r)
 	}
-	if len(p.lost.drops) != 0 || len(p.undecided) != 0 || p.bucket != (bucket{}) {
+	if len(p.lost.drops) != 0 || len(p.undecided) != 0 || p.bucket != (bucket{at: 1}) {
 		t.Errorf("kept from the rain before: %+v", p.player)
 	}
 }
@@ -169,7 +169,7 @@ func TestBucket(t *testing.T) {
 	take := func(at int64, want int) {
 		t.Helper()
 		n := 0
-		for b.take(at, 20) {
+		for b.take(at, 20, 1) {
 			n++
 		}
 		if n != want {

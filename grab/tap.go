@@ -13,6 +13,7 @@ import (
 // nothing any more.
 type Tap[T any] struct {
 	User   string      // has passed rain.CheckUser
+	Nodes  int         // on which the player is: the rate of taps is shared among them; 0 is 1
 	Drop   rain.DropID // whatever the player has sent, as far as it is a drop's id
 	Caller T           // what its maker needs to tell the result; this package does not look at it
 

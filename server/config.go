@@ -81,6 +81,7 @@ type Config struct {
 	ArrivalsPerSecond int
 	MaxConnections    int           // sockets of this process; more are refused with 503
 	PerAddress        int           // connections of one address to this process; 0 = half of its descriptors
+	PerUser           int           // connections of a player, over all nodes; 0 = no limit
 	AllowedOrigins    []string      // web origins that may open a socket besides the server's own; "*" = all
 	PayoutAttempts    int           // tries before a withdrawal becomes a dead letter
 	Provider          string        // what pays withdrawals; "wallet" or "http"
@@ -89,6 +90,7 @@ type Config struct {
 	ProviderAccount   string        // whose money the receiver pays for who knows the secret; "": each secret is one
 	ProviderTimeout   time.Duration // of one try to pay
 	ProviderRate      float64       // tries in a second, of all nodes; 0 = no limit
+	PayoutName        string        // where a withdrawal goes, as players are told; "": what the provider means
 	ProviderFlight    int           // tries at once, of all nodes; 0 = no limit
 	WithdrawMin       int64         // the least of one withdrawal, in minor units; 0 = no limit
 	WithdrawPerDay    int64         // what a player may withdraw in 24 hours, in minor units; 0 = no limit
@@ -109,7 +111,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
-		MaxConnections: 15_000, PerAddress: 5_000, GuestChallenge: challenge.KindNone,
+		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
 		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
 		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
@@ -174,6 +176,9 @@ func (c *Config) Validate() []error {
 	}
 	if c.MaxConnections < 1 {
 		fault("--max-connections %d: give 1 or more", c.MaxConnections)
+	}
+	if c.PerUser < 0 {
+		fault("--connections-per-user %d: give 0 (no limit) or more", c.PerUser)
 	}
 	if c.PerAddress < 0 {
 		fault("--connections-per-address %d: give 0 (no limit) or more", c.PerAddress)

@@ -11,6 +11,9 @@ import (
 // maxProviderAccount is the length of the name of a receiver's account, in bytes.
 const maxProviderAccount = 100
 
+// maxPayoutName is the length of what players read about where their money goes, in bytes.
+const maxPayoutName = 100
+
 // The bounds of a rate of tries, a second.
 const (
 	minProviderRate = 0.01
@@ -46,6 +49,9 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 	if c.ProviderRate != 0 && (!(c.ProviderRate >= minProviderRate) || c.ProviderRate > maxProviderRate) {
 		fault("--provider-rate %v: give %v to %v tries a second, or 0 for no limit", c.ProviderRate, minProviderRate,
 			maxProviderRate)
+	}
+	if len(c.PayoutName) > maxPayoutName || strings.ContainsFunc(c.PayoutName, unicode.IsControl) {
+		fault("--payout-name: give a name of at most %d bytes", maxPayoutName)
 	}
 	if c.ProviderFlight < 0 {
 		fault("--provider-inflight %d: give 1 or more, or 0 for no limit", c.ProviderFlight)

@@ -46,6 +46,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--data-dir":                            func(c *Config) { c.DataDir = "/tmp" },
 		"--tap-rate":                            func(c *Config) { c.TapRate = -1 },
 		"--connections-per-address":             func(c *Config) { c.PerAddress = -1 },
+		"--connections-per-user":                func(c *Config) { c.PerUser = -1 },
 		"--max-connections":                     func(c *Config) { c.MaxConnections = 0 },
 		"--payout-attempts":                     func(c *Config) { c.PayoutAttempts = 0 },
 		"--provider ":                           func(c *Config) { c.Provider = "bank" },

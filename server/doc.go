@@ -31,6 +31,7 @@
 //	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)
 //	watch           campaigns.Watch: takes shards out whose Redis has gone back in time (role operator)
 //	odds            campaigns.Odds: sets the odds of rains with the odds auto (role operator)
+//	history         history.Recorder: keeps the figures of each second of a rain, for the charts (role operator)
 //	reconciliation  campaigns.Proofs: proves the books every --reconcile-every (role operator)
 //	audit roots     chain.RootRounds: takes the root of each day (role operator, or --audit-root-file)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)

@@ -27,7 +27,9 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/connections"
 	"redrain/server/gateway"
+	"redrain/server/history"
 	"redrain/server/live"
 	"redrain/server/risk"
 	"redrain/server/sockets"
@@ -76,6 +78,7 @@ type Server struct {
 	reclaimer *campaigns.Reclaimer
 	mover     *campaigns.Mover
 	odds      *campaigns.Odds
+	recorder  *history.Recorder
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions
@@ -94,6 +97,8 @@ type Server struct {
 	operators *auth.Operators
 	named     *auth.OperatorsFile // nil without one
 	issuer    *auth.Issuer        // nil without one
+
+	connections *connections.List
 }
 
 // Addr is the address that the server listens on.

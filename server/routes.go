@@ -10,6 +10,7 @@ import (
 	"redrain/grab/store"
 	"redrain/payout/export"
 	"redrain/server/api"
+	"redrain/server/history"
 	"redrain/server/timeout"
 	"redrain/web"
 )
@@ -33,11 +34,13 @@ func (s *Server) buildHTTP() {
 		Held:      s.ledger.Risk,
 		Sanctions: s.ledger.Sanctions, TellSanction: s.tellSanction,
 		Limits:    store.NewLimits(s.redis),
-		Campaigns: s.registry, Stats: s.figures, Events: s.events, Notifier: s.notifier, Players: s.players,
+		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
+		Notifier: s.notifier, Players: s.players,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
+		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}

@@ -62,7 +62,7 @@ func (s *Server) actors() actors {
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
 			{"sanctions", s.sanctions.Run},
-			{"admission", s.door.Run},
+			{"admission", s.door.Run}, {"connections", s.connections.Run},
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
@@ -86,7 +86,8 @@ func (s *Server) actors() actors {
 	}
 	if s.cfg.Has(RoleOperator) {
 		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
-			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run})
+			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run},
+			actor{"history", s.recorder.Run})
 	}
 	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})

@@ -25,10 +25,11 @@ func TestActorsOfRoles(t *testing.T) {
 		"audience", "admission", "sanctions", "http",
 		"sockets"}
 	for role, brings := range map[string][]string{
-		RoleGateway:  {"deciders"},
-		RoleRelay:    {"relay"},
-		RoleSettle:   {"settlement", "withdrawals"},
-		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "reconciliation", "audit roots"},
+		RoleGateway: {"deciders"},
+		RoleRelay:   {"relay"},
+		RoleSettle:  {"settlement", "withdrawals"},
+		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
+			"audit roots"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)
 		slices.Sort(got)

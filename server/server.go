@@ -30,7 +30,9 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/connections"
 	"redrain/server/gateway"
+	"redrain/server/history"
 	"redrain/server/live"
 )
 
@@ -150,6 +152,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
 		Withdrawn: s.gateway.Withdrawn, Sanctioned: s.sanctions.Announced,
+		Node: s.node, OnNodes: s.connections.Heard,
 	})
 }
 
@@ -210,6 +213,10 @@ func (s *Server) buildRooms() {
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
 		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
+	s.recorder = history.NewRecorder(history.RecorderOptions{
+		Table: history.NewTable(s.back.sql), Stats: s.figures, Leases: s.ledger.Leases, Live: s.known.Live,
+		Alarm: s.bus.Alarm, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
+	})
 	s.events = api.NewEvents(api.EventsOptions{
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
@@ -224,10 +231,17 @@ func (s *Server) buildRooms() {
 	})
 	s.sanctions = cluster.NewSanctions(s.ledger.Sanctions, func(one sanction.Sanction) { s.gateway.Sanctioned(one) },
 		s.guard, s.log)
+	s.connections = connections.New(connections.Options{
+		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
+		End:   func(user string, n uint64) { s.gateway.TooMany(user, n) },
+		Among: func(user string, nodes int) { s.gateway.Among(user, nodes) },
+		Tell:  s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
 	s.gateway = gateway.New(gateway.Options{
-		Banned:   s.sanctions.Banned,
-		Risk:     s.risk,
-		Audience: s.audience, Door: s.door,
+		Banned:      s.sanctions.Banned,
+		Risk:        s.risk,
+		Connections: s.connections,
+		Audience:    s.audience, Door: s.door,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,

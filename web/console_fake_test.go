@@ -61,9 +61,10 @@ func newConsole(t *testing.T) *consoleServer {
 			role := map[string]string{"Bearer op": "operator", "Bearer view": "viewer"}[r.Header.Get("Authorization")]
 			return object{"role": role, "version": "v1", "server_time": f.now(), "in_process": false, "guests": true}
 		},
-		"/campaigns":          func(*http.Request) any { return object{"items": []object{f.campaign}} },
-		"/campaigns/c1":       func(*http.Request) any { return f.campaign },
-		"/campaigns/c1/stats": func(*http.Request) any { return f.stats },
+		"/campaigns":            func(*http.Request) any { return object{"items": []object{f.campaign}} },
+		"/campaigns/c1":         func(*http.Request) any { return f.campaign },
+		"/campaigns/c1/stats":   func(*http.Request) any { return f.stats },
+		"/campaigns/c1/history": func(*http.Request) any { return noHistory() },
 		"/campaigns/c1/rains/r1/fairness": func(*http.Request) any {
 			return object{"commitment": strings.Repeat("ab", 32), "seed": strings.Repeat("cd", 32),
 				"schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}

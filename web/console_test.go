@@ -181,7 +181,7 @@ func TestConsoleStates(t *testing.T) {
 			look("nowhere", ".empty")
 			f.set(func() { f.campaign["rains"] = []object{f.rainFrom(f.now()-100_000, "ended")} })
 			look("campaigns/c1/rains/", "tbody tr")
-			p.Press("tbody button")
+			p.Press("tbody td:last-child button")
 			p.Until("the proof", `document.querySelector("dialog")?.textContent.includes("efef") === true`)
 			p.State("fairness")
 		})

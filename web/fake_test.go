@@ -44,6 +44,7 @@ type fakeServer struct {
 	balance int
 	claims  []object
 	out     []object                    // withdrawals, the newest first
+	payout  object                      // where withdrawals go
 	refusal string                      // the code with which withdrawals are refused; "": they are not
 	lose    int                         // answers to withdrawals that never arrive
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
@@ -74,7 +75,7 @@ func (c *fakeConn) send(messages ...object) {
 func newFake(t *testing.T) *fakeServer {
 	t.Helper()
 	f := &fakeServer{
-		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, answer: map[string]http.HandlerFunc{},
+		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, payout: object{"provider": "wallet"}, answer: map[string]http.HandlerFunc{},
 		about: object{
 			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3,
 			"taps_per_user": 0,
@@ -89,7 +90,8 @@ func newFake(t *testing.T) *fakeServer {
 	f.answer["GET /me"] = func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		reply(http.StatusOK, object{"user": "guest-7f3a", "balance": f.balance})(w, r)
+		reply(http.StatusOK, object{"user": "guest-7f3a", "balance": f.balance,
+			"payout": f.payout})(w, r)
 	}
 	f.answer["GET /me/claims"] = func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()

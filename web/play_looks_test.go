@@ -36,14 +36,18 @@ func TestPlayLooks(t *testing.T) {
 				f.setAnswer("GET /lobby", reply(http.StatusOK,
 					object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
 			})
+			v.look("invited", `!document.getElementById("have-token").hidden`)
+			v.click("#have-token")
 			v.look("signin", `!document.getElementById("signin").hidden`)
+			if !v.hidden("play") {
+				t.Error("guests are off, and Play is offered")
+			}
 			v.open(t, func(f *fakeServer) {
 				f.setAnswer("GET /lobby", reply(http.StatusOK,
 					object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true}))
 			})
-			v.mode("landing")
-			v.click("#play")
-			v.look("no-campaign", `!["landing", "entering"].includes(document.body.dataset.mode)`)
+			v.look("no-campaign", `document.body.dataset.mode === "problem"`)
+			v.honest(t)
 		})
 	}
 }
@@ -181,6 +185,8 @@ func (v *visit) after() {
 	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
 	v.Fill("#withdraw-amount", "10.00")
 	v.click("#withdraw-go")
+	v.look("sure", `!document.getElementById("withdraw-sure").hidden`)
+	v.click("#withdraw-yes")
 	v.Until("the withdrawal", `document.querySelectorAll("#withdrawals li").length === 1`)
 	f.decide("")
 	v.Fill("#withdraw-amount", "99999")

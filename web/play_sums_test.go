@@ -55,7 +55,7 @@ func (b *browser) testFollowsOut(t *testing.T) {
 		"guests": true}))
 	f.hangUp(4502)
 	p.mode("problem")
-	p.shows("stage-title", "There is no such event")
+	p.shows("stage-title", "This event cannot be found")
 	testenv.Eventually(t, patience, "a hello to the other campaign", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -110,6 +110,7 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	p.Fill("#withdraw-amount", "2.50")
 	f.setAnswer("GET /me/withdrawals", list)
 	p.click("#withdraw-go")
+	p.click("#withdraw-yes")
 	first := asked()
 	testenv.Eventually(t, patience, "the older one is listed",
 		func() bool { return p.text1("#withdrawals .state") == "paid" })

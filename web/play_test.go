@@ -73,7 +73,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.click("#play")
 	p.mode("waiting")
 	p.shows("balance", "0.00")
-	p.shows("user", "You are guest-7f3a")
+	p.shows("user", "You are Guest 7f3a")
 	p.State("waiting")
 
 	start := f.setRain(50*time.Second, time.Hour)
@@ -121,7 +121,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.State("packets")
 	p.click("#sheet-close")
 	p.click("#language")
-	p.shows("user", "玩家 guest-7f3a")
+	p.shows("user", "您是游客 7f3a")
 }
 
 // testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next
@@ -205,7 +205,7 @@ func (b *browser) testCloseCodes(t *testing.T) {
 	p.click("#retry")
 	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
 	f.hangUp(4502)
-	p.shows("stage-title", "There is no such event")
+	p.shows("stage-title", "This event cannot be found")
 }
 
 func (b *browser) testWithoutGuests(t *testing.T) {
@@ -214,6 +214,7 @@ func (b *browser) testWithoutGuests(t *testing.T) {
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
 	p := b.enter(t, f, "/")
 	p.shows("stage-title", "Please sign in")
+	p.click("#have-token")
 	p.Fill("#signin-token", "t2")
 	p.State("signin")
 	p.click("#signin button")

@@ -36,11 +36,28 @@ func (b *browser) testWithdraw(t *testing.T) {
 	} {
 		f.refuse(code)
 		p.click("#withdraw-go")
+		p.click("#withdraw-yes")
 		p.shows("withdraw-message", says)
 	}
 	f.refuse("")
 
-	p.PressTwice("#withdraw-go")
+	// Where it goes is named, and nothing is sent before it is said once more.
+	p.click("#withdraw-go")
+	p.shows("withdraw-where", "Withdraw ¥2.50: it leaves your balance and counts as paid. "+
+		"The organizer gives it to you by means of their own. Go on?")
+	p.State("sure")
+	p.click("#withdraw-no")
+	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {
+		t.Fatalf("called off: %d withdrawals", len(f.withdrawn()))
+	}
+	f.mu.Lock()
+	f.payout = object{"provider": "http", "name": "your WeChat balance"}
+	f.mu.Unlock()
+	p.click("#sheet-close")
+	p.click("#purse")
+	p.click("#withdraw-go")
+	p.shows("withdraw-where", "Withdraw ¥2.50 to your WeChat balance. Go on?")
+	p.PressTwice("#withdraw-yes")
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
 	p.shows("sheet-balance", "2.50")
 	if got := f.withdrawn(); len(got) != 1 {
@@ -75,6 +92,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 	f.loseAnswers(1)
 	p.click("#withdraw-all")
 	p.click("#withdraw-go")
+	p.click("#withdraw-yes")
 	testenv.Eventually(t, patience, "the page has found out",
 		func() bool { return strings.HasPrefix(p.text("withdraw-message"), "Withdrawal of ¥2.50") })
 	p.shows("sheet-balance", "0.00")

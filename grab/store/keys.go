@@ -23,6 +23,8 @@ import (
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
+//	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
+//	rr:{connections}:nodes             sorted set, expires: the nodes that are there → when they last said so
 //	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
 //	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
@@ -96,6 +98,13 @@ func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes
 
 func (k keys) present() string { return k.namespace + ":{players}:nodes" }
 
+func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
+
+// connections is the key of a player's connections.
+func (k keys) connections(user string) string {
+	return k.namespace + ":{player." + plainOrHash(user) + "}:connections"
+}
+
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
 // roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
@@ -115,11 +124,16 @@ func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix
 // bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain
 // characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
-	if !plain(key) {
-		sum := sha256.Sum256([]byte(key))
-		key = "#" + hex.EncodeToString(sum[:16])
+	return k.namespace + ":{allow." + name + "." + plainOrHash(key) + "}:bucket"
+}
+
+// plainOrHash is a word as it is if it may be part of a key, or its hash.
+func plainOrHash(word string) string {
+	if plain(word) {
+		return word
 	}
-	return k.namespace + ":{allow." + name + "." + key + "}:bucket"
+	sum := sha256.Sum256([]byte(word))
+	return "#" + hex.EncodeToString(sum[:16])
 }
 
 func plain(s string) bool {

@@ -14,14 +14,19 @@ const presentFor = 15 * time.Second
 
 // Here says that a node has players now.
 func (n *Nodes) Here(ctx context.Context, node string) error {
-	key, now := n.keys.present(), n.clock()
-	_, err := n.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	return n.present(ctx, n.keys.present(), node)
+}
+
+// present notes in a sorted set of nodes that one is there.
+func (c *client) present(ctx context.Context, key, node string) error {
+	now := c.clock()
+	_, err := c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.ZAdd(ctx, key, redis.Z{Score: float64(now), Member: node})
 		p.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now-presentFor.Milliseconds(), 10))
 		p.PExpire(ctx, key, presentFor)
 		return nil
 	})
-	if n.checked(err) != nil {
+	if c.checked(err) != nil {
 		return fmt.Errorf("telling that this node has players: %w", err)
 	}
 	return nil

@@ -133,6 +133,7 @@ func serveDefaults(c server.Config) map[string]string {
 		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
 		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
 		"connections_per_address": strconv.Itoa(c.PerAddress),
+		"connections_per_user":    strconv.Itoa(c.PerUser),
 		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
 		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),

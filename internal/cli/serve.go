@@ -68,6 +68,7 @@ type serveCmd struct {
 	Arrivals       int     `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
 	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
 	PerAddress     int     `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
+	PerUser        int     `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
 	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Risk         string `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
@@ -87,6 +88,7 @@ type serveCmd struct {
 	ProviderTimeout time.Duration `group:"money" default:"${provider_timeout}" help:"How long one try may take."`
 	ProviderRate    float64       `group:"money" default:"0" help:"Tries begun in a second, of all nodes together; 0 for no limit. Stripe takes 15."`
 	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" help:"Tries at once, of all nodes together; 0 for no limit. A node makes 8 at most."`
+	PayoutName      string        `group:"money" placeholder:"NAME" help:"Where a withdrawal goes, as the player's page names it before it asks once more: \"your WeChat balance\"."`
 	WithdrawMin     int64         `group:"money" default:"0" help:"The least that a player can withdraw, in minor units; 0 for no limit."`
 	WithdrawPerDay  int64         `group:"money" default:"0" help:"What a player can withdraw in 24 hours, in minor units; 0 for no limit."`
 	WithdrawPerHour int           `group:"money" default:"0" help:"How often a player can withdraw in an hour; 0 for no limit."`
@@ -125,10 +127,11 @@ func (s *serveCmd) config() server.Config {
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,
 		Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
 		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, PerAddress: s.PerAddress,
+		PerUser:        s.PerUser,
 		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,
 		Provider: s.Provider, ProviderURL: s.ProviderURL, ProviderSecret: s.ProviderSecret,
-		ProviderAccount: s.ProviderAccount,
-		ProviderRate:    s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,
+		ProviderAccount: s.ProviderAccount, PayoutName: s.PayoutName,
+		ProviderRate: s.ProviderRate, ProviderFlight: s.ProviderFlight, WithdrawMin: s.WithdrawMin,
 		WithdrawPerDay: s.WithdrawPerDay, WithdrawPerHour: s.WithdrawPerHour, GuestsWithdraw: s.GuestsWithdraw,
 		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
 		ReconcileShare: s.ReconcileShare,

@@ -61,7 +61,7 @@ func (s setting) config() server.Config {
 	c.Listen = "127.0.0.1:0"
 	c.Redis, c.NATS, c.MySQL = s.redis, s.nats, s.mysql
 	c.OperatorToken, c.ViewerToken, c.JWTSecret = operatorToken, viewerToken, jwtSecret
-	c.TapRate = 0 // the players of the tests are faster than people
+	c.TapRate, c.PerUser = 0, 0 // the players of the tests are faster than people, and more at once
 	c.Demo = false
 	c.DrainTimeout = 10 * time.Second
 	if s.namespace != "" {

@@ -88,7 +88,8 @@ func (g *playPage) checkAfter(t *testing.T, won map[string]rain.Money, wins int)
 
 	asked := amount / 2
 	g.Fill("#withdraw-amount", yuanOf(asked))
-	g.PressTwice("#withdraw-go")
+	g.Press("#withdraw-go")
+	g.PressTwice("#withdraw-yes")
 	w := awaitWithdrawal(t, g.node(), user, inState("paid"))
 	if w.Amount != asked {
 		t.Errorf("%s has taken out %d, want %d", user, w.Amount, asked)
@@ -110,7 +111,7 @@ func yuanOf(m rain.Money) string { return fmt.Sprintf("%d.%02d", m/100, m%100) }
 // user is the player's name, as the server knows them by the page's token.
 func (g *playPage) user() string {
 	g.t.Helper()
-	return browsertest.Eval[string](g.Page, `document.getElementById("user").textContent.trim().split(" ").pop()`)
+	return browsertest.Eval[string](g.Page, `document.getElementById("user").title`)
 }
 
 // node is the node that the page is of.

@@ -54,8 +54,8 @@ func (s setting) flags() []string {
 func startProcessWith(t *testing.T, o processOptions) *process {
 	t.Helper()
 	cmd := exec.Command(testenv.Binary(t, "faults"), append([]string{
-		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--tap-rate",
-		"0",
+		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret,
+		"--connections-per-user", "0", "--tap-rate", "0",
 	}, o.flags...)...)
 	if o.files > 0 {
 		limited := fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, o.files)

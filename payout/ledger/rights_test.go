@@ -38,7 +38,7 @@ var fixed = map[string][]string{
 var (
 	changing = []string{"account", "balance", "winner", "campaign_tally", "shard_epoch", "shard_mark", "rain",
 		"dead_letter", "proof", "proof_reading", "lease"}
-	removable = []string{"attempt", "attempt_claim", "idempotency", "provider_pace", "provider_try"}
+	removable = []string{"attempt", "attempt_claim", "figure", "idempotency", "provider_pace", "provider_try"}
 )
 
 // TestTheServersUserCanOnlyAppend holds docs/rights.sql to what is append-only, on a real server: every column of every

@@ -81,6 +81,8 @@ var free = map[string]map[string]string{
 	"a job is done by another node, or by two at once; all of them bear that": {
 		"lease": "name holder expires_at term"},
 	"moves under way are finished in another order": {"move": "created_at"},
+	"the charts of an evening show something else; nothing is computed from them": {"figure": "campaign_id at span_ms " +
+		"online waiting grabs p50_us p99_us taps won paid stock empty late"},
 	"it says when the books were proved; the alarm comes early, or with the next proof that does not": {"proof": "" +
 		"campaign_id kind proved_at took_ms balanced findings difference"},
 	"the full proof that is made in slices begins anew, or leaves out a part until it comes round again; redrain " +

@@ -37,6 +37,7 @@ func (a *API) routes() []route {
 		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", Commands.Close), 0},
 		{"POST", "/campaigns/{id}/rebuild", campaigning, a.rebuild, timeout.Rebuild},
 		{"GET", "/campaigns/{id}/stats", reading, a.stats, 0},
+		{"GET", "/campaigns/{id}/history", reading, a.history, 0},
 		{"GET", "/campaigns/{id}/claims", reading, a.campaignClaims, unlimited},
 		{"GET", "/campaigns/{id}/export", campaigning, a.exportCampaign, unlimited},
 		{"GET", "/campaigns/{id}/reconciliation", reading, a.reconciliation, timeout.Proof},

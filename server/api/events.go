@@ -138,7 +138,7 @@ func (e *Events) Run(ctx context.Context) error {
 func (e *Events) sayStats(ctx context.Context, now int64) {
 	all, watched := e.wanted()
 	for _, c := range e.o.Campaigns.Live() {
-		moving := all && running(c, now)
+		moving := all && live.Running(c, now)
 		if moving || watched[c.ID] {
 			e.stats(ctx, c, moving)
 		}
@@ -149,13 +149,6 @@ func (e *Events) sayStats(ctx context.Context, now int64) {
 			e.stats(ctx, c, false)
 		}
 	}
-}
-
-// running is whether a campaign's figures may still move: from the countdown until a little after the rain's end.
-func running(c *rain.Campaign, now int64) bool {
-	const afterMS = 10_000
-	r := c.Current()
-	return r != nil && now < r.EndsAt()+afterMS
 }
 
 // stats says a campaign's figures to the feeds of its own, and to those of all campaigns where it is running.

@@ -30,6 +30,7 @@ var matrix = map[string]string{
 	"GET /campaigns/{id}/export":                "operator admin shared",
 	"POST /campaigns/{id}/rebuild":              "operator admin shared",
 	"GET /campaigns/{id}/stats":                 readers,
+	"GET /campaigns/{id}/history":               readers,
 	"GET /campaigns/{id}/claims":                readers,
 	"GET /campaigns/{id}/reconciliation":        readers,
 	"GET /campaigns/{id}/rains/{rain}/fairness": "all",

@@ -214,6 +214,7 @@ type Options struct {
 	Limits    Limits // nil: nothing is limited
 	Campaigns Campaigns
 	Stats     Stats
+	Figures   Figures
 	Events    *Events
 	Notifier  Notifier
 	Players   Players
@@ -237,6 +238,7 @@ type Options struct {
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
 	AllowedOrigins []string
+	Payout         Payout        // where withdrawals go, as players are told
 	GuestRate      float64       // new guests per second and address; 0: no limit
 	Guard          *rounds.Guard // hears of a handler that panics; nil: it is logged only
 	Clock          rain.Clock

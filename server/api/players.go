@@ -12,21 +12,25 @@ import (
 	"redrain/rain"
 )
 
-type userView struct {
+// meView is a player's account, and where money that they take out of it goes.
+type meView struct {
 	User    string     `json:"user"`
 	Balance rain.Money `json:"balance"`
+	Payout  Payout     `json:"payout"`
+}
+
+// Payout tells a player where a withdrawal goes: they read it before they are asked once more.
+type Payout struct {
+	Provider string `json:"provider"`
+	Name     string `json:"name,omitempty"` // in the organizer's words
 }
 
 func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
-	return a.balance(w, r, who.user)
-}
-
-func (a *API) balance(w http.ResponseWriter, r *http.Request, user string) error {
-	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+	balance, err := a.o.Claims.UserBalance(r.Context(), who.user)
 	if err != nil {
 		return err
 	}
-	WriteJSON(w, http.StatusOK, userView{User: user, Balance: balance})
+	WriteJSON(w, http.StatusOK, meView{User: who.user, Balance: balance, Payout: a.o.Payout})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/connections"
 )
 
 // Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
@@ -55,6 +57,7 @@ const (
 	topicAlarm    = "alarm"
 	topicMoney    = "withdrawal"
 	topicSanction = "sanction"
+	topicPlayer   = "player"
 )
 
 // noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
@@ -187,6 +190,9 @@ func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCamp
 // Sanctioned tells every node that something was done about a player, which the ledger has.
 func (b *Bus) Sanctioned() { b.hint(topicSanction, noCampaign, struct{}{}) }
 
+// OnNodes tells a node what concerns it of a player who is on several.
+func (b *Bus) OnNodes(node string, n connections.Notice) { b.hint(topicPlayer, node, n) }
+
 // Listener is what a node does when another, or itself, has told something.
 type Listener struct {
 	Changed func(campaign string, revision int64)
@@ -201,6 +207,9 @@ type Listener struct {
 	Withdrawn func(n Withdrawn)
 
 	Sanctioned func()
+
+	Node    string // whose notices OnNodes gets; "": nobody's
+	OnNodes func(n connections.Notice)
 }
 
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
@@ -216,6 +225,8 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
 		subscribe(b, guard, topicSanction, func(string, struct{}) { l.Sanctioned() }),
+		subscribeTo(b, guard, topicPlayer, cmp.Or(l.Node, noCampaign),
+			func(_ string, n connections.Notice) { l.OnNodes(n) }),
 		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {
@@ -226,8 +237,13 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 }
 
 func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(campaign string, notice T)) error {
+	return subscribeTo(b, guard, topic, "*", handle)
+}
+
+// subscribeTo subscribes to the notices of one campaign or node, "*" for all.
+func subscribeTo[T any](b *Bus, guard *rounds.Guard, topic, of string, handle func(of string, notice T)) error {
 	prefix := b.subject(topic, "")
-	_, err := b.nc.Subscribe(prefix+"*", func(m *nats.Msg) {
+	_, err := b.nc.Subscribe(prefix+of, func(m *nats.Msg) {
 		b.receive(m, func(data []byte) {
 			if notice, ok := decode[T](b, m.Subject, data); ok {
 				guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })

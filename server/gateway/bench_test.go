@@ -165,7 +165,7 @@ func newStorm(b testing.TB) *storm {
 
 // seated makes a session that of a player in the rain.
 func (s *storm) seated(i int, of *session) *session {
-	of.user = fmt.Sprintf("user-%d", i)
+	of.user, of.person = fmt.Sprintf("user-%d", i), &person{}
 	of.seat = &seat{campaign: s.campaign.ID, gate: s.gateway.o.Gate(s.campaign),
 		count: s.gateway.o.Counts.Of(s.campaign.ID), metrics: s.gateway.metrics}
 	return of

@@ -42,7 +42,8 @@ type neighbours struct {
 
 	notYet []rain.Win // won, and not to be told yet
 
-	door turns
+	door        turns
+	connections connected
 
 	mu         sync.Mutex
 	remembered map[string][]rain.Win
@@ -177,6 +178,33 @@ func (d *turns) gone() []string {
 	return slices.Clone(d.left)
 }
 
+// connected notes the connections that are there. The zero value is ready to use.
+type connected struct {
+	mu   sync.Mutex
+	list map[string][]uint64 // by player, in the order in which they came
+}
+
+func (c *connected) Come(_ context.Context, user string, n uint64, _ int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list == nil {
+		c.list = map[string][]uint64{}
+	}
+	c.list[user] = append(c.list[user], n)
+}
+
+func (c *connected) Gone(user string, n uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list[user] = slices.DeleteFunc(c.list[user], func(is uint64) bool { return is == n })
+}
+
+func (c *connected) of(user string) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.list[user])
+}
+
 // door is a gateway behind a real HTTP server.
 type door struct {
 	*testing.T
@@ -207,7 +235,8 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	}
 	d.lobby = room.NewLobby(room.Options{Log: log})
 	o := Options{
-		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door, Lobby: d.lobby, Counts: live.NewCounts(),
+		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door,
+		Connections: &n.connections, Lobby: d.lobby, Counts: live.NewCounts(),
 		Campaigns: cluster.NewRegistry(cluster.RegistryOptions{
 			Source: servertest.Campaigns{"c": d.campaign}, Known: cluster.NewKnown(), Log: log,
 		}),

@@ -38,9 +38,10 @@ func New(o Options) *Gateway {
 	if o.Banned == nil {
 		o.Banned = func(string) bool { return false }
 	}
+	m := newMetrics(o.Registerer)
 	g := &Gateway{
 		shared: &shared{
-			o: o, metrics: newMetrics(o.Registerer), arrivals: newArrivals(), people: newPeople(),
+			o: o, metrics: m, arrivals: newArrivals(), people: newPeople(m.several),
 			refused: newRefusedHellos(o.Limits, o.HelloRate),
 		},
 		sessions: map[*session]struct{}{}, seats: seats{all: int64(o.MaxConnections)},

@@ -17,6 +17,7 @@ type metrics struct {
 	turnedAway prometheus.Counter
 	refused    prometheus.Counter // hellos
 	dropped    prometheus.Counter // messages and frames
+	several    prometheus.Gauge   // players
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -40,6 +41,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Messages and WebSocket pings of players that were dropped: they were more than a player needs.",
 		}),
 	}
+	m.several = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "redrain_players_on_several_nodes",
+		Help: "Players of this node who have connections to others as well, and share their tap rate among them.",
+	})
 	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "redrain_arrivals_refused_total",
 		Help: "Connections asked to come back a little later, because more came than the node takes in a second.",
@@ -51,7 +56,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped)
+	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped, m.several)
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,6 +60,13 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
+// Connections knows every player's connections over all nodes. [connections.List] does.
+type Connections interface {
+	// Come notes a connection; Gateway.TooMany and Gateway.Among are told what follows. Gone ends it.
+	Come(ctx context.Context, user string, n uint64, since int64)
+	Gone(user string, n uint64)
+}
+
 // Problem answers a request that does not become a socket. [api.WriteProblem] does.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
@@ -74,6 +82,7 @@ type Options struct {
 	Banned         func(user string) bool // nil: nobody is
 	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
 	Door           Door
+	Connections    Connections
 	Lobby          *room.Lobby
 	Counts         *live.Counts
 	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
@@ -95,4 +104,5 @@ type shared struct {
 	arrivals *arrivals
 	people   *people
 	refused  *refusedHellos
+	numbers  atomic.Uint64 // of connections that have said hello
 }

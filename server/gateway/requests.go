@@ -102,8 +102,8 @@ func (s *session) greet(req wire.Request) {
 	}
 	// Before anything is read for the welcome: what is settled from here on is heard.
 	s.g.o.Audience.Join(ctx, user)
-	s.listens, s.since = user, s.g.o.Clock()
-	s.g.people.add(user, s)
+	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
+	s.person = s.g.people.add(user, s)
 	if s.g.o.Banned(user) { // who is banned from now on is found there
 		s.end(room.CodeSentAway, sentAway)
 		return
@@ -114,6 +114,7 @@ func (s *session) greet(req wire.Request) {
 	}
 	s.hand = s.g.o.Risk.Hand(risk.Who{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
 	s.user = user
+	s.g.o.Connections.Come(ctx, user, s.n, s.since)
 }
 
 func (s *session) move(req wire.Request) {
@@ -194,8 +195,10 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 	if s.hand != nil {
 		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
 	}
-	t := &grab.Tap[Asked]{User: s.user, Drop: m.Drop, Caller: Asked{member: s.member, seat: s.seat, hand: s.hand,
-		began: began}}
+	t := &grab.Tap[Asked]{
+		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()),
+		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
+	}
 	a := &t.Caller
 	a.idLen = copy(a.id[:], m.ID)
 	if r, known := a.seat.gate.Tap(t); known {

@@ -37,6 +37,8 @@ type session struct {
 	user    string
 	hand    *risk.Hand      // how the player taps; nil: nobody looks at it
 	listens string          // who settlements are listened for, "" before hello
+	person  *person         // nil before hello
+	n       uint64          // names it among this node's connections; 0 before hello
 	seat    *seat           // nil before hello
 	gates   map[string]Gate // of the campaigns whose rooms the player has been in
 	in      string          // the campaign whose door has let the player in, "" before
@@ -61,6 +63,9 @@ func (s *session) close() {
 	if s.listens != "" {
 		s.g.o.Audience.Leave(s.listens)
 		s.g.people.remove(s.listens, s)
+	}
+	if s.user != "" && s.n != 0 {
+		s.g.o.Connections.Gone(s.user, s.n)
 	}
 	s.g.arrivals.unlessExpected(s.user, func() {
 		if s.g.o.Lobby.Has(s.user) {

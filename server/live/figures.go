@@ -52,6 +52,13 @@ type Stats struct {
 	Dead     int64    `json:"dead"`   // dead letters that wait for a person
 }
 
+// Running is whether a campaign's figures may still move: from the countdown until a little after the rain's end.
+func Running(c *rain.Campaign, now int64) bool {
+	const afterMS = 10_000
+	r := c.Current()
+	return r != nil && now < r.EndsAt()+afterMS
+}
+
 // Figures reports what this node counts, and tells its rooms what all nodes count together, once a second.
 type Figures struct {
 	o FiguresOptions

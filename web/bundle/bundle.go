@@ -18,14 +18,34 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entries are the sources that become a script or a style sheet each, together with all that they import.
-var entries = []api.EntryPoint{
-	{InputPath: "src/play/main.ts", OutputPath: "play"},
-	{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
-	{InputPath: "src/console/main.tsx", OutputPath: "console"},
-	{InputPath: "src/docs/docs.css", OutputPath: "docs"},
-	{InputPath: "src/work/main.ts", OutputPath: "work"},
+// Browsers are the oldest versions that something is made for.
+type Browsers struct{ IOS, Safari, Chrome, Firefox string }
+
+var (
+	// Phones are for what players open, above all what WeChat shows pages in.
+	Phones = Browsers{IOS: "14.5", Safari: "14.1", Chrome: "87", Firefox: "90"}
+	// Desks are for the console and the big screen, whose machines the organizer chooses.
+	Desks = Browsers{IOS: "16", Safari: "16", Chrome: "105", Firefox: "113"}
+)
+
+// groups are the sources that become a script or a style sheet each, together with all that they import.
+var groups = []struct {
+	browsers Browsers
+	entries  []api.EntryPoint
+}{
+	{Phones, []api.EntryPoint{
+		{InputPath: "src/play/main.ts", OutputPath: "play"},
+		{InputPath: "src/work/main.ts", OutputPath: "work"},
+	}},
+	{Desks, []api.EntryPoint{
+		{InputPath: "src/screen/main.tsx", OutputPath: "screen"},
+		{InputPath: "src/console/main.tsx", OutputPath: "console"},
+		{InputPath: "src/docs/docs.css", OutputPath: "docs"},
+	}},
 }
+
+// old is what runs in browsers of before those, and says so: written in ES5, and a script that is no module.
+var old = api.EntryPoint{InputPath: "src/old/main.js", OutputPath: "old"}
 
 const (
 	// Manifest is the file that tells the path of each of the others: {"play.js":
@@ -52,10 +72,7 @@ func Build(dir string) (map[string][]byte, error) {
 		files[p.path] = p.data
 		served[name] = "/" + p.path
 	}
-	pages := options(dir, served)
-	pages.EntryPointsAdvanced = entries
-	pages.EntryNames = "assets/[name]-[hash]"
-	built, err := run(pages)
+	built, err := pages(dir, served)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +83,7 @@ func Build(dir string) (map[string][]byte, error) {
 		}
 		files[name], served[logical] = data, "/"+name
 	}
-	sdk := options(dir, nil)
+	sdk := options(dir, nil, Phones)
 	sdk.EntryPointsAdvanced = []api.EntryPoint{{InputPath: "sdk/index.ts", OutputPath: strings.TrimSuffix(SDK, ".js")}}
 	library, err := run(sdk)
 	if err != nil {
@@ -84,30 +101,52 @@ func Build(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
+// pages makes the scripts and style sheets of the pages, each for the browsers of those who open it.
+func pages(dir string, pictures map[string]string) (map[string][]byte, error) {
+	var all []api.BuildOptions
+	for _, g := range groups {
+		o := options(dir, pictures, g.browsers)
+		o.EntryPointsAdvanced = g.entries
+		all = append(all, o)
+	}
+	ancient := options(dir, pictures, Phones)
+	ancient.EntryPointsAdvanced = []api.EntryPoint{old}
+	ancient.Engines, ancient.Target, ancient.Format = nil, api.ES5, api.FormatIIFE
+	files := map[string][]byte{}
+	for _, o := range append(all, ancient) {
+		o.EntryNames = "assets/[name]-[hash]"
+		built, err := run(o)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, built)
+	}
+	return files, nil
+}
+
 // Script bundles one source into one script, for a test of the modules that it imports.
 func Script(dir, entry string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	o := options(dir, map[string]string{})
+	o := options(dir, map[string]string{}, Phones)
 	o.EntryPointsAdvanced = []api.EntryPoint{{InputPath: entry, OutputPath: "script"}}
 	built, err := run(o)
 	return built["script.js"], err
 }
 
 // options are common to all scripts. pictures are the paths under which the files of web/img are served.
-func options(dir string, pictures map[string]string) api.BuildOptions {
+func options(dir string, pictures map[string]string, least Browsers) api.BuildOptions {
 	return api.BuildOptions{
 		AbsWorkingDir: dir,
 		Outdir:        filepath.Join(dir, "dist"),
 		Tsconfig:      filepath.Join(dir, "tsconfig.json"),
 		Bundle:        true,
 		Format:        api.FormatESModule,
-		// Browsers of 2022 and later, as the README says: class fields, top-level await, dialog.
-		Target: api.ES2022,
-		Engines: []api.Engine{{Name: api.EngineSafari, Version: "15.4"},
-			{Name: api.EngineChrome, Version: "100"}, {Name: api.EngineFirefox, Version: "100"}},
+		Engines: []api.Engine{{Name: api.EngineSafari, Version: least.Safari},
+			{Name: api.EngineIOS, Version: least.IOS},
+			{Name: api.EngineChrome, Version: least.Chrome}, {Name: api.EngineFirefox, Version: least.Firefox}},
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		MinifySyntax:      true,

@@ -60,7 +60,7 @@ function isObject(value: unknown): value is Fields {
 }
 
 function isMessage(m: unknown): m is Message {
-  if (!isObject(m) || typeof m.type !== "string" || !Object.hasOwn(NEEDED, m.type)) return false;
+  if (!isObject(m) || typeof m.type !== "string" || !Object.prototype.hasOwnProperty.call(NEEDED, m.type)) return false;
   const needed = NEEDED[m.type as Message["type"]];
   return needed.split(" ").every((need) => {
     const [path = "", kind] = need.split(":");

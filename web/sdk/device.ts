@@ -11,16 +11,18 @@ interface Signs {
 
 /** watchDevice listens, and answers with what ends it. */
 export function watchDevice(signs: Signs): () => void {
-  const done = new AbortController();
-  const { signal } = done;
+  const undo: (() => void)[] = [];
+  // Taken away one by one: a signal for listeners is newer than some phones.
+  const listen = (target: EventTarget, type: string, call: () => void): void => {
+    target.addEventListener(type, call);
+    undo.push(() => target.removeEventListener(type, call));
+  };
   if (typeof addEventListener === "function") {
-    addEventListener("offline", () => signs.offline(), { signal });
-    addEventListener("online", () => signs.online(), { signal });
+    listen(globalThis, "offline", signs.offline);
+    listen(globalThis, "online", signs.online);
     // A page that the browser keeps for its back button would keep the line too: a player who has gone, counted as online.
-    addEventListener("pagehide", () => signs.offline(), { signal });
+    listen(globalThis, "pagehide", signs.offline);
   }
-  if (typeof document !== "undefined") {
-    document.addEventListener("visibilitychange", () => document.hidden || signs.visible(), { signal });
-  }
-  return () => done.abort();
+  if (typeof document !== "undefined") listen(document, "visibilitychange", () => document.hidden || signs.visible());
+  return () => undo.splice(0).forEach((take) => take());
 }

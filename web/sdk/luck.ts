@@ -17,9 +17,13 @@ export function luck(seed: string, user: string, beat: number): bigint {
   const text = new Uint8Array(head.length + 40 + id.length);
   text.set(head);
   for (let i = 0; i < 32; i++) text[head.length + i] = parseInt(seed.slice(2 * i, 2 * i + 2), 16);
-  new DataView(text.buffer).setBigUint64(head.length + 32, BigInt(beat));
+  // In two halves: Safari 14 has no 64-bit ones.
+  const number = new DataView(text.buffer, head.length + 32, 8);
+  number.setUint32(0, Math.floor(beat / 2 ** 32));
+  number.setUint32(4, beat % 2 ** 32);
   text.set(id, head.length + 40);
-  return new DataView(sha256(text).buffer).getBigUint64(0);
+  const hash = new DataView(sha256(text).buffer);
+  return (BigInt(hash.getUint32(0)) << 32n) | BigInt(hash.getUint32(4));
 }
 
 /** wins tells whether a draw wins at odds, of which billionths count. */
@@ -40,7 +44,7 @@ export function checkLuck(fairness: Fairness, user: string, claims: readonly Own
   const announced = [...sha256(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
   const odds = (beat: number): number => {
     if (s.odds !== "auto") return s.odds;
-    return s.odds_record?.findLast((r) => r.beat <= beat)?.odds ?? START;
+    return [...(s.odds_record ?? [])].reverse().find((r) => r.beat <= beat)?.odds ?? START;
   };
   const first = (beat: number): number => s.first_wave + Math.ceil((beat * s.beat_ms) / WAVE);
   const late = Math.ceil(LATE / s.beat_ms);

@@ -19,12 +19,16 @@ export function turnOf(m: Partial<GoodbyeMessage> & { retry_after_ms?: unknown }
 
 /** askTurn asks for the turn over HTTP, which costs the server less than a socket. null: knock at the socket, which says the rest. */
 export async function askTurn(get: typeof fetch | undefined, socket: string, campaign: string, token: string): Promise<WaitingMessage | null> {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), ANSWER_WAIT); // AbortSignal.timeout is newer than some phones
   try {
     const url = new URL(`/api/v1/admission?campaign=${encodeURIComponent(campaign)}`, socket.replace(/^ws/, "http"));
-    const answer = await get?.(url.href, { headers: { Authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(ANSWER_WAIT) });
+    const answer = await get?.(url.href, { headers: { Authorization: `Bearer ${token}` }, signal: patience.signal });
     const m: unknown = answer?.ok ? await answer.json() : null;
     return typeof m === "object" && m !== null && !("admitted" in m && m.admitted === true) ? turnOf(m) : null;
   } catch {
     return null; // the line, or what is between does not let it through
+  } finally {
+    clearTimeout(timer);
   }
 }

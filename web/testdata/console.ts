@@ -6,6 +6,7 @@ import { newest } from "../src/console/campaign/page.tsx";
 import { matches, merge } from "../src/console/campaign/uselist.ts";
 import { Feed } from "../src/console/live/feed.ts";
 import { Rates } from "../src/console/live/rates.ts";
+import { pastOf } from "../src/console/live/past.ts";
 import { Ring, SPAN } from "../src/console/live/ring.ts";
 import { Parser } from "../src/console/live/sse.ts";
 import { LIMITS, PRESETS, number, readRain, type RainForm } from "../src/console/rains/limits.ts";
@@ -16,7 +17,8 @@ import { frame } from "../src/console/strings/frame.ts";
 import { live } from "../src/console/strings/live.ts";
 import { rains } from "../src/console/strings/rains.ts";
 import { ui } from "../src/console/strings/ui.ts";
-import type { Campaign, Rain } from "../src/shared/schemas.ts";
+import { sumUp } from "../src/console/rains/summary.ts";
+import type { Campaign, History, Rain } from "../src/shared/schemas.ts";
 import type { Table } from "../src/shared/i18n.ts";
 
 const faults: string[] = [];
@@ -119,6 +121,30 @@ const tests: Record<string, () => void | Promise<void>> = {
     for (let t = 111; t < 120 + 2 * SPAN; t++) ring.push(t, { won: t });
     const [times] = ring.since(0, ["won"]);
     same("what is kept", [times.length, times[0]], [SPAN + 1, 119 + SPAN]);
+  },
+
+  past() {
+    const empty: History = {
+      from: 0, to: 0, t: [], span_ms: [], online: [], waiting: [], grabs_per_second: [], tap_p50_ms: [], tap_p99_ms: [], taps: [], won: [], paid: [], stock: [],
+      empty: [], late: [],
+    };
+    const h: History = {
+      ...empty, t: [10_000, 11_000, 20_000, 21_000], span_ms: [1_000, 1_000, 1_000, 1_000], online: [5, 9, 7, 7], grabs_per_second: [1, 30, 2, 2],
+      tap_p50_ms: [null, 2, 3, null], tap_p99_ms: [null, 8, 4, null], taps: [100, 130, 150, 140], won: [10, 14, 20, 26], empty: [1, 1, 1, 3],
+    };
+    const past = pastOf(h, 90_000);
+    same("times of the past", past.map((r) => r.time), [101, 102, 111, 112]);
+    same("rates of the past", past.map((r) => [r.row.wins, r.row.empty]), [[null, null], [4, 0], [null, null], [6, 2]]);
+    const ring = new Ring();
+    ring.push(112, { won: 30 });
+    ring.push(113, { won: 31 });
+    ring.before(past);
+    same("the past before the present", ring.since(0, ["won", "online"]), [[101, 102, 103, 111, 112, 113], [10, 14, null, 20, 30, 31], [5, 9, null, 7, null, null]]);
+    const aged = new Ring();
+    aged.before(pastOf({ ...h, t: [0, 10_000, 20_000, 60_000], span_ms: [10_000, 10_000, 10_000, 10_000] }, 0));
+    same("aged rows are no holes", aged.since(0, ["won"]), [[10, 20, 30, 31, 70], [10, 14, 20, null, 26]]);
+    same("what a rain comes to", sumUp(h, 11_500), { taps: 40, won: 16, peak: 30, online: 9, p50: 3, p99: 8, span: 1 });
+    same("a rain without rows", sumUp(empty, 0), { taps: 0, won: 0, peak: 0, online: 0, p50: null, p99: null, span: 0 });
   },
 
   rates() {

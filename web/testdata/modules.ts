@@ -96,8 +96,9 @@ const tests = {
   },
 
   ends() {
+    same("who could not be told from a program tries again", problemOf(403, "challenge_required").retry, true);
     const ways = [4500, 403, 4502, 4501, 4505].map((code) => problemOf(code));
-    same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "none", "retry", "retry"]);
+    same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "retry", "retry", "retry"]);
     same("each reads differently", new Set(ways.map((p) => p.title + p.hint)).size, ways.length);
   },
 
@@ -114,6 +115,13 @@ const tests = {
     same("the next rain does not take the card away", rounds.card((id) => id !== "r2")?.rain, "r1");
     r.dismissed = true;
     same("closed", rounds.card(() => true), null);
+    const cut = rounds.of("r2");
+    cut.played = true;
+    cut.lost = 1;
+    same("a win that nobody was told of is the rain's whose taps were lost", rounds.unheard("r9")?.rain, "r2");
+    same("there may be one", cut.unsure, 1);
+    rounds.told();
+    same("until all are named", [cut.unsure, rounds.unheard("r9")], [0, null]);
     rounds.of("r3");
     same("forgotten after two more", rounds.of("r1") === r, false);
   },

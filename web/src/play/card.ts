@@ -2,6 +2,7 @@
 
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
+import { dialog } from "./dialog.ts";
 import { byId, write } from "./dom.ts";
 import type { Round } from "./round.ts";
 import type { Key, strings } from "./strings.ts";
@@ -22,7 +23,7 @@ export interface Around {
 /** Card shows a Round in a dialog. Its button, Esc and show(null) close it. */
 export class Card {
   readonly #i18n: I18n<typeof strings>;
-  readonly #dialog = byId("card", HTMLDialogElement);
+  readonly #dialog = dialog("card");
   readonly #still: () => boolean;
   readonly #amount = byId("card-amount");
   #round: Round | null = null;
@@ -67,7 +68,8 @@ export class Card {
     this.#dialog.classList.toggle("won", round.wins > 0);
     const [title, sub] = words(round);
     write(byId("card-title"), t(title));
-    write(byId("card-sub"), t(sub, { n: round.wins }));
+    write(byId("card-sub"), t(sub, { n: round.wins || round.unsure }));
+    write(byId("card-unsure"), round.wins && round.unsure ? t(round.unsure === 1 ? "card_more_one" : "card_more", { n: round.unsure }) : "");
     write(byId("card-stopped"), stopped ? t("card_stopped") : "");
     write(byId("card-best"), round.wins > 1 ? `¥${yuan(round.best)}` : "");
     write(byId("card-taps"), round.taps > 0 ? String(round.taps) : "");
@@ -102,11 +104,13 @@ export class Card {
     const eased = 1 - (1 - p) ** 3;
     this.#shown = Math.round(this.#from + (this.#to - this.#from) * eased);
     write(this.#amount, `¥${yuan(this.#shown)}`);
+    this.#amount.style.setProperty("--chars", String(yuan(this.#to).length + 1));
     this.#frame = p < 1 ? requestAnimationFrame(() => this.#step()) : 0;
   }
 }
 
 function words(round: Round): readonly [Key, Key] {
   if (round.wins) return ["card_won", round.wins === 1 ? "card_won_sub_one" : "card_won_sub"];
+  if (round.unsure) return ["card_unsure", round.unsure === 1 ? "card_unsure_sub_one" : "card_unsure_sub"];
   return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", "card_watched_sub"];
 }

@@ -3,6 +3,7 @@
 
 import type { Challenge } from "../shared/schemas.ts";
 import { work } from "../shared/work.ts";
+import { dialog } from "./dialog.ts";
 import { byId } from "./dom.ts";
 
 const QUIETLY = 400; // ms of work that nobody is told of
@@ -14,20 +15,20 @@ interface Widget {
 
 /** meet does what a challenge asks for, in a dialog where that takes a while, and answers with the proof. */
 export async function meet(challenge: Challenge): Promise<string> {
-  const dialog = byId("challenge", HTMLDialogElement);
+  const box = dialog("challenge");
   const place = byId("challenge-widget");
   const show = (): void => {
-    if (!dialog.open) dialog.showModal();
+    if (!box.open) box.showModal();
   };
   const later = setTimeout(show, challenge.work ? QUIETLY : 0);
   const stay = (e: Event): void => e.preventDefault(); // there is no way on without it
-  dialog.addEventListener("cancel", stay);
+  box.addEventListener("cancel", stay);
   try {
     return challenge.work ? await work(challenge.work) : await ask(challenge, place);
   } finally {
     clearTimeout(later);
-    dialog.removeEventListener("cancel", stay);
-    dialog.close();
+    box.removeEventListener("cancel", stay);
+    box.close();
     place.replaceChildren();
   }
 }

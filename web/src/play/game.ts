@@ -32,6 +32,12 @@ export interface Around {
   scored: (s: Scored) => void;
 }
 
+// lookOf is the key of an outcome. A tap that was given up may have won: nobody says that it has not.
+function lookOf(decoy: boolean, result: TapResult): string {
+  if (result.outcome === "unavailable" && !result.retryable) return "unsure";
+  return decoy && result.outcome === "empty" ? "decoy" : result.outcome;
+}
+
 /** Game sends the taps and shows their results. It lives as long as the page. */
 export class Game {
   readonly #around: Around;
@@ -54,7 +60,7 @@ export class Game {
     const { id, x, at, fall, decoy } = hit.drop;
     const result = await client.tap({ id, x, at, fall_ms: fall, kind: decoy ? "decoy" : "packet" }); // the whole drop: the client knows when to give it up
     if (result.outcome !== "won" && result.retryable) hit.drop.tapped = false;
-    const look = decoy && result.outcome === "empty" ? "decoy" : result.outcome;
+    const look = lookOf(decoy, result);
     const [line, small] = words(look, result);
     scene.tell(hit.drop.id, look, line, small);
     scored({ rain, result, look, line, small });

@@ -12,7 +12,7 @@ import type { Wallet } from "./wallet.ts";
 const COMBO_FROM = 3;
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
-export type About = Partial<Pick<Campaign, "name" | "wins_per_user">>;
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean };
 
 /** Hud shows texts of an I18n. */
 export class Hud {
@@ -54,8 +54,10 @@ export class Hud {
 
   /** facts: online and stock may not be known yet; progress is the part of the rain that is left, 0…1. */
   facts(online: number | null, stock: number | null, progress: number): void {
+    byId("online-dot").hidden = online === null;
     write(byId("online"), online === null ? "–" : compact(online, this.#i18n.lang));
     write(byId("stock"), stock === null ? "–" : compact(stock, this.#i18n.lang));
+    this.#progress.parentElement?.classList.toggle("on", progress > 0); // a pause between two rains has none
     this.#progress.style.transform = `scaleX(${progress.toFixed(4)})`;
   }
 
@@ -104,8 +106,12 @@ export class Hud {
     this.#combo = n;
   }
 
+  /** user names the player; the whole name, which an organizer may ask for, is its title. */
   user(name: string): void {
-    write(byId("user"), name ? this.#i18n.t("player", { user: name }) : "");
+    byId("user").title = name;
+    // A guest has no name of their own: the end of the generated one tells them apart.
+    const guest = /^guest-\w*?(\w{4})$/.exec(name);
+    write(byId("user"), name ? this.#i18n.t("player", { user: guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : name }) : "");
   }
 
   sound(on: boolean): void {

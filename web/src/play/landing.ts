@@ -1,6 +1,7 @@
 // The landing, shown until somebody signs in: the event, one button to play, and a form for those who have a token.
 
 import { byId } from "./dom.ts";
+import type { Key } from "./strings.ts";
 
 /** Landing owns the buttons and the form of the stage. It calls back when the person chooses. */
 export class Landing {
@@ -8,8 +9,11 @@ export class Landing {
   readonly #have = byId("have-token", HTMLButtonElement);
   readonly #form = byId("signin", HTMLFormElement);
   readonly #token = byId("signin-token", HTMLInputElement);
+  readonly #text: (key: Key) => string;
 
-  constructor(guest: () => void, signin: (token: string) => void) {
+  /** text gives the words of a key. */
+  constructor(guest: () => void, signin: (token: string) => void, text: (key: Key) => string) {
+    this.#text = text;
     this.#play.addEventListener("click", guest);
     this.#have.addEventListener("click", () => {
       this.form(this.#form.hidden === true); // it may also be "until-found"
@@ -26,9 +30,20 @@ export class Landing {
 
   /** show offers to play as a guest, where guests may, or with a token. */
   show(on: boolean, guests = true): void {
-    this.#play.hidden = !on || !guests;
-    this.#have.hidden = !on || !guests;
-    this.form(on && !guests);
+    this.#offer(on && guests, "play");
+    this.#have.hidden = !on;
+    this.form(false);
+  }
+
+  /** asGuest offers to those whose sign-in is over to go on as somebody else. */
+  asGuest(): void {
+    this.#offer(true, "play_guest");
+  }
+
+  #offer(on: boolean, key: Key): void {
+    this.#play.hidden = !on;
+    this.#play.dataset.t = key;
+    this.#play.textContent = this.#text(key);
   }
 
   /** form shows the field for a token by itself. */

@@ -1,6 +1,7 @@
 // Which campaign to play: the one named in the address, or the one that the server has on now.
 
 import { ApiError, request } from "../shared/api.ts";
+import { within } from "../shared/patience.ts";
 import type * as schemas from "../shared/schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
@@ -17,7 +18,7 @@ export function named(url = new URL(location.href)): string | null {
 export async function lobby(campaign: string | null = null): Promise<Lobby | null> {
   try {
     const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
-    const l = await request<Lobby>(`/lobby${query}`, { signal: AbortSignal.timeout(PATIENCE) });
+    const l = await request<Lobby>(`/lobby${query}`, { signal: within(PATIENCE) });
     return l.campaign ? l : null;
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 404) return null;

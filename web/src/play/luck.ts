@@ -3,6 +3,7 @@
 import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
 import { ApiError, request } from "../shared/api.ts";
 import type { I18n, Values } from "../shared/i18n.ts";
+import { within } from "../shared/patience.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "./dom.ts";
 import type { Key, strings } from "./strings.ts";
@@ -61,13 +62,13 @@ export class LuckCheck {
   async #find(rain: Rain): Promise<[Key, Values?]> {
     const { session, user } = this.#parts;
     const token = await session.token();
-    const signal = AbortSignal.timeout(PATIENCE);
+    const signal = within(PATIENCE);
     const fairness = await request<Fairness>(`/campaigns/${rain.campaign}/rains/${rain.id}/fairness`, { signal });
     const claims: OwnClaim[] = [];
     for (let cursor = ""; ; ) {
       const page = await request<{ items: (OwnClaim & { at: number })[]; next_cursor?: string }>(`/me/claims?limit=${PAGE}${cursor}`, { token, signal });
       claims.push(...page.items);
-      if (!page.next_cursor || (page.items.at(-1)?.at ?? 0) < rain.starts_at) break;
+      if (!page.next_cursor || (page.items[page.items.length - 1]?.at ?? 0) < rain.starts_at) break;
       cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
     }
     const found = checkLuck(fairness, user(), claims, rain.commitment);

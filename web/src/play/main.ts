@@ -2,7 +2,7 @@
 
 import "./play.css";
 
-import type { Rain, TapResult } from "../../sdk/index.ts";
+import { CloseCode, type Rain, type TapResult } from "../../sdk/index.ts";
 import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
 import { Scene } from "../rain/scene.ts";
 import { I18n } from "../shared/i18n.ts";
@@ -21,11 +21,12 @@ import { Landing } from "./landing.ts";
 import { LuckCheck } from "./luck.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
+import { problemOf } from "./problem.ts";
 import { Room } from "./room.ts";
 import { Combo, Rounds } from "./round.ts";
 import { Sheet } from "./sheet.ts";
 import { buzz, Sound } from "./sound.ts";
-import { stage } from "./stage.ts";
+import { type Problem, stage } from "./stage.ts";
 import { strings } from "./strings.ts";
 import { isOf, Wallet } from "./wallet.ts";
 
@@ -35,6 +36,9 @@ const TICKER_EVERY = 1_500; // ms for each winner
 const CARD_AFTER = 600; // ms between the end of a rain and its card
 const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
+
+const NOTHING: Problem = { title: "lobby_title", hint: "lobby_hint" };
+const GONE: Problem = problemOf(CloseCode.unknownCampaign);
 
 const session = new Session();
 session.meet = meet;
@@ -63,9 +67,9 @@ const landing = new Landing(enter, (token) => {
   wallet.reset();
   rounds.clear();
   enter();
-});
+}, (key) => i18n.t(key));
 
-const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, changed: render });
+const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, told: () => rounds.told(), changed: render });
 
 // render writes the page from the model, and schedules itself for the time when the page changes by the clock alone.
 function render(): void {
@@ -81,6 +85,7 @@ function render(): void {
   hud.combo(phase === "falling" ? combo.value(performance.now()) : 0);
   hud.user(model.user);
   banner();
+  byId("other").hidden = lobby.named() === null || !(model.problem?.title === "ended_campaign" || model.campaign?.state === "closed");
   cards(left);
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
@@ -174,11 +179,14 @@ function scored({ rain, result, look, line, small }: Scored): void {
   const round = rounds.of(rain);
   round.pending--;
   round.taps++;
+  if (look === "unsure") round.lost++;
   if (look === "won" || look === "empty" || look === "already") round.combo = Math.max(round.combo, combo.hit(performance.now()));
   else if (look === "decoy") combo.end();
   if (result.outcome === "won") {
     if (wallet.won(result)) model.packets++;
     if (round.won(result.claim, result.amount)) win(result.amount);
+  } else if (look === "unsure") {
+    announcer.miss(`${line}. ${small}`);
   } else {
     sound.play(look === "decoy" ? "bomb" : "empty");
     if (look === "decoy") buzz([60, 30, 60]);
@@ -190,8 +198,7 @@ function scored({ rain, result, look, line, small }: Scored): void {
 // unheard counts a win whose result was lost, but which a settlement or a welcome has told of.
 function unheard(claim: string, amount: number): void {
   model.packets++;
-  const round = model.rain && rounds.of(model.rain.id);
-  if (round?.played && round.won(claim, amount)) win(amount);
+  if (rounds.unheard(model.rain?.id)?.won(claim, amount)) win(amount);
 }
 
 // earlier adds wins of this rain from before the page was loaded to its card. items are claims of the ledger.
@@ -227,7 +234,7 @@ async function follow(): Promise<never> {
       const campaign = await lobby.current();
       if (campaign && !room.client) room.play(campaign);
       else if (campaign) move(campaign);
-      else if (!room.client) model.problem = { title: "lobby_title", hint: "lobby_hint" };
+      else if (!room.client) model.problem = NOTHING;
       if (!room.client) model.away = null;
     } catch {
       if (!room.client) model.away = performance.now();
@@ -248,17 +255,21 @@ function move(campaign: string): void {
 
 // introduce shows the event to those who have not signed in yet.
 async function introduce(): Promise<void> {
-  landing.show(true);
   while (model.landing) {
     try {
       const l = await lobby.lobby(lobby.named());
       if (!model.landing) return;
       model.away = null;
       if (l) {
-        model.about = l;
+        Object.assign(model, { about: l, problem: null });
+        byId("retry").hidden = true;
         landing.show(true, l.guests ?? true);
         return render();
       }
+      // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
+      model.problem = lobby.named() ? GONE : NOTHING;
+      byId("retry").hidden = !lobby.named();
+      landing.show(false);
     } catch {
       model.away = performance.now();
     }

@@ -9,13 +9,14 @@ export interface Ended extends Problem {
   retry: boolean;
 }
 
-/** problemOf is the problem of a close code, or of the HTTP status that refused a token. */
-export function problemOf(code: number): Ended {
-  if (code === CloseCode.badToken || code === CloseCode.expired) return { title: "signin_title", hint: "signin_bad", signin: true, retry: false };
+/** problemOf is the problem of a close code, or of the HTTP status that refused a token; refusal is the code that came with it. */
+export function problemOf(code: number, refusal = ""): Ended {
+  if (refusal === "challenge_required") return { title: "unproved_title", hint: "unproved_hint", signin: false, retry: true };
+  if (code === CloseCode.badToken || code === CloseCode.expired) return { title: "signin_title_bad", hint: "signin_bad", signin: true, retry: false };
   if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true, retry: false };
   if (code === CloseCode.elsewhere) return { title: "ended_elsewhere", hint: "ended_elsewhere_hint", signin: false, retry: true };
   if (code === CloseCode.sentAway) return { title: "ended_away", hint: "ended_away_hint", signin: false, retry: false };
-  if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", signin: false, retry: false };
+  if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", signin: false, retry: true };
   if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", signin: false, retry: true };
   return { title: "ended_other", hint: "ended_other_hint", values: { code }, signin: false, retry: true };
 }

@@ -32,6 +32,8 @@ export interface Around {
   refresh: () => void;
   /** a win in this campaign whose result was lost */
   unheard: (claim: string, amount: number) => void;
+  /** every win so far has been named */
+  told: () => void;
   /** the model has changed */
   changed: () => void;
 }
@@ -58,7 +60,7 @@ export class Room {
   }
 
   #join(campaign: string): RainClient {
-    const { model, session, wallet, scene, hud, landing, announcer, i18n, refresh, unheard, changed } = this.#around;
+    const { model, session, wallet, scene, hud, landing, announcer, i18n, refresh, unheard, told, changed } = this.#around;
     const client = new RainClient({ token: (ask) => session.token(ask), campaign });
     client.on("welcome", (m) => {
       this.#renewed = false;
@@ -69,6 +71,7 @@ export class Room {
       landing.show(false);
       byId("retry").hidden = true;
       for (const c of missed) unheard(c.claim, c.amount);
+      told();
       if (wallet.welcome(m.claims, m.claims_total) || wallet.balance === null) refresh();
       changed();
     });
@@ -122,6 +125,14 @@ export class Room {
     changed();
   }
 
+  // again offers to those whose sign-in is over to go on as a guest, where guests may.
+  async #again(): Promise<void> {
+    const { model, landing } = this.#around;
+    const problem = model.problem;
+    const about = await lobby(this.client?.campaign).catch(() => null);
+    if (about?.guests && model.problem === problem) landing.asGuest();
+  }
+
   #ended(code: number): void {
     const { model, session, wallet, landing } = this.#around;
     model.away = model.queue = null;
@@ -134,9 +145,10 @@ export class Room {
       return;
     }
     if (code === CloseCode.badToken || code === CloseCode.expired) session.forget();
-    const problem = problemOf(code);
+    const problem = problemOf(code, session.refusal);
     model.problem = problem;
-    landing.form(problem.signin);
+    landing.show(problem.signin, false);
+    if (problem.signin) void this.#again();
     byId("retry").hidden = !problem.retry;
   }
 }

@@ -15,10 +15,17 @@ export class Round {
   dismissed = false;
   /** taps without an answer yet */
   pending = 0;
+  /** taps that were given up without one: what became of them is told by the next welcome */
+  lost = 0;
   readonly #claims = new Set<string>();
 
   constructor(rain: string) {
     this.rain = rain;
+  }
+
+  /** unsure is how many taps there are of which nothing is known: the rain is not said to have been in vain before. */
+  get unsure(): number {
+    return this.pending + this.lost;
   }
 
   /** won notes a win. It returns whether the win is new. */
@@ -48,7 +55,18 @@ export class Rounds {
 
   /** card is the newest round that was played and whose card was not closed. */
   card(over: (rain: string) => boolean): Round | null {
-    return this.#kept.findLast((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
+    return [...this.#kept].reverse().find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
+  }
+
+  /** unheard is the round of a win that nobody was told of: the rain that falls, or the last one where taps are without an answer. */
+  unheard(rain: string | undefined): Round | null {
+    const newest = [...this.#kept].reverse();
+    return newest.find((r) => r.played && (r.rain === rain || r.unsure > 0)) ?? null;
+  }
+
+  /** told is for a welcome, which names every win: what was given up is known now. */
+  told(): void {
+    for (const r of this.#kept) r.lost = 0;
   }
 
   clear(): void {

@@ -2,8 +2,10 @@
 
 import { request } from "../shared/api.ts";
 import { yuan } from "../shared/money.ts";
+import { within } from "../shared/patience.ts";
 import type { Withdrawal } from "../../sdk/index.ts";
 import type { Balance, Claim } from "../shared/schemas.ts";
+import { dialog } from "./dialog.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
 import type { Entry } from "./wallet.ts";
@@ -22,7 +24,7 @@ export interface Parts extends WithdrawParts {
 /** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
 export class Sheet {
   readonly #parts: Parts;
-  readonly #dialog = byId("sheet", HTMLDialogElement);
+  readonly #dialog = dialog("sheet");
   readonly #withdraw: Withdraw;
   #timer = 0;
 
@@ -35,7 +37,13 @@ export class Sheet {
     this.#dialog.addEventListener("click", (e) => {
       if (e.target === this.#dialog) this.#dialog.close(); // a click outside of the dialog
     });
-    this.#dialog.addEventListener("close", () => clearTimeout(this.#timer));
+    this.#dialog.addEventListener("close", () => {
+      clearTimeout(this.#timer);
+      if (isOurs(history.state)) history.back();
+    });
+    // The phone's back button closes the sheet, and does not leave the game.
+    if (isOurs(history.state)) history.replaceState(null, "");
+    window.addEventListener("popstate", () => isOurs(history.state) || this.#dialog.close());
   }
 
   get isOpen(): boolean {
@@ -45,6 +53,7 @@ export class Sheet {
   open(): void {
     if (this.#dialog.open) return;
     this.#dialog.showModal();
+    if (!isOurs(history.state)) history.pushState({ sheet: true }, "");
     this.render();
     void this.#follow();
   }
@@ -66,7 +75,7 @@ export class Sheet {
     const { told } = wallet;
     try {
       const token = await session.token();
-      const signal = AbortSignal.timeout(PATIENCE);
+      const signal = within(PATIENCE);
       const [me, claims, out] = await Promise.all([
         request<Balance>("/me", { token, signal }),
         request<{ items: Claim[] }>(`/me/claims?limit=${SHOWN}`, { token, signal }),
@@ -74,6 +83,7 @@ export class Sheet {
       ]);
       for (const w of out.items) wallet.withdrawal(w);
       wallet.listed = true;
+      wallet.payout = me.payout ?? null;
       wallet.page(claims.items);
       this.#parts.earlier(claims.items);
       if (wallet.told === told) wallet.me(me.balance); // otherwise a message has brought a newer balance
@@ -144,6 +154,11 @@ export class Sheet {
     if (w.action?.expires_at) box.append(span("soft", i18n.t("w_confirm_until", { time: clock(i18n.lang, w.action.expires_at) })));
     return box;
   }
+}
+
+/** isOurs tells whether a state of the history is that of an open sheet. */
+function isOurs(state: unknown): boolean {
+  return typeof state === "object" && state !== null && "sheet" in state;
 }
 
 /** stateKey is the text of a withdrawal's state. */

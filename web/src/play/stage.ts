@@ -24,6 +24,8 @@ export interface Scenery {
   campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
   rain: Pick<Rain, "phase" | "starts_at" | "ends_at"> | null;
   stock: number | null;
+  /** the event as strangers are told of it */
+  about?: { guests?: boolean } | null;
   /** nobody has signed in yet */
   landing?: boolean;
   /** when this page joined the room, Unix ms of the server: late players see "Go!" as well */
@@ -54,7 +56,7 @@ export interface Stage {
 export function stage(s: Scenery, t: number): Stage {
   const { problem, campaign, rain, stock } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
-  if (s.landing) return { mode: "landing", title: "title", hint: "landing_hint", about: true };
+  if (s.landing) return { mode: "landing", title: "title", hint: s.about?.guests === false ? "landing_invited" : "landing_hint", about: true };
   if (s.queue) return queued(s.queue, t);
   if (!campaign) return { mode: "entering", title: "entering" };
   if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };

@@ -1,6 +1,9 @@
 // What the player has: claims, balance and withdrawals, put together from the socket's messages and the HTTP answers.
 
 import type { Claim, Withdrawal } from "../../sdk/index.ts";
+import type { Balance } from "../shared/schemas.ts";
+
+type Payout = NonNullable<Balance["payout"]>;
 
 /** Entry is a claim as far as it is known: a settlement names no packet. */
 export type Entry = Omit<Claim, "packet"> & { packet?: string };
@@ -15,6 +18,8 @@ export function isOf(claim: string, campaign: string): boolean {
 export class Wallet extends EventTarget {
   /** minor units in the ledger; null until it is known */
   balance: number | null = null;
+  /** where a withdrawal goes, as the server has told it */
+  payout: Payout | null = null;
   /** how often a message has told the balance: what was asked for before such a message is older than it */
   told = 0;
   /** the withdrawals have been asked for and have come: one that is not among them is a new one */

@@ -3,6 +3,7 @@
 import { ApiError, newKey, request } from "../shared/api.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { minor, yuan } from "../shared/money.ts";
+import { within } from "../shared/patience.ts";
 import type { Withdrawn } from "../shared/schemas.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "./dom.ts";
@@ -34,6 +35,7 @@ export class Withdraw {
   readonly #amount = byId("withdraw-amount", HTMLInputElement);
   readonly #go = byId("withdraw-go", HTMLButtonElement);
   #busy = false;
+  #sure: number | null = null; // the amount of which the player is asked once more
   #message: Message | null = null;
   /** a request without a clear answer: sent again with the same key, it is the same withdrawal */
   #open: { amount: number; key: string; before: ReadonlySet<string> | null } | null = null;
@@ -44,9 +46,18 @@ export class Withdraw {
     this.#done = done;
     this.#form.addEventListener("submit", (e) => {
       e.preventDefault();
-      void this.#send();
+      this.#ask();
     });
-    this.#amount.addEventListener("input", () => this.#say(null));
+    this.#amount.addEventListener("input", () => {
+      this.#sure = null;
+      this.#say(null);
+    });
+    byId("withdraw-yes").addEventListener("click", () => void this.#send());
+    byId("withdraw-no").addEventListener("click", () => {
+      this.#sure = null;
+      this.render();
+      this.#amount.focus();
+    });
     byId("withdraw-all").addEventListener("click", () => this.#all());
   }
 
@@ -56,6 +67,9 @@ export class Withdraw {
     this.#form.hidden = !wallet.balance && !this.#message && !this.#open;
     this.#go.setAttribute("aria-disabled", String(this.#busy));
     write(this.#go, i18n.t(this.#busy ? "withdraw_busy" : "withdraw"));
+    byId("withdraw-sure").hidden = this.#sure === null;
+    this.#go.hidden = this.#sure !== null;
+    write(byId("withdraw-where"), this.#sure === null ? "" : this.#where(this.#sure));
     const m = this.#message;
     const el = byId("withdraw-message");
     write(el, m ? i18n.t(m.key, m.values) : "");
@@ -82,7 +96,8 @@ export class Withdraw {
     this.#amount.focus();
   }
 
-  async #send(): Promise<void> {
+  // ask names where the money goes, and waits for a second press. What was sent without an answer was asked before.
+  #ask(): void {
     if (this.#busy) return; // a double click
     if (!this.#amount.value && this.#message?.good) return; // keeps the message of the last success
     const amount = minor(this.#amount.value);
@@ -92,6 +107,25 @@ export class Withdraw {
       this.#amount.focus();
       return;
     }
+    if (this.#open?.amount === amount) return void this.#send();
+    this.#sure = amount;
+    this.#say(null);
+    byId("withdraw-where").focus();
+  }
+
+  #where(minor: number): string {
+    const { i18n, wallet } = this.#parts;
+    const amount = yuan(minor);
+    const { name, provider } = wallet.payout ?? {};
+    if (name) return i18n.t("withdraw_sure_name", { amount, name });
+    return i18n.t(provider === "wallet" || provider === "http" ? `withdraw_sure_${provider}` : "withdraw_sure", { amount });
+  }
+
+  async #send(): Promise<void> {
+    if (this.#busy) return; // a double click
+    const amount = this.#sure ?? this.#open?.amount ?? null;
+    if (amount === null) return;
+    this.#sure = null;
     const { session, wallet } = this.#parts;
     if (this.#open?.amount !== amount) {
       this.#open = { amount, key: newKey(), before: wallet.listed ? new Set(wallet.withdrawals().map((w) => w.withdrawal)) : null };
@@ -102,7 +136,7 @@ export class Withdraw {
     try {
       const token = await session.token();
       const w = await request<Withdrawn>("/me/withdrawals", {
-        method: "POST", token, key, body: { amount }, signal: AbortSignal.timeout(PATIENCE),
+        method: "POST", token, key, body: { amount }, signal: within(PATIENCE),
       });
       this.#open = null;
       this.#amount.value = "";

@@ -1,6 +1,7 @@
 // How a decoy is painted. It must be told from a packet by everybody: it is round where they have corners, dark where they are
 // bright, and it bears a white cross, so that nobody needs to see red.
 
+import { rounded } from "./brush.ts";
 import { gradient } from "./paint.ts";
 
 type Canvas = CanvasRenderingContext2D;
@@ -31,7 +32,7 @@ export function bomb(c: Canvas, w: number, h: number): void {
 function neck(c: Canvas, x: number, y: number, r: number, w: number): void {
   c.fillStyle = gradient(c, x - r * 0.3, 0, x + r * 0.3, 0, ["#5a657d", "#1d2334"]);
   c.beginPath();
-  c.roundRect(x - r * 0.27, y - r * 1.18, r * 0.54, r * 0.32, r * 0.08);
+  rounded(c, x - r * 0.27, y - r * 1.18, r * 0.54, r * 0.32, r * 0.08);
   c.fill();
   c.strokeStyle = "#d9b47c";
   c.lineWidth = w * 0.05;

@@ -1,5 +1,6 @@
 // The words of an outcome, set once as a picture: measuring and shadows are too slow for a frame.
 
+import { rounded } from "./brush.ts";
 import { type Look, drawSign } from "./looks.ts";
 import { gradient } from "./paint.ts";
 import { type Picture, context } from "./sprites.ts";
@@ -74,7 +75,7 @@ function plate(c: CanvasRenderingContext2D, w: number, h: number, colors: readon
   c.shadowOffsetY = 5;
   c.fillStyle = gradient(c, 0, -h / 2, 0, h / 2, colors);
   c.beginPath();
-  c.roundRect(-w / 2, -h / 2, w, h, Math.min(h / 2, 24));
+  rounded(c, -w / 2, -h / 2, w, h, Math.min(h / 2, 24));
   c.fill();
   c.restore();
   c.strokeStyle = "rgb(255 255 255 / 0.4)";

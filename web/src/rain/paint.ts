@@ -1,5 +1,7 @@
 // How the things that fall are painted. This is slow and looks good: it is done once for each size, see sprites.ts.
 
+import { rounded } from "./brush.ts";
+
 type Canvas = CanvasRenderingContext2D;
 
 const GOLD = ["#fff0b8", "#f7c95c", "#d9942b"];
@@ -32,7 +34,7 @@ export function envelope(c: Canvas, w: number, h: number, tint: Tint): void {
   body(c, w, h, tint);
   c.save();
   c.beginPath();
-  c.roundRect(0, 0, w, h, r);
+  rounded(c, 0, 0, w, h, r);
   c.clip();
   waves(c, w, h);
   flap(c, w, h, tint);
@@ -58,7 +60,7 @@ export function opened(c: Canvas, w: number, h: number, tint: Tint): void {
   body(c, w, h, tint);
   c.save();
   c.beginPath();
-  c.roundRect(0, 0, w, h, w * 0.11);
+  rounded(c, 0, 0, w, h, w * 0.11);
   c.clip();
   waves(c, w, h);
   c.fillStyle = tint.lining;
@@ -76,7 +78,7 @@ function body(c: Canvas, w: number, h: number, tint: Tint): void {
   c.shadowOffsetY = w * 0.05;
   c.fillStyle = gradient(c, 0, 0, w * 0.4, h, tint.body);
   c.beginPath();
-  c.roundRect(0, 0, w, h, w * 0.11);
+  rounded(c, 0, 0, w, h, w * 0.11);
   c.fill();
   c.restore();
 }
@@ -85,7 +87,7 @@ function border(c: Canvas, w: number, h: number): void {
   c.lineWidth = Math.max(1, w * 0.02);
   c.strokeStyle = gradient(c, 0, 0, w, h, ["rgb(255 232 170 / 0.95)", "rgb(255 196 90 / 0.3)", "rgb(255 214 120 / 0.75)"]);
   c.beginPath();
-  c.roundRect(c.lineWidth / 2, c.lineWidth / 2, w - c.lineWidth, h - c.lineWidth, w * 0.11);
+  rounded(c, c.lineWidth / 2, c.lineWidth / 2, w - c.lineWidth, h - c.lineWidth, w * 0.11);
   c.stroke();
 }
 

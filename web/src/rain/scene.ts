@@ -1,6 +1,6 @@
 // The canvas on which it rains: size, pictures and the loop. It runs only while there is something to see.
 
-import { Brush } from "./brush.ts";
+import { Brush, rounded } from "./brush.ts";
 import { Effects } from "./effects.ts";
 import { Frames, type Pace } from "./frames.ts";
 import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
@@ -171,7 +171,7 @@ export class Scene {
       c.strokeStyle = color;
       c.lineWidth = width;
       c.beginPath();
-      c.roundRect(-w / 2, -h / 2, w, h, 14);
+      rounded(c, -w / 2, -h / 2, w, h, 14);
       c.stroke();
     }
   }

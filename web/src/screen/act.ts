@@ -45,8 +45,13 @@ export function actOf(s: State, t: number): Act {
 // boardLasts: the board of the last rain stays for a while; before the next one it leaves half of the time to the QR code.
 function boardLasts(s: State, t: number, next: number | null): boolean {
   const end = ended(s, t) ?? s.lastEnd;
-  if (end === null || s.figures?.won === 0) return false;
+  if (end === null || given(s) === 0) return false;
   return t - end < (next === null ? BOARD : Math.min(BOARD, (next - NUMBERS - end) / 2));
+}
+
+/** given is how many packets the last rain has given, or all of them where the screen came later; null while it is not known. */
+export function given({ figures, round }: State): number | null {
+  return figures && figures.won - (round?.before?.won ?? 0);
 }
 
 /** busy tells whether the act should be let play to its end before another campaign is shown. */

@@ -77,7 +77,7 @@ function weatherOf(act: Act, state: State, t: number): Weather {
     rain: rains ? state.rain : null,
     dim: act.kind === "paused",
     calm: !rains && act.kind !== "countdown",
-    party: (act.kind === "falling" && act.soldOut) || (act.kind === "board" && t >= end && t - end < PARTY),
+    party: (act.kind === "falling" && act.soldOut) || (act.kind === "board" && (state.figures?.won ?? 0) > 0 && t >= end && t - end < PARTY),
   };
 }
 

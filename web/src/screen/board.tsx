@@ -26,7 +26,7 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
       <div class={others.length > 0 ? "lower" : "lower few"}>
         <section class="top">
           <h2><T k={ofAll ? "top_so_far" : "top"} /></h2>
-          {state.top.length === 0 ? <p class="nobody"><T k="no_top" /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} />)}</ol>}
+          {state.top.length === 0 ? <p class="nobody"><T k={state.figures?.won === 0 ? "nobody_won" : "no_top"} /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} />)}</ol>}
         </section>
         {(others.length > 0 || finale === null) && (
           <div class="beside">
@@ -76,7 +76,7 @@ function RunnerUp({ n, winner }: { n: number; winner: Winner }) {
 
 // totals are the figures of the last rain; of the whole campaign at its end, and where the screen has not seen the rain begin.
 function totals({ figures, round }: State, all: boolean): Fact[] {
-  if (!figures) return [];
+  if (!figures || figures.won === 0) return [];
   const before = all ? null : (round?.before ?? null);
   const found: Fact[] = [{ name: before ? "given_round" : "given_all", id: "given", value: number(figures.won - (before?.won ?? 0)) }];
   if (figures.amount !== null && (!before || before.amount !== null)) {

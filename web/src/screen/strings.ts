@@ -24,7 +24,7 @@ export const strings = {
 
   get_ready: { zh: "准备好了吗", en: "Get ready" },
   how: { zh: "红包落下，点就对了", en: "Tap the packets as they fall" },
-  go: { zh: "抢！", en: "GO!" },
+  go: { zh: "抢!", en: "GO!" },
   paused: { zh: "稍等片刻", en: "Hold on" },
   paused_hint: { zh: "红包雨暂停，马上继续", en: "The rain is paused and goes on in a moment" },
   sold_out: { zh: "全部抢光", en: "All packets found" },
@@ -51,6 +51,7 @@ export const strings = {
   top: { zh: "手气榜", en: "Top winners" },
   top_so_far: { zh: "累计手气榜", en: "Top winners so far" },
   no_top: { zh: "榜单即将揭晓", en: "The winners follow in a moment" },
+  nobody_won: { zh: "这一次没有人抢到红包", en: "Nobody has won a packet this time" },
   place: { zh: "第 {n} 名", en: "Place {n}" },
 
   guest: { zh: "游客 {id}", en: "Guest {id}" },

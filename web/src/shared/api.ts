@@ -52,7 +52,7 @@ export async function send(path: string, { method = "GET", token, body, key, acc
       ...(signal ? { signal } : {}),
     });
   } catch (cause) {
-    signal?.throwIfAborted();
+    if (signal?.aborted) throw signal.reason ?? cause; // an older browser keeps no reason
     throw new ApiError({ message: cause instanceof Error ? cause.message : String(cause) });
   }
   if (!response.ok) throw await problem(response);

@@ -1,6 +1,7 @@
 // A guest of this browser, who stays the same player for as long as the page is used now and then.
 
 import { ApiError, request } from "./api.ts";
+import { within } from "./patience.ts";
 import type { Challenge, Guest as Answer } from "./schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
@@ -22,7 +23,7 @@ export async function newGuest(meet: Meet | null): Promise<Guest> {
   let proof: string | null = null;
   for (let tries = 0; ; tries++) {
     try {
-      return kept(await request<Answer>("/guests", { method: "POST", signal: AbortSignal.timeout(PATIENCE), ...(proof === null ? {} : { body: { proof } }) }));
+      return kept(await request<Answer>("/guests", { method: "POST", signal: within(PATIENCE), ...(proof === null ? {} : { body: { proof } }) }));
     } catch (fault) {
       if (!(fault instanceof ApiError) || !fault.challenge || !meet || tries === TRIES) throw fault;
       proof = await meet(fault.challenge);
@@ -41,7 +42,7 @@ export function due(guest: Guest): boolean {
  */
 export async function renewed(guest: Guest, meet: Meet | null): Promise<Guest> {
   try {
-    return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: AbortSignal.timeout(PATIENCE) }));
+    return kept(await request<Answer>("/me/token", { method: "POST", token: guest.token, signal: within(PATIENCE) }));
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 401) return newGuest(meet);
     return guest;

@@ -25,7 +25,7 @@ export class I18n<T extends Table> {
 
   /** has tells whether there is such a text, for keys that come from the server (outcomes, states). */
   has(key: string): key is keyof T & string {
-    return Object.hasOwn(this.#table, key);
+    return Object.prototype.hasOwnProperty.call(this.#table, key);
   }
 
   /** apply writes the texts of all elements with data-t (text) or data-t-label (accessible name). */

@@ -1,5 +1,6 @@
 // Who is playing: the holder of a token from the address or from storage, or a new guest.
 
+import { ApiError } from "./api.ts";
 import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
 
 const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
@@ -7,6 +8,8 @@ const GIVEN = "redrain.token"; // in sessionStorage: a token that a person broug
 
 /** Session gives the token for each connection. */
 export class Session {
+  /** the code of the answer that refused a guest; "" where the last one was let in */
+  refusal = "";
   /** does what the server may ask of a guest first */
   meet: Meet | null = null;
   #token: string | null = null;
@@ -46,7 +49,11 @@ export class Session {
 
   async #keep(coming: Promise<Guest>): Promise<string> {
     const before = this.#token;
-    const guest = await coming;
+    const guest = await coming.catch((fault: unknown) => {
+      this.refusal = fault instanceof ApiError ? fault.code : "";
+      throw fault;
+    });
+    this.refusal = "";
     if (before !== this.#token) return this.#token ?? guest.token; // somebody has signed in meanwhile
     this.#token = guest.token;
     this.#guest = guest;

@@ -374,22 +374,28 @@ export const connection = {
     const idle = w.client();
     idle.close();
     c.same("closed before it began", [idle.state, w.waiting], ["ended", 0]);
-    c.same("listeners", listening.filter((signal) => !signal?.aborted).length, 0);
-    c.holds("there were some", listening.length > 0);
+    c.same("listeners", listening.left.size, 0);
+    c.holds("there were some", listening.added > 0);
   },
 };
 
-/** watchListeners gathers what ends each listener that is added to the window or the document from now on. */
-function watchListeners(): (AbortSignal | undefined)[] {
-  const signals: (AbortSignal | undefined)[] = [];
+/** watchListeners counts the listeners that are added to the window or the document from now on, and those that are left. */
+function watchListeners(): { added: number; left: Set<unknown> } {
+  const all = { added: 0, left: new Set<unknown>() };
   for (const target of [window, document]) {
     const add = target.addEventListener.bind(target);
+    const remove = target.removeEventListener.bind(target);
     target.addEventListener = (type: string, listener: EventListenerOrEventListenerObject, options?: AddEventListenerOptions | boolean) => {
-      signals.push(typeof options === "object" ? options.signal : undefined);
+      all.added++;
+      all.left.add(listener);
       add(type, listener, options);
     };
+    target.removeEventListener = (type: string, listener: EventListenerOrEventListenerObject, options?: EventListenerOptions | boolean) => {
+      all.left.delete(listener);
+      remove(type, listener, options);
+    };
   }
-  return signals;
+  return all;
 }
 
 /** spread tells whether moments fill a window: each fifth of it has some, and none has the half. */

@@ -18,12 +18,20 @@ export interface Line {
   dashed?: boolean;
 }
 
+/** Band is a span of time, in seconds as seconds() counts them. */
+export interface Band {
+  from: number;
+  to: number;
+}
+
 export interface ChartProps {
   title: string;
   lines: readonly Line[];
   ring: Ring;
-  /** span is how many seconds are shown, up to now. */
-  span: number;
+  /** span is how many seconds are shown, up to now; or from when to when. */
+  span: number | Band;
+  /** bands are times that are marked: those of rains. */
+  bands?: readonly Band[];
   /** least is how high the chart is at least, in its own unit: noise does not fill it. */
   least: number;
   /** axis formats the numbers beside the chart, where they need another form than the first line's. */
@@ -36,18 +44,20 @@ const HEIGHT = 150; // px
 const MINUTES = 200; // seconds: from here on the times below a chart are without seconds, and closer together
 
 /** Chart draws some columns of the ring. It moves with the time, also while nothing comes. */
-export function Chart({ title, lines, ring, span, least, axis, words }: ChartProps) {
+export function Chart({ title, lines, ring, span, bands, least, axis, words }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const shown = useRef(span);
   shown.current = span;
+  const marked = useRef(bands);
+  marked.current = bands;
   const [at, setAt] = useState<number | null>(null); // index under the pointer
   const [dark, setDark] = useState(false);
 
   useLayoutEffect(() => {
     const el = place.current;
     if (!el) return;
-    const u = (plot.current = new uPlot(options(el, lines, least, axis, setAt), window_(ring, lines, shown.current), el));
+    const u = (plot.current = new uPlot(options(el, lines, least, axis, setAt, () => marked.current ?? []), window_(ring, lines, shown.current), el));
     scale(u, shown.current);
     const resized = new ResizeObserver(() => el.clientWidth > 0 && u.setSize({ width: el.clientWidth, height: HEIGHT }));
     resized.observe(el);
@@ -75,7 +85,7 @@ export function Chart({ title, lines, ring, span, least, axis, words }: ChartPro
     draw();
     const timer = setInterval(draw, 1_000);
     return () => clearInterval(timer);
-  }, [ring, span, lang(), dark]);
+  }, [ring, ...Object.values(during(span, 0)), lang(), dark]);
 
   const data = plot.current?.data;
   const value = (i: number, key: Key) => (at === null ? ring.last(key) : data?.[i + 1]?.[at]);
@@ -95,16 +105,37 @@ export function Chart({ title, lines, ring, span, least, axis, words }: ChartPro
   );
 }
 
-function window_(ring: Ring, lines: readonly Line[], span: number): uPlot.AlignedData {
-  return ring.since(seconds() - span, lines.map((l) => l.key));
+/** during is from when to when a chart shows, at a time. */
+function during(span: number | Band, now: number): Band {
+  return typeof span === "number" ? { from: now - span, to: now } : span;
 }
 
-function scale(u: uPlot, span: number): void {
-  const now = seconds();
-  u.setScale("x", { min: now - span, max: now });
+function window_(ring: Ring, lines: readonly Line[], span: number | Band): uPlot.AlignedData {
+  return ring.since(during(span, seconds()).from, lines.map((l) => l.key));
 }
 
-function options(el: HTMLElement, lines: readonly Line[], least: number, axis: ((n: number) => string) | undefined, setAt: (index: number | null) => void): uPlot.Options {
+function scale(u: uPlot, span: number | Band): void {
+  const { from, to } = during(span, seconds());
+  u.setScale("x", { min: from, max: to });
+}
+
+/** mark draws the bands below the lines. */
+function mark(u: uPlot, bands: readonly Band[], color: string): void {
+  const { left, top, width, height } = u.bbox;
+  u.ctx.save();
+  u.ctx.fillStyle = color;
+  for (const band of bands) {
+    const from = Math.max(u.valToPos(band.from, "x", true), left);
+    const to = Math.min(u.valToPos(band.to, "x", true), left + width);
+    if (to > from) u.ctx.fillRect(from, top, to - from, height);
+  }
+  u.ctx.restore();
+}
+
+function options(
+  el: HTMLElement, lines: readonly Line[], least: number, axis: ((n: number) => string) | undefined, setAt: (index: number | null) => void,
+  bands: () => readonly Band[],
+): uPlot.Options {
   const style = getComputedStyle(el);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const [soft, line] = [token("--soft"), token("--line")];
@@ -132,6 +163,6 @@ function options(el: HTMLElement, lines: readonly Line[], least: number, axis: (
         ...(l.fill ? { fill: `color-mix(in srgb, ${token(l.color)} 14%, transparent)` } : {}),
       })),
     ],
-    hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)] },
+    hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)], drawClear: [(u) => mark(u, bands(), token("--hover"))] },
   };
 }

@@ -10,6 +10,13 @@ export const SPAN = 15 * 60;
 /** GAP is after how many seconds without a row the lines are broken. */
 export const GAP = 3.5;
 
+/** Past is a row of a time that is over; it stands for the span of seconds before it. */
+export interface Past {
+  time: number;
+  span: number;
+  row: Row;
+}
+
 /** Ring keeps the rows of the last SPAN seconds. Times are seconds. */
 export class Ring {
   #times: number[] = [];
@@ -31,6 +38,22 @@ export class Ring {
   #add(time: number, row: Row): void {
     this.#times.push(time);
     for (const key of KEYS) this.#columns[key].push(row[key] ?? null);
+  }
+
+  /** before puts older rows before the first one. Those that are not older are left out. */
+  before(past: readonly Past[]): void {
+    const first = this.#times[0] ?? Infinity;
+    const older = new Ring();
+    for (const { time, span, row } of past) {
+      if (time >= first) break;
+      const last = older.#times.at(-1);
+      if (last !== undefined && time - last > Math.max(GAP, 2 * span)) older.#add(last + 1, {});
+      older.#add(time, row);
+    }
+    const last = older.#times.at(-1);
+    if (last !== undefined && first - last > GAP && first < Infinity) older.#add(last + 1, {});
+    this.#times.unshift(...older.#times);
+    for (const key of KEYS) this.#columns[key].unshift(...older.#columns[key]);
   }
 
   /** since is the times from one on, and some columns: what a chart takes. */

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { count, millis, rate } from "../format.ts";
 import { texts } from "../i18n.ts";
+import { serverNow } from "../servertime.ts";
 import { live as strings } from "../strings/live.ts";
 import type { Campaign } from "../../shared/schemas.ts";
 import { Age } from "./age.tsx";
-import { Chart, type Line } from "./chart.tsx";
+import { Chart, type Band, type Line } from "./chart.tsx";
 import { Outcomes, Packets, Traffic } from "./figures.tsx";
 import { seconds, type Live } from "./uselive.ts";
 
@@ -18,7 +19,7 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
   const { ring, stats } = live;
   const most = (key: "grabs" | "online") => ring.most(key, seconds() - span);
   const line = (key: Line["key"], label: Parameters<typeof t>[0], color: string, format: Line["format"], more: Partial<Line> = {}): Line => ({ key, label: t(label), color, format, ...more });
-  const chart = { ring, span };
+  const chart = { ring, span, bands: bandsOf(campaign) };
   return (
     <div class="stack">
       <Packets campaign={campaign} stats={stats} />
@@ -54,8 +55,14 @@ export function LiveTab({ campaign, live }: { campaign: Campaign; live: Live }) 
   );
 }
 
+/** bandsOf is when it rains, for the charts. */
+export function bandsOf(campaign: Campaign): Band[] {
+  const shift = seconds() * 1_000 - serverNow();
+  return campaign.rains.map((r) => ({ from: (r.starts_at + shift) / 1_000, to: (r.ends_at + shift) / 1_000 }));
+}
+
 /** short is a number beside a chart: 12,500 is "12.5k". */
-function short(n: number): string {
+export function short(n: number): string {
   if (n < 10) return String(Number(n.toFixed(1)));
   if (n >= 1e6) return `${Number((n / 1e6).toFixed(2))}M`;
   return n >= 1e4 ? `${Number((n / 1e3).toFixed(1))}k` : count(n);

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { apiResponse, seg } from "../api.ts";
-import { correct } from "../servertime.ts";
-import type { Alarm, Campaign, Rain, Stats } from "../../shared/schemas.ts";
+import { api, apiResponse, seg } from "../api.ts";
+import { correct, serverNow } from "../servertime.ts";
+import type { Alarm, Campaign, History, Rain, Stats } from "../../shared/schemas.ts";
 import { Feed, type FeedState } from "./feed.ts";
+import { pastOf } from "./past.ts";
 import { Rates } from "./rates.ts";
-import { Ring, type Row } from "./ring.ts";
+import { Ring, SPAN, type Row } from "./ring.ts";
 import type { ServerEvent } from "./sse.ts";
 
 /** STALE is after how many ms without figures they are called old. */
@@ -64,7 +65,16 @@ export function useLive(id: string): Live {
       event: (e) => told.current?.id === id && change(take(id, told.current.live, e)),
       silence: SILENCE,
     });
-    return () => feed.close();
+    const past = new AbortController();
+    const live = told.current?.live;
+    api<History>(`/campaigns/${seg(id)}/history?from=${Math.floor(serverNow() - SPAN * 1_000)}`, { signal: past.signal }).then(
+      (h) => live?.ring.before(pastOf(h, seconds() * 1_000 - serverNow())),
+      () => {}, // the charts begin with this moment
+    );
+    return () => {
+      past.abort();
+      feed.close();
+    };
   }, [id]);
   return { ...told.current.live, dismiss: (alarm) => change({ alarms: told.current?.live.alarms.filter((a) => a.id !== alarm) ?? [] }) };
 }

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// connectedFor is how long a player's connections are remembered without any word of them. Their node says so far
+	// more often.
+	connectedFor = 10 * time.Minute
+	// usersAtOnce is how many players' connections are told in one go.
+	usersAtOnce = 200
+)
+
+// Connection is one connection of a player.
+type Connection struct {
+	User  string
+	Node  string // which has it
+	N     uint64 // tells it from the node's others
+	Since int64  // Unix ms
+}
+
+// Connections are those of each player, over all nodes.
+type Connections struct{ *client }
+
+// NewConnections makes a Connections.
+func NewConnections(s *Store) *Connections { return &Connections{s.client} }
+
+// Tell notes connections that have come and gone, and returns all those of their players, by player. It can be told
+// again. Of two nodes that tell of one player at once, the later one is told of both connections.
+func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[string][]Connection, error) {
+	all := make(map[string][]Connection, len(come)+len(gone))
+	for _, one := range slices.Concat(come, gone) {
+		all[one.User] = nil
+	}
+	users := make([]string, 0, len(all))
+	for user := range all {
+		users = append(users, user)
+	}
+	byUser := func(list []Connection) map[string][]Connection {
+		m := map[string][]Connection{}
+		for _, one := range list {
+			m[one.User] = append(m[one.User], one)
+		}
+		return m
+	}
+	comeOf, goneOf := byUser(come), byUser(gone)
+	for some := range slices.Chunk(users, usersAtOnce) {
+		read := make(map[string]*redis.MapStringStringCmd, len(some))
+		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, user := range some {
+				key := c.keys.connections(user)
+				for _, one := range comeOf[user] {
+					p.HSet(ctx, key, one.field(), one.Since)
+				}
+				for _, one := range goneOf[user] {
+					p.HDel(ctx, key, one.field())
+				}
+				p.PExpire(ctx, key, connectedFor)
+				read[user] = p.HGetAll(ctx, key)
+			}
+			return nil
+		})
+		if c.checked(err) != nil {
+			return nil, fmt.Errorf("telling players' connections: %w", err)
+		}
+		for user, cmd := range read {
+			all[user] = connectionsOf(user, cmd.Val())
+		}
+	}
+	return all, nil
+}
+
+// field is the connection's name among those of its player.
+func (c Connection) field() string { return c.Node + "." + strconv.FormatUint(c.N, 10) }
+
+// connectionsOf reads what Redis has of a player, in no order. What cannot be read is left out.
+func connectionsOf(user string, fields map[string]string) []Connection {
+	list := make([]Connection, 0, len(fields))
+	for field, value := range fields {
+		node, number, _ := strings.Cut(field, ".")
+		n, err := strconv.ParseUint(number, 10, 64)
+		since, errSince := strconv.ParseInt(value, 10, 64)
+		if err == nil && errSince == nil {
+			list = append(list, Connection{User: user, Node: node, N: n, Since: since})
+		}
+	}
+	return list
+}
+
+// Here says that a node is there, and with it its connections.
+func (c *Connections) Here(ctx context.Context, node string) error {
+	return c.present(ctx, c.keys.upNodes(), node)
+}
+
+// Gone says that a node has no connections any more.
+func (c *Connections) Gone(ctx context.Context, node string) error {
+	if err := c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()); err != nil {
+		return fmt.Errorf("telling that this node has no connections: %w", err)
+	}
+	return nil
+}
+
+// Nodes are those that have said Here of late.
+func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
+	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
+	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
+	if c.checked(err) != nil {
+		return nil, fmt.Errorf("reading which nodes are there: %w", err)
+	}
+	return nodes, nil
+}

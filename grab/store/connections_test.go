@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"redrain/grab/grabtest"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+)
+
+// What one node tells of a player, the others read; what has gone is gone, whoever says it again, and a player whose id
+// is no word of a key is one like any other.
+func TestConnectionsAreKnownOverNodes(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now().UnixMilli()
+			c := store.NewConnections(store.New(rdb, store.Options{Namespace: testenv.Namespace(t),
+				Clock: func() int64 { return now }}))
+			tell := func(come, gone []store.Connection) map[string][]store.Connection {
+				t.Helper()
+				all, err := c.Tell(t.Context(), come, gone)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, list := range all {
+					slices.SortFunc(list, func(a, b store.Connection) int { return int(a.Since - b.Since) })
+				}
+				return all
+			}
+			for _, user := range []string{"u", "{x}:李"} {
+				first := store.Connection{User: user, Node: "a", N: 1, Since: 100}
+				second := store.Connection{User: user, Node: "b", N: 1, Since: 200}
+				other := store.Connection{User: user + "2", Node: "b", N: 2, Since: 150}
+				tell([]store.Connection{first}, nil)
+				for range 2 {
+					all := tell([]store.Connection{second, other}, nil)
+					if !slices.Equal(all[user], []store.Connection{first, second}) ||
+						!slices.Equal(all[other.User], []store.Connection{other}) || len(all) != 2 {
+						t.Errorf("both are there: %v", all)
+					}
+				}
+				for range 2 {
+					left := tell(nil, []store.Connection{first})[user]
+					if !slices.Equal(left, []store.Connection{second}) {
+						t.Errorf("one has gone: %v", left)
+					}
+				}
+			}
+			up := func(want ...string) {
+				t.Helper()
+				if nodes, err := c.Nodes(t.Context()); err != nil || !slices.Equal(nodes, want) {
+					t.Errorf("nodes: %q, %v; want %q", nodes, err, want)
+				}
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			up()
+			must(c.Here(t.Context(), "a"))
+			now++
+			must(c.Here(t.Context(), "b"))
+			up("a", "b")
+			now += store.PresentFor.Milliseconds() - 1
+			up("b")
+			must(c.Gone(t.Context(), "b"))
+			up()
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// twoNodes are two nodes on real back ends with a campaign, set up as the test wants it.
+func twoNodes(t *testing.T, packets int, change func(*nodeLimits)) (a, b *node, campaign string) {
+	t.Helper()
+	limits := nodeLimits{}
+	change(&limits)
+	cfg := realSetting(t).config()
+	cfg.TapRate, cfg.PerUser = limits.tapRate, limits.perUser
+	a, b = startNode(t, cfg), startNode(t, cfg)
+	spec := fund(t, a, "two", rain.Money(packets), packets)
+	spec.WinsPerUser = packets
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	return a, b, c.ID
+}
+
+// nodeLimits are what a test of limits sets.
+type nodeLimits struct{ tapRate, perUser int }
+
+// TestConnectionsOfAPlayerOverTwoNodes: one more than --connections-per-user ends the oldest, wherever it is, and no
+// other; other players notice nothing.
+func TestConnectionsOfAPlayerOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	a, b, campaign := twoNodes(t, 10, func(l *nodeLimits) { l.perUser = 2 })
+	other := join(t, a, "other", campaign)
+	first := join(t, a, "u", campaign)
+	after(t, b, campaign, first)
+	second := join(t, b, "u", campaign)
+	third := join(t, b, "u", campaign)
+	wantClose(t, first, room.CodeTooManySeats)
+	after(t, a, campaign, third)
+	fourth := join(t, a, "u", campaign)
+	wantClose(t, second, room.CodeTooManySeats)
+	for i, p := range []*player{other, third, fourth} {
+		p.say(t, map[string]any{"type": "join", "id": 50, "campaign": campaign})
+		p.await(t, 20*time.Second, "an answer", func() bool { return p.welcome.ID == "50" || p.closed != nil })
+		p.mu.Lock()
+		if p.closed != nil {
+			t.Errorf("connection %d of those that stay was ended: %v", i, p.closed)
+		}
+		p.mu.Unlock()
+	}
+}
+
+// after waits until a node's clock is beyond the time at which a player has come in on another: nodes' clocks differ a
+// little, and which of two connections is the older one is told by them.
+func after(t *testing.T, n *node, campaign string, p *player) {
+	t.Helper()
+	const differ = 250
+	testenv.Eventually(t, time.Minute, "the other node's clock is later", func() bool {
+		witness := join(t, n, "witness", campaign)
+		defer witness.hangUp()
+		return witness.welcome.ServerTime > p.welcome.ServerTime+differ
+	})
+}
+
+// knowEachOther waits until each node knows that one of its players is on the other as well.
+func knowEachOther(t *testing.T, nodes ...*node) {
+	t.Helper()
+	for _, n := range nodes {
+		testenv.Eventually(t, time.Minute, "the node knows of the other's connection", func() bool {
+			res, err := get(t, n.url+"/metrics")
+			must(err)
+			defer func() { _ = res.Body.Close() }()
+			text, err := io.ReadAll(res.Body)
+			must(err)
+			return strings.Contains(string(text), "redrain_players_on_several_nodes 1\n")
+		})
+	}
+}
+
+// TestTheTapRateOverTwoNodes: a player with a socket on each of two nodes taps as fast as one with one socket.
+func TestTheTapRateOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	const rate, waves, perWave = 5, 16, 5
+	a, b, campaign := twoNodes(t, 10_000, func(l *nodeLimits) { l.tapRate = rate })
+	both := []*player{join(t, a, "bot", campaign), join(t, b, "bot", campaign)}
+	knowEachOther(t, a, b)
+	long := shortRain(100)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 200
+	_, err := a.client.StartRain(within(t, 10*time.Second), campaign, long, "")
+	must(err)
+	now := func() int64 { return time.Now().UnixMilli() + both[0].offset }
+	both[0].aDrop(t)
+	began, taken := now(), 0
+	from := (began-both[0].firstRain(t).StartsAt)/rain.WaveMS + both[0].firstRain(t).FirstWave
+	for n := from; n < from+waves; n++ {
+		taps := map[*player][]wire.ID{}
+		for _, p := range both {
+			p.await(t, 20*time.Second, "the next wave", func() bool {
+				w, known := p.waves[n]
+				return known && now() > w.At
+			})
+			p.mu.Lock()
+			drops := p.waves[n].Drops[:perWave]
+			p.mu.Unlock()
+			for _, d := range drops {
+				taps[p] = append(taps[p], p.tap(rain.DropID{N: n, K: d[0]}.String()))
+			}
+		}
+		for p, ids := range taps {
+			for _, id := range ids {
+				if p.answered(t, id).Outcome != "too_fast" {
+					taken++
+				}
+			}
+		}
+	}
+	// A burst, what flows in the meantime, and a moment for the answers.
+	most := 2*rate + int(rate*(now()-began)/1000) + rate
+	if taken > most || taken < rate {
+		t.Errorf("%d taps were taken in %d ms over two nodes, at most %d are allowed", taken, now()-began, most)
+	}
+	t.Logf("%d taps of %d were taken in %d ms; at most %d are allowed", taken, 2*waves*perWave, now()-began, most)
+}
+
+// firstRain is the first rain that the player was told of.
+func (p *player) firstRain(t *testing.T) wire.Rain {
+	t.Helper()
+	p.await(t, 20*time.Second, "a rain", func() bool { return len(p.rains) > 0 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rains[0]
+}
+
+// TestATokenEndsOverTwoNodes: a socket ends when its token does, on whichever node; one that was given a new token goes
+// on, and nothing is asked of the other node for it.
+func TestATokenEndsOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	a, b, campaign := twoNodes(t, 10, func(*nodeLimits) {})
+	until := func(ends time.Time) string {
+		signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "u", "exp": ends.Unix()}).
+			SignedString([]byte(jwtSecret))
+		must(err)
+		return signed
+	}
+	soon := time.Now().Add(10 * time.Second)
+	come := func(n *node) *player {
+		p := dial(t, n)
+		p.user = "u"
+		p.say(t, map[string]any{"type": "hello", "id": 1, "token": until(soon), "campaign": campaign})
+		p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
+		return p
+	}
+	atA, atB, renewed := come(a), come(b), come(b)
+	renewed.say(t, map[string]any{"type": "token", "id": 2, "token": until(soon.Add(time.Hour))})
+	wantClose(t, atA, room.CodeExpired)
+	wantClose(t, atB, room.CodeExpired)
+	renewed.say(t, map[string]any{"type": "join", "id": 50, "campaign": campaign})
+	renewed.await(t, 20*time.Second, "an answer", func() bool {
+		return renewed.welcome.ID == "50" || renewed.closed != nil
+	})
+	renewed.mu.Lock()
+	defer renewed.mu.Unlock()
+	if renewed.closed != nil || renewed.welcome.ExpiresAt != soon.Add(time.Hour).Unix()*1000 {
+		t.Errorf("with a new token: %v, until %d", renewed.closed, renewed.welcome.ExpiresAt)
+	}
+}

@@ -1,0 +1,174 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/sync/errgroup"
+
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/live"
+)
+
+const (
+	secondMS = 1_000
+	lease    = 5 * time.Second
+	renew    = lease / 4
+	// atOnce is how many campaigns' figures are gathered at a time: each waits for Redis and the database.
+	atOnce = 16
+	// thinEvery is the time between two looks at what has aged.
+	thinEvery = time.Minute
+
+	// leadMS is how long before a rain its seconds are written: what is scheduled for next week is of no interest yet.
+	leadMS = 30 * secondMS
+
+	hourMS = 60 * 60 * secondMS
+	dayMS  = 24 * hourMS
+	// widest is the span of the oldest rows, and keptMS how long those are kept.
+	widest, keptMS = 60 * secondMS, 400 * dayMS
+)
+
+// ages say from which age on rows are thinned, and how wide they are then.
+var ages = []struct{ from, spanMS, widerMS int64 }{
+	{hourMS, secondMS, 10 * secondMS},
+	{dayMS, 10 * secondMS, widest},
+}
+
+// Stats gathers a campaign's figures over all nodes. [live.Figures] does.
+type Stats interface {
+	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
+}
+
+// RecorderOptions of a recorder. All are needed but those that say so.
+type RecorderOptions struct {
+	Table      *Table
+	Stats      Stats
+	Leases     cluster.Leases
+	Live       func() []*rain.Campaign // the campaigns that may rain
+	Alarm      func(code, campaign, message string)
+	Node       string        // this node's name in the lease
+	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Clock      rain.Clock
+	Log        *slog.Logger
+	Registerer prometheus.Registerer // nil: no metrics
+}
+
+// Recorder writes a row a second for each campaign that rains, while this node has the lease.
+type Recorder struct {
+	o     RecorderOptions
+	lease *cluster.Lease
+	rows  prometheus.Counter
+}
+
+// NewRecorder makes a recorder. Its Run must be started.
+func NewRecorder(o RecorderOptions) *Recorder {
+	return &Recorder{o: o,
+		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "history", Part: "history", Node: o.Node,
+			TTL: lease, Renew: renew, Guard: o.Guard, Alarm: o.Alarm, Log: o.Log}),
+		rows: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
+			Name: "redrain_history_rows_total", Help: "Seconds of campaigns' figures that were written for the charts.",
+		})}
+}
+
+// Run records until ctx ends. Nothing that fails ends it.
+func (r *Recorder) Run(ctx context.Context) error {
+	defer r.lease.Release(ctx)
+	leasing := outage.Outage{What: "taking the lease of the history", Log: r.o.Log}
+	for ctx.Err() == nil {
+		err := r.o.Guard.Try("history", func() error { return r.lease.Under(ctx, r.record) })
+		leasing.Ended(ctx, err)
+		rounds.Sleep(ctx, renew) // another node has the lease, or the database is away
+	}
+	return nil
+}
+
+// record writes, and thins what has aged, as long as this node has the lease.
+func (r *Recorder) record(ctx context.Context) error {
+	writing := outage.Outage{What: "writing figures; the charts have a hole", Log: r.o.Log}
+	thinning := outage.Outage{What: "thinning old figures", Log: r.o.Log}
+	var both sync.WaitGroup
+	both.Go(func() {
+		r.o.Guard.Every(ctx, "history", live.ReportEvery, func(ctx context.Context) {
+			writing.Ended(ctx, r.second(ctx))
+		})
+	})
+	both.Go(func() {
+		r.o.Guard.Every(ctx, "history", thinEvery, func(ctx context.Context) {
+			thinning.Ended(ctx, r.thin(ctx))
+		})
+	})
+	both.Wait()
+	return nil
+}
+
+// second writes the rows of this second. A campaign whose figures cannot be read in time has a hole.
+func (r *Recorder) second(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, live.ReportEvery)
+	defer cancel()
+	now := r.o.Clock()
+	var mu sync.Mutex
+	var failed error
+	rows := map[string]Row{}
+	var gathering errgroup.Group
+	gathering.SetLimit(atOnce)
+	for _, c := range r.o.Live() {
+		if !live.Running(c, now) || c.Current().StartsAt-now > leadMS {
+			continue
+		}
+		gathering.Go(func() error {
+			var s live.Stats
+			err := r.o.Guard.Try("history", func() (err error) {
+				s, err = r.o.Stats.Stats(ctx, c)
+				return err
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed = errors.Join(failed, err)
+				return nil
+			}
+			rows[c.ID] = rowOf(now, s)
+			return nil
+		})
+	}
+	_ = gathering.Wait() // each has said what failed
+	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), live.ReportEvery)
+	defer cancel()
+	if err := r.o.Table.Add(writing, rows); err != nil {
+		return errors.Join(failed, err)
+	}
+	r.rows.Add(float64(len(rows)))
+	return failed
+}
+
+// thin makes fewer rows of those that have aged.
+func (r *Recorder) thin(ctx context.Context) error {
+	now := r.o.Clock()
+	for _, age := range ages {
+		err := r.until(ctx, func() (bool, error) {
+			return r.o.Table.Thin(ctx, age.spanMS, age.widerMS, now-age.from)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.until(ctx, func() (bool, error) { return r.o.Table.Forget(ctx, now-keptMS) })
+}
+
+// until repeats a step as long as there may be more to do.
+func (r *Recorder) until(ctx context.Context, step func() (more bool, err error)) error {
+	for ctx.Err() == nil {
+		if more, err := step(); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}

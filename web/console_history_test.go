@@ -1,0 +1,95 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// historyOf is what a server remembers of a rain of thirty seconds that began at a time, from two seconds before it.
+func historyOf(start int64) object {
+	columns := object{}
+	add := func(name string, v any) {
+		list, _ := columns[name].([]any)
+		columns[name] = append(list, v)
+	}
+	for i := range int64(40) {
+		add("t", start+(i-2)*1_000)
+		add("span_ms", 1_000)
+		add("online", 40+i)
+		add("waiting", 0)
+		add("grabs_per_second", 5*i)
+		if i < 2 {
+			add("tap_p50_ms", nil)
+			add("tap_p99_ms", nil)
+		} else {
+			add("tap_p50_ms", 1.5)
+			add("tap_p99_ms", 7.5)
+		}
+		for _, name := range []string{"taps", "won", "paid", "empty", "late"} {
+			add(name, 1_000+10*i)
+		}
+		add("stock", 4_000-10*i)
+	}
+	columns["from"], columns["to"] = start-5_000, start+40_000
+	return columns
+}
+
+// noHistory is that of a server that remembers nothing.
+func noHistory() object {
+	h := historyOf(0)
+	for name := range h {
+		if name != "from" && name != "to" {
+			h[name] = []any{}
+		}
+	}
+	return h
+}
+
+// openFigures opens the figures of the newest rain.
+func openFigures(p *browsertest.Page) {
+	browsertest.Eval[any](p, `void (location.hash = "#/campaigns/c1/rains")`)
+	p.Press("tbody tr button")
+}
+
+// TestConsoleRemembersARain opens the figures of a rain that is over; and one of which nothing was kept.
+func TestConsoleRemembersARain(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newConsole(t)
+	start := f.now() - 3_600_000
+	rained := f.rainFrom(start, "ended")
+	rained["duration_ms"], rained["ends_at"] = 30_000, start+34_000
+	f.campaign["rains"] = []object{rained}
+	kept := historyOf(start)
+	var asked string
+	f.answer["GET /campaigns/c1/history"] = f.known(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		asked = r.URL.RawQuery
+		replyJSON(w, kept)
+	})
+	phone := chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}
+	for _, o := range []chromium.Options{{}, {Device: phone, Language: "zh-CN,zh", Dark: true}} {
+		p := f.open(t, o)
+		openFigures(p)
+		p.Says(`[data-stat="rain-taps"] dd`, "380") // since the last row before it began
+		p.Says(`[data-stat="rain-peak"] dd`, "195")
+		p.Says(`[data-stat="rain-online"] dd`, "79")
+		p.Says(`[data-stat="rain-p99"] dd`, "7.5 ms")
+		p.Until("the charts", `document.querySelectorAll("dialog .u-over").length === 4`)
+		p.State("history")
+		f.set(func() {
+			if !strings.Contains(asked, "from=") || !strings.Contains(asked, "to=") {
+				t.Errorf("asked for %q", asked)
+			}
+		})
+	}
+	f.set(func() { kept = noHistory() })
+	p := f.open(t, chromium.Options{})
+	openFigures(p)
+	p.Says("dialog", "No figures of this rain were kept")
+}

@@ -1,0 +1,117 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+)
+
+// honest is what the page says where there is nothing to play, or nobody to play as.
+func (v *visit) honest(t *testing.T) {
+	t.Helper()
+	v.open(t, func(f *fakeServer) {
+		f.setAnswer("GET /lobby", reply(http.StatusNotFound, object{"status": 404, "code": "unknown_campaign"}))
+	})
+	v.Go("/?campaign=mistyped")
+	v.look("wrong-id", `document.body.dataset.mode === "problem"`)
+	v.open(t, nil)
+	v.Go("/?campaign=c1&token=old")
+	v.mode("waiting")
+	v.fake.hangUp(4500)
+	v.Until("the way on", `!document.getElementById("play").hidden`)
+	v.look("expired", `document.body.dataset.mode === "problem"`)
+
+	// The line is lost in the middle of the rain, with a tap out.
+	v.open(t, func(f *fakeServer) { f.judge = func(string) object { return nil } })
+	v.click("#play")
+	v.mode("waiting")
+	v.fake.setRain(-2*time.Minute, time.Hour)
+	v.mode("falling")
+	v.pour()
+	v.hitOne()
+	v.fake.phase("ended")
+	v.look("unsure", `document.getElementById("card").open`)
+}
+
+// testNothingToPlay: nobody is asked to play where nothing is on, and comes in by themselves when something is.
+func (b *browser) testNothingToPlay(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	on := f.answer["GET /lobby"]
+	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true})
+	p := b.open(t, f, "/", 390, 844)
+	p.shows("stage-title", "No event right now")
+	if !p.hidden("play") || !p.hidden("have-token") || !p.hidden("retry") {
+		t.Error("there is nothing to play, and a button to do so")
+	}
+	f.setAnswer("GET /lobby", on)
+	p.mode("landing")
+	if p.hidden("play") {
+		t.Error("there is something to play, and no button")
+	}
+
+	// An id that is wrong leads to what is on.
+	f.setAnswer("GET /lobby", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("campaign") != "" {
+			reply(http.StatusNotFound, object{"status": 404, "code": "unknown_campaign"})(w, r)
+			return
+		}
+		on(w, r)
+	})
+	p.Go("/?campaign=mistyped")
+	p.shows("stage-title", "This event cannot be found")
+	if !p.hidden("play") {
+		t.Error("what cannot be found can be played")
+	}
+	p.click("#other")
+	p.mode("landing")
+	p.shows("stage-title", "年会红包雨")
+}
+
+// testExpired: who has come with a token that is over is told so, and may go on as a guest only where that is said.
+func (b *browser) testExpired(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	p := b.open(t, f, "/?campaign=c1&token=old", 390, 844)
+	p.mode("waiting")
+	f.hangUp(4500)
+	p.shows("stage-title", "Your sign-in has expired")
+	p.shows("play", "Play as a guest")
+	if !p.hidden("signin") {
+		t.Error("a code is asked for before somebody says that they have one")
+	}
+	p.click("#language")
+	p.shows("play", "以游客身份参加")
+	p.click("#play")
+	testenv.Eventually(t, patience, "a guest's hello", func() bool { return f.token() == "t1" })
+	p.mode("waiting")
+}
+
+// testUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then what it
+// was.
+func (b *browser) testUnsure(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	f.judge = func(string) object { return nil }
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
+	f.wave(0, start, [3]int{300, 0, slowly})
+	p.mode("falling")
+	p.hitDrop(0, start, 300)
+	testenv.Eventually(t, patience, "the tap", func() bool { return len(f.tapped()) == 1 })
+	f.phase("ended")
+	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.shows("card-title", "Being confirmed")
+	f.setDown(true)
+	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
+	if got := p.text("card-title"); got != "Being confirmed" {
+		t.Errorf("offline the card says %q", got)
+	}
+	f.setJudge(func(string) object { return f.won(1, 66) })
+	f.setDown(false)
+	p.shows("card-title", "Well caught")
+	p.shows("card-amount", "¥0.66")
+}

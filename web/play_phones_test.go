@@ -1,0 +1,209 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+	"redrain/web/bundle"
+)
+
+// newer is what browsers have learnt since those that bundle.Phones names, as far as a page like ours could want it. The
+// first are used by this page, or were.
+var newer = []string{
+	"AbortSignal.timeout", "AbortSignal.prototype.throwIfAborted", "AbortSignal.prototype.reason",
+	"CanvasRenderingContext2D.prototype.roundRect", "dialog", "reportError", "signals of listeners",
+	"Array.prototype.at", "Array.prototype.findLast", "Object.hasOwn", "64-bit numbers of DataView",
+	"crypto.randomUUID", "structuredClone", "Navigator.prototype.userActivation", "Navigator.prototype.vibrate",
+
+	"AbortSignal.any", "Array.fromAsync", "Array.prototype.findLastIndex", "Array.prototype.toReversed",
+	"Array.prototype.toSorted", "Array.prototype.toSpliced", "Array.prototype.with", "BroadcastChannel", "Iterator",
+	"CanvasRenderingContext2D.prototype.createConicGradient", "CanvasRenderingContext2D.prototype.filter",
+	"CanvasRenderingContext2D.prototype.letterSpacing", "CanvasRenderingContext2D.prototype.reset",
+	"CompressionStream", "Document.prototype.startViewTransition", "Element.prototype.setHTMLUnsafe",
+	"HTMLElement.prototype.inert", "HTMLElement.prototype.popover", "HTMLElement.prototype.showPopover",
+	"Intl.Segmenter", "Map.groupBy", "Navigator.prototype.connection", "Navigator.prototype.locks",
+	"Navigator.prototype.share", "Navigator.prototype.wakeLock", "Object.groupBy", "OffscreenCanvas",
+	"Promise.try", "Promise.withResolvers", "RegExp.escape", "Set.prototype.union", "String.prototype.at",
+	"String.prototype.isWellFormed", "URL.canParse", "URL.parse", "URLPattern", "URLSearchParams.prototype.size",
+	"Uint8Array.fromHex", "Uint8Array.prototype.toHex", "Uint8Array.prototype.at", "crypto.subtle", "navigation",
+	"requestIdleCallback", "scheduler", "visualViewport",
+}
+
+// without takes what ?without= names away before the page's own scripts run.
+const without = `(() => {
+	const special = {
+		dialog: () => {
+			for (const name of ["showModal", "show", "close", "open"]) delete HTMLDialogElement.prototype[name];
+			delete globalThis.HTMLDialogElement;
+		},
+		"64-bit numbers of DataView": () => {
+			for (const k of ["getBigUint64", "setBigUint64", "getBigInt64", "setBigInt64"]) delete DataView.prototype[k];
+		},
+		// What the tests themselves listen to, they capture.
+		"signals of listeners": () => {
+			const add = EventTarget.prototype.addEventListener;
+			EventTarget.prototype.addEventListener = function (type, fn, o) {
+				add.call(this, type, fn, o?.signal && !o.capture ? { ...o, signal: undefined } : o);
+			};
+		},
+	};
+	for (const path of (new URLSearchParams(location.search).get("without") ?? "").split(",").filter(Boolean)) {
+		if (special[path]) { special[path](); continue; }
+		const names = path.split("."), last = names.pop();
+		const owner = names.reduce((at, name) => at?.[name], globalThis);
+		for (let at = owner; at; at = Object.getPrototypeOf(at)) {
+			if (Object.hasOwn?.(at, last) ?? Object.getOwnPropertyDescriptor(at, last)) delete at[last];
+		}
+	}
+})()`
+
+// TestEveryPhone plays the rain to a win in browsers that have learnt nothing since those that the README names: each
+// thing taken away by itself, and all of them together. The packets must be on the canvas, not only in the air.
+func TestEveryPhone(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	p := openWithout(t, chromium.SmallPhone)
+	f := p.fake
+	p.Go("/?campaign=c1")
+	p.mode("landing")
+	p.click("#play")
+	p.mode("waiting")
+	for i, gone := range append(newer, strings.Join(newer, ",")) {
+		name, _, many := strings.Cut(gone, ",")
+		if many {
+			name = "all"
+		}
+		f.mu.Lock()
+		f.rainID, f.rain, f.claims, f.taps = fmt.Sprintf("r%d", i), nil, nil, nil
+		f.judge = func(string) object { return f.won(i+1, 88) }
+		f.mu.Unlock()
+		if i >= used && !many {
+			continue // nothing of the page asks for it: it goes with all the others
+		}
+		p.Go("/?campaign=c1&without=" + strings.ReplaceAll(gone, " ", "+"))
+		p.mode("waiting")
+		start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
+		f.wave(0, start, [3]int{500, 0, slowly})
+		p.mode("falling")
+		testenv.Eventually(t, patience, "a packet is seen without "+name, func() bool { return eval[bool](p, painted) })
+		p.hitDrop(0, start, 500)
+		p.shows("announce", "You won 0.88 yuan, packet 1 of at most 3")
+		f.phase("ended")
+		testenv.Eventually(t, patience, "the card without "+name, p.isOpen("card"))
+		p.shows("card-amount", "¥0.88")
+		if many {
+			p.Settle()
+			p.ShootAs("phones-card")
+		}
+		p.click("#card-mine")
+		testenv.Eventually(t, patience, "my packets without "+name,
+			func() bool { return p.text1("#sheet-list .amount") == "+0.88" })
+		if many {
+			p.Settle()
+			p.ShootAs("phones-sheet")
+			p.Axe("phones-sheet")
+		}
+		p.click("#sheet-close")
+		testenv.Eventually(t, patience, "the page again without "+name, func() bool { return !p.isOpen("sheet")() })
+	}
+}
+
+// used is how many of newer the page uses, or did.
+const used = 15
+
+// painted tells whether anything is on the canvas.
+const painted = `(() => {
+	const canvas = document.getElementById("rain");
+	const copy = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height });
+	const c = copy.getContext("2d", { willReadFrequently: true });
+	c.drawImage(canvas, 0, 0);
+	const { data } = c.getImageData(0, 0, copy.width, copy.height);
+	for (let i = 3; i < data.length; i += 4) if (data[i] > 200) return true;
+	return false;
+})()`
+
+func openWithout(t *testing.T, d chromium.Device) *tab {
+	t.Helper()
+	f := newFake(t)
+	o := chromium.Options{Home: f.URL, Device: d, Scripts: []string{without}}
+	return &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+}
+
+// TestTooOld: a browser that cannot do what a page needs is told so, in both languages, and nothing else of the page is
+// seen. The same where the page's script is not even read.
+func TestTooOld(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	p := openWithout(t, chromium.SmallPhone)
+	old := func(p *tab, why string) {
+		t.Helper()
+		testenv.Eventually(t, patience, "the page for old browsers: "+why, func() bool {
+			return eval[bool](p, `[...document.body.children].every((e) => (e.id === "old") === e.checkVisibility())`)
+		})
+		if says := p.text("old"); !strings.Contains(says, "浏览器版本太旧") ||
+			!strings.Contains(says, "This browser is too old") {
+			t.Errorf("without %s the page says %q", why, says)
+		}
+		p.Forgive()
+	}
+	for _, page := range []string{"/", "/screen", "/console"} {
+		html := bodyOf(t, get(t, page))
+		needs := regexp.MustCompile(`data-needs="([^"]+)"`).FindStringSubmatch(html)
+		if needs == nil {
+			t.Fatalf("%s names nothing that it needs", page)
+		}
+		for _, need := range strings.Fields(needs[1]) {
+			if need == "Promise" || need == "BigInt" || need == "URLSearchParams" { // the test itself asks for them
+				continue
+			}
+			p.Go(page + "?without=" + need)
+			old(p, need)
+		}
+		p.Go(page + "?without=HTMLScriptElement.prototype.noModule")
+		old(p, "modules")
+		p.ShootAs("old" + strings.ReplaceAll(page, "/", "-"))
+		p.Axe("old" + page)
+	}
+	unread := openWithout(t, chromium.SmallPhone)
+	pages := unread.fake.pages
+	unread.fake.pages = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/assets/play-") && strings.HasSuffix(r.URL.Path, ".js") {
+			w.Header().Set("Content-Type", "text/javascript")
+			_, _ = w.Write([]byte("syntax of = a later year"))
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+	unread.Go("/")
+	old(unread, "its syntax")
+}
+
+// TestBrowsersAreNamed: the README and the pages name the versions that the scripts are made for.
+func TestBrowsersAreNamed(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for about, b := range map[string]bundle.Browsers{"player": bundle.Phones, "console": bundle.Desks} {
+		line := fmt.Sprintf("iOS %s, Safari %s, Chrome and Android's WebView %s, Firefox %s", b.IOS, b.Safari, b.Chrome,
+			b.Firefox)
+		if !strings.Contains(strings.Join(strings.Fields(string(readme)), " "), line) {
+			t.Errorf("the README does not say of the %s's page: %s", about, line)
+		}
+	}
+	for page, b := range map[string]bundle.Browsers{"/": bundle.Phones, "/screen": bundle.Desks, "/console": bundle.Desks} {
+		first := "iOS " + b.IOS + " · Android / Chrome " + b.Chrome
+		if b == bundle.Desks {
+			first = "Safari " + b.Safari + " · Chrome " + b.Chrome
+		}
+		if line := first + " · Firefox " + b.Firefox; !strings.Contains(bodyOf(t, get(t, page)), line) {
+			t.Errorf("%s does not say %s", page, line)
+		}
+	}
+}

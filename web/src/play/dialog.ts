@@ -1,0 +1,57 @@
+// The page's dialogs. Phones of before 2022 have none of their own: there an element is made to do what a dialog does.
+
+import { byId } from "./dom.ts";
+
+/** Dialog is as much of HTMLDialogElement as the page uses. It tells of `close`, and of `cancel`, which may be prevented. */
+export interface Dialog extends HTMLElement {
+  readonly open: boolean;
+  showModal(): void;
+  close(): void;
+}
+
+const FOCUSABLE = "button, input, a[href]";
+
+/** dialog is a <dialog> of index.html. */
+export function dialog(id: string): Dialog {
+  const el = byId(id);
+  if (!("showModal" in el)) stand(el);
+  return el as Dialog;
+}
+
+// stand makes an element a dialog: it stands before the page, keeps the focus and closes with Esc.
+function stand(el: HTMLElement): void {
+  let before: Element | null = null;
+  const focusable = (): HTMLElement[] => [...el.querySelectorAll<HTMLElement>(FOCUSABLE)].filter((e) => e.offsetParent);
+  const keep = (e: FocusEvent): void => {
+    if (e.target instanceof Node && !el.contains(e.target)) focusable()[0]?.focus();
+  };
+  const keys = (e: KeyboardEvent): void => {
+    if (e.key === "Escape" && el.dispatchEvent(new Event("cancel", { cancelable: true }))) close();
+    if (e.key !== "Tab") return;
+    const all = focusable();
+    const [from, to] = e.shiftKey ? [all[0], all[all.length - 1]] : [all[all.length - 1], all[0]];
+    if (document.activeElement !== from) return;
+    e.preventDefault();
+    to?.focus();
+  };
+  const close = (): void => {
+    if (!el.hasAttribute("open")) return;
+    el.removeAttribute("open");
+    document.removeEventListener("focusin", keep);
+    document.removeEventListener("keydown", keys);
+    if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    setTimeout(() => el.dispatchEvent(new Event("close"))); // a task of its own, as a browser's dialog does it
+  };
+  const showModal = (): void => {
+    before = document.activeElement;
+    el.setAttribute("open", "");
+    document.addEventListener("focusin", keep);
+    document.addEventListener("keydown", keys);
+    focusable()[0]?.focus({ preventScroll: true });
+  };
+  el.classList.add("stands");
+  el.setAttribute("role", "dialog");
+  el.setAttribute("aria-modal", "true");
+  Object.defineProperty(el, "open", { get: () => el.hasAttribute("open") });
+  Object.assign(el, { showModal, close });
+}
