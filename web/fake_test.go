@@ -75,7 +75,8 @@ func (c *fakeConn) send(messages ...object) {
 func newFake(t *testing.T) *fakeServer {
 	t.Helper()
 	f := &fakeServer{
-		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, payout: object{"provider": "wallet"}, answer: map[string]http.HandlerFunc{},
+		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, payout: object{"provider": "wallet"},
+		answer: map[string]http.HandlerFunc{},
 		about: object{
 			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3,
 			"taps_per_user": 0,

@@ -40,7 +40,8 @@ func (b *browser) testNothingToPlay(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
 	on := f.answer["GET /lobby"]
-	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true})
+	f.answer["GET /lobby"] = reply(http.StatusOK,
+		object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true})
 	p := b.open(t, f, "/", 390, 844)
 	p.shows("stage-title", "No event right now")
 	if !p.hidden("play") || !p.hidden("have-token") || !p.hidden("retry") {
@@ -89,8 +90,8 @@ func (b *browser) testExpired(t *testing.T) {
 	p.mode("waiting")
 }
 
-// testUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then what it
-// was.
+// testUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then
+// what it was.
 func (b *browser) testUnsure(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)

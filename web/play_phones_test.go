@@ -15,8 +15,8 @@ import (
 	"redrain/web/bundle"
 )
 
-// newer is what browsers have learnt since those that bundle.Phones names, as far as a page like ours could want it. The
-// first are used by this page, or were.
+// newer is what browsers have learnt since those that bundle.Phones names, as far as a page like ours could want it.
+// The first are used by this page, or were.
 var newer = []string{
 	"AbortSignal.timeout", "AbortSignal.prototype.throwIfAborted", "AbortSignal.prototype.reason",
 	"CanvasRenderingContext2D.prototype.roundRect", "dialog", "reportError", "signals of listeners",
@@ -45,7 +45,9 @@ const without = `(() => {
 			delete globalThis.HTMLDialogElement;
 		},
 		"64-bit numbers of DataView": () => {
-			for (const k of ["getBigUint64", "setBigUint64", "getBigInt64", "setBigInt64"]) delete DataView.prototype[k];
+			for (const type of ["Uint64", "Int64"]) {
+				for (const does of ["get", "set"]) delete DataView.prototype[does + "Big" + type];
+			}
 		},
 		// What the tests themselves listen to, they capture.
 		"signals of listeners": () => {
@@ -158,7 +160,7 @@ func TestTooOld(t *testing.T) {
 		if needs == nil {
 			t.Fatalf("%s names nothing that it needs", page)
 		}
-		for _, need := range strings.Fields(needs[1]) {
+		for need := range strings.FieldsSeq(needs[1]) {
 			if need == "Promise" || need == "BigInt" || need == "URLSearchParams" { // the test itself asks for them
 				continue
 			}
@@ -197,7 +199,8 @@ func TestBrowsersAreNamed(t *testing.T) {
 			t.Errorf("the README does not say of the %s's page: %s", about, line)
 		}
 	}
-	for page, b := range map[string]bundle.Browsers{"/": bundle.Phones, "/screen": bundle.Desks, "/console": bundle.Desks} {
+	pages := map[string]bundle.Browsers{"/": bundle.Phones, "/screen": bundle.Desks, "/console": bundle.Desks}
+	for page, b := range pages {
 		first := "iOS " + b.IOS + " · Android / Chrome " + b.Chrome
 		if b == bundle.Desks {
 			first = "Safari " + b.Safari + " · Chrome " + b.Chrome

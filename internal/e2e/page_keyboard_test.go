@@ -29,6 +29,7 @@ func TestKeyboardOnly(t *testing.T) {
 		Scripts: []string{watchPointers, watchTaps}})}
 	g.Go("/?debug&campaign=" + c.ID)
 	g.Mode("landing")
+	g.Until("something to play", `!document.getElementById("play").hidden`)
 	g.tabTo("#play")
 	g.Type(kb.Enter)
 	g.Mode("waiting")
@@ -66,6 +67,8 @@ func TestKeyboardOnly(t *testing.T) {
 	testenv.Eventually(t, browser.Patience, "the balance", func() bool { return g.balance() == all })
 	g.tabTo("#withdraw-amount")
 	g.Type(fmt.Sprintf("%d.%02d", all/100, all%100))
+	g.Type(kb.Enter)
+	g.tabTo("#withdraw-yes")
 	g.Type(kb.Enter)
 	awaitWithdrawal(t, n, g.user(), inState("paid"))
 	testenv.Eventually(t, browser.Patience, "nothing is left", func() bool { return g.balance() == 0 })

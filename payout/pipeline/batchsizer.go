@@ -1,12 +1,17 @@
 package pipeline
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // batchSizer says how many wins a worker posts in one transaction. The more there are, the less each costs: a player
 // with several wins has one line, one change of balance and one message for all of them. But as long as the transaction
 // runs nobody else can touch its players' balances, and what takes too long is rolled back. So it grows while the
-// ledger is quick, and shrinks when the ledger is slow or away.
+// ledger is quick, and shrinks when the ledger is slow or away. The workers of a node share one: what one has learned
+// of the ledger the others need not find out with small batches of their own.
 type batchSizer struct {
+	mu    sync.Mutex
 	wins  int // in the next batch
 	most  int
 	least int
@@ -25,12 +30,21 @@ func newBatchSizer(most int) *batchSizer {
 	return &batchSizer{wins: min(firstWins, most), most: most, least: min(fewestWins, most)}
 }
 
-// settled notes how long a batch of so many wins took, and whether the back ends worked. One that is not full says
-// nothing about larger ones.
-func (b *batchSizer) settled(wins int, took time.Duration, ok bool) {
+// now is how many wins the next batch has.
+func (b *batchSizer) now() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wins
+}
+
+// settled notes how long a batch of so many wins took that was begun when batches were to have wanted of them, and
+// whether the back ends worked. One that is not full says nothing about larger ones.
+func (b *batchSizer) settled(wanted, wins int, took time.Duration, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
 	case !ok || took > tooSlow:
-		b.wins = max(b.wins/2, b.least)
+		b.wins = min(b.wins, max(wanted/2, b.least))
 	case took < quickEnough && wins >= b.wins/2:
 		b.wins = min(b.wins*2, b.most)
 	}

@@ -33,18 +33,35 @@ func TestBatchSizer(t *testing.T) {
 		{"timed out", 500, 8 * time.Second, false, 250},
 		{"quick again", 250, time.Millisecond, true, 500},
 	} {
-		if b.settled(step.wins, step.took, step.ok); b.wins != step.want {
+		if b.settled(b.wins, step.wins, step.took, step.ok); b.wins != step.want {
 			t.Fatalf("after one that was %s: %d wins, want %d", step.what, b.wins, step.want)
 		}
 	}
 	for range 20 {
-		b.settled(b.wins, 8*time.Second, false)
+		b.settled(b.wins, b.wins, 8*time.Second, false)
 	}
 	if b.wins != fewestWins {
 		t.Errorf("a ledger that is away gets %d wins at once, want %d", b.wins, fewestWins)
 	}
 	if b := newBatchSizer(20); b.wins != 20 || b.least != 20 {
-		t.Errorf("batches of at most 20 are %+v", b)
+		t.Errorf("batches of at most 20 are of %d, and of %d at least", b.wins, b.least)
+	}
+}
+
+// TestWorkersShareWhatTheyLearn: four batches that were begun together are one piece of news.
+func TestWorkersShareWhatTheyLearn(t *testing.T) {
+	t.Parallel()
+	for what, after := range map[string]struct {
+		ok   bool
+		want int
+	}{"quick": {true, 2000}, "failed": {false, 250}} {
+		b := newBatchSizer(mostWins)
+		for range 4 {
+			b.settled(500, 500, time.Millisecond, after.ok)
+		}
+		if b.now() != after.want {
+			t.Errorf("after four %s batches of 500: %d wins, want %d", what, b.now(), after.want)
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	}
 	defer messages.Stop()
 	var page []rain.Entry
-	wins, most := 0, newBatchSizer(s.o.BatchWins).wins
+	wins, most := 0, newBatchSizer(s.o.BatchWins).now()
 	for done := false; !done; {
 		msg, err := next(ctx, messages)
 		if err != nil {

@@ -12,12 +12,12 @@ func TestFetchSizer(t *testing.T) {
 		for range 20 * meanOver {
 			p.held(step.wins)
 		}
-		if n := p.messages(); n < step.least || n > step.most {
+		if n := p.messages(500); n < step.least || n > step.most {
 			t.Errorf("with %d wins in a message it takes %d messages, want %d to %d", step.wins, n, step.least,
 				step.most)
 		}
 	}
-	if n := newFetchSizer(1).messages(); n < 1 || n > mostMessages {
+	if n := newFetchSizer(1).messages(1); n < 1 || n > mostMessages {
 		t.Errorf("the first fetchSizer of small batches is %d messages", n)
 	}
 }

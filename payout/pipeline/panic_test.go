@@ -200,9 +200,9 @@ func TestPanicOfDecodingBecomesADeadLetter(t *testing.T) {
 	for delivered := 1; len(p.dead) == 0; delivered++ {
 		read := false
 		messages[0] = tornMessage{messages[0], &read}
-		groups := s.groups(t.Context(), messages, newFetchSizer(10))
-		if delivered == 1 && (len(groups) != 1 || groups[0][0].entry.Ref.ID != "2-0") {
-			t.Fatalf("%+v", groups)
+		entries := s.readable(t.Context(), messages, 10, newFetchSizer(10))
+		if delivered == 1 && (len(entries) != 1 || entries[0].entry.Ref.ID != "2-0") {
+			t.Fatalf("%+v", entries)
 		}
 		if delivered > 3 {
 			t.Fatal("no dead letter")

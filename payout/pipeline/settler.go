@@ -81,8 +81,10 @@ func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, l
 // Run settles until ctx ends, and returns nil when the batches in hand are done. Nothing that fails ends it.
 func (s *Settler) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
+	size := newBatchSizer(s.o.BatchWins)
+	fetch := newFetchSizer(size.now())
 	for range s.o.Workers {
-		wg.Go(func() { s.work(ctx) })
+		wg.Go(func() { s.work(ctx, fetch, size) })
 	}
 	wg.Go(func() { s.o.Guard.Every(ctx, partName, gaugeEvery, s.refreshGauge) })
 	for kind := range advisorySubjects {
@@ -101,12 +103,10 @@ func (s *Settler) Run(ctx context.Context) error {
 }
 
 // work pulls and settles, batch by batch.
-func (s *Settler) work(ctx context.Context) {
-	size := newBatchSizer(s.o.BatchWins)
-	p := newFetchSizer(size.wins)
+func (s *Settler) work(ctx context.Context, fetch *fetchSizer, size *batchSizer) {
 	for failed := 0; ctx.Err() == nil; {
 		ok := false
-		s.o.Guard.Do(partName, func() { ok = s.round(ctx, p, size) })
+		s.o.Guard.Do(partName, func() { ok = s.round(ctx, fetch, size) })
 		if ok {
 			failed = 0
 			continue
@@ -119,9 +119,8 @@ func (s *Settler) work(ctx context.Context) {
 }
 
 // round does one pull. It tells whether all went well.
-func (s *Settler) round(ctx context.Context, p *fetchSizer, size *batchSizer) bool {
-	p.batch = size.wins
-	messages, err := s.pull(ctx, p.messages())
+func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer) bool {
+	messages, err := s.pull(ctx, fetch.messages(size.now()))
 	if err != nil {
 		if ctx.Err() == nil {
 			s.jetstate.Failed(err)
@@ -132,18 +131,17 @@ func (s *Settler) round(ctx context.Context, p *fetchSizer, size *batchSizer) bo
 	s.jetstate.Works()
 	ok := true
 	ended := s.o.Guard.Do(partName, func() {
-		for _, group := range share(s.groups(ctx, messages, p)) {
+		rest := s.readable(ctx, messages, mostBatches*size.now(), fetch)
+		for len(rest) > 0 {
 			if ctx.Err() != nil {
-				giveBack(0, group...)
-				continue
+				giveBack(0, rest...)
+				return
 			}
-			wins, began := 0, time.Now()
-			for i := range group {
-				wins += len(group[i].entry.Wins)
-			}
-			settled := s.settlement.settle(ctx, group)
-			size.settled(wins, time.Since(began), settled)
-			ok = settled && ok
+			wanted, began := size.now(), time.Now() // another worker may have found out more about the ledger
+			n, wins := batchOf(rest, wanted)
+			settled := s.settlement.settle(ctx, rest[:n])
+			size.settled(wanted, wins, time.Since(began), settled)
+			ok, rest = settled && ok, rest[n:]
 		}
 	})
 	if !ended {
@@ -152,6 +150,18 @@ func (s *Settler) round(ctx context.Context, p *fetchSizer, size *batchSizer) bo
 		}
 	}
 	return ok && ended
+}
+
+// batchOf is how many of some entries make a batch of so many wins, and how many wins these have. It is one at least.
+func batchOf(of []delivery, most int) (n, wins int) {
+	for ; n < len(of); n++ {
+		more := len(of[n].entry.Wins)
+		if n > 0 && wins+more > most {
+			break
+		}
+		wins += more
+	}
+	return n, wins
 }
 
 // pull waits for a message and takes what else is there, up to most.
@@ -183,46 +193,30 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-// share returns what a worker keeps of its batches, and gives the rest back for others at once. There is a rest
-// only where a storm follows a lull: the messages of the lull held little, and so the worker has asked for far more
-// than it can settle while they wait.
-func share(groups [][]delivery) [][]delivery {
-	kept := min(len(groups), mostBatches)
-	for _, group := range groups[kept:] {
-		giveBack(0, group...)
-	}
-	return groups[:kept]
-}
-
-// groups decodes messages and parts them in batches. What is no entry is put aside for a person.
-func (s *Settler) groups(ctx context.Context, messages []jetstream.Msg, p *fetchSizer) [][]delivery {
-	var groups [][]delivery
-	var group []delivery
-	wins := 0
-	for _, d := range s.readable(ctx, messages) {
-		n := len(d.entry.Wins)
-		if len(group) > 0 && wins+n > p.batch {
-			groups, group, wins = append(groups, group), nil, 0
-		}
-		p.held(n)
-		group = append(group, d)
-		wins += n
-	}
-	if len(group) > 0 {
-		groups = append(groups, group)
-	}
-	return groups
-}
-
-// readable decodes messages, and deals with those that are no entry. Where a seal is wrong, another node may have
-// sealed with a key that is not known here yet: the keys are read again, once for all of them.
-func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg) (entries []delivery) {
+// readable decodes messages, and deals with those that are no entry. What is beyond most wins it gives back for other
+// workers at once, unread. There is such a rest only where a storm follows a lull: the messages of the lull held
+// little, and so the worker has asked for far more than it can settle while they wait.
+//
+// Where a seal is wrong, another node may have sealed with a key that is not known here yet: the keys are read again,
+// once for all of them.
+func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most int,
+	fetch *fetchSizer) (entries []delivery) {
 	var doubtful []delivery
+	wins := 0
+	keep := func(d delivery) {
+		entries = append(entries, d)
+		wins += len(d.entry.Wins)
+		fetch.held(len(d.entry.Wins))
+	}
 	for _, m := range messages {
 		d := delivery{msg: m}
+		if wins >= most {
+			giveBack(0, d)
+			continue
+		}
 		switch err := s.decode(&d); {
 		case err == nil:
-			entries = append(entries, d)
+			keep(d)
 		case errors.Is(err, entrytext.ErrSeal):
 			doubtful = append(doubtful, d)
 		default:
@@ -240,7 +234,7 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg) (entri
 		if err := s.decode(&d); err != nil {
 			s.settlement.unreadable(ctx, d, err)
 		} else {
-			entries = append(entries, d)
+			keep(d)
 		}
 	}
 	return entries

@@ -266,7 +266,7 @@ func TestAStormAfterALullIsShared(t *testing.T) {
 		p.publish(t, 1, paytest.Entry("c1", m+1, list...))
 	}
 	o := SettlerOptions{Workers: 1, BatchWins: wins}
-	if n := newFetchSizer(wins).messages(); n < messages {
+	if n := newFetchSizer(wins).messages(wins); n < messages {
 		t.Fatalf("a worker begins with %d messages: this tests nothing", n)
 	}
 	busy, done := make(chan struct{}, messages), make(chan struct{})

@@ -4,6 +4,7 @@ import { I18n, type Lang, type Table, preferred } from "../src/shared/i18n.ts";
 import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.ts";
 import { problemOf } from "../src/play/problem.ts";
+import { phrases } from "../src/shared/phrases.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
 import { Wallet } from "../src/play/wallet.ts";
@@ -100,6 +101,13 @@ const tests = {
     const ways = [4500, 403, 4502, 4501, 4505].map((code) => problemOf(code));
     same("each way out", ways.map((p) => (p.signin ? "signin" : p.retry ? "retry" : "none")), ["signin", "signin", "retry", "retry", "retry"]);
     same("each reads differently", new Set(ways.map((p) => p.title + p.hint)).size, ways.length);
+  },
+
+  phrases() {
+    same("a year keeps its animal", phrases("2026马年红包雨"), ["2026", "马年", "红包雨"]);
+    same("an event", phrases("年会红包雨"), ["年会", "红包雨"]);
+    same("nothing is lost", phrases("Gala 2026 · 恭喜发财 大吉").join(""), "Gala 2026 · 恭喜发财 大吉");
+    same("no Chinese", phrases("Year of the horse"), ["Year of the horse"]);
   },
 
   rounds() {

@@ -1,5 +1,7 @@
 // Helpers for the document that every part of the page uses.
 
+import { phrases } from "../shared/phrases.ts";
+
 /** byId is an element of index.html. It throws where the element is missing or of another kind. */
 export function byId(id: string): HTMLElement;
 export function byId<T extends HTMLElement>(id: string, kind: new () => T): T;
@@ -14,6 +16,12 @@ export function write(el: HTMLElement, text: string): boolean {
   if (el.textContent === text) return false;
   el.textContent = text;
   return true;
+}
+
+/** entitle sets a title that is broken into lines between its words only. */
+export function entitle(el: HTMLElement, title: string): void {
+  el.classList.add("phrases");
+  if (el.textContent !== title) el.replaceChildren(...phrases(title).flatMap((p, i) => (i ? [document.createElement("wbr"), p] : [p])));
 }
 
 /** replay restarts a class's animation. */

@@ -4,7 +4,7 @@ import type { Campaign } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
 import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import { byId, replay, write } from "./dom.ts";
+import { byId, entitle, replay, write } from "./dom.ts";
 import type { Stage } from "./stage.ts";
 import type { strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
@@ -34,8 +34,8 @@ export class Hud {
     const rule = s.about && about?.wins_per_user ? about.wins_per_user : 0;
     const name = s.about ? (about?.name ?? "") : "";
     const landing = s.mode === "landing" && name !== ""; // there the event itself is the headline
-    write(byId("campaign"), landing ? "" : name);
-    write(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
+    entitle(byId("campaign"), landing ? "" : name);
+    entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
     write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
     write(byId("note"), s.note ? i18n.t(s.note.key, s.note.values) : "");

@@ -133,6 +133,7 @@ export class Withdraw {
     const { key } = this.#open;
     this.#busy = true;
     this.#say(null);
+    this.#go.focus({ preventScroll: true }); // the question is gone, and the focus was on its answer
     try {
       const token = await session.token();
       const w = await request<Withdrawn>("/me/withdrawals", {

@@ -1,6 +1,9 @@
 // What several scenes share: figures, amounts, clocks and names that fit whatever is in them.
 
+import { Fragment } from "preact";
+
 import { countdown } from "../rain/phase.ts";
+import { phrases } from "../shared/phrases.ts";
 import { yuan } from "../shared/money.ts";
 import type { Key } from "./strings.ts";
 import { T } from "./words.tsx";
@@ -66,5 +69,5 @@ export function Clock({ left }: { left: number }) {
 /** EventName is the campaign's name, as large as it fits. */
 export function EventName({ name }: { name: string }) {
   const all = wide(name);
-  return <h1 id="campaign" class="event" style={{ "--chars": Math.max(8, all > TWO_LINES ? Math.ceil(all * 0.62) : all) }}>{name}</h1>;
+  return <h1 id="campaign" class="event phrases" style={{ "--chars": Math.max(8, all > TWO_LINES ? Math.ceil(all * 0.66) : all) }}>{phrases(name).map((p, i) => <Fragment key={i}>{i > 0 && <wbr />}{p}</Fragment>)}</h1>;
 }

@@ -30,6 +30,9 @@ export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: 
   const paid = s?.paid ?? 0;
   const unknown = s?.unknown_shards ?? 0;
   const onWay = s?.amount_won == null || s.amount_paid == null || unknown > 0 ? undefined : s.amount_won - s.amount_paid;
+  // What a closed campaign had left goes back: won, left and returned are the budget.
+  const known = c.state === "closed" && s?.amount_won != null && s.amount_left != null && unknown === 0;
+  const returned = known ? c.budget - s.amount_won - s.amount_left : 0;
   const way = s?.paid == null ? 0 : Math.max(0, s.won - paid);
   const part = (n: number) => ({ width: `${c.packets > 0 ? (100 * n) / c.packets : 0}%` });
   return (
@@ -42,6 +45,7 @@ export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: 
         <Figure name="amount_won" label={t("won")} value={money(s?.amount_won)} under={<span data-stat="won"><b>{count(s?.won)}</b> {t("ofPackets", { packets: c.packets, part: s ? percent(s.won, c.packets) : "–" })}</span>} />
         <Figure name="amount_paid" label={t("paid")} value={money(s?.amount_paid)} under={<span data-stat="paid"><b>{count(s?.paid)}</b> {t("packetsWord")}</span>} />
         <Figure name="amount_left" label={t("left")} value={money(s?.amount_left)} under={<span data-stat="stock"><b>{count(s?.stock)}</b> {t("packetsWord")}</span>} />
+        {returned > 0 && <Figure name="amount_returned" label={t("returned")} value={money(returned)} under={t("returnedUnder")} />}
         <Figure name="outbox" label={t("outbox")} value={count(s?.outbox)} under={onWay === undefined ? undefined : t("outboxUnder", { amount: money(onWay) })} />
         <Figure name="dead" label={t("dead")} value={count(s?.dead)} bad={(s?.dead ?? 0) > 0} under={(s?.dead ?? 0) > 0 ? <a href={to("payouts")}>{t("deadLook")}</a> : s?.dead === 0 ? t("deadUnder") : undefined} />
       </dl>
@@ -56,7 +60,7 @@ export function Traffic({ stats: s }: { stats: Stats | undefined }) {
       <Figure name="online" label={t("online")} value={count(s?.online)} />
       {((s?.waiting ?? 0) > 0 || (s?.seated ?? 0) > 0) && <Figure name="waiting" label={t("waiting")} value={count(s?.waiting)} under={t("seated", { n: s?.seated ?? 0 })} />}
       <Figure name="grabs_per_second" label={t("grabs")} value={rate(s?.grabs_per_second)} />
-      <Figure name="taps" label={t("taps")} value={count(s?.taps)} />
+      <Figure name="taps" label={t("taps")} value={count(s?.taps)} under={t("outcomesHint")} />
       <Figure name="tap_p50_ms" label={t("latency50")} value={millis(s?.tap_p50_ms)} />
       <Figure name="tap_p99_ms" label={t("latency99")} value={millis(s?.tap_p99_ms)} />
     </dl>

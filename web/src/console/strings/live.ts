@@ -28,6 +28,8 @@ export const live = {
   latency99: { zh: "延迟 p99", en: "Tap to result, p99" },
   latency: { zh: "点击到结果的延迟", en: "From tap to result" },
   outcomes: { zh: "点击结果", en: "What became of the taps" },
+  returned: { zh: "退回", en: "Returned" },
+  returnedUnder: { zh: "没有抢走的，退还资金方", en: "what nobody won, back to the sponsor" },
   outcomesHint: { zh: "自服务节点启动以来", en: "since the servers started" },
   span: { zh: "图表时间范围", en: "Time shown in the charts" },
   minutes: { zh: "{m} 分钟", en: "{m} min" },
