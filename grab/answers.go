@@ -25,6 +25,7 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 		next := p.land(t)
 		p.decided(t.Drop, t.ticket, r, sent)
 		t.result = r
+		t.settle(r)
 		a.taps = append(a.taps, t)
 		for _, c := range t.copies {
 			c.result = r

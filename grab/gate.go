@@ -197,18 +197,21 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 		p.remember(t.Drop.Ticket(), r)
 		return r, true
 	}
-	t.came = now
+	t.came, t.player = now, p
+	if why, ok := t.mayWin(); !ok {
+		return outcome.Result{Outcome: why}, true
+	}
 	p.draws.take(t.ticket, t.Drop)
 	return g.send(p, t)
 }
 
 // send puts a tap on its way to the script, or behind the player's other one that is with it.
 func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
-	t.player = p
 	if len(p.flying) > 0 {
 		t.waits = time.Now() // a drought is not waited for by one tap after the other
 	} else if !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
 		p.draws.giveBack(t.ticket)
+		t.settle(outcome.Result{})
 		return outcome.Result{Outcome: outcome.Unavailable}, true
 	}
 	p.flying = append(p.flying, t) // before its result comes, which takes the lock too

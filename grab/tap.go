@@ -16,7 +16,10 @@ type Tap[T any] struct {
 	Nodes  int         // on which the player is: the rate of taps is shared among them; 0 is 1
 	Drop   rain.DropID // whatever the player has sent, as far as it is a drop's id
 	Caller T           // what its maker needs to tell the result; this package does not look at it
+	// what the player may win together with others; nil: as much as the campaign allows
+	Allowance Allowance
 
+	taken  bool             // the allowance has counted it
 	ticket rain.Ticket      // what the tap asks for
 	player *cachedPlayer[T] // who has tapped; set before the tap goes to the script
 	came   int64            // when it came, Unix ms, as the gate's clock says

@@ -23,7 +23,7 @@ var keyArguments = map[string]struct {
 	"LLEN": {at: 1}, "LRANGE": {at: 1}, "LTRIM": {at: 1}, "RPUSH": {at: 1}, "XADD": {at: 1},
 	"XLEN": {at: 1}, "XDEL": {at: 1}, "XINFO": {at: 2},
 	"HINCRBY": {at: 1}, "HSETNX": {at: 1}, "ZADD": {at: 1}, "ZREM": {at: 1}, "ZSCORE": {at: 1}, "ZRANK": {at: 1},
-	"ZCOUNT": {at: 1}, "ZRANGEBYSCORE": {at: 1},
+	"ZREMRANGEBYSCORE": {at: 1}, "ZCOUNT": {at: 1}, "ZRANGEBYSCORE": {at: 1},
 	"HDEL": {at: 1}, "LSET": {at: 1}, "LINDEX": {at: 1}, "RPOP": {at: 1},
 }
 

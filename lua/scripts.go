@@ -43,6 +43,12 @@ var (
 	//go:embed seats.lua
 	Seats string // keeps seats in a room, or gives them up
 
+	//go:embed allot.lua
+	Allot string // lends nodes wins that the guests of an address may still have
+
+	//go:embed sit.lua
+	Sit string // seats guests of one address
+
 	//go:embed mark.lua
 	Mark string // writes a marker for replicas into a full Redis
 )

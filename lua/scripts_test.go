@@ -15,7 +15,8 @@ var sources = map[string]string{
 	"grab.lua": lua.Grab, "open.lua": lua.Open, "close.lua": lua.Close, "restore.lua": lua.Restore,
 	"snapshot.lua": lua.Snapshot, "newer.lua": lua.Newer, "allow.lua": lua.Allow,
 	"mark.lua": lua.Mark, "wins.lua": lua.Wins, "lend.lua": lua.Lend, "borrow.lua": lua.Borrow, "lose.lua": lua.Lose,
-	"admit.lua": lua.Admit, "seats.lua": lua.Seats,
+	"admit.lua": lua.Admit, "seats.lua": lua.Seats, "allot.lua": lua.Allot,
+	"sit.lua": lua.Sit,
 }
 
 func TestEveryFileIsEmbeddedAsItself(t *testing.T) {

@@ -77,6 +77,11 @@ type Config struct {
 	TapRate   int     // taps per second and player; 0 = no limit
 	HelloRate float64 // refused hellos per second and address, over all nodes; 0 = no limit
 	GuestRate float64 // new guests per second and address, over all nodes; 0 = no limit
+	// what the guests of one address may have together, over all nodes; 0 = no limit
+	AddressGuests int      // new ones in a day
+	AddressSeats  int      // seats in a campaign's room
+	AddressWins   float64  // the part of a campaign's packets that they may win
+	AddressExempt []string // networks and addresses that are not bounded so
 	// connections that this process takes within a second; 0 = by its processors, below 0 = no limit
 	ArrivalsPerSecond int
 	MaxConnections    int           // sockets of this process; more are refused with 503
@@ -111,6 +116,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
+		AddressGuests: 1_000, AddressSeats: 300, AddressWins: 0.1, AddressExempt: []string{"127.0.0.0/8", "::1"},
 		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
 		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
 		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,

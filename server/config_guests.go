@@ -2,9 +2,11 @@ package server
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 
 	"redrain/grab/store"
+	"redrain/server/addresses"
 	"redrain/server/api"
 	"redrain/server/challenge"
 )
@@ -56,9 +58,29 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 			fault("%s: give an http or https URL", name)
 		}
 	}
+	c.validateAddresses(fault)
 	if c.ChallengeWork < 1 {
 		fault("--challenge-work %d: give 1 or more", c.ChallengeWork)
 	}
+}
+
+// validateAddresses checks what one address may have.
+func (c *Config) validateAddresses(fault func(string, ...any)) {
+	if c.AddressGuests < 0 || c.AddressSeats < 0 {
+		fault("--address-guests and --address-seats: give 0 (no limit) or more")
+	}
+	if !(c.AddressWins >= 0 && c.AddressWins <= 1) {
+		fault("--address-wins %v: give a part of 1, as 0.1, or 0 for no limit", c.AddressWins)
+	}
+	if _, err := addresses.ParseExempt(c.AddressExempt); err != nil {
+		fault("--address-exempt: %v", err)
+	}
+}
+
+// addressExempt are the networks that are not bounded. Validate has read them.
+func (c *Config) addressExempt() []netip.Prefix {
+	networks, _ := addresses.ParseExempt(c.AddressExempt)
+	return networks
 }
 
 // challengeService is the service that tells people from programs here; false where none does.

@@ -26,6 +26,7 @@
 //	events          api.Events: the operators' feed
 //	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
 //	admission       admission.Door: keeps the seats of this node's players
+//	addresses       addresses.Caps: bounds what the guests of one address may have
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
 //	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)

@@ -23,6 +23,7 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -83,6 +84,7 @@ type Server struct {
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions
 	door      *admission.Door
+	addresses *addresses.Caps
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

@@ -41,7 +41,8 @@ func (s *Server) buildHTTP() {
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
 		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
-		GuestRate: s.cfg.GuestRate, AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
+		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
+		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
 	if s.demo != nil {

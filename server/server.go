@@ -26,6 +26,7 @@ import (
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -206,6 +207,10 @@ func (s *Server) buildRooms() {
 		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node, Guard: s.guard,
 		Log: s.log, Registerer: s.metrics,
 	})
+	s.addresses = addresses.New(addresses.Options{
+		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
+		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Guard: s.guard, Log: s.log, Registerer: s.metrics,
+	})
 	s.figures = live.NewFigures(live.FiguresOptions{
 		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
@@ -241,7 +246,7 @@ func (s *Server) buildRooms() {
 		Banned:      s.sanctions.Banned,
 		Risk:        s.risk,
 		Connections: s.connections,
-		Audience:    s.audience, Door: s.door,
+		Audience:    s.audience, Door: s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,
 		Limits: store.NewLimits(s.redis), Gate: func(c *rain.Campaign) gateway.Gate { return s.gates.Gate(c) },
 		Lobby: s.lobby, Counts: tally,

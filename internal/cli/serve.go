@@ -62,18 +62,22 @@ type serveCmd struct {
 	ChallengeScript   string        `group:"access" placeholder:"URL" help:"The widget's script, instead of the service's own."`
 	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
 
-	TapRate        int     `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
-	HelloRate      float64 `group:"limits" default:"${hello_rate}" help:"Hellos per second and address that may be refused, before no more campaigns are looked up for them; 0 for no limit."`
-	GuestRate      float64 `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
-	Arrivals       int     `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
-	MaxConnections int     `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
-	PerAddress     int     `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
-	PerUser        int     `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
-	PayoutAttempts int     `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
+	TapRate        int      `group:"limits" default:"${tap_rate}" help:"Taps per second and player; 0 for no limit."`
+	HelloRate      float64  `group:"limits" default:"${hello_rate}" help:"Hellos per second and address that may be refused, before no more campaigns are looked up for them; 0 for no limit."`
+	GuestRate      float64  `group:"limits" default:"${guest_rate}" help:"New guests per second and address; 0 for no limit."`
+	AddressGuests  int      `group:"limits" default:"${address_guests}" help:"New guests of one address in a day, over all nodes; 0 for no limit. Of IPv6, a /64 is one address here and below."`
+	AddressSeats   int      `group:"limits" default:"${address_seats}" help:"Guests of one address in a campaign's room, over all nodes; 0 for no limit."`
+	AddressWins    float64  `group:"limits" default:"${address_wins}" help:"The part of a campaign's packets that the guests of one address win together at most, or 16 packets if that is more; 0 for no limit. Players with tokens of somebody's are not counted."`
+	AddressExempt  []string `group:"limits" default:"${address_exempt}" placeholder:"CIDR" help:"Networks and addresses whose guests are not limited so, such as a hall's."`
+	Arrivals       int      `group:"limits" name:"arrivals-per-second" default:"0" help:"Connections that this process takes within a second; the others are told when to come back. 0 for what its processors take, below 0 for no limit."`
+	MaxConnections int      `group:"limits" default:"${max_connections}" help:"Sockets of this process."`
+	PerAddress     int      `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
+	PerUser        int      `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
+	PayoutAttempts int      `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Risk         string `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
 	RiskHold     int    `group:"risk" name:"risk-hold-score" default:"${risk_hold}" help:"Score of the rules from which wins are held; 0 for never."`
-	RiskDeny     int    `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which players are turned away as well; 0 for never."`
+	RiskDeny     int    `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which the verdict is deny, which is held too; 0 for never."`
 	RiskFast     int    `group:"risk" name:"risk-fast-ms" default:"${risk_fast}" help:"No hand taps a drop within so many milliseconds of its opening."`
 	RiskSpread   int    `group:"risk" name:"risk-spread-ms" default:"${risk_spread}" help:"No hand is so steady that its times differ by less than so many milliseconds."`
 	RiskTaps     int    `group:"risk" default:"${risk_taps}" help:"Taps after which hands are judged."`
@@ -126,6 +130,8 @@ func (s *serveCmd) config() server.Config {
 		ChallengeSiteKey: s.ChallengeSiteKey, ChallengeSecret: s.ChallengeSecret,
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,
 		Confirm: s.Confirm, TapRate: s.TapRate, HelloRate: s.HelloRate, GuestRate: s.GuestRate,
+		AddressGuests: s.AddressGuests, AddressSeats: s.AddressSeats, AddressWins: s.AddressWins,
+		AddressExempt:     s.AddressExempt,
 		ArrivalsPerSecond: s.Arrivals, MaxConnections: s.MaxConnections, PerAddress: s.PerAddress,
 		PerUser:        s.PerUser,
 		AllowedOrigins: s.AllowedOrigins, PayoutAttempts: s.PayoutAttempts,

@@ -33,10 +33,13 @@ type Challenge interface {
 func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_guests_total",
-		Help: "Requests for a guest's name, by outcome: made, too_many (from one address), challenge_required, " +
-			"challenge_failed, unavailable (the challenge could not be checked).",
+		Help: "Requests for a guest's name, by outcome: made, too_many (from one address at once), " +
+			"address_full (too many from one address in a day), challenge_required, challenge_failed, " +
+			"unavailable (the challenge could not be checked).",
 	}, []string{"outcome"})
-	for _, outcome := range []string{"made", "too_many", "challenge_required", "challenge_failed", "unavailable"} {
+	for _, outcome := range []string{
+		"made", "too_many", "address_full", "challenge_required", "challenge_failed", "unavailable",
+	} {
 		c.WithLabelValues(outcome)
 	}
 	if reg != nil {
@@ -66,6 +69,9 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return err
 		}
 	}
+	if err := a.another(w, r, address); err != nil {
+		return err
+	}
 	user := auth.GuestName()
 	token, expires, err := a.o.Players.Mint(user, guestFor)
 	if err != nil {
@@ -73,6 +79,23 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	a.guests.WithLabelValues("made").Inc()
 	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
+	return nil
+}
+
+// another counts one more guest of an address, which may have so many in a day.
+func (a *API) another(w http.ResponseWriter, r *http.Request, address string) error {
+	if a.o.GuestsPerDay == 0 || a.o.Unbounded != nil && a.o.Unbounded(address) {
+		return nil
+	}
+	day := float64(a.o.GuestsPerDay)
+	ok, after, err := a.o.Limits.Allow(r.Context(), "guests", address, day/(24*time.Hour).Seconds(), day)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		a.guests.WithLabelValues("address_full").Inc()
+		return tooMany(w, after, "this address has as many guests as one address may have in a day")
+	}
 	return nil
 }
 

@@ -238,11 +238,14 @@ type Options struct {
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
 	AllowedOrigins []string
-	Payout         Payout        // where withdrawals go, as players are told
-	GuestRate      float64       // new guests per second and address; 0: no limit
-	Guard          *rounds.Guard // hears of a handler that panics; nil: it is logged only
-	Clock          rain.Clock
-	Log            *slog.Logger
+	Payout         Payout  // where withdrawals go, as players are told
+	GuestRate      float64 // new guests per second and address; 0: no limit
+	GuestsPerDay   int     // and in a day; 0: no limit
+	// of which addresses that is not asked; nil: of all
+	Unbounded func(address string) bool
+	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
+	Clock     rain.Clock
+	Log       *slog.Logger
 	// Registerer gets the metrics; nil: nobody does.
 	Registerer prometheus.Registerer
 }

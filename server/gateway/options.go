@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab"
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
@@ -60,6 +61,14 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
+// Addresses bound what the guests of one address may have of a campaign. [addresses.Caps] do.
+type Addresses interface {
+	// Enter returns what the player may win together with others; nil: all that the campaign allows. Leave is called
+	// for each connection that it has let in.
+	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Allowance, error)
+	Leave(campaign, address, user string)
+}
+
 // Connections knows every player's connections over all nodes. [connections.List] does.
 type Connections interface {
 	// Come notes a connection; Gateway.TooMany and Gateway.Among are told what follows. Gone ends it.
@@ -82,6 +91,7 @@ type Options struct {
 	Banned         func(user string) bool // nil: nobody is
 	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
 	Door           Door
+	Addresses      Addresses // nil: none is bounded
 	Connections    Connections
 	Lobby          *room.Lobby
 	Counts         *live.Counts

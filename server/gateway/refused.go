@@ -101,6 +101,8 @@ func (s *session) endHello(ctx context.Context, campaign string, err error) {
 	switch {
 	case waits(err) != nil:
 		s.turnAway(waits(err))
+	case errors.Is(err, errCrowded):
+		s.crowdOut()
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
 	case errors.Is(err, errTooManyRefused):

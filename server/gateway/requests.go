@@ -128,6 +128,8 @@ func (s *session) move(req wire.Request) {
 	switch {
 	case waits(err) != nil:
 		s.notYet(req.ID, waits(err))
+	case errors.Is(err, errCrowded):
+		s.crowdedOut(req.ID)
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
@@ -148,17 +150,19 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	if err := s.letIn(ctx, c, user); err != nil {
+	allowed, err := s.letIn(ctx, c, user)
+	if err != nil {
 		return err
 	}
 	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
 	if err != nil {
-		s.g.o.Door.Leave(c.ID, user, false)
+		s.g.leaveDoor(c.ID, s.addr, user, false)
 		return err
 	}
 	s.leaveRoom()
 	s.in = c.ID
-	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics}
+	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics,
+		allowed: allowed}
 	if s.gates == nil {
 		s.gates = map[string]Gate{}
 	}
@@ -196,7 +200,7 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
 	}
 	t := &grab.Tap[Asked]{
-		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()),
+		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Allowance: s.seat.allowed,
 		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
 	}
 	a := &t.Caller

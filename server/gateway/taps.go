@@ -33,6 +33,7 @@ type seat struct {
 	gate     Gate
 	count    *live.CampaignCount
 	metrics  *metrics
+	allowed  grab.Allowance // what the player may win together with others; nil: as the campaign says
 }
 
 // counted counts a tap that was answered.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/grab"
 	"redrain/grab/store"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -27,22 +28,35 @@ func waits(err error) *store.Turn {
 	return nil
 }
 
-// letIn passes a player through the door of a campaign. Leave undoes it.
-func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) error {
+// letIn passes a player through the door of a campaign, and returns what they may win together with others. leaveDoor
+// undoes it.
+func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (grab.Allowance, error) {
 	turn, err := s.g.o.Door.Enter(ctx, c, user)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !turn.Admitted {
-		return &waitsError{turn}
+		return nil, &waitsError{turn}
 	}
-	return nil
+	allowed, err := s.g.ofAddress(ctx, c, s.addr, user)
+	if err != nil {
+		s.g.o.Door.Leave(c.ID, user, true) // for somebody of another address
+	}
+	return allowed, err
+}
+
+// leaveDoor is for a player that letIn has let in; left says that they go for good.
+func (g *shared) leaveDoor(campaign, addr, user string, left bool) {
+	g.o.Door.Leave(campaign, user, left)
+	if g.o.Addresses != nil {
+		g.o.Addresses.Leave(campaign, addr, user)
+	}
 }
 
 // leaveRoom gives up the player's seat in the room where they are, if they are in one.
 func (s *session) leaveRoom() {
 	if s.in != "" {
-		s.g.o.Door.Leave(s.in, s.listens, s.left)
+		s.g.leaveDoor(s.in, s.addr, s.listens, s.left)
 		s.in = ""
 	}
 }

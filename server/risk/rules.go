@@ -25,7 +25,7 @@ type Signals struct {
 // Limits are from where on a rule speaks, and from which score on a verdict follows.
 type Limits struct {
 	Hold int // score from which wins are held; 0: never
-	Deny int // score from which the player is turned away as well; 0: never
+	Deny int // score from which the verdict says deny, which is held too; 0: never
 
 	FastMS   int // no hand is as quick as that
 	SpreadMS int // no hand is as steady as that

@@ -76,7 +76,7 @@ export interface Drop {
  * - `empty`: not this one: a decoy, or no packet is released yet. Another drop may win.
  * - `already`: the player has all the wins that one player may have.
  * - `sold_out`: no packets are left (for this player's shard).
- * - `limited`: the player has used up the campaign's taps.
+ * - `limited`: the player has used up the campaign's taps, or the guests of their address what they may win together.
  * - `late`: it has landed. `unknown_drop`: there is no such drop, or not yet. `not_open`: no rain falls, or it is paused.
  * - `too_fast`: faster than the server takes taps. `unavailable`: nothing is known to be decided.
  */

@@ -19,7 +19,7 @@ type Act string
 const (
 	Allow Act = "allow" // it is paid
 	Hold  Act = "hold"  // it is kept apart until a person has decided
-	Deny  Act = "deny"  // and the player is turned away
+	Deny  Act = "deny"  // the same, marked as worse
 )
 
 // Reason is what a rule, another system or a person has said of a player.

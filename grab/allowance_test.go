@@ -1,0 +1,122 @@
+package grab_test
+
+import (
+	"sync"
+	"testing"
+
+	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/rain"
+)
+
+// purse is an allowance of so many wins.
+type purse struct {
+	mu           sync.Mutex
+	left, flying int
+	won, lost    int
+	uncounted    int // wins that no Take has counted
+}
+
+func (p *purse) Take() (outcome.Outcome, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.flying == p.left {
+		return outcome.Limited, false
+	}
+	p.flying++
+	return 0, true
+}
+
+func (p *purse) Settle(taken, won bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case taken && won:
+		p.left--
+		p.won++
+	case taken:
+		p.lost++
+	case won:
+		p.uncounted++
+	}
+	if taken {
+		p.flying--
+	}
+}
+
+func (p *purse) is(t *testing.T, won, lost int) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.won != won || p.lost != lost || p.flying != 0 || p.uncounted != 0 {
+		t.Errorf("%d won and %d lost, want %d and %d; %d in the air, %d not counted", p.won, p.lost, won, lost,
+			p.flying, p.uncounted)
+	}
+}
+
+// Players with one allowance win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
+// of it; and who has none is not concerned.
+func TestAnAllowance(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9, Wins: 2})
+	p := &purse{left: 3}
+	tap := func(user string, drop string, want outcome.Outcome) {
+		t.Helper()
+		id, ok := rain.ParseDrop(drop)
+		if !ok {
+			t.Fatal(drop)
+		}
+		results := make(chan outcome.Result, 1)
+		r, known := gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: user, Drop: id, Allowance: p,
+			Caller: func(r outcome.Result) { results <- r }})
+		if !known {
+			r = <-results
+		}
+		if r.Outcome != want {
+			t.Errorf("%s on %s: %v, want %v", user, drop, r.Outcome, want)
+		}
+	}
+	tap("a", gm.Drop(0), outcome.Won)
+	tap("a", gm.Drop(0), outcome.Won) // again
+	tap("a", gm.Drop(1), outcome.Won)
+	tap("a", gm.Drop(2), outcome.Already)
+	p.is(t, 2, 0)
+	tap("b", gm.Drop(0), outcome.Won)
+	tap("b", gm.Drop(1), outcome.Limited)
+	tap("c", gm.Drop(0), outcome.Limited)
+	p.is(t, 3, 0)
+	gm.Want("d", gm.Drop(0), outcome.Won)
+	p.left = 1 // what was limited is not remembered
+	tap("c", gm.Drop(0), outcome.Won)
+	gm.Gate.SoldOut()
+	p.left = 1
+	tap("e", gm.Drop(0), outcome.SoldOut)
+	p.is(t, 4, 0)
+}
+
+// What the script refuses, and what it cannot be asked, gives the allowance back.
+func TestAnAllowanceIsGivenBack(t *testing.T) {
+	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9})
+	p := &purse{left: 5}
+	other := gm.Node().Gate(gm.C)
+	gm.Want("a", gm.Drop(0), outcome.Won)
+	results := make(chan outcome.Result, 1)
+	drop, _ := rain.ParseDrop(gm.Drop(1))
+	// All that one player may win is won already, which this node does not know.
+	r, known := other.Tap(&grab.Tap[grabtest.Done]{User: "a", Drop: drop, Allowance: p,
+		Caller: func(r outcome.Result) { results <- r }})
+	if !known {
+		r = <-results
+	}
+	if r.Outcome != outcome.Already {
+		t.Errorf("%v", r.Outcome)
+	}
+	p.is(t, 0, 1)
+	gm.G.Gates.Close()
+	r, known = gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: "b", Drop: drop, Allowance: p,
+		Caller: func(outcome.Result) { t.Error("told twice") }})
+	if !known || r.Outcome != outcome.Unavailable {
+		t.Errorf("%v, %v", r.Outcome, known)
+	}
+	p.is(t, 0, 2)
+}

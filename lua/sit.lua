@@ -1,0 +1,31 @@
+-- sit.lua: seats guests of one address in a campaign's room, as far as there is room for them.
+--
+-- KEYS
+--   1  rr:{<campaign>.room}:guests.<address>   sorted set: the address's guests who are there → until when, Unix ms
+-- ARGV
+--   1  how many may be there; 0 for those who are there already and are kept
+--   2  for how long from now on, in ms
+--   3, 4, 5, …  the guests
+-- RETURNS
+--   how many of them were refused
+-- ATOMICITY
+--   One step. Run again it changes nothing but the times. The first write is one that a full Redis refuses.
+
+local seats = tonumber(ARGV[1])
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local till = string.format('%.0f', now + tonumber(ARGV[2]))
+
+local there, refused = redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf'), 0
+for i = 3, #ARGV do
+  local sits = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or 0) > now
+  if sits or seats == 0 or there < seats then
+    redis.call('ZADD', KEYS[1], till, ARGV[i])
+    if not sits then there = there + 1 end
+  else
+    refused = refused + 1
+  end
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return refused

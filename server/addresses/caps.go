@@ -1,0 +1,221 @@
+package addresses
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/grab"
+	"redrain/grab/store"
+	"redrain/internal/rounds"
+	"redrain/rain"
+)
+
+// ErrFull is an address whose guests have all the seats that they may have.
+var ErrFull = errors.New("the guests of this address have all the seats that one address may have")
+
+const (
+	// leastWins is what an address may win of every campaign, however few packets it has.
+	leastWins = 16
+	// sweepEvery is how often a node says which guests are here and what they have won. It is far less than
+	// store.AddressSeatFor.
+	sweepEvery = 10 * time.Second
+)
+
+// Redis is what all nodes know of the addresses. [store.Addresses] is that.
+type Redis interface {
+	Allot(ctx context.Context, campaign, node string, most int, all []store.Allotment) error
+	Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error)
+	Stay(ctx context.Context, campaign, address string, users []string) error
+	Rise(ctx context.Context, campaign string, gone map[string][]string) error
+}
+
+// Known is the campaigns that this node knows. [cluster.Known] is that.
+type Known interface {
+	Cached(id string) *rain.Campaign // nil where it does not
+}
+
+// Options of caps. All are needed but those that say so.
+type Options struct {
+	Redis      Redis
+	Known      Known
+	Node       string         // of this process alone
+	Wins       float64        // the part of a campaign's packets that an address's guests may win; 0: no limit
+	Seats      int            // that they may have in a campaign's room; 0: no limit
+	Exempt     []netip.Prefix // networks that are not bounded; see ParseExempt
+	Guard      *rounds.Guard  // hears of a round that panics; nil: it is logged only
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Caps bound addresses. Their Run must be started.
+type Caps struct {
+	o       Options
+	metrics *metrics
+	hungry  chan struct{} // has one element while an account asks for more
+
+	mu       sync.Mutex
+	accounts map[key]*account
+	gone     map[string]map[string][]string // campaign → address → guests who have gone, which Redis is to be told
+}
+
+type key struct{ campaign, address string }
+
+// New makes caps.
+func New(o Options) *Caps {
+	return &Caps{
+		o: o, metrics: newMetrics(o.Registerer), hungry: make(chan struct{}, 1), accounts: map[key]*account{},
+		gone: map[string]map[string][]string{},
+	}
+}
+
+// Exempt tells whether an address is in one of the networks that are not bounded.
+func (c *Caps) Exempt(address string) bool { return exempt(c.o.Exempt, address) }
+
+// bounds tells whether a player who calls from an address is bounded.
+func (c *Caps) bounds(address, user string) bool { return rain.IsGuest(user) && !c.Exempt(address) }
+
+// most is how much of a campaign an address may win.
+func (c *Caps) most(of *rain.Campaign) int { return max(leastWins, int(c.o.Wins*float64(of.Packets))) }
+
+// Enter seats a player, and returns what they may win together with the others of their address; nil for all that the
+// campaign allows. The error is ErrFull, or one of Redis. Leave must be called after it, unless it fails.
+func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Allowance, error) {
+	if !c.bounds(address, user) || c.o.Wins == 0 && c.o.Seats == 0 {
+		return nil, nil //nolint:nilnil // no bound
+	}
+	a, first, newcomer := c.come(of, key{of.ID, address}, user)
+	if first {
+		a.err = c.begin(ctx, a)
+		close(a.ready)
+	}
+	err := c.enter(ctx, a, user, newcomer)
+	if err != nil {
+		c.leave(a.key, user, false)
+		return nil, err
+	}
+	if c.o.Wins == 0 {
+		return nil, nil //nolint:nilnil // no bound
+	}
+	return a, nil
+}
+
+// begin gets the first wins of an address.
+func (c *Caps) begin(ctx context.Context, a *account) error {
+	if c.o.Wins == 0 {
+		return nil
+	}
+	want := []store.Allotment{a.wanted()}
+	err := c.o.Redis.Allot(ctx, a.key.campaign, c.o.Node, a.most, want)
+	a.got(want[0], err)
+	return err
+}
+
+func (c *Caps) enter(ctx context.Context, a *account, user string, newcomer bool) error {
+	select {
+	case <-a.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if a.err != nil {
+		return a.err
+	}
+	if c.o.Seats == 0 || !newcomer {
+		return nil
+	}
+	ok, err := c.o.Redis.Sit(ctx, a.key.campaign, a.key.address, user, c.o.Seats)
+	if err == nil && !ok {
+		c.metrics.seats.Inc()
+		err = ErrFull
+	}
+	return err
+}
+
+// come counts a connection. first says that nobody has asked Redis for the account, newcomer that it is the player's
+// first one.
+func (c *Caps) come(of *rain.Campaign, k key, user string) (a *account, first, newcomer bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a = c.accounts[k]
+	if a == nil {
+		first = true
+		a = &account{caps: c, key: k, most: c.most(of), here: map[string]int{}, ready: make(chan struct{})}
+		c.accounts[k] = a
+	}
+	a.here[user]++
+	return a, first, a.here[user] == 1
+}
+
+// Leave ends a connection that Enter has let in. One that it did not bound does no harm.
+func (c *Caps) Leave(campaign, address, user string) { c.leave(key{campaign, address}, user, true) }
+
+// leave takes a connection away; sat says that it had a seat.
+func (c *Caps) leave(k key, user string, sat bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.accounts[k]
+	if a == nil || a.here[user] == 0 {
+		return
+	}
+	if a.here[user]--; a.here[user] > 0 {
+		return
+	}
+	delete(a.here, user)
+	if !sat {
+		if len(a.here) == 0 && a.failed() {
+			delete(c.accounts, k) // the next one asks Redis anew
+		}
+		return
+	}
+	if c.o.Seats == 0 {
+		return
+	}
+	if c.gone[k.campaign] == nil {
+		c.gone[k.campaign] = map[string][]string{}
+	}
+	c.gone[k.campaign][k.address] = append(c.gone[k.campaign][k.address], user)
+}
+
+// failed tells whether Redis could not be asked for the account.
+func (a *account) failed() bool {
+	select {
+	case <-a.ready:
+		return a.err != nil
+	default:
+		return false
+	}
+}
+
+func (c *Caps) wake() {
+	select {
+	case c.hungry <- struct{}{}:
+	default:
+	}
+}
+
+// all are the accounts of which keep is true, by campaign, and the guests of each who are here.
+func (c *Caps) all(keep func(*account) bool) map[string][]*account {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := map[string][]*account{}
+	for k, a := range c.accounts {
+		if keep(a) {
+			by[k.campaign] = append(by[k.campaign], a)
+		}
+	}
+	return by
+}
+
+// guests are the guests of an account who are here.
+func (c *Caps) guests(a *account) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(a.here))
+}
