@@ -244,8 +244,24 @@ func (c *Config) validateMySQL(fault func(string, ...any)) {
 	}
 }
 
+// leastToken is how many characters a shared token has with real back ends. It belongs to nobody, so a guess from
+// anywhere may be the right one; of sixteen characters drawn at random all guesses of a century find none.
+const leastToken = 16
+
+func (c *Config) validateShared(fault func(string, ...any)) {
+	for _, shared := range []struct{ flag, token string }{
+		{"operator", c.OperatorToken}, {"viewer", c.ViewerToken},
+	} {
+		if shared.token != "" && len(shared.token) < leastToken {
+			fault("--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16), or they are "+
+				"guessed", shared.flag, leastToken)
+		}
+	}
+}
+
 func (c *Config) validateAccess(fault func(string, ...any)) {
 	if !c.InProcess() {
+		c.validateShared(fault)
 		if c.OperatorToken == "" && c.OperatorsFile == "" && c.OIDCIssuer == "" {
 			fault("--operator-token, --operators-file or --oidc-issuer: one is required with real back ends")
 		}

@@ -21,17 +21,21 @@ func TestDefaultConfigIsValid(t *testing.T) {
 // TestValidateNamesEachFault: each fault on its own is found, and names its flag.
 func TestValidateNamesEachFault(t *testing.T) {
 	for flag, spoil := range map[string]func(*Config){
-		"--listen":            func(c *Config) { c.Listen = "8080" },
-		"--redis":             func(c *Config) { c.Redis = "a:1,b" },
-		"--nats":              func(c *Config) { c.NATS = "localhost" },
-		"--mysql":             func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
-		"--mysql: leave out":  func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
-		"--roles":             func(c *Config) { c.Roles = []string{"gateway", "king"} },
-		"--roles: with":       func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
-		"--operator-token":    func(c *Config) { c.OperatorToken = "" },
-		"--jwt-secret":        func(c *Config) { c.JWTSecret = "" },
-		"--jwks-url":          func(c *Config) { c.JWKSURL = "keys" },
-		"--oidc-issuer: give": func(c *Config) { c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console" },
+		"--listen":                           func(c *Config) { c.Listen = "8080" },
+		"--redis":                            func(c *Config) { c.Redis = "a:1,b" },
+		"--nats":                             func(c *Config) { c.NATS = "localhost" },
+		"--mysql":                            func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
+		"--mysql: leave out":                 func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
+		"--roles":                            func(c *Config) { c.Roles = []string{"gateway", "king"} },
+		"--roles: with":                      func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
+		"--operator-token":                   func(c *Config) { c.OperatorToken = "" },
+		"--operator-token: give at least 16": func(c *Config) { c.OperatorToken = "only-fifteen-ch" },
+		"--viewer-token: give at least 16":   func(c *Config) { c.ViewerToken = "viewer" },
+		"--jwt-secret":                       func(c *Config) { c.JWTSecret = "" },
+		"--jwks-url":                         func(c *Config) { c.JWKSURL = "keys" },
+		"--oidc-issuer: give": func(c *Config) {
+			c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console"
+		},
 		"--oidc-audience":     func(c *Config) { c.OIDCIssuer = "https://id.example" },
 		"--oidc-issuer: with": func(c *Config) { c.OIDCAudience = "console" },
 		"--oidc-roles": func(c *Config) {
@@ -81,7 +85,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 	} {
 		c := DefaultConfig()
 		c.Redis, c.NATS, c.MySQL = "redis:6379", "nats://nats:4222", "u:p@tcp(db:3306)/redrain"
-		c.OperatorToken, c.JWTSecret = "operator", "secret"
+		c.OperatorToken, c.JWTSecret = "sixteen-chars-ok", "secret"
 		if faults := c.Validate(); len(faults) > 0 {
 			t.Fatalf("the sound configuration: %v", faults)
 		}

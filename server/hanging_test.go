@@ -14,7 +14,7 @@ import (
 func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 	mysql := testenv.StartMySQL(t)
 	cfg := DefaultConfig()
-	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "op",
+	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "a token of the tests",
 		"a secret of at least thirty-two bytes"
 	serveOn(t, cfg, func(s *Server) {
 		list := func() int {
@@ -23,7 +23,7 @@ func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req.Header.Set("Authorization", "Bearer op")
+			req.Header.Set("Authorization", "Bearer a token of the tests")
 			client := http.Client{Timeout: 4 * timeout.Backend}
 			resp, err := client.Do(req)
 			if err != nil {

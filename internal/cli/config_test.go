@@ -26,7 +26,7 @@ func everything() server.Config {
 	yes, above := true, int64(7000)
 	return server.Config{
 		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
-		Roles: []string{"gateway", "relay"}, OperatorToken: "op", ViewerToken: "view",
+		Roles: []string{"gateway", "relay"}, OperatorToken: "op-0123456789abc", ViewerToken: "view-0123456789a",
 		OperatorsFile: "operators.yaml", SecondPersonAbove: &above,
 		OIDCIssuer: "https://id.example", OIDCAudience: "console", OIDCRolesClaim: "groups",
 		OIDCRoles: []string{"cash=cashier", "boss=admin"}, OIDCNameClaim: "name", JWTSecret: "s3cret",
@@ -51,7 +51,7 @@ func everything() server.Config {
 
 var everySetting = map[string]string{
 	"listen": "127.0.0.1:9000", "redis": "r1:6379,r2:6379", "nats": "nats://n:4222", "mysql": "u:p@tcp(m:3306)/redrain",
-	"roles": "gateway,relay", "operator-token": "op", "viewer-token": "view",
+	"roles": "gateway,relay", "operator-token": "op-0123456789abc", "viewer-token": "view-0123456789a",
 	"operators-file": "operators.yaml", "second-person-above": "7000",
 	"oidc-issuer": "https://id.example", "oidc-audience": "console", "oidc-roles-claim": "groups",
 	"oidc-roles": "cash=cashier,boss=admin", "oidc-name-claim": "name", "jwt-secret": "s3cret",
@@ -211,8 +211,9 @@ func TestFaults(t *testing.T) {
 			},
 		},
 		"data-dir without a stand-in": {
-			env:  map[string]string{"REDRAIN_DATA_DIR": "x"},
-			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db --operator-token=t --jwt-secret=s",
+			env: map[string]string{"REDRAIN_DATA_DIR": "x"},
+			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db " +
+				"--operator-token=0123456789abcdef --jwt-secret=s",
 			want: []string{"--data-dir: has no effect where --redis, --nats and --mysql are all given; leave it out"},
 		},
 		"a replica of the stand-in": {

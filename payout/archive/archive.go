@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"redrain/internal/faults"
 	"redrain/internal/sqldb"
@@ -62,7 +63,7 @@ type Paper struct {
 	AmountPaid  rain.Money `json:"amount_paid"`
 	PacketsBack int64      `json:"packets_back"`
 	AmountBack  rain.Money `json:"amount_back"`
-	Actor       string     `json:"actor"`
+	Actor       string     `json:"actor"`       // who has begun it
 	BeganAt     int64      `json:"began_at"`    // Unix ms
 	FinishedAt  int64      `json:"finished_at"` // Unix ms; 0: not yet
 }
@@ -106,21 +107,21 @@ func (a *Archiver) begin(ctx context.Context, tx *sqldb.Tx, p Paper, action, tar
 	if err != nil {
 		return p, err
 	}
-	return p, a.note(ctx, tx, p, action, target)
+	return p, a.note(ctx, tx, p, p.Actor, action, target)
 }
 
-// finish says that all of it is gone.
-func (a *Archiver) finish(ctx context.Context, tx *sqldb.Tx, p *Paper, action, target string) error {
+// finish says that all of it is gone, and who has ended it.
+func (a *Archiver) finish(ctx context.Context, tx *sqldb.Tx, p *Paper, actor, action, target string) error {
 	p.FinishedAt = a.clock()
 	_, err := tx.Exec(ctx, "UPDATE archive SET finished_at = ? WHERE id = ?", p.FinishedAt, p.ID)
 	if err != nil {
 		return err
 	}
-	return a.note(ctx, tx, *p, action, target)
+	return a.note(ctx, tx, *p, actor, action, target)
 }
 
 // note adds to the paper's history, and to the audit.
-func (a *Archiver) note(ctx context.Context, tx *sqldb.Tx, p Paper, action, target string) error {
+func (a *Archiver) note(ctx context.Context, tx *sqldb.Tx, p Paper, actor, action, target string) error {
 	if err := history.Note(ctx, tx, a.clock(), history.Archive, p.ID); err != nil {
 		return err
 	}
@@ -128,11 +129,25 @@ func (a *Archiver) note(ctx context.Context, tx *sqldb.Tx, p Paper, action, targ
 	if err != nil {
 		return err
 	}
-	return chain.Append(ctx, tx, chain.Audits, []any{a.clock(), p.Actor, Role, action, target, string(detail)})
+	return chain.Append(ctx, tx, chain.Audits, []any{a.clock(), actor, Role, action, target, string(detail)})
 }
 
 // Role is that of whoever removes something, in the audit: it takes a user of the database who may delete.
 const Role = "database"
+
+// mayDelete is the error of the database where this user may not delete rows of a table. Asked before anything is
+// written, so that such a user begins nothing.
+// none are rows of tables that there are not.
+func mayDelete(ctx context.Context, tx *sqldb.Tx, none ...string) error {
+	for _, rows := range none {
+		if _, err := tx.Exec(ctx, "DELETE FROM "+rows); err != nil {
+			table, _, _ := strings.Cut(rows, " ")
+			return fmt.Errorf("this user of the database may not delete rows of %s, so nothing was begun: %w", table,
+				err)
+		}
+	}
+	return nil
+}
 
 // exported tells whether the audit has a record of an export, by its hash.
 func exported(ctx context.Context, q sqldb.Querier, action, target, sha string) (known bool, err error) {

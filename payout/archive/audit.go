@@ -11,8 +11,9 @@ import (
 // Audit removes from the ledger the audit records that an export has, but for those of exports, on which papers rest.
 // The export must begin where the last removal ended. Called again it goes on; once all are gone it changes nothing.
 func (a *Archiver) Audit(ctx context.Context, f AuditFile, actor string) (p Paper, err error) {
-	r := &auditRemoval{a: a, file: f, target: "audit:" + f.To.Day, paper: Paper{ID: auditArchive + f.To.Day,
-		File: f.SHA256, Actor: sqldb.Storable(actor, 200)}}
+	by := sqldb.Storable(actor, 200)
+	r := &auditRemoval{a: a, file: f, by: by, target: "audit:" + f.To.Day, paper: Paper{ID: auditArchive + f.To.Day,
+		File: f.SHA256, Actor: by}}
 	for _, l := range f.links {
 		if !l.kept {
 			r.paper.Links++
@@ -28,6 +29,7 @@ func (a *Archiver) Audit(ctx context.Context, f AuditFile, actor string) (p Pape
 type auditRemoval struct {
 	a      *Archiver
 	file   AuditFile
+	by     string // who has it done
 	target string
 	paper  Paper
 }
@@ -68,6 +70,9 @@ func (r *auditRemoval) run(ctx context.Context) error {
 
 // begin makes sure that the export is the ledger's and follows the last one, and writes the paper.
 func (r *auditRemoval) begin(ctx context.Context, tx *sqldb.Tx) error {
+	if err := mayDelete(ctx, tx, "audit WHERE id = 0"); err != nil {
+		return err
+	}
 	paper, known, err := lockPaper(ctx, tx, r.paper.ID)
 	if err != nil || known {
 		if err == nil && paper.File != r.file.SHA256 {
@@ -154,5 +159,5 @@ func (r *auditRemoval) end(ctx context.Context, tx *sqldb.Tx) error {
 	if links != 0 {
 		return differs("%d of its records are not in the ledger", links)
 	}
-	return r.a.finish(ctx, tx, &r.paper, "audit.dropped", r.target)
+	return r.a.finish(ctx, tx, &r.paper, r.by, "audit.dropped", r.target)
 }

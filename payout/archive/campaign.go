@@ -44,9 +44,10 @@ func (a *Archiver) Campaign(ctx context.Context, id string, f File, actor string
 	if f.Campaign != id {
 		return p, fmt.Errorf("campaign %s: the export is of campaign %s", id, f.Campaign)
 	}
-	c := &campaignRemoval{a: a, id: id, file: f, target: "campaign:" + id, paper: Paper{ID: id, File: f.SHA256,
+	by := sqldb.Storable(actor, 200)
+	c := &campaignRemoval{a: a, id: id, file: f, by: by, target: "campaign:" + id, paper: Paper{ID: id, File: f.SHA256,
 		Links: int64(len(f.txns)), Payouts: f.PacketsPaid, AmountPaid: f.Paid, PacketsBack: f.PacketsBack,
-		AmountBack: f.Reclaimed, Actor: sqldb.Storable(actor, 200)}}
+		AmountBack: f.Reclaimed, Actor: by}}
 	if err := c.run(ctx); err != nil {
 		return c.paper, fmt.Errorf("removing campaign %s: %w", id, err)
 	}
@@ -57,6 +58,7 @@ func (a *Archiver) Campaign(ctx context.Context, id string, f File, actor string
 type campaignRemoval struct {
 	a          *Archiver
 	id, target string
+	by         string // who has it done
 	file       File
 	paper      Paper
 	after      int64 // the transaction up to which all have left
@@ -106,6 +108,12 @@ func (c *campaignRemoval) run(ctx context.Context) error {
 
 // begin makes sure that the campaign is over and the export is the ledger's, and writes the paper.
 func (c *campaignRemoval) begin(ctx context.Context, tx *sqldb.Tx) error {
+	err := mayDelete(ctx, tx, "payout WHERE campaign_id = ''", "winner WHERE campaign_id = ''",
+		"reclaim WHERE campaign_id = ''", "reclaim_cut WHERE campaign_id = ''", "entry WHERE txn_id = 0",
+		"txn WHERE id = 0")
+	if err != nil {
+		return err
+	}
 	var status string
 	var drained bool
 	found, err := tx.First(ctx, []any{&status, &drained}, "SELECT status, drained FROM campaign WHERE id = ?"+
@@ -309,5 +317,5 @@ func (c *campaignRemoval) end(ctx context.Context, tx *sqldb.Tx) error {
 			return err
 		}
 	}
-	return c.a.finish(ctx, tx, &c.paper, "campaign.dropped", c.target)
+	return c.a.finish(ctx, tx, &c.paper, c.by, "campaign.dropped", c.target)
 }

@@ -29,15 +29,19 @@ type Tenure struct {
 // Held tells whether it is this holder's.
 func (t Tenure) Held() bool { return t.Term > 0 }
 
+// LongestLease is how long a lease may be asked for. One that ends later was dated by hand or by a wrong clock.
+const LongestLease = time.Minute
+
 // leaseSlack is how much nodes' clocks may differ, amply.
 const leaseSlack = time.Second
 
 // ErrLeaseTaken is a write under a lease that another holds by now.
 var ErrLeaseTaken = errors.New("another node has taken over the lease that this was to be done under")
 
-// Lease takes the lease of a name for holder, or renews it, until ttl from the call (not from its return). It is not
-// held as long as another holder has it; that lease ends when its holder releases it or does not renew it in time.
-// A name is at most 64 bytes, a holder at most 128. All holders of a name take it for the same ttl.
+// Lease takes the lease of a name for holder, or renews it, until ttl, and LongestLease at most, from the call (not
+// from its return). It is not held as long as another holder has it; that lease ends when its holder releases it or
+// does not renew it in time. A name is at most 64 bytes, a holder at most 128. All holders of a name take it for the
+// same ttl.
 //
 // Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
 // not notice that its time is up: what is done outside the ledger under a lease must be safe to be done twice. What is
@@ -46,7 +50,7 @@ func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Durati
 	var until int64
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
 		now := s.clock()
-		until = now + ttl.Milliseconds()
+		until = now + min(ttl, LongestLease).Milliseconds()
 		t, err = s.take(ctx, tx, name, holder, now, until)
 		return err
 	})

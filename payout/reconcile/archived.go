@@ -231,7 +231,14 @@ func archivedOf(ctx context.Context, q sqldb.Querier, campaigns []string) (map[s
 	return dropped, err
 }
 
-// carryAnew begins the sums of accounts anew, of those that are carried forward.
+// countSteps is in how many steps rows have left the books.
+func countSteps(ctx context.Context, q sqldb.Querier) (steps int64, err error) {
+	_, err = q.First(ctx, []any{&steps}, "SELECT COUNT(*) FROM archive_step")
+	return steps, err
+}
+
+// carryAnew begins the sums of accounts anew, of those that are carried forward. One that was not is begun as carryMany
+// does: what is in holes is not known of it.
 func (r *recentStep) carryAnew(ctx context.Context, q sqldb.Querier, ids []string) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		return strings.HasPrefix(id, booking.KindEscrow+":")
@@ -245,8 +252,11 @@ func (r *recentStep) carryAnew(ctx context.Context, q sqldb.Querier, ids []strin
 	}
 	return sumAccounts(ctx, q, ids, func(id string, rows, amount int64) {
 		subject := checkpoint.Account(id)
-		if _, carried := r.ahead[subject]; carried || rows > r.s.many {
-			r.fresh[subject] = checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
+		sum := checkpoint.Sum{Subject: subject}.Plus(rows, 0, amount)
+		if _, carried := r.ahead[subject]; carried {
+			r.fresh[subject] = sum
+		} else if rows > r.s.many && len(r.from.Holes) == 0 {
+			r.begun[subject] = sum
 		}
 	})
 }

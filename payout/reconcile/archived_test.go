@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -27,6 +28,10 @@ type dropWorld struct {
 	live  map[string]int // the packets that were won of campaigns that go on
 	over  []string
 	files map[string]archive.File
+
+	faulty bool // something is changed by hand now and then
+	wrong  int  // deposits that were changed by hand
+	fault  bool // one of them is wrong, so checkpoints have a hole
 }
 
 const dropPackets = 12
@@ -129,8 +134,27 @@ func (w *dropWorld) act(mayDrop bool) {
 	case n == 7 && mayDrop && len(w.over) > 0:
 		at := rapid.IntRange(0, len(w.over)-1).Draw(w.rt, "over")
 		w.drop(w.over[at])
+	case n == 8 && w.faulty:
+		w.tamper()
 	default:
 		w.prove(rapid.Bool().Draw(w.rt, "full"))
+	}
+}
+
+// tamper makes a deposit and changes it by hand, before any checkpoint has closed it, or puts it right again.
+func (w *dropWorld) tamper() {
+	by := "- 1"
+	if w.fault = !w.fault; w.fault {
+		w.wrong++
+		by = "+ 1"
+		_, err := w.b.Deposit(context.Background(), "acme", fmt.Sprint("wrong", w.wrong), 5)
+		w.must(err)
+	}
+	n, err := w.b.DB.Exec(context.Background(), "UPDATE txn SET created_at = created_at "+by+" WHERE idem_key = ?",
+		fmt.Sprint("deposit:acme:wrong", w.wrong))
+	w.must(err)
+	if n != 1 {
+		w.rt.Fatalf("%d deposits were changed", n)
 	}
 }
 
@@ -150,25 +174,33 @@ func (w *dropWorld) prove(full bool) {
 	}
 	books, err := by(context.Background(), w.f, nil)
 	w.must(err)
-	for _, text := range all(books) {
-		w.rt.Fatalf("full %v: %s", full, text)
-	}
-	_, err = chain.Audit(context.Background(), w.b.DB, chain.AuditOptions{Found: func(s string) { w.rt.Fatal(s) }})
+	found := all(books)
+	hear := func(fault string) { found = append(found, fault) }
+	_, err = chain.Audit(context.Background(), w.b.DB, chain.AuditOptions{Found: hear})
 	w.must(err)
+	for _, text := range found {
+		if !w.fault || !strings.Contains(text, "(deposit:acme:wrong") {
+			w.rt.Fatalf("full %v: %s", full, text)
+		}
+	}
+	if w.fault && len(found) < 2 {
+		w.rt.Fatalf("full %v: only %q is found of a deposit that was changed", full, found)
+	}
 }
 
 // TestCampaignsLeaveBetweenOtherWork drops campaigns at random, killed at random, between postings, checkpoints and
-// proofs of any kind: no proof ever finds anything, and players hold what they have won. Each check has a ledger of its
-// own: so a seed gives the same again, and no check is slower for those before it.
+// proofs of any kind, also beside holes of checkpoints: no proof finds anything but what was changed by hand. Each
+// check has a ledger of its own: so a seed gives the same again, and no check is slower for those before it.
 func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
 	t.Parallel()
-	run, dropped, checkpoints := 0, 0, 0
+	run, dropped, checkpoints, holes := 0, 0, 0, 0
 	property.CheckFew(t, 20, 4, func(rt *rapid.T) {
 		run++
 		of := property.TB(t, rt)
 		b := paytest.OnSQLite(of)
 		w := &dropWorld{recentLedger: newRecentLedger(of, b), rt: rt, live: map[string]int{},
 			files: map[string]archive.File{}}
+		w.faulty = rapid.Bool().Draw(rt, "faulty")
 		for range rapid.IntRange(5, 25).Draw(rt, "acts") {
 			w.act(true)
 		}
@@ -183,11 +215,16 @@ func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
 			}
 		}
 		w.prove(false)
+		if w.fault {
+			w.tamper()
+		}
+		w.prove(false)
 		w.prove(true)
+		holes += b.Count(of, "SELECT COUNT(*) FROM proof_checkpoint WHERE holes LIKE '%from%'")
 		checkpoints += b.Count(of, "SELECT COUNT(*) FROM proof_checkpoint")
 	})
-	t.Logf("%d campaigns in %d runs, %d checkpoints", dropped, run, checkpoints)
-	if checkpoints == 0 {
-		t.Error("no checkpoint was made")
+	t.Logf("%d campaigns in %d runs, %d checkpoints, %d with holes", dropped, run, checkpoints, holes)
+	if checkpoints == 0 || holes == 0 {
+		t.Errorf("%d checkpoints were made, %d with holes", checkpoints, holes)
 	}
 }

@@ -104,6 +104,7 @@ func (r *fullProof) parts() []fullPart {
 		{"accounts", "the accounts", r.accounts},
 		{"total", "all balances together", whole(r.total)},
 		{"withdrawals", "the withdrawals", whole(r.withdrawals)},
+		{"dates", "what is dated", whole(func(ctx context.Context) error { return r.s.checkDated(ctx, &r.found) })},
 	}
 	for _, kind := range historyKinds {
 		list = append(list, fullPart{"histories of " + string(kind), "the " +

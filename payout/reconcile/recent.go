@@ -62,6 +62,7 @@ func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each Campaign
 	r.found.addAll("a checkpoint that is not whole", faults)
 	err = s.parts(&r.found, []part{
 		{"what is recent", func() error { return r.read(ctx) }},
+		{"what is dated", func() error { return s.checkDated(ctx, &r.found) }},
 		{"the dead letters", func() (err error) { b.Letters, err = allLetters(ctx, s.db); return err }},
 		{"the campaigns", func() error { return r.proveCampaigns(ctx, hot, each) }},
 	})
@@ -97,9 +98,10 @@ type recentProof struct {
 
 	at    place
 	holes []checkpoint.Hole
-	lie   bool // a sum of payouts in a checkpoint is not what was written
-	anew  bool // sums were added up anew, and are to be kept
-	fine  int  // how many steps are to be small ones
+	lie   bool  // a sum of payouts in a checkpoint is not what was written
+	anew  bool  // sums were added up anew, and are to be kept
+	fine  int   // how many steps are to be small ones
+	left  int64 // steps in which rows had left the books when the holes were read
 }
 
 // proveCampaigns compares the sums of the campaigns that were touched or are live with what Redis has, and all of those

@@ -23,8 +23,13 @@ func (r *recentProof) read(ctx context.Context) error {
 		if r.at.rows < r.s.period && !r.anew || r.lie || len(r.holes) > mostHoles {
 			continue
 		}
-		if !end && len(r.at.renewed) > 0 {
-			continue // sums that begin anew are known at the end
+		if len(r.at.renewed) > 0 {
+			if !end {
+				continue // sums that begin anew are known at the end
+			}
+			if quiet, err := r.nothingLeft(ctx); err != nil || !quiet {
+				return err
+			}
 		}
 		r.anew = false
 		if err := r.close(ctx); err != nil {
@@ -38,8 +43,18 @@ func (r *recentProof) read(ctx context.Context) error {
 	return nil
 }
 
+// nothingLeft tells whether no rows have left the books since the beginning. Else some may have left a hole after
+// it was read, and the next proof makes the checkpoint.
+func (r *recentProof) nothingLeft(ctx context.Context) (quiet bool, err error) {
+	steps, err := countSteps(ctx, r.s.db)
+	return steps == r.left, err
+}
+
 // begin goes to the newest checkpoint, and reads its holes.
-func (r *recentProof) begin(ctx context.Context) error {
+func (r *recentProof) begin(ctx context.Context) (err error) {
+	if r.left, err = countSteps(ctx, r.s.db); err != nil {
+		return err
+	}
 	r.at, r.holes = newPlace(r.from), nil
 	for _, hole := range r.from.Holes {
 		if err := r.readHole(ctx, hole); err != nil {

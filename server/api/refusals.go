@@ -13,14 +13,17 @@ import (
 // How many refusals there may be in a minute before they cost nothing but an answer.
 const (
 	wrongTokensAMinute = 10 // of one address; after them it is told to wait, and no more is logged
-	recordsAMinute     = 10 // of one operator in the audit log
+	// wrongTokensOfAll are those of all addresses, on all nodes, before everybody's wrong ones are told to wait and no
+	// more is logged: a wrong token names nobody, so a guesser with many addresses is counted with all others.
+	wrongTokensOfAll = 100
+	recordsAMinute   = 10 // of one operator in the audit log
 )
 
 // Why operators' requests are refused, as the metric has it.
 const (
 	refusedNoToken    = "no_token"
 	refusedWrongToken = "wrong_token"
-	refusedTooMany    = "too_many"    // of wrong tokens from one address
+	refusedTooMany    = "too_many"    // of wrong tokens, from one address or from all
 	refusedForbidden  = "forbidden"   // the role may not do this
 	refusedUnrecorded = "unrecorded"  // of these, those that are too many for the audit log
 	refusedNotNow     = "unavailable" // whose token it is cannot be told for now
@@ -33,8 +36,8 @@ func newRefusals(reg prometheus.Registerer) refusals {
 	r := refusals{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_operator_refusals_total",
 		Help: "Requests on operators' paths that were refused, by reason: no_token, wrong_token, too_many (wrong " +
-			"tokens from one address), forbidden (by role), unrecorded (of these, those that the audit log has not), " +
-			"unavailable.",
+			"tokens from one address, or from all), forbidden (by role), unrecorded (of these, those that " +
+			"the audit log has not), unavailable.",
 	}, []string{"reason"})}
 	for _, reason := range []string{refusedNoToken, refusedWrongToken, refusedTooMany, refusedForbidden,
 		refusedUnrecorded, refusedNotNow} {
@@ -59,6 +62,12 @@ func (a *API) refuseToken(w http.ResponseWriter, r *http.Request, token string, 
 	if !ok && after > 0 {
 		a.refusals.count(refusedTooMany)
 		return tooMany(w, after, "too many wrong tokens from this address; try again shortly")
+	}
+	if ok {
+		if ok, after = a.allowed(r.Context(), "wrong-tokens", "all", wrongTokensOfAll); !ok && after > 0 {
+			a.refusals.count(refusedTooMany)
+			return tooMany(w, after, "too many wrong tokens, from all addresses together; try again shortly")
+		}
 	}
 	a.refusals.count(refusedWrongToken)
 	if ok {

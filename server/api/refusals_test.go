@@ -65,7 +65,8 @@ func (f *refusing) ask(method, path, token, addr string) *httptest.ResponseRecor
 func (f *refusing) counted(t *testing.T, want map[string]int) {
 	t.Helper()
 	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
-		"no_token, wrong_token, too_many (wrong tokens from one address), forbidden (by role), unrecorded (of these, " +
+		"no_token, wrong_token, too_many (wrong tokens from one address, or from all), forbidden (by role), " +
+		"unrecorded (of these, " +
 		"those that the audit log has not), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
 	for _, reason := range []string{"forbidden", "no_token", "too_many", "unavailable", "unrecorded", "wrong_token"} {
 		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
@@ -74,6 +75,27 @@ func (f *refusing) counted(t *testing.T, want map[string]int) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestWrongTokensOfManyAddressesAreSlowed: who guesses a few times from each of many addresses is told to wait as one
+// is, and whoever has a good token is not.
+func TestWrongTokensOfManyAddressesAreSlowed(t *testing.T) {
+	t.Parallel()
+	f := newRefusing()
+	for n := range wrongTokensOfAll + 20 {
+		w := f.ask("GET", "/whoami", "guess-of-mine", "192.0.2."+strconv.Itoa(n))
+		want := http.StatusUnauthorized
+		if n >= wrongTokensOfAll {
+			want = http.StatusTooManyRequests
+		}
+		if w.Code != want {
+			t.Fatalf("guess %d: %d", n, w.Code)
+		}
+	}
+	if w := f.ask("GET", "/whoami", "viewer", "198.51.100.1"); w.Code != http.StatusOK {
+		t.Errorf("a good one: %d", w.Code)
+	}
+	f.counted(t, map[string]int{"wrong_token": wrongTokensOfAll, "too_many": 20})
 }
 
 // TestWrongTokensAreSlowed: an address that tries many is told to wait, and the others, and whoever has a good one

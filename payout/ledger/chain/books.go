@@ -28,6 +28,14 @@ type row struct {
 	stub     bool // the row has left the books
 }
 
+// who is how findings speak of the row. The name of a stub is its archive.
+func (r *row) who() string {
+	if r.stub {
+		return fmt.Sprintf("link %d, whose row has left the books with archive %s", r.link, r.name)
+	}
+	return fmt.Sprintf("row %d (%s)", r.id, r.name)
+}
+
 var books = []book{{Txns, "idem_key", readTxns}, auditRecords.book("action"), events.book("withdrawal_id"),
 	histories.book("thing")}
 

@@ -130,6 +130,10 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 	if rows, err = withStubs(ctx, tx, s, at.Links, rows); err != nil {
 		return false, err
 	}
+	rows = rows[:min(len(rows), limit)]
+	if w.until != nil { // a stub may be behind it, or a row where links are missing
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.link > w.until[s].Links })
+	}
 	for _, r := range rows {
 		w.done.Links++
 		w.left--
@@ -147,8 +151,7 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 				"added by hand"})
 			continue
 		case r.link != at.Links+1:
-			w.found(Break{s, at.Links + 1, 0, "", fmt.Sprintf("%s removed before row %d (%s)",
-				missing(at.Links+1, r.link-1), r.id, r.name)})
+			w.found(Break{s, at.Links + 1, 0, "", missing(at.Links+1, r.link-1) + " removed before " + r.who()})
 		case len(r.hash) != len(at.Hash) || after(at.Hash, r.content) != Hash(r.hash):
 			w.found(Break{s, r.link, r.id, r.name,
 				"is not what was chained: it was changed, or another put in its place"})

@@ -1,0 +1,55 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"redrain/payout/ledger"
+	"redrain/payout/paytest"
+)
+
+// TestWhatIsDatedIntoTheFutureIsNamed dates a lease and a withdrawal as far ahead as one is taken for, and further: by
+// both proofs only the latter is found, and it is mended by whoever does that work next.
+func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		l := newRecentLedger(t, b)
+		for range 8 {
+			l.goOn()
+		}
+		b.MustWithdraw(t, "w-late", "u", 1)
+		if tenure, err := b.Lease(t.Context(), "a job", "n1", ledger.LongestLease); err != nil || !tenure.Held() {
+			t.Fatalf("%+v, %v", tenure, err)
+		}
+		date := func(by time.Duration) {
+			b.Statement(t, fmt.Sprintf("UPDATE lease SET expires_at = expires_at + %d WHERE name = 'a job'",
+				by.Milliseconds()))
+			b.Statement(t, fmt.Sprintf("UPDATE withdrawal SET next_at = %d WHERE id = 'w-late'",
+				b.Clock.Load()+(ledger.LongestWait+by).Milliseconds()))
+		}
+		want := func(when string, n int) {
+			t.Helper()
+			recent, _ := l.recent()
+			for kind, found := range map[string][]string{"recent": recent, "full": l.full()} {
+				found = slices.Compact(slices.Sorted(slices.Values(found)))
+				if len(found) != n {
+					t.Errorf("%s, %s: %q, want %d", when, kind, found, n)
+				}
+			}
+		}
+		want("as far ahead as any", 0)
+		date(time.Hour)
+		want("an hour further", 2)
+		if tenure, err := b.Lease(t.Context(), "a job", "n2", 10*time.Second); err != nil || tenure.Stray != "n1" {
+			t.Errorf("%+v, %v", tenure, err)
+		}
+		taken, err := b.LeaseDue(t.Context(), "wallet", 5, time.Second)
+		if err != nil || len(taken) != 1 || taken[0].ID != "w-late" {
+			t.Errorf("%+v, %v", taken, err)
+		}
+		want("taken all the same", 0)
+	})
+}
