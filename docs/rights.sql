@@ -1,6 +1,6 @@
 -- What the database's user of the server needs, and nothing more: with these rights redrain can append where rows are
 -- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, history, chain_root,
--- proof_checkpoint, proof_sum, campaign_amounts, archive, archive_step, chain_stub, sanction), and cannot change or remove
+-- proof_checkpoint, proof_sum, campaign_amounts, archive, archive_step, chain_stub, sanction, verdict), and cannot change or remove
 -- what is there, whoever has got hold of its password.
 --
 -- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
@@ -29,6 +29,9 @@ GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, last_error, refer
 GRANT UPDATE (to_number, done_at) ON redrain.move TO 'redrain'@'%';
 -- How an order that two people give has ended. Who has asked for it, and for what, is not among it.
 GRANT UPDATE (state, decided_by, decided_id, decided_at, decision) ON redrain.approval TO 'redrain'@'%';
+
+-- What has become of a win that was kept apart. Whose it is, how much, and why it was kept is not among it.
+GRANT UPDATE (state, decided_by, decision, decided_at, release_id, confirm_id) ON redrain.held TO 'redrain'@'%';
 
 -- Work and memory that no money depends on.
 GRANT UPDATE ON redrain.lease TO 'redrain'@'%';

@@ -13,6 +13,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
 	"redrain/server/challenge"
+	"redrain/server/risk"
 )
 
 // The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
@@ -69,6 +70,8 @@ type Config struct {
 	ChallengeSecret   string        // and the server's
 	ChallengeEndpoint string        // where that service verifies; "" = its own
 	ChallengeScript   string        // its widget's script; "" = its own
+	Risk              string        // what is done about players who may be none: off, watch or hold
+	RiskLimits        risk.Limits   // from where on the rules speak
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
 	Confirm   string
 	TapRate   int     // taps per second and player; 0 = no limit
@@ -115,6 +118,7 @@ func DefaultConfig() Config {
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
 		AddressGuests: 1_000, AddressSeats: 300, AddressWins: 0.1, AddressExempt: []string{"127.0.0.0/8", "::1"},
 		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
+		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
 		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
@@ -154,6 +158,7 @@ func (c *Config) Validate() []error {
 	c.validateOIDC(fault)
 	c.validateProvider(fault)
 	c.validateWithdrawals(fault)
+	c.validateRisk(fault)
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	}

@@ -32,6 +32,7 @@ import (
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/live"
+	"redrain/server/risk"
 	"redrain/server/sockets"
 )
 
@@ -88,6 +89,7 @@ type Server struct {
 	lobby     *room.Lobby
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway
+	risk      *risk.Watch // nil: nobody looks
 	figures   *live.Figures
 	events    *api.Events
 	proofs    *campaigns.Proofs

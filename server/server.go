@@ -133,6 +133,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildOperators(); err != nil {
 		return err
 	}
+	s.buildRisk()
 	s.buildRooms()
 	s.buildCampaigns()
 	if err := s.proofs.Register(s.metrics); err != nil {
@@ -243,6 +244,7 @@ func (s *Server) buildRooms() {
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,
+		Risk:        s.risk,
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,

@@ -112,6 +112,26 @@ func (p *Players) Run(ctx context.Context) error {
 type Grant struct {
 	User  string
 	Until int64 // Unix ms; a clock may be seconds behind, so a token is also taken shortly after it
+
+	Issued  int64  // Unix ms; 0 where the token does not say
+	Session string // of the issuer, that the token was made in; "" where it does not say
+}
+
+// playerClaims are what is read of a token.
+type playerClaims struct {
+	jwt.RegisteredClaims
+
+	Session any `json:"sid"` // anything, since nothing but a text is looked at
+}
+
+// grant is what they give.
+func (c *playerClaims) grant() Grant {
+	g := Grant{User: c.Subject, Until: c.ExpiresAt.UnixMilli()}
+	if c.IssuedAt != nil {
+		g.Issued = c.IssuedAt.UnixMilli()
+	}
+	g.Session, _ = c.Session.(string)
+	return g
 }
 
 // Verify returns the id of the player whose token it is; see Grant for the errors.
@@ -129,7 +149,7 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	if len(token) > maxTokenLen {
 		return Grant{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
 	}
-	var claims jwt.RegisteredClaims
+	var claims playerClaims
 	if _, err := p.parser.ParseWithClaims(token, &claims, p.keyFunc(ctx)); err != nil {
 		if errors.Is(err, ErrKeysUnavailable) {
 			return Grant{}, ErrKeysUnavailable
@@ -139,10 +159,10 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	if err := rain.CheckUser(claims.Subject); err != nil {
 		return Grant{}, fmt.Errorf("%w: sub: %w", ErrBadToken, err)
 	}
-	if err := p.checkLife(&claims); err != nil {
+	if err := p.checkLife(&claims.RegisteredClaims); err != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrBadToken, err)
 	}
-	return Grant{User: claims.Subject, Until: claims.ExpiresAt.UnixMilli()}, nil
+	return claims.grant(), nil
 }
 
 // checkLife refuses a token that is good for longer than a token may be: from now on, and since it was issued.

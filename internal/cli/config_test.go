@@ -10,6 +10,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/server"
+	"redrain/server/risk"
 )
 
 func TestDefaultsAreTheServers(t *testing.T) {
@@ -33,19 +34,18 @@ func everything() server.Config {
 		JWTMaxLife: 48 * time.Hour, AdminListen: "127.0.0.1:9090", TLSCert: "cert.pem", TLSKey: "key.pem",
 		Proxies: []string{"10.0.0.0/8", "192.0.2.7"}, ProxyProtocol: true,
 		AddressGuests: 30, AddressSeats: 20, AddressWins: 0.25, AddressExempt: []string{"10.1.0.0/16", "2001:db8::/32"},
-		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7,
-		PerAddress: 8, PerUser: 3,
-		ArrivalsPerSecond: 9, GuestChallenge: "hcaptcha", ChallengeWork: 5000, ChallengeSiteKey: "site",
+		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, PerAddress: 8,
+		PerUser: 3, ArrivalsPerSecond: 9, GuestChallenge: "hcaptcha", ChallengeWork: 5000, ChallengeSiteKey: "site",
 		ChallengeSecret: "0x1", ChallengeEndpoint: "https://v.example/x", ChallengeScript: "https://v.example/x.js",
-		AllowedOrigins: []string{"https://a.example", "*"},
-		Provider:       "http", ProviderURL: "https://pay.example/x",
+		AllowedOrigins: []string{"https://a.example", "*"}, Provider: "http", ProviderURL: "https://pay.example/x",
 		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		ProviderAccount: "acme", PayoutName: "WeChat",
-		ProviderTimeout: 3 * time.Second, ProviderRate: 14.5, ProviderFlight: 6,
-		WithdrawMin: 100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
+		ProviderAccount: "acme", PayoutName: "WeChat", ProviderTimeout: 3 * time.Second, ProviderRate: 14.5,
+		ProviderFlight: 6,
+		WithdrawMin:    100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
+		Risk: "hold", RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80, SpreadMS: 9, Taps: 7, Winners: 11,
+			Chorus: 3, Sessions: 4},
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
-		Demo: false, DrainTimeout: 5 * time.Second,
-		BackendWait: 90 * time.Second, Namespace: "test",
+		Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -66,14 +66,14 @@ var everySetting = map[string]string{
 	"challenge-secret": "0x1", "challenge-endpoint": "https://v.example/x",
 	"challenge-script": "https://v.example/x.js",
 	"allowed-origins":  "https://a.example, *", "payout-attempts": "3", "reconcile-every": "7s",
-	"reconcile-share": "0.5", "demo": "false",
-	"drain-timeout": "5s", "backend-wait": "1m30s",
+	"reconcile-share": "0.5", "demo": "false", "drain-timeout": "5s", "backend-wait": "1m30s",
 	"namespace": "test", "provider": "http", "provider-url": "https://pay.example/x",
 	"provider-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=", "provider-timeout": "3s",
-	"provider-account": "acme", "payout-name": "WeChat",
-	"provider-rate": "14.5", "provider-inflight": "6", "withdraw-min": "100",
-	"withdraw-per-day": "20000", "withdraw-per-hour": "4", "guests-withdraw": "true",
-	"audit-root-file": "roots.jsonl",
+	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
+	"provider-inflight": "6", "withdraw-min": "100", "withdraw-per-day": "20000", "withdraw-per-hour": "4",
+	"guests-withdraw": "true", "audit-root-file": "roots.jsonl",
+	"risk": "hold", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80",
+	"risk-spread-ms": "9", "risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
 }
 
 // Every field of the configuration can be set in each of the three ways.
@@ -81,7 +81,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want := everything()
 	v := reflect.ValueOf(want)
 	// a data directory does not go with three real back ends: TestDataDirFromEverySource
-	if v.NumField() != len(everySetting)+1 {
+	if v.NumField()-1+v.FieldByName("RiskLimits").NumField() != len(everySetting)+1 {
 		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting)+1)
 	}
 	var args []string

@@ -55,6 +55,11 @@ type grammar struct {
 		Ban        userBanCmd        `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
 		Unban      userUnbanCmd      `cmd:"" help:"Lift a ban."`
 	} `cmd:"" help:"Look at players, send them away and ban them."`
+	Risk struct {
+		List    riskListCmd    `cmd:"" help:"List the wins that are kept apart, with what speaks against their players."`
+		Release riskReleaseCmd `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`
+		Confirm riskConfirmCmd `cmd:"" help:"Give wins that are kept apart back to their sponsors."`
+	} `cmd:"" help:"Decide about the wins of bots and farms."`
 	Approval struct {
 		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`
 		Confirm approvalConfirmCmd `cmd:"" help:"Have an order carried out that another person has asked for."`
@@ -139,6 +144,12 @@ func serveDefaults(c server.Config) map[string]string {
 		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),
 		"backend_wait":    c.BackendWait.String(), "oidc_roles_claim": c.OIDCRolesClaim,
 		"oidc_name_claim": c.OIDCNameClaim,
+		"risk":            c.Risk, "risk_hold": strconv.Itoa(c.RiskLimits.Hold),
+		"risk_deny": strconv.Itoa(c.RiskLimits.Deny),
+		"risk_fast": strconv.Itoa(c.RiskLimits.FastMS), "risk_spread": strconv.Itoa(c.RiskLimits.SpreadMS),
+		"risk_taps": strconv.Itoa(c.RiskLimits.Taps), "risk_winners": strconv.Itoa(c.RiskLimits.Winners),
+		"risk_chorus":   strconv.Itoa(c.RiskLimits.Chorus),
+		"risk_sessions": strconv.Itoa(c.RiskLimits.Sessions),
 	}
 }
 

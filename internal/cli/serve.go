@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"redrain/server"
+	"redrain/server/risk"
 )
 
 // groups order the flags of `redrain serve --help`.
@@ -20,6 +21,7 @@ var groups = []kong.Group{
 	{Key: "backends", Title: "Back ends", Description: "What is left out is done by a stand-in inside this process."},
 	{Key: "access", Title: "Who may do what"},
 	{Key: "limits", Title: "Limits"},
+	{Key: "risk", Title: "Bots and farms", Description: "What speaks against players, and what follows from it."},
 	{Key: "money", Title: "Payments outside", Description: "The same on every node with the role settle."},
 	{Key: "process", Title: "This process"},
 	{Key: "remote", Title: "The server to speak to"},
@@ -72,6 +74,16 @@ type serveCmd struct {
 	PerAddress     int      `group:"limits" name:"connections-per-address" default:"${connections_per_address}" help:"Connections of one address to this process; 0 for half of its descriptors."`
 	PerUser        int      `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
 	PayoutAttempts int      `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
+
+	Risk         string `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
+	RiskHold     int    `group:"risk" name:"risk-hold-score" default:"${risk_hold}" help:"Score of the rules from which wins are held; 0 for never."`
+	RiskDeny     int    `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which the verdict is deny, which is held too; 0 for never."`
+	RiskFast     int    `group:"risk" name:"risk-fast-ms" default:"${risk_fast}" help:"No hand taps a drop within so many milliseconds of its opening."`
+	RiskSpread   int    `group:"risk" name:"risk-spread-ms" default:"${risk_spread}" help:"No hand is so steady that its times differ by less than so many milliseconds."`
+	RiskTaps     int    `group:"risk" default:"${risk_taps}" help:"Taps after which hands are judged."`
+	RiskWinners  int    `group:"risk" default:"${risk_winners}" help:"So many players with wins behind one address are many."`
+	RiskChorus   int    `group:"risk" default:"${risk_chorus}" help:"So many players with the same steady rhythm are one program."`
+	RiskSessions int    `group:"risk" default:"${risk_sessions}" help:"So many players whose tokens have the same sid are no people."`
 
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Where --provider http asks for payments; https, but on this machine."`
@@ -130,7 +142,10 @@ func (s *serveCmd) config() server.Config {
 		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
 		ReconcileShare: s.ReconcileShare,
 		AuditRootFile:  s.AuditRootFile,
-		DrainTimeout:   s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
+		Risk:           s.Risk,
+		RiskLimits: risk.Limits{Hold: s.RiskHold, Deny: s.RiskDeny, FastMS: s.RiskFast, SpreadMS: s.RiskSpread,
+			Taps: s.RiskTaps, Winners: s.RiskWinners, Chorus: s.RiskChorus, Sessions: s.RiskSessions},
+		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,
 	}
 }
 

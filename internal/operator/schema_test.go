@@ -33,6 +33,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"AuditVerification": operator.AuditVerification{},
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
+		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
 		"Approval": operator.Approval{},
 	} {
 		var want []string

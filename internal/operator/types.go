@@ -68,6 +68,8 @@ type Reconciliation struct {
 	Paid       rain.Money `json:"paid"`
 	Reclaimed  rain.Money `json:"reclaimed"`
 	Stock      rain.Money `json:"stock"`
+	Held       rain.Money `json:"held"`      // of what is paid: kept apart
+	Confirmed  rain.Money `json:"confirmed"` // of what is paid: kept apart once, and given back to the sponsor
 	Unsettled  rain.Money `json:"unsettled"`
 	Dead       rain.Money `json:"dead"`
 	Difference rain.Money `json:"difference"`

@@ -73,6 +73,7 @@ func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error)
 	for _, waits := range []string{
 		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",
 		"SELECT 1 FROM attempt_claim WHERE campaign_id = ? LIMIT 1",
+		"SELECT 1 FROM held WHERE campaign_id = ? AND state = 'held' LIMIT 1",
 	} {
 		var one int
 		found, err := q.First(ctx, []any{&one}, waits, campaign)

@@ -79,10 +79,22 @@ func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, ne
 }
 
 const (
-	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, state FROM payout WHERE "
-	deadClaim   = "SELECT campaign_id, packet, claim, user_id, amount, won_at, '', 'dead' FROM dead_letter " +
+	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, state FROM payout WHERE " +
+		"NOT EXISTS (SELECT 1 FROM held h WHERE h.claim = payout.claim AND h.state <> 'released') AND "
+	// A win that is kept apart is granted for as long as nobody has decided, and dead when the sponsor has it back.
+	heldClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'granted' FROM held " +
+		"WHERE state = 'held' AND "
+	confirmedClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'dead' FROM held " +
+		"WHERE state = 'confirmed' AND "
+	deadClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, '', 'dead' FROM dead_letter " +
 		"WHERE kind = 'pay' AND resolved_at = 0 AND "
 )
+
+// listedClaims are the tables that claims are listed from, and in which state they are there.
+var listedClaims = []struct {
+	state ClaimState
+	query string
+}{{StateSettled, payoutClaim}, {StateGranted, heldClaim}, {StateDead, confirmedClaim}, {StateDead, deadClaim}}
 
 func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, string, error) {
 	after, err := numberCursor(q.After, -1)
@@ -90,10 +102,7 @@ func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 		return nil, "", err
 	}
 	list := []Claim{}
-	for _, table := range []struct {
-		state ClaimState
-		query string
-	}{{StateSettled, payoutClaim}, {StateDead, deadClaim}} {
+	for _, table := range listedClaims {
 		if !q.Only.wantsState(table.state) {
 			continue
 		}
@@ -142,12 +151,12 @@ func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err 
 // promised to.
 func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
 	var all []Claim
-	for _, table := range []string{payoutClaim, deadClaim} {
+	for _, from := range listedClaims {
 		err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
 			c, err := scanClaim(scan)
 			all = append(all, c)
 			return err
-		}, table+"campaign_id = ? AND packet IN", packets, campaign)
+		}, from.query+"campaign_id = ? AND packet IN", packets, campaign)
 		if err != nil {
 			return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
 		}
@@ -172,15 +181,14 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	}
 	where += "ORDER BY won_at DESC, campaign_id DESC, packet DESC LIMIT ?"
 	args = append(args, q.Limit+1)
-	list, err := s.readClaims(ctx, payoutClaim+where, args...)
-	if err != nil {
-		return nil, "", err
+	list := []Claim{}
+	for _, table := range listedClaims {
+		some, err := s.readClaims(ctx, table.query+where, args...)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, some...)
 	}
-	dead, err := s.readClaims(ctx, deadClaim+where, args...)
-	if err != nil {
-		return nil, "", err
-	}
-	list = append(list, dead...)
 	slices.SortStableFunc(list, newestFirst)
 	n := pageEnd(list, q.Limit, func(a, b Claim) bool { return newestFirst(a, b) == 0 })
 	if n == len(list) {
@@ -250,6 +258,8 @@ var claimTables = []string{
 	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND (resolved_at = 0 OR reason LIKE '" +
 		posting.DismissedReason + "%') AND ",
 	"SELECT campaign_id, packet, state FROM payout WHERE ",
+	"SELECT campaign_id, packet, CASE state WHEN 'held' THEN 'granted' ELSE 'dead' END FROM held " +
+		"WHERE state <> 'released' AND ",
 }
 
 // ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been

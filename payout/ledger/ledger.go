@@ -28,6 +28,7 @@ type Ledger struct {
 	Restores    *Restores
 	Statements  *Statements
 	Sanctions   *Sanctions
+	Risk        *Risk
 }
 
 // New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
@@ -56,6 +57,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Proofs:      &Proofs{db: db},
 		Statements:  &Statements{db: db},
 		Sanctions:   &Sanctions{db: db, clock: clock},
+		Risk:        &Risk{db: db, clock: clock},
 		Roots:       chain.NewRoots(db, clock),
 		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}

@@ -20,7 +20,7 @@ var fixed = map[string][]string{
 	"withdrawal_event": nil,
 	"audit":            nil, "history": nil, "chain_root": nil, "campaign_amounts": nil,
 	"proof_checkpoint": nil, "proof_sum": nil,
-	"archive": nil, "archive_step": nil, "chain_stub": nil, "sanction": nil,
+	"archive": nil, "archive_step": nil, "chain_stub": nil, "sanction": nil, "verdict": nil,
 	"seal_key": nil, "goose_db_version": nil,
 	"campaign": {"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user",
 		"taps_per_user", "shards", "capacity", "admit_per_second", "expires_in_ms", "created_at", "split_seed"},
@@ -28,6 +28,8 @@ var fixed = map[string][]string{
 	"move": {"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",
 		"created_at"},
 	"chain_head": {"book", "stripe"},
+	"held": {"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict", "score", "reasons",
+		"held_at", "hold_id"},
 	"approval": {"id", "action", "target", "amount", "reference", "letter", "seen", "reason", "asked_by", "asked_id",
 		"asked_at", "expires_at"},
 }

@@ -70,6 +70,12 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"AND w.state IN ('requested', 'held', 'sent', 'action_required') " +
 				"WHERE b.account_id LIKE 'clearing:%' GROUP BY b.account_id, b.amount " +
 				"HAVING b.amount <> COALESCE(SUM(w.amount), 0)",
+			"players whose money kept apart is not their held wins": "SELECT b.account_id FROM balance b " +
+				"LEFT JOIN held h ON b.account_id = CONCAT('held:', h.user_id) AND h.state = 'held' " +
+				"WHERE b.account_id LIKE 'held:%' GROUP BY b.account_id, b.amount " +
+				"HAVING b.amount <> COALESCE(SUM(h.amount), 0)",
+			"wins kept apart and decided about otherwise than their money has gone": "SELECT claim FROM held WHERE " +
+				"(state = 'released') <> (release_id > 0) OR (state = 'confirmed') <> (confirm_id > 0) OR hold_id = 0",
 			"withdrawals whose history ends otherwise": "SELECT w.id FROM withdrawal w WHERE w.state <> " +
 				"COALESCE((SELECT e.state FROM withdrawal_event e WHERE e.withdrawal_id = w.id " +
 				"ORDER BY e.id DESC LIMIT 1), '')",

@@ -32,6 +32,7 @@ type report struct {
 	log    *slog.Logger
 
 	settled  prometheus.Counter
+	held     prometheus.Counter
 	seconds  prometheus.Histogram
 	failures prometheus.Counter
 	forged   prometheus.Counter
@@ -43,6 +44,10 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 		alarms: alarms, clock: clock, log: log,
 		settled: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_settled_total", Help: "Claims posted to the ledger.",
+		}),
+		held: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_held_total", Help: "Of the claims posted to the ledger, those that are kept apart until " +
+				"somebody has decided about them.",
 		}),
 		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_settle_seconds", Help: "From the win to its commit in the ledger.",
@@ -62,6 +67,7 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 // posted is told of each batch that was posted.
 func (r *report) posted(posted posting.Posted) {
 	r.settled.Add(float64(posted.New))
+	r.held.Add(float64(posted.Held))
 	now := r.clock()
 	for _, p := range posted.Settled {
 		if p.New {

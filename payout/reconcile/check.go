@@ -18,7 +18,7 @@ import (
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
 type Reconciliation struct {
 	Funded    rain.Money `json:"funded"`
-	Paid      rain.Money `json:"paid"`      // posted to players
+	Paid      rain.Money `json:"paid"`      // posted as players' wins
 	Reclaimed rain.Money `json:"reclaimed"` // posted back to the sponsor
 	// in Redis and not won, also on its way between shards; while a campaign is loading, all that is being stocked
 	Stock      rain.Money `json:"stock"`
@@ -26,6 +26,8 @@ type Reconciliation struct {
 	Dead       rain.Money `json:"dead"`       // dead letters, but for packets that can be won
 	Difference rain.Money `json:"difference"` // positive: money is missing; negative: more was promised than funded
 	Balanced   bool       `json:"balanced"`   // no difference and no findings
+	Held       rain.Money `json:"held"`       // of what is paid: kept apart until somebody has decided about it
+	Confirmed  rain.Money `json:"confirmed"`  // of what is paid: kept apart once, and then given back to the sponsor
 	Findings   []string   `json:"findings,omitempty"`
 	// Letters are dead letters about the campaign that wait for a person, in words. Their money is accounted for, and
 	// what nobody has sealed costs nobody anything: so they do not unbalance the books.
@@ -67,6 +69,8 @@ type campaignCheck struct {
 
 	funded    rain.Money
 	reclaimed rain.Money                // as of the snapshots
+	held      rain.Money                // of the payouts, kept apart
+	confirmed rain.Money                // of the payouts, given back to the sponsor
 	given     bool                      // the whole budget is back at the sponsor
 	dismissed []reclaimRow              // packets that dismissed letters held, back at the sponsor
 	letters   posting.Letters           // the dead letters that wait
@@ -229,6 +233,7 @@ func (b *shardBooks) waiting(w int) uint64 {
 
 func (r *campaignCheck) result() Reconciliation {
 	res := r.sums()
+	res.Held, res.Confirmed = r.held, r.confirmed
 	res.Findings, res.Letters, res.Later = r.found.all(), r.waiting.all(), r.later
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
 	res.Fingerprint = r.found.fingerprint(res.Difference)

@@ -13,6 +13,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/verdict"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -27,6 +28,7 @@ func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	fillDrained(t, b, f)
 	fillArchived(t, b)
 	fillWithdrawals(t, b)
+	fillHeld(t, b, f)
 	fillUpkeep(t, b)
 	return f
 }
@@ -140,6 +142,29 @@ func fillWithdrawals(t testing.TB, b *paytest.Books) {
 		Reference: "ref 2", After: time.Hour}))
 	send("w-sent")
 	b.MustWithdraw(t, "w-requested", "u1", 3)
+}
+
+// fillHeld makes h1, of which one win is kept apart, one was released, and one was given back.
+func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	f.Open(b.OpenCampaign(t, "h1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 9}))
+	l := paytest.Node(t, b)
+	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "bot", Act: verdict.Hold, Score: 70,
+		Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "too fast"}})})
+	paytest.Must(t, err)
+	b.HoldWins()
+	f.Win("h1", 0, "bot", "bot", "bot", "person")
+	entries := f.Entries(paytest.FakeKey{Campaign: "h1"})
+	if posted := b.MustPost(t, entries...); posted.Held != 3 {
+		t.Fatalf("%+v", posted)
+	}
+	b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "h1"})...) // a copy
+	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{entries[0].Ref}))
+	by := ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at"}
+	_, err = l.Risk.Confirm(t.Context(), []string{"h1-1"}, by)
+	paytest.Must(t, err)
+	_, err = l.Risk.Release(t.Context(), []string{"h1-2"}, by)
+	paytest.Must(t, err)
 }
 
 // fillUpkeep fills the tables that nodes keep for themselves.

@@ -26,6 +26,7 @@ var picks = map[string][]pick{
 	"dead_letter":      {{"kind = 'pay'", "dead letter"}, {"kind = 'withdrawal'", "dead letter"}},
 	"deposit":          {{"reference = 'more'", "deposit:acme:more"}},
 	"entry":            {{"account_id = 'user:y'", "transaction "}},
+	"held":             {{"claim = 'h1-0'", "h1-0"}, {"claim = 'h1-1'", "h1-1"}, {"claim = 'h1-2'", "h1-2"}},
 	"history":          {{"thing = 'w-sent' AND version = 2", "w-sen"}, {"thing = 'c3' AND version = 4", "c3"}},
 	"move":             {{"id = 'done'", "move"}, {"id = 'underway'", "move"}},
 	"payout": {{"campaign_id = 'c1' AND packet = 0", "c1"}, {"campaign_id = 'c2'", "c2"},
@@ -54,6 +55,8 @@ var values = map[string][]string{
 	"campaign.split":         {"even", "double-mean"},
 	"campaign.status":        {"paused", "open"},
 	"dead_letter.kind":       {"pay", "reclaim"},
+	"held.state":             {"released", "held"},
+	"held.verdict":           {"hold", "deny"},
 	"rain.odds":              {"0", "-1"},
 	"rain.odds_record":       {"0:5", ""},
 	"rain.pacing":            {"none", "even"},
@@ -89,6 +92,8 @@ var free = map[string]map[string]string{
 	"what is sealed with another key waits for a person; who can write the key can read it, and a win that is sealed " +
 		"with a stolen key is named, because its shard does not know it": {"seal_key": "id secret created_at"},
 	"a rebuild begins anew; when the last one fenced is for people": {"shard_epoch": "attempt fenced_at"},
+	"what a player wins next is kept apart, or is not; what was kept apart says why by itself": {
+		"verdict": "number user_id verdict score reasons given_by given_at"},
 	"while it is open: it is tried sooner or later, and why the last try failed is for people; once it has ended the " +
 		"chain holds them": {"withdrawal": "attempts tries next_at last_error"},
 }

@@ -21,6 +21,9 @@ var flows = map[string]flow{
 	booking.KindPaid:     {from: booking.KindClearing, to: booking.KindWorld},
 	booking.KindReturn:   {from: booking.KindClearing, to: booking.KindUser},
 	booking.KindCarried:  {from: booking.KindEscrow, to: booking.KindUser, or: booking.KindSponsor},
+	booking.KindHold:     {from: booking.KindUser, to: booking.KindHeld},
+	booking.KindRelease:  {from: booking.KindHeld, to: booking.KindUser},
+	booking.KindConfirm:  {from: booking.KindHeld, to: booking.KindSponsor},
 }
 
 // sourceTable is a table whose rows say what transactions were for.
@@ -54,4 +57,11 @@ var sources = map[string]sourceTable{
 		booking.KindWorld + "', '', amount FROM withdrawal WHERE paid_id IN "},
 	booking.KindReturn: {"withdrawal", "return_id", "SELECT return_id, id, '" + booking.KindClearing +
 		"', user_id, '" + booking.KindUser + "', user_id, amount FROM withdrawal WHERE return_id IN "},
+	booking.KindHold: {"held", "hold_id", "SELECT hold_id, claim, '" + booking.KindUser + "', user_id, '" +
+		booking.KindHeld + "', user_id, amount FROM held WHERE hold_id IN "},
+	booking.KindRelease: {"held", "release_id", "SELECT release_id, claim, '" + booking.KindHeld + "', user_id, '" +
+		booking.KindUser + "', user_id, amount FROM held WHERE release_id IN "},
+	booking.KindConfirm: {"held", "confirm_id", "SELECT h.confirm_id, h.claim, '" + booking.KindHeld +
+		"', h.user_id, '" + booking.KindSponsor + "', COALESCE(c.sponsor, '?'), h.amount FROM held h " +
+		"LEFT JOIN campaign c ON c.id = h.campaign_id WHERE h.confirm_id IN "},
 }

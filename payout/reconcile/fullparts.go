@@ -98,10 +98,14 @@ func allBalances(ctx context.Context, q sqldb.Querier, stretch int) (total rain.
 	return total, nil
 }
 
-// withdrawals looks at the states and histories of all withdrawals, and at all that is on its way.
+// withdrawals looks at the states and histories of all withdrawals, at all that is on its way, and at what is kept
+// apart.
 func (r *fullProof) withdrawals(ctx context.Context) error {
 	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		return checkWithdrawals(ctx, tx, &r.found)
+		if err := checkWithdrawals(ctx, tx, &r.found); err != nil {
+			return err
+		}
+		return checkHeld(ctx, tx, &r.found)
 	})
 }
 

@@ -124,6 +124,12 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, _, err := l.Roots.ListRoots(ctx, "", 1); return err },
 		func() error { _, err := l.Restores.Newest(ctx); return err },
 		func() error { _, err := l.Sanctions.Of(ctx, "barred"); return err },
+		func() error { _, _, err := l.Risk.Verdict(ctx, "bot"); return err },
+		func() error { _, _, err := l.Risk.CountHeld(ctx); return err },
+		func() error {
+			_, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, After: "1-h1-0", Limit: 1})
+			return err
+		},
 		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
 		func() error { _, err := l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"}); return err },
 		func() error { _, err := l.Statements.Deposits(ctx, 0, 1); return err },

@@ -198,7 +198,7 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
 		r.readPayouts,
-		r.checkEscrow, r.checkCarried, r.checkTally, r.checkLater,
+		r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err
@@ -229,7 +229,8 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
 	r.look.rows, r.look.txns, r.look.anew, r.look.hot = true, true, true, nil
 	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
-		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.checkTxns, r.checkPayouts,
+		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld, r.checkTxns,
+		r.checkPayouts,
 	})
 }
 

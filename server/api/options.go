@@ -207,6 +207,7 @@ type Options struct {
 	Seals       Seals
 	Exports     exports
 	Sanctions   sanctions
+	Held        heldWins
 
 	Wins      Wins
 	Outbox    Outbox

@@ -15,7 +15,7 @@ const (
 	campaigning right = "campaigns"   // make campaigns and rains, stop and close them
 	depositing  right = "deposits"    // bring sponsors' money in
 	paying      right = "withdrawals" // hold and release withdrawals, and end those that wait for people
-	judging     right = "letters"     // retry and dismiss dead letters
+	judging     right = "letters"     // retry and dismiss dead letters, release and confirm held wins
 	approving   right = "approvals"   // be the second person, with the right to what is decided on
 	policing    right = "players"     // disconnect, ban and unban players
 	sealing     right = "seal"        // make a new key for the seals

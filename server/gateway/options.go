@@ -18,6 +18,7 @@ import (
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
+	"redrain/server/risk"
 )
 
 // Players knows who a token belongs to, and until when it is good. [auth.Players] does.
@@ -88,6 +89,7 @@ type Options struct {
 	Limits         Limits
 	Audience       Audience
 	Banned         func(user string) bool // nil: nobody is
+	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
 	Door           Door
 	Addresses      Addresses // nil: none is bounded
 	Connections    Connections

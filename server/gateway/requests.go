@@ -12,6 +12,7 @@ import (
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
+	"redrain/server/risk"
 	"redrain/server/timeout"
 
 	"golang.org/x/time/rate"
@@ -111,6 +112,7 @@ func (s *session) greet(req wire.Request) {
 		s.endHello(ctx, req.Campaign, err)
 		return
 	}
+	s.hand = s.g.o.Risk.Hand(risk.Who{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
 	s.user = user
 	s.g.o.Connections.Come(ctx, user, s.n, s.since)
 }
@@ -194,15 +196,18 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 
 // tap answers a player's tap, which has come at began, now or later.
 func (s *session) tap(m wire.Tap, began time.Time) {
+	if s.hand != nil {
+		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
+	}
 	t := &grab.Tap[Asked]{
 		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Allowance: s.seat.allowed,
-		Caller: Asked{member: s.member, seat: s.seat, began: began},
+		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
 	}
 	a := &t.Caller
 	a.idLen = copy(a.id[:], m.ID)
 	if r, known := a.seat.gate.Tap(t); known {
 		s.member.Send(a.result(make([]byte, 0, usualResult), t.Drop, r))
-		a.seat.counted(r.Outcome, time.Since(a.began))
+		a.answered(r.Outcome, time.Since(a.began))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/internal/ws"
 	"redrain/room"
+	"redrain/server/risk"
 )
 
 const (
@@ -34,6 +35,7 @@ type session struct {
 	out     atomic.Bool // the player was sent away: nothing is taken any more
 	since   int64       // of the hello, Unix ms
 	user    string
+	hand    *risk.Hand      // how the player taps; nil: nobody looks at it
 	listens string          // who settlements are listened for, "" before hello
 	person  *person         // nil before hello
 	n       uint64          // names it among this node's connections; 0 before hello

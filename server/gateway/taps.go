@@ -10,6 +10,7 @@ import (
 	"redrain/rain"
 	"redrain/room"
 	"redrain/server/live"
+	"redrain/server/risk"
 )
 
 // Gate takes the taps on one campaign. [grab.Gate] does.
@@ -46,9 +47,18 @@ func (s *seat) counted(o outcome.Outcome, took time.Duration) {
 type Asked struct {
 	member *room.Member
 	seat   *seat
+	hand   *risk.Hand // nil: nobody looks at it
 	began  time.Time
 	id     [wire.MaxID]byte
 	idLen  int
+}
+
+// answered counts the tap.
+func (a *Asked) answered(o outcome.Outcome, took time.Duration) {
+	if o == outcome.Won {
+		a.hand.Won()
+	}
+	a.seat.counted(o, took)
 }
 
 // result writes the tap's result.
@@ -84,7 +94,7 @@ func (r Results) Answer(taps []*grab.Tap[Asked]) {
 		a, from := &t.Caller, len(text)
 		text = a.result(text, t.Drop, t.Result())
 		out.Add(a.member, text[from:len(text):len(text)])
-		a.seat.counted(t.Result().Outcome, now.Sub(a.began))
+		a.answered(t.Result().Outcome, now.Sub(a.began))
 	}
 	r.Lobby.Deliver(out)
 }

@@ -20,6 +20,8 @@ const (
 	KindUser    = "user"
 	// KindClearing is a player's money on its way out: withdrawn, and neither paid nor given back.
 	KindClearing = "clearing"
+	// KindHeld is what a player has won and somebody has to look at: neither the player's nor the sponsor's yet.
+	KindHeld = "held"
 )
 
 // World is everything outside: money comes from it by deposits and goes back to it by withdrawals. Every deposit and
@@ -38,6 +40,10 @@ func UserAccount(id string) Account { return Account{KindUser, id} }
 // ClearingAccount is the account of what a player has withdrawn until it is paid or given back. Each player has one of
 // their own, so that no withdrawal waits for another player's.
 func ClearingAccount(id string) Account { return Account{KindClearing, id} }
+
+// HeldAccount is the account of a player's wins that are kept apart. Each player has one of their own, so that none
+// waits for another's.
+func HeldAccount(user string) Account { return Account{KindHeld, user} }
 
 // ID is the account's id in the database.
 func (a Account) ID() string {

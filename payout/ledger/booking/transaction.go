@@ -19,6 +19,10 @@ const (
 	KindReturn   = "return" // of a withdrawal that is not paid and never will be
 	// KindCarried takes the place of payments and reclaims that have left the books: the net sum of each account.
 	KindCarried = "carried"
+
+	KindHold    = "hold"    // of wins: what was paid to a player in the same breath is kept apart
+	KindRelease = "release" // of held wins: the player has them
+	KindConfirm = "confirm" // of held wins: the sponsor has them back
 )
 
 // Txn is one movement of money, not yet posted.

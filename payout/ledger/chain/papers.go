@@ -38,7 +38,19 @@ var papers = map[string]paper{
 	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
 	"paid":     {endedWithdrawal, "withdrawal", "paid_id", "id"},
 	"return":   {endedWithdrawal, "withdrawal", "return_id", "id"},
+	"hold":     {heldWin, "held", "hold_id", "claim"},
+	"release":  {decidedWin, "held", "release_id", "claim"},
+	"confirm":  {decidedWin, "held", "confirm_id", "claim"},
 }
+
+// heldWin are the columns of a held win that never change, and decidedWin those that are written when it is released or
+// confirmed.
+var (
+	heldWin = []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id", "verdict", "score",
+		"reasons", "held_at"}
+	decidedWin = []string{"claim", "campaign_id", "packet", "user_id", "amount", "state", "decided_by", "decision",
+		"decided_at"}
+)
 
 // endedWithdrawal are the columns of a withdrawal that has ended: nothing changes it any more, so the transaction that
 // ends it holds all of them.

@@ -22,11 +22,12 @@ const (
 	Letter     Kind = "dead letter" // by its fingerprint
 	Approval   Kind = "order"
 	Archive    Kind = "archive" // what has left the books, and the steps in which it did
-	Sanction   Kind = "player"  // what operators have done about one
+	Held       Kind = "held win"
+	Sanction   Kind = "player" // what operators have done about one
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction, Held}
 
 // part is a table with rows of a thing: the first has one row for each thing, the others any number.
 type part struct {
@@ -65,6 +66,11 @@ var parts = map[Kind][]part{
 	},
 	Sanction: {
 		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
+	},
+	Held: {
+		{"held", "claim", "claim", []string{"campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
+			"verdict", "score", "reasons", "held_at", "hold_id", "state", "decided_by", "decision", "decided_at",
+			"release_id", "confirm_id"}},
 	},
 }
 

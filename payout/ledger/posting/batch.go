@@ -24,6 +24,7 @@ type batch struct {
 	players   *players                // nil: not looked at; the database refuses what is too much
 	reclaimed reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
 	bannedAt  bannedAt                // nil: a person has decided
+	verdictOf verdictOf               // nil: a person has decided, or verdicts hold nothing
 	holdings  map[shardKey]*packetSet // what the shards can have that give something back
 
 	// Decided by classify.
@@ -35,6 +36,7 @@ type batch struct {
 	letters  []DeadLetter
 	dropped  int          // letters for which there was no room
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
+	held     []heldWin    // of the wins
 	settled  []Settlement
 	totals   map[string]Totals
 }

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 )
 
@@ -22,6 +23,8 @@ type Poster struct {
 	terms *termsReader
 	seals *Seals
 	bans  *sanction.List
+
+	verdicts *verdict.List // nil: they hold nothing
 }
 
 // NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
@@ -64,6 +67,10 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 	if _, err := p.bans.Refresh(ctx, p.db); err != nil {
 		return Posted{}, err
 	}
+	verdicts, err := p.verdictsNow(ctx)
+	if err != nil {
+		return Posted{}, err
+	}
 	var posted Posted
 	var doubts doubts
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -71,6 +78,7 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		if err != nil {
 			return err
 		}
+		b.verdictOf = verdicts
 		if posted, err = p.write(ctx, tx, b); err != nil {
 			return doubts.about(err)
 		}
@@ -188,11 +196,18 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		return Posted{}, err
 	}
 	b.sumPapers(now)
+	b.hold(now)
+	if err := b.leaveOutHeld(ctx, tx); err != nil {
+		return Posted{}, err
+	}
 	_, err := booking.Book(ctx, tx, now, b.txns, func(done booking.Booked) error {
 		if err := p.writePayouts(ctx, tx, b, done.IDs, now); err != nil {
 			return err
 		}
 		if err := p.writeReclaims(ctx, tx, b, done.IDs, now); err != nil {
+			return err
+		}
+		if err := b.writeHeld(ctx, tx, done.IDs, now); err != nil {
 			return err
 		}
 		totals, err := countWins(ctx, tx, b)
@@ -221,7 +236,7 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
 	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
-			Cut: b.cuts},
+			Cut: b.cuts, Held: len(b.held)},
 		Tally(ctx, tx, b.totals)
 }
 

@@ -31,6 +31,7 @@ type Posted struct {
 	Dead    []DeadLetter // what this call has put aside for a person
 	Void    []DeadLetter // what came too late: of an epoch of its shard before Redis lost it; see Fence
 	Dropped int          // what nobody has sealed, and was not kept because many like it are
+	Held    int          // wins that this call has kept apart; they are among New, and not among Settled
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 

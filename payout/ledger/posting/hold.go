@@ -1,0 +1,155 @@
+package posting
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/history"
+	"redrain/payout/ledger/verdict"
+)
+
+// What a player wins against whom a verdict stands is paid into the held account: in the transaction of the database
+// that pays it, a second transaction of the ledger takes it from the player again. So every win is a payout, and all
+// that is proved of payouts is proved of these; and nobody ever sees the money in the player's account.
+
+// verdictOf is the newest verdict about a player.
+type verdictOf func(user string) (v verdict.Verdict, found bool)
+
+// heldWin is a win of the batch that is kept apart.
+type heldWin struct {
+	*postedWin
+
+	because verdict.Verdict
+	key     string // of the transaction that does so
+}
+
+// HoldWins has wins of players against whom a verdict stands kept apart from now on. It is called before the first
+// posting.
+func (p *Poster) HoldWins() { p.verdicts = verdict.NewList() }
+
+// verdictsNow reads what verdicts there are; nil where they hold nothing.
+func (p *Poster) verdictsNow(ctx context.Context) (verdictOf, error) {
+	if p.verdicts == nil {
+		return nil, nil
+	}
+	return p.verdicts.Of, p.verdicts.Refresh(ctx, p.db)
+}
+
+// hold adds the transactions that keep wins apart. The wins are in the order of their keys.
+func (b *batch) hold(now int64) {
+	if b.verdictOf == nil {
+		return
+	}
+	for i := range b.wins {
+		w := &b.wins[i]
+		if v, found := b.verdictOf(w.win.User); found && v.Held() {
+			b.held = append(b.held, heldWin{postedWin: w, because: v, key: "hold:" + w.key})
+		}
+	}
+	slices.SortFunc(b.held, func(x, y heldWin) int {
+		return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.claim, y.claim))
+	})
+	for first := 0; first < len(b.held); {
+		end := first
+		for end < len(b.held) && b.held[end].key == b.held[first].key {
+			end++
+		}
+		b.txns = append(b.txns, holding(b.held[first:end], now))
+		first = end
+	}
+	if len(b.held) > 0 {
+		kept := make(map[string]bool, len(b.held))
+		for _, h := range b.held {
+			kept[h.claim] = true
+		}
+		b.tellNotHeld(func(claim string) bool { return kept[claim] })
+	}
+}
+
+// holding is the transaction that keeps some wins of one payment apart.
+func holding(wins []heldWin, now int64) booking.Txn {
+	t := booking.Txn{Kind: booking.KindHold, Key: wins[0].key}
+	lines := map[string]int{} // player → the line that takes from them; the next one gives
+	var c chain.Content
+	for _, h := range wins {
+		h.addTo(&c, now)
+		n, known := lines[h.win.User]
+		if !known {
+			n = len(t.Lines)
+			lines[h.win.User] = n
+			t.Lines = append(t.Lines, booking.Line{Account: booking.UserAccount(h.win.User)},
+				booking.Line{Account: booking.HeldAccount(h.win.User)})
+		}
+		t.Lines[n].Amount -= h.win.Amount
+		t.Lines[n+1].Amount += h.win.Amount
+	}
+	t.Papers = c.Sum()
+	return t
+}
+
+// addTo adds what never changes of the row.
+func (h *heldWin) addTo(c *chain.Content, now int64) {
+	c.Text(h.claim)
+	c.Text(h.ref.Campaign)
+	c.Int(int64(h.win.Packet))
+	c.Text(h.win.User)
+	c.Int(int64(h.win.Amount))
+	c.Int(h.ms)
+	c.Text(h.win.Drop)
+	c.Text(string(h.because.Act))
+	c.Int(int64(h.because.Score))
+	c.Text(h.because.Reasons)
+	c.Int(now)
+}
+
+// writeHeld writes the rows of the wins that are kept apart, once their transactions have numbers.
+func (b *batch) writeHeld(ctx context.Context, tx *sqldb.Tx, ids map[string]int64, now int64) error {
+	if len(b.held) == 0 {
+		return nil
+	}
+	slices.SortFunc(b.held, func(x, y heldWin) int { return cmp.Compare(x.claim, y.claim) })
+	rows, claims := make([][]any, len(b.held)), make([]string, len(b.held))
+	for i, h := range b.held {
+		claims[i] = h.claim
+		rows[i] = []any{h.claim, h.ref.Campaign, h.win.Packet, h.win.User, int64(h.win.Amount), h.ms, h.win.Drop,
+			string(h.because.Act), h.because.Score, h.because.Reasons, now, ids[h.key]}
+	}
+	err := tx.Insert(ctx, "held", []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
+		"verdict", "score",
+		"reasons", "held_at", "hold_id"}, rows, sqldb.Merge{})
+	if err != nil {
+		return err
+	}
+	return history.Note(ctx, tx, now, history.Held, claims...)
+}
+
+// leaveOutHeld takes wins out of what is told as settled that an earlier copy of the entries has brought, and that are
+// kept apart.
+func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
+	var before []string
+	for i := range b.settled {
+		if !b.settled[i].New {
+			before = append(before, b.settled[i].Claim)
+		}
+	}
+	held := map[string]bool{}
+	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var claim string
+		err := scan(&claim)
+		held[claim] = true
+		return err
+	}, "SELECT claim FROM held WHERE state <> 'released' AND claim IN", before)
+	if len(held) > 0 {
+		b.tellNotHeld(func(claim string) bool { return held[claim] })
+	}
+	return err
+}
+
+// tellNotHeld leaves claims out of what is told.
+func (b *batch) tellNotHeld(is func(claim string) bool) {
+	b.settled = slices.DeleteFunc(b.settled, func(s Settlement) bool { return is(s.Claim) })
+}

@@ -1,0 +1,155 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// Risk is what speaks against players, and the wins that are kept apart for it.
+type Risk struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// ByRules and ByService have found what they say by themselves; everybody else who gives a verdict is a person.
+const (
+	ByRules   = "rules"
+	ByService = "risk-url"
+)
+
+// Give writes verdicts down, of which only user, act, score and reasons are looked at, and returns how many are new.
+// What the rules or another system say of a player about whom a person has decided, or say again, is left out. From
+// the commit on the verdicts hold for all that is posted, by any node.
+func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error) {
+	by = sqldb.Storable(by, maxActor)
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		now := s.clock()
+		var newest int64
+		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
+			return err
+		}
+		var rows [][]any
+		for _, v := range given {
+			was, found, err := newestVerdict(ctx, tx, v.User)
+			switch {
+			case err != nil:
+				return err
+			case found && was.Act == v.Act && was.Score >= v.Score && was.By == by,
+				found && machine(by) && !machine(was.By),
+				!found && v.Act == verdict.Allow && machine(by):
+				continue
+			}
+			newest++
+			rows = append(rows, []any{newest, v.User, string(v.Act), v.Score, v.Reasons, by, now})
+		}
+		if fresh = len(rows); fresh == 0 {
+			return nil
+		}
+		err := tx.Insert(ctx, "verdict", []string{"number", "user_id", "verdict", "score", "reasons", "given_by",
+			"given_at"}, rows, sqldb.Merge{})
+		if sqldb.IsDuplicate(err) {
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another node has come first; so numbers have no gaps
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("%d verdicts about players: %w", len(given), err)
+	}
+	return fresh, nil
+}
+
+// machine tells whether somebody is no person.
+func machine(by string) bool { return by == ByRules || by == ByService }
+
+func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v verdict.Verdict, found bool, err error) {
+	list, err := sqldb.List(ctx, q, verdict.Scan, "SELECT "+verdict.Columns+
+		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT 1", user)
+	if err != nil || len(list) == 0 {
+		return v, false, err
+	}
+	return list[0], true, nil
+}
+
+// Verdict is the newest verdict about a player.
+func (s *Risk) Verdict(ctx context.Context, user string) (v verdict.Verdict, found bool, err error) {
+	if v, found, err = newestVerdict(ctx, s.db, user); err != nil {
+		err = fmt.Errorf("the verdict about player %q: %w", user, err)
+	}
+	return v, found, err
+}
+
+// HeldState is how far a held win has come.
+type HeldState string
+
+// The states of a held win.
+const (
+	HeldOpen      HeldState = "held"
+	HeldReleased  HeldState = "released"  // the player has it
+	HeldConfirmed HeldState = "confirmed" // the sponsor has it back
+)
+
+// Held is a win that is or was kept apart.
+type Held struct {
+	Claim     string
+	Campaign  string
+	Packet    int
+	User      string
+	Amount    rain.Money
+	WonAt     int64  // Unix ms
+	Ticket    string // the drop, or the beat, that it was won with
+	Act       verdict.Act
+	Score     int
+	Reasons   string // JSON, as verdict.Text writes it
+	HeldAt    int64  // Unix ms
+	State     HeldState
+	By        string // who has decided
+	Decision  string // and why
+	DecidedAt int64  // Unix ms
+}
+
+const heldSelect = "SELECT claim, campaign_id, packet, user_id, amount, won_at, drop_id, verdict, score, reasons, " +
+	"held_at, state, decided_by, decision, decided_at FROM held "
+
+func scanHeld(scan sqldb.Scan) (h Held, err error) {
+	err = scan(&h.Claim, &h.Campaign, &h.Packet, &h.User, &h.Amount, &h.WonAt, &h.Ticket, &h.Act, &h.Score, &h.Reasons,
+		&h.HeldAt, &h.State, &h.By, &h.Decision, &h.DecidedAt)
+	return h, err
+}
+
+// HeldQuery says which held wins to list, the oldest first.
+type HeldQuery struct {
+	State HeldState
+	After string // the cursor; "" begins
+	Limit int    // at least 1
+}
+
+// ListHeld lists held wins. next is empty on the last page.
+func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next string, err error) {
+	where, args := "WHERE state = ? ", []any{string(q.State)}
+	if q.After != "" {
+		at, claim, ok := cutCursor(q.After)
+		if !ok {
+			return nil, "", ErrBadCursor
+		}
+		where += "AND held_at >= ? AND (held_at > ? OR claim > ?) "
+		args = append(args, at, at, claim)
+	}
+	list, err = sqldb.List(ctx, s.db, scanHeld, heldSelect+where+"ORDER BY held_at, claim LIMIT ?",
+		append(args, q.Limit+1)...)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing held wins: %w", err)
+	}
+	list, next = page(list, q.Limit, func(h Held) string { return joinCursor(h.HeldAt, h.Claim) })
+	return list, next, nil
+}
+
+// CountHeld counts the wins that wait for somebody, and adds them up.
+func (s *Risk) CountHeld(ctx context.Context) (n int64, amount rain.Money, err error) {
+	_, err = s.db.First(ctx, []any{&n, &amount}, "SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM held "+
+		"WHERE state = 'held'")
+	return n, amount, err
+}

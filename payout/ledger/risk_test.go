@@ -1,0 +1,228 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/verdict"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
+
+// suspect has the rules speak against a player.
+func suspect(t *testing.T, l *ledger.Ledger, user string) {
+	t.Helper()
+	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold, Score: 70,
+		Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heldBooks are books of a campaign in which a bot has one paid win and then three that are kept apart.
+func heldBooks(b *paytest.Books) (l *ledger.Ledger, entries []rain.Entry) {
+	t := b.T
+	b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
+	l = paytest.Node(t, b)
+	l.Poster.HoldWins()
+	win := func(number int, user string) rain.Entry {
+		return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
+	}
+	if posted, err := l.Poster.Post(t.Context(), []rain.Entry{win(0, "bot")}); err != nil || posted.Held != 0 {
+		t.Fatalf("%+v, %v", posted, err)
+	}
+	suspect(t, l, "bot")
+	return l, []rain.Entry{win(1, "bot"), win(2, "bot"), win(3, "person"), win(4, "bot")}
+}
+
+func claims(numbers ...int) (list []string) {
+	for _, n := range numbers {
+		list = append(list, rain.ClaimID("c", n))
+	}
+	return list
+}
+
+func (tb *heldTest) balances(user, held, sponsor rain.Money) {
+	tb.t.Helper()
+	for account, want := range map[string]rain.Money{"user:bot": user, "held:bot": held, "sponsor:acme": sponsor} {
+		got := tb.b.Count(tb.t, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = ?", account)
+		if rain.Money(got) != want {
+			tb.t.Errorf("%s has %d, want %d", account, got, want)
+		}
+	}
+	tb.b.CheckBooks(tb.t)
+}
+
+func sponsorsMoney(b *paytest.Books) rain.Money {
+	return rain.Money(b.Count(b.T, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'"))
+}
+
+type heldTest struct {
+	t *testing.T
+	b *paytest.Books
+}
+
+// What a player wins after a verdict is kept apart, is told to nobody, and is granted; what was posted before stays
+// paid. A person gives it to the player or back to the sponsor, once, whoever asks again.
+func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		l, entries := heldBooks(b)
+		is := &heldTest{t, b}
+		sponsor := sponsorsMoney(b)
+		for again := range 2 {
+			posted, err := l.Poster.Post(ctx, entries)
+			if err != nil || len(posted.Settled) != 1 || posted.Settled[0].User != "person" {
+				t.Fatalf("posted, time %d: %+v, %v", again, posted, err)
+			}
+			if again == 0 && (posted.Held != 3 || posted.New != 4) || again == 1 && posted.Held+posted.New != 0 {
+				t.Errorf("posted, time %d: %+v", again, posted)
+			}
+			is.balances(10, 30, sponsor)
+		}
+		if _, _, err := b.Withdraw(ctx, "w", "bot", 11); !errors.Is(err, booking.ErrInsufficientFunds) {
+			t.Errorf("held money is withdrawn: %v", err)
+		}
+		states, err := b.ClaimStates(ctx, "bot", claims(0, 1))
+		if err != nil || states["c-0"] != ledger.StateSettled || states["c-1"] != ledger.StateGranted {
+			t.Errorf("states %v, %v", states, err)
+		}
+		list, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, Limit: 10})
+		if err != nil || len(list) != 3 || list[0].Claim != "c-1" || list[0].Score != 70 ||
+			verdict.Parse(list[0].Reasons)[0].Sentence != "12 of 12 taps" {
+			t.Errorf("held: %+v, %v", list, err)
+		}
+		released, err := l.Risk.Release(paytest.As(t, "risk.release"), claims(1), looker)
+		if err != nil || len(released.Released) != 1 || released.Released[0].Balance != 20 {
+			t.Errorf("released %+v, %v", released, err)
+		}
+		is.balances(20, 20, sponsor)
+		for range 2 {
+			confirmed, err := l.Risk.Confirm(paytest.As(t, "risk.confirm"), claims(1, 2, 4, 7), looker)
+			if err != nil || len(confirmed.Released) != 0 || len(confirmed.Wins) != 3 ||
+				confirmed.Wins[0].State != ledger.HeldReleased || confirmed.Wins[1].State != ledger.HeldConfirmed {
+				t.Errorf("confirmed %+v, %v", confirmed, err)
+			}
+			is.balances(20, 0, sponsor+20)
+		}
+		if again, err := l.Risk.Release(ctx, claims(1, 2), looker); err != nil || len(again.Released) != 0 {
+			t.Errorf("released again: %+v, %v", again, err)
+		}
+		is.balances(20, 0, sponsor+20)
+		// Whom somebody has released is not held for what the rules say.
+		suspect(t, l, "bot")
+		posted, err := l.Poster.Post(ctx, []rain.Entry{paytest.Entry("c", int(b.Clock.Now()),
+			paytest.Win("bot", 5, 10))})
+		if err != nil || posted.Held != 0 || len(posted.Settled) != 1 {
+			t.Errorf("after the release: %+v, %v", posted, err)
+		}
+		all, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
+		var got []ledger.ClaimState
+		for _, c := range all {
+			got = append(got, c.State)
+		}
+		if want := []ledger.ClaimState{"settled", "settled", "dead", "settled", "dead", "settled"}; err != nil ||
+			!slices.Equal(got, want) {
+			t.Errorf("claims %v, %v", got, err)
+		}
+	})
+}
+
+// People who decide at once about the same wins decide about each of them once.
+func TestDecisionsAtOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		l, entries := heldBooks(b)
+		if _, err := l.Poster.Post(t.Context(), entries); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				decide, some := l.Risk.Release, claims(1, 2)
+				if i%2 == 1 {
+					decide, some = l.Risk.Confirm, claims(2, 4)
+				}
+				if _, err := decide(t.Context(), some, looker); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := b.Count(t, "SELECT COUNT(*) FROM held WHERE state = 'held'"); n != 0 {
+			t.Errorf("%d wins are still held", n)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// A posting that fails at any statement leaves nothing behind, and the next one holds what it should.
+func TestHoldingIsAllOrNothing(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		l, entries := heldBooks(b)
+		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
+		if _, err := l.Poster.Post(t.Context(), entries); err == nil {
+			t.Error("posted without the table of held wins")
+		}
+		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
+		is := &heldTest{t, b}
+		is.balances(10, 0, sponsorsMoney(b))
+		if posted, err := l.Poster.Post(t.Context(), entries); err != nil || posted.Held != 3 {
+			t.Errorf("%+v, %v", posted, err)
+		}
+		b.CheckBooks(t)
+	})
+}
+
+// Whoever does not hold wins pays them, whatever verdicts there are; and a person who retries a dead letter pays it.
+func TestVerdictsAreOnlyWritten(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		_, entries := heldBooks(b)
+		if posted := b.MustPost(b.T, entries...); posted.Held != 0 || len(posted.Settled) != 4 {
+			b.T.Errorf("%+v", posted)
+		}
+		b.CheckBooks(b.T)
+	})
+}
+
+// Verdicts that nodes give at once get one number each; what is no news is not written.
+func TestVerdictsAtOnce(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const all = 12
+		var wg sync.WaitGroup
+		for i := range all {
+			wg.Go(func() { suspect(t, paytest.Node(t, b), fmt.Sprint("u", i)) })
+		}
+		wg.Wait()
+		l := paytest.Node(t, b)
+		suspect(t, l, "u1")
+		_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "n", Act: verdict.Allow})
+		if err != nil {
+			t.Error(err)
+		}
+		list := verdict.NewList()
+		for range 2 {
+			if err := list.Refresh(t.Context(), b.DB); err != nil {
+				t.Fatal(err)
+			}
+			for i := range all {
+				if v, found := list.Of(fmt.Sprint("u", i)); !found || !v.Held() {
+					t.Errorf("u%d: %+v", i, v)
+				}
+			}
+		}
+		if n := b.Count(t, "SELECT COUNT(*) FROM verdict"); n != all {
+			t.Errorf("%d verdicts, want %d", n, all)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/history"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// MaxDecided is how many held wins are decided about at once.
+const MaxDecided = 1000
+
+// Decided is what a decision about held wins has changed.
+type Decided struct {
+	Wins     []Held               // those that were asked for and exist, as they are now
+	Released []posting.Settlement // those that have become their players' by it
+}
+
+// Release gives held wins to their players, and lets these play on: what they win from now on is not held for what the
+// rules say. A win that was decided about before stays as it is. Asked for again it does nothing.
+func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided, error) {
+	return s.decide(ctx, claims, HeldReleased, by)
+}
+
+// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is.
+func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
+	return s.decide(ctx, claims, HeldConfirmed, by)
+}
+
+// Errors of a decision.
+var errTooManyDecided = fmt.Errorf("at most %d held wins are decided about at once", MaxDecided)
+
+func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Person) (d Decided, err error) {
+	claims = slices.Compact(slices.Sorted(slices.Values(claims)))
+	if len(claims) > MaxDecided {
+		return d, rain.Invalid{{Field: "claims", Message: errTooManyDecided.Error()}}
+	}
+	by = by.stored()
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		d = Decided{}
+		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
+		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
+			h, err := scanHeld(scan)
+			d.Wins = append(d.Wins, h)
+			return err
+		}, heldSelect+"WHERE claim IN", claims)
+		if err != nil {
+			return err
+		}
+		now := s.clock()
+		slices.SortFunc(d.Wins, func(a, b Held) int { return cmp.Compare(a.Claim, b.Claim) })
+		open := []*Held{}
+		for i := range d.Wins {
+			if d.Wins[i].State == HeldOpen {
+				h := &d.Wins[i]
+				h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
+				open = append(open, h)
+			}
+		}
+		if len(open) == 0 {
+			return nil
+		}
+		txn, err := s.moveHeld(ctx, tx, open, to)
+		if err != nil {
+			return err
+		}
+		b, err := booking.Book(ctx, tx, now, []booking.Txn{txn}, func(b booking.Booked) error {
+			return s.writeDecided(ctx, tx, open, to, b.IDs[txn.Key])
+		})
+		if err != nil {
+			return err
+		}
+		if to == HeldReleased {
+			d.Released = released(open, b.Moves)
+		}
+		return auditChange(ctx, tx, now, change{"", map[string]any{"state": string(HeldOpen)}},
+			change{"held:" + open[0].Claim, map[string]any{"state": string(to), "claims": len(open),
+				"amount": strconv.FormatInt(int64(total(open)), 10)}})
+	})
+	if err != nil {
+		return Decided{}, fmt.Errorf("%d held wins: %w", len(claims), err)
+	}
+	if to == HeldReleased {
+		err = s.trust(ctx, d.Wins, by)
+	}
+	return d, err
+}
+
+func total(wins []*Held) (sum rain.Money) {
+	for _, h := range wins {
+		sum += h.Amount
+	}
+	return sum
+}
+
+// moveHeld is the transaction that gives wins to those who have them from now on. Its key names the first of them, and
+// each is given once.
+func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (booking.Txn, error) {
+	t := booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
+	sponsors := map[string]string{}
+	if to == HeldConfirmed {
+		t = booking.Txn{Kind: booking.KindConfirm, Key: "confirm:" + wins[0].Claim}
+		var campaigns []string
+		for _, h := range wins {
+			campaigns = append(campaigns, h.Campaign)
+		}
+		slices.Sort(campaigns)
+		err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+			var id, sponsor string
+			err := scan(&id, &sponsor)
+			sponsors[id] = sponsor
+			return err
+		}, "SELECT id, sponsor FROM campaign WHERE id IN", slices.Compact(campaigns))
+		if err != nil {
+			return t, err
+		}
+	}
+	lines := map[booking.Account]int{}
+	add := func(a booking.Account, amount rain.Money) {
+		n, known := lines[a]
+		if !known {
+			n = len(t.Lines)
+			lines[a] = n
+			t.Lines = append(t.Lines, booking.Line{Account: a})
+		}
+		t.Lines[n].Amount += amount
+	}
+	var papers chain.Content
+	for _, h := range wins {
+		receiver := booking.UserAccount(h.User)
+		if to == HeldConfirmed {
+			sponsor, known := sponsors[h.Campaign]
+			if !known {
+				return t, posting.ErrUnknownCampaign
+			}
+			receiver = booking.SponsorAccount(sponsor)
+		}
+		add(booking.HeldAccount(h.User), -h.Amount)
+		add(receiver, h.Amount)
+		h.addTo(&papers)
+	}
+	t.Papers = papers.Sum()
+	return t, nil
+}
+
+// addTo adds the row as the chain holds it from the decision on.
+func (h *Held) addTo(c *chain.Content) {
+	c.Text(h.Claim)
+	c.Text(h.Campaign)
+	c.Int(int64(h.Packet))
+	c.Text(h.User)
+	c.Int(int64(h.Amount))
+	c.Text(string(h.State))
+	c.Text(h.By)
+	c.Text(h.Decision)
+	c.Int(h.DecidedAt)
+}
+
+// writeDecided writes a decision down. A win that somebody else has decided about meanwhile is an error: it is read
+// again.
+func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to HeldState, txn int64) error {
+	column := "release_id"
+	if to == HeldConfirmed {
+		column = "confirm_id"
+	}
+	claims := make([]string, len(wins))
+	for i, h := range wins {
+		claims[i] = h.Claim
+	}
+	changed := int64(0)
+	for some := range slices.Chunk(claims, sqldb.Chunk) {
+		n, err := tx.Exec(ctx, "UPDATE held SET state = ?, decided_by = ?, decision = ?, decided_at = ?, "+column+
+			" = ? WHERE state = 'held' AND claim IN "+sqldb.Marks(len(some)),
+			append([]any{string(to), wins[0].By, wins[0].Decision, wins[0].DecidedAt, txn}, sqldb.Args(some)...)...)
+		if err != nil {
+			return err
+		}
+		changed += n
+	}
+	if changed != int64(len(claims)) {
+		return fmt.Errorf("%w: somebody else has decided about some of the wins", sqldb.ErrAgain)
+	}
+	return history.Note(ctx, tx, wins[0].DecidedAt, history.Held, claims...)
+}
+
+// released are wins as their players are told of them.
+func released(wins []*Held, moves booking.Movements) []posting.Settlement {
+	told := make([]posting.Settlement, len(wins))
+	for i, h := range wins {
+		balance, _ := moves.Balance(booking.UserAccount(h.User))
+		told[i] = posting.Settlement{Campaign: h.Campaign, Claim: h.Claim, User: h.User, Packet: h.Packet,
+			Drop: h.Ticket, Amount: h.Amount, Balance: balance, WonAt: h.WonAt, New: true}
+	}
+	return told
+}
+
+// trust lets players play on.
+func (s *Risk) trust(ctx context.Context, wins []Held, by Person) error {
+	reasons := verdict.Text([]verdict.Reason{{Rule: "person", Sentence: "a held win was released: " + by.Reason}})
+	known := map[string]bool{}
+	var given []verdict.Verdict
+	for _, h := range wins {
+		if h.State == HeldReleased && !known[h.User] {
+			known[h.User] = true
+			given = append(given, verdict.Verdict{User: h.User, Act: verdict.Allow, Reasons: reasons})
+		}
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	_, err := s.Give(ctx, "operator:"+by.Name, given...)
+	return err
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"redrain/payout/ledger"
+	"redrain/rain"
+)
+
+// heldWins are the wins that are kept apart for what speaks against their players. [ledger.Risk] has them.
+type heldWins interface {
+	ListHeld(ctx context.Context, q ledger.HeldQuery) (list []ledger.Held, next string, err error)
+	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
+	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
+}
+
+type heldView struct {
+	Claim     string          `json:"claim"`
+	Campaign  string          `json:"campaign"`
+	User      string          `json:"user"`
+	Packet    string          `json:"packet"`
+	Amount    rain.Money      `json:"amount"`
+	At        int64           `json:"at"` // when it was won
+	HeldAt    int64           `json:"held_at"`
+	Verdict   string          `json:"verdict"`
+	Score     int             `json:"score"`
+	Reasons   json.RawMessage `json:"reasons"`
+	State     string          `json:"state"`
+	DecidedBy string          `json:"decided_by,omitempty"`
+	Decision  string          `json:"decision,omitempty"`
+	DecidedAt int64           `json:"decided_at,omitempty"`
+}
+
+func heldViewOf(h ledger.Held) heldView {
+	v := heldView{Claim: h.Claim, Campaign: h.Campaign, User: h.User, Packet: strconv.Itoa(h.Packet), Amount: h.Amount,
+		At: h.WonAt, HeldAt: h.HeldAt, Verdict: string(h.Act), Score: h.Score, Reasons: json.RawMessage(h.Reasons),
+		State: string(h.State), DecidedBy: h.By, Decision: h.Decision, DecidedAt: h.DecidedAt}
+	if !json.Valid(v.Reasons) { // somebody has changed the row; the proof names it
+		v.Reasons = json.RawMessage("[]")
+	}
+	return v
+}
+
+// heldWins lists wins that are, or were, kept apart, the oldest first.
+func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
+	state := ledger.HeldState(r.URL.Query().Get("state"))
+	switch state {
+	case "":
+		state = ledger.HeldOpen
+	case ledger.HeldOpen, ledger.HeldReleased, ledger.HeldConfirmed:
+	default:
+		return rain.Invalid{{Field: "state", Message: "is held, released or confirmed"}}
+	}
+	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Held, string, error) {
+		return a.o.Held.ListHeld(ctx, ledger.HeldQuery{State: state, After: cursor, Limit: limit})
+	}, heldViewOf)
+}
+
+// decideHeld releases or confirms held wins, and answers how those are now that there are.
+func (a *API) decideHeld(action string) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller) error {
+		body, err := readBody(w, r, who)
+		if err != nil {
+			return err
+		}
+		var in struct {
+			Claims []string `json:"claims"`
+			Reason string   `json:"reason"`
+		}
+		if err := decode(body, &in); err != nil {
+			return err
+		}
+		var faults rain.Invalid
+		if len(in.Claims) == 0 || len(in.Claims) > ledger.MaxDecided {
+			faults = append(faults, rain.FieldError{Field: "claims",
+				Message: fmt.Sprintf("is required: 1 to %d claims", ledger.MaxDecided)})
+		}
+		if strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
+			faults = append(faults, rain.FieldError{Field: "reason", Message: "say why, in 1 to 400 bytes"})
+		}
+		if len(faults) > 0 {
+			return faults
+		}
+		decide := a.o.Held.Release
+		if action == "confirm" {
+			decide = a.o.Held.Confirm
+		}
+		ctx := a.audited(r, who, "risk."+action, map[string]any{"reason": in.Reason})
+		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
+		a.o.Notifier.Retried(r.Context(), done.Released) // also what was released before an error
+		if err != nil {
+			return err
+		}
+		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", heldViewOf))
+		return nil
+	}
+}

@@ -1,0 +1,145 @@
+package risk
+
+import (
+	"fmt"
+
+	"redrain/payout/ledger/verdict"
+)
+
+// Signals are what the rules know of a player. Times are in milliseconds.
+type Signals struct {
+	Taps     int     // on drops that were near in time
+	Fast     int     // of them, those that came within FastMS of their drop's opening
+	Mean     float64 // from a drop's opening to the tap
+	Spread   float64 // standard deviation of that
+	Gaps     int     // between taps that follow each other
+	GapSplay float64 // standard deviation of the time between them
+	Astray   int     // taps on drops that were not there yet, or never are
+
+	Winners  int  // players with wins behind the player's address
+	Chorus   int  // players whose hands are as quick as this one's, to some milliseconds, and as steady
+	Sessions int  // players whose tokens come from the same session of the issuer
+	Young    bool // the player was first seen, and their token issued, when the rain had been announced already
+}
+
+// Limits are from where on a rule speaks, and from which score on a verdict follows.
+type Limits struct {
+	Hold int // score from which wins are held; 0: never
+	Deny int // score from which the verdict says deny, which is held too; 0: never
+
+	FastMS   int // no hand is as quick as that
+	SpreadMS int // no hand is as steady as that
+	Taps     int // so many taps are needed to judge hands
+	Winners  int // so many behind one address are many
+	Chorus   int // so many with the same rhythm are no coincidence
+	Sessions int // so many players of one session of the issuer are no people
+}
+
+// DefaultLimits hold none of the honest hands that were measured: see docs/abuse.md.
+func DefaultLimits() Limits {
+	return Limits{Hold: 60, FastMS: 100, SpreadMS: 12, Taps: 6, Winners: 20, Chorus: 5, Sessions: 10}
+}
+
+// Rule is one of the reasons that there can be. Its score is 0 where it has nothing to say.
+type Rule struct {
+	Name  string
+	Judge func(s Signals, l Limits) (score int, sentence string)
+}
+
+// Rules are all there are. Their scores add up. What honest players of one hall share, an address and young
+// accounts, is together less than a hold.
+var Rules = []Rule{
+	{"fast_hands", fastHands}, {"steady_hands", steadyHands}, {"steady_rhythm", steadyRhythm}, {"astray", astray},
+	{"same_rhythm", sameRhythm}, {"many_winners", manyWinners}, {"one_session", oneSession}, {"young", young},
+}
+
+// fastHands: nobody sees a drop and taps it within a tenth of a second, which is what athletics calls a false start.
+func fastHands(s Signals, l Limits) (int, string) {
+	if s.Taps < l.Taps || s.Fast*2 < s.Taps {
+		return 0, ""
+	}
+	return 70, fmt.Sprintf("%d of %d taps came within %d ms of their drop's opening, which is faster than people are",
+		s.Fast, s.Taps, l.FastMS)
+}
+
+// steadyHands: the time that people take differs from tap to tap by some tens of milliseconds.
+func steadyHands(s Signals, l Limits) (int, string) {
+	if s.Taps < 2*l.Taps || s.Spread >= float64(l.SpreadMS) {
+		return 0, ""
+	}
+	return 60, fmt.Sprintf("the time from a drop's opening to the tap is %.0f ms and differs by %.0f ms over %d taps, "+
+		"which is steadier than people are", s.Mean, s.Spread, s.Taps)
+}
+
+// steadyRhythm alone is no proof: an honest program may tap for somebody who cannot.
+func steadyRhythm(s Signals, l Limits) (int, string) {
+	if s.Gaps < 2*l.Taps || s.GapSplay >= float64(l.SpreadMS) {
+		return 0, ""
+	}
+	return 20, fmt.Sprintf("the time from one tap to the next differs by %.0f ms over %d taps", s.GapSplay, s.Gaps)
+}
+
+// astray: who taps what is not there guesses names of drops. A wrong clock does so too.
+func astray(s Signals, l Limits) (int, string) {
+	if s.Astray < 2*l.Taps || s.Astray < s.Taps {
+		return 0, ""
+	}
+	return 30, fmt.Sprintf("%d of %d taps were on drops that were not there yet, or never are", s.Astray,
+		s.Astray+s.Taps)
+}
+
+// sameRhythm: hands as quick and as steady as each other's are the same program's.
+func sameRhythm(s Signals, l Limits) (int, string) {
+	if s.Chorus < l.Chorus {
+		return 0, ""
+	}
+	return 50, fmt.Sprintf("%d players tap %.0f ms after a drop's opening, and each of them steadily", s.Chorus, s.Mean)
+}
+
+// manyWinners: a hall has one address too.
+func manyWinners(s Signals, l Limits) (int, string) {
+	if s.Winners < l.Winners {
+		return 0, ""
+	}
+	return 20, fmt.Sprintf("%d players behind the same address have won", s.Winners)
+}
+
+func oneSession(s Signals, l Limits) (int, string) {
+	if s.Sessions < l.Sessions {
+		return 0, ""
+	}
+	return 60, fmt.Sprintf("%d players have tokens of the same session of the issuer", s.Sessions)
+}
+
+// young: all guests are.
+func young(s Signals, _ Limits) (int, string) {
+	if !s.Young {
+		return 0, ""
+	}
+	return 5, "the account is younger than the rain"
+}
+
+// Judgement is what the rules say of a player together.
+type Judgement struct {
+	Act     verdict.Act
+	Score   int
+	Reasons []verdict.Reason
+}
+
+// Judge asks all rules.
+func Judge(s Signals, l Limits) Judgement {
+	j := Judgement{Act: verdict.Allow}
+	for _, r := range Rules {
+		if score, sentence := r.Judge(s, l); score > 0 {
+			j.Score += score
+			j.Reasons = append(j.Reasons, verdict.Reason{Rule: r.Name, Score: score, Sentence: sentence})
+		}
+	}
+	switch {
+	case l.Deny > 0 && j.Score >= l.Deny:
+		j.Act = verdict.Deny
+	case l.Hold > 0 && j.Score >= l.Hold:
+		j.Act = verdict.Hold
+	}
+	return j
+}

@@ -1,0 +1,209 @@
+package risk
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// Verdicts keeps judgements where whoever pays reads them. [ledger.Risk] does.
+type Verdicts interface {
+	Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error)
+}
+
+// Options of a watch.
+type Options struct {
+	Limits     Limits
+	Verdicts   Verdicts
+	Clock      rain.Clock
+	Guard      *rounds.Guard
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// hands is how many players a node remembers, also when they have gone: who comes back goes on where they were.
+const hands = 100_000
+
+// Watch knows the hands of this node's players, and judges those that have tapped.
+type Watch struct {
+	o      Options
+	limits Limits
+	dirty  atomic.Pointer[Hand] // a list: those that have tapped since the last look
+
+	mu       sync.Mutex
+	of       *lru.Cache[string, *Hand]
+	winners  map[string]int // by address
+	sessions map[string]int // players by the session of the issuer
+	chorus   map[int]int    // players with steady hands by their rhythm
+	untold   map[string]verdict.Verdict
+
+	metrics *metrics
+}
+
+// NewWatch makes a watch of which nobody is known. Its Run must be started.
+func NewWatch(o Options) *Watch {
+	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
+		untold: map[string]verdict.Verdict{}, metrics: newMetrics(o.Registerer)}
+	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	w.of = of
+	return w
+}
+
+// Hand is the hand of a player who has said hello. No Watch has none, and no hand is none's.
+func (w *Watch) Hand(who Who) *Hand {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h, known := w.of.Get(who.User); known {
+		return h
+	}
+	h := &Hand{who: who, since: w.o.Clock(), watch: w}
+	if who.Session != "" {
+		h.inSession = true
+		w.sessions[who.Session]++
+	}
+	w.of.Add(who.User, h)
+	return h
+}
+
+// forget is called with the lock.
+func (w *Watch) forget(h *Hand) {
+	if h.inSession {
+		less(w.sessions, h.who.Session)
+	}
+	if h.winner {
+		less(w.winners, h.who.Address)
+	}
+	if h.beat != 0 {
+		less(w.chorus, h.beat)
+	}
+	h.inSession, h.winner, h.beat = false, false, 0
+}
+
+func less[K comparable](of map[K]int, key K) {
+	if of[key]--; of[key] <= 0 {
+		delete(of, key)
+	}
+}
+
+// changed puts a hand into the list, in which it is once.
+func (w *Watch) changed(h *Hand) {
+	for {
+		h.next = w.dirty.Load()
+		if w.dirty.CompareAndSwap(h.next, h) {
+			return
+		}
+	}
+}
+
+// lookEvery is how often hands are judged: a program is known for one within its first second.
+const lookEvery = 250 * time.Millisecond
+
+// Run judges until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	database := outage.Outage{What: "writing verdicts about players; they are written when it works", Log: w.o.Log}
+	for {
+		database.Ended(ctx, w.o.Guard.Try("risk", func() error { return w.Look(ctx) }))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Look judges who has tapped since the last look, and has what is new written. What cannot be written is kept for the
+// next look.
+func (w *Watch) Look(ctx context.Context) error {
+	for h := w.dirty.Swap(nil); h != nil; {
+		next := h.next // before the hand is queued again, which its signals allow
+		w.judge(h)
+		h = next
+	}
+	w.mu.Lock()
+	given := make([]verdict.Verdict, 0, len(w.untold))
+	for _, v := range w.untold {
+		given = append(given, v)
+	}
+	w.mu.Unlock()
+	if len(given) == 0 {
+		return nil
+	}
+	if _, err := w.o.Verdicts.Give(ctx, ledger.ByRules, given...); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, v := range given {
+		if w.untold[v.User].Score == v.Score {
+			delete(w.untold, v.User)
+		}
+	}
+	return nil
+}
+
+// steadyFor is how much more than SpreadMS the hands of one program may differ, as the network adds to it.
+const steadyFor = 1.5
+
+// judge asks the rules about a hand. A player is told of when it gets worse.
+func (w *Watch) judge(h *Hand) {
+	s, won := h.signals()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known, _ := w.of.Peek(h.who.User); known == h {
+		w.compare(h, &s, won)
+	}
+	j := Judge(s, w.limits)
+	w.metrics.judged(j)
+	if j.Act == verdict.Allow || j.Act == h.told.Act && j.Score <= h.told.Score {
+		return
+	}
+	h.told = j
+	w.untold[h.who.User] = verdict.Verdict{User: h.who.User, Act: j.Act, Score: j.Score,
+		Reasons: verdict.Text(j.Reasons)}
+	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score",
+		j.Score, "reason", j.Reasons[0].Sentence)
+}
+
+// compare fills in what a player has in common with others.
+func (w *Watch) compare(h *Hand, s *Signals, won bool) {
+	if won && !h.winner {
+		h.winner = true
+		w.winners[h.who.Address]++
+	}
+	beat := 0
+	if s.Taps >= 2*w.limits.Taps && s.Spread < steadyFor*float64(w.limits.SpreadMS) {
+		beat = 1 + int(math.Round(s.Mean/10))
+	}
+	if beat != h.beat {
+		if h.beat != 0 {
+			less(w.chorus, h.beat)
+		}
+		if h.beat = beat; beat != 0 {
+			w.chorus[beat]++
+		}
+	}
+	if beat != 0 {
+		s.Chorus = w.chorus[beat]
+	}
+	s.Winners, s.Sessions = w.winners[h.who.Address], w.sessions[h.who.Session]
+}

@@ -1,0 +1,254 @@
+package risk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// book keeps verdicts in memory.
+type book struct {
+	mu    sync.Mutex
+	fails bool
+	of    map[string]verdict.Verdict
+}
+
+func (b *book) Give(_ context.Context, by string, given ...verdict.Verdict) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fails || by != "rules" {
+		return 0, errors.New("the database is down")
+	}
+	for _, v := range given {
+		b.of[v.User] = v
+	}
+	return len(given), nil
+}
+
+const rainStarts = 1_000_000
+
+// campaign has one rain of a minute, with eight drops in each second.
+func campaign() *rain.Campaign {
+	return &rain.Campaign{Rains: []rain.Rain{{StartsAt: rainStarts, DurationMS: 60_000, DropsPerSecond: 8,
+		FallMS: 4_000}}}
+}
+
+func watch(t *testing.T, now *int64) (*Watch, *book) {
+	t.Helper()
+	b := &book{of: map[string]verdict.Verdict{}}
+	return NewWatch(Options{Limits: DefaultLimits(), Verdicts: b, Clock: func() int64 { return *now },
+		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), b
+}
+
+func look(t *testing.T, w *Watch) {
+	t.Helper()
+	if err := w.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tapWave taps a drop of a wave some milliseconds after it has opened.
+func tapWave(h *Hand, c *rain.Campaign, wave, after int64) {
+	h.Tap(c, rain.DropID{N: wave}, rainStarts+wave*rain.WaveMS+after)
+}
+
+// The fastest program is found within its first second, wherever it plays; one that waits always the same time a
+// little later.
+func TestBotsAreFound(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	c := campaign()
+	fast, steady := w.Hand(Who{User: "fast", Address: "a"}), w.Hand(Who{User: "steady", Address: "b"})
+	for wave := range int64(12) {
+		if wave < 6 {
+			tapWave(fast, c, wave, 1)
+		}
+		tapWave(steady, c, wave, 300+wave%2*5)
+		look(t, w)
+		if _, found := b.of["fast"]; found != (wave >= 5) {
+			t.Errorf("wave %d: the fast one is found: %v", wave, found)
+		}
+	}
+	if v := b.of["fast"]; v.Act != verdict.Hold || verdict.Parse(v.Reasons)[0].Rule != "fast_hands" {
+		t.Errorf("%+v", v)
+	}
+	if v := b.of["steady"]; v.Act != verdict.Hold || verdict.Parse(v.Reasons)[0].Rule != "steady_hands" {
+		t.Errorf("%+v", v)
+	}
+}
+
+// People who tap three times a second, in a hall with one address, are never held: neither grown-ups, who take 250 to
+// 600 ms, nor trained children, who take 180 and differ by 25.
+func TestPeopleAreNotHeld(t *testing.T) {
+	random := testenv.Random(t)
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	for rains := range 10 {
+		c := campaign()
+		for i := range 100 {
+			child := i%4 == 0
+			h := w.Hand(Who{User: fmt.Sprint(rains, " ", i), Address: "the hall", Issued: rainStarts})
+			h.Won()
+			for wave := int64(0); wave < 100; wave += 1 + random.Int64N(2) {
+				tapWave(h, c, wave, people(random, child))
+			}
+		}
+		look(t, w)
+	}
+	if len(b.of) > 0 {
+		t.Errorf("%d of 1000 people are held", len(b.of))
+	}
+}
+
+func people(random *rand.Rand, child bool) int64 {
+	if child {
+		return int64(max(180+random.NormFloat64()*25, 120))
+	}
+	return 250 + random.Int64N(350)
+}
+
+// A farm whose hands differ as much as the network lets them is found by what they have in common.
+func TestFarmsAreFound(t *testing.T) {
+	random := testenv.Random(t)
+	now := int64(rainStarts - 1)
+	w, b := watch(t, &now)
+	c := campaign()
+	const farm = 40
+	for range 2 { // the first ones are compared again with their next taps
+		for i := range farm {
+			h := w.Hand(Who{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
+			h.Won()
+			for wave := range int64(30) {
+				tapWave(h, c, wave, 300+random.Int64N(45)) // 13 ms of spread
+			}
+		}
+		look(t, w)
+	}
+	if len(b.of) < farm*9/10 {
+		t.Errorf("%d of %d are held", len(b.of), farm)
+	}
+}
+
+// Accounts of one session of the issuer are found whatever they do.
+func TestOneSession(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	var all []*Hand
+	for i := range 10 {
+		all = append(all, w.Hand(Who{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"}))
+	}
+	for _, h := range all {
+		tapWave(h, campaign(), 3, 333)
+	}
+	look(t, w)
+	if len(b.of) != 10 {
+		t.Errorf("%d are held", len(b.of))
+	}
+}
+
+// What cannot be written is written later, and is not lost; and who is no worse than before is written once.
+func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	h := w.Hand(Who{User: "bot"})
+	for wave := range int64(6) {
+		tapWave(h, campaign(), wave, 1)
+	}
+	b.fails = true
+	if w.Look(t.Context()) == nil {
+		t.Error("it was not said that the database is down")
+	}
+	b.fails = false
+	look(t, w)
+	if len(b.of) != 1 {
+		t.Errorf("verdicts %+v", b.of)
+	}
+	clear(b.of)
+	tapWave(h, campaign(), 6, 1)
+	look(t, w)
+	if len(b.of) != 0 {
+		t.Errorf("again %+v", b.of)
+	}
+}
+
+// Who taps by hand first and by program then is judged by the program soon; a tap costs no memory.
+func TestOldTapsFade(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	h := w.Hand(Who{User: "cunning"})
+	for wave := range int64(100) {
+		tapWave(h, campaign(), wave, 250+wave*37%300)
+	}
+	look(t, w)
+	if len(b.of) != 0 {
+		t.Errorf("by hand: %+v", b.of)
+	}
+	for wave := int64(100); wave < 170; wave++ {
+		tapWave(h, campaign(), wave, 1)
+	}
+	look(t, w)
+	if len(b.of) != 1 {
+		t.Error("the program is not found")
+	}
+	c := campaign()
+	if n := testing.AllocsPerRun(100, func() { tapWave(h, c, 180, 1) }); n != 0 {
+		t.Errorf("a tap allocates %v times", n)
+	}
+}
+
+// What is late says nothing of a hand; what is not there yet does. Without a rain nothing is said, and without a watch
+// nobody is looked at.
+func TestTapsBesideTheRain(t *testing.T) {
+	now := int64(rainStarts)
+	w, _ := watch(t, &now)
+	h := w.Hand(Who{User: "u"})
+	c := campaign()
+	tapWave(h, c, 0, 4_600)
+	h.Tap(&rain.Campaign{}, rain.DropID{}, rainStarts)
+	h.Tap(nil, rain.DropID{}, rainStarts)
+	h.Tap(c, rain.DropID{}, rainStarts-1)
+	if s, _ := h.signals(); s.Taps+s.Astray != 0 {
+		t.Errorf("%+v", s)
+	}
+	tapWave(h, c, 9, -1)
+	h.Tap(c, rain.DropID{N: 9999}, rainStarts+1)
+	if s, _ := h.signals(); s.Taps != 0 || s.Astray != 2 {
+		t.Errorf("%+v", s)
+	}
+	var nobody *Watch
+	tapWave(nobody.Hand(Who{User: "u"}), c, 0, 1)
+	nobody.Hand(Who{}).Won()
+}
+
+// Many sockets tap while the watch looks.
+func TestTapsAtOnce(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			c := campaign()
+			for wave := range int64(60) {
+				tapWave(w.Hand(Who{User: fmt.Sprint("u", i%4), Address: "a", Session: "s"}), c, wave, 1)
+			}
+		})
+	}
+	for range 50 {
+		look(t, w)
+	}
+	wg.Wait()
+	look(t, w)
+	if len(b.of) != 4 {
+		t.Errorf("verdicts %+v", b.of)
+	}
+}
