@@ -27,7 +27,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"Campaign":     operator.Campaign{}, "Rain": wire.Rain{}, "Stats": operator.Stats{}, "Claim": operator.Claim{},
 		"Reconciliation": operator.Reconciliation{}, "Rebuilt": operator.Rebuilt{}, "Books": operator.Books{},
 		"Fairness": operator.Fairness{}, "Lobby": operator.Lobby{}, "Sponsor": operator.Sponsor{},
-		"Balance": operator.User{}, "Guest": operator.Guest{}, "WithdrawalRecord Withdrawn": operator.Withdrawal{},
+		"Balance": operator.User{}, "Payout": operator.Payout{}, "Guest": operator.Guest{}, "WithdrawalRecord Withdrawn": operator.Withdrawal{},
 		"DeadLetter": operator.DeadLetter{}, "Retried": operator.Retried{}, "AuditRecord": operator.AuditRecord{},
 		"AuditRoot": operator.AuditRoot{}, "AuditLink": operator.AuditLink{},
 		"AuditVerification": operator.AuditVerification{},

@@ -188,6 +188,13 @@ type Sponsor struct {
 type User struct {
 	User    string     `json:"user"`
 	Balance rain.Money `json:"balance"`
+	Payout  *Payout    `json:"payout,omitempty"` // of the player's own account
+}
+
+// Payout is where a withdrawal goes.
+type Payout struct {
+	Provider string `json:"provider"`       // wallet or http
+	Name     string `json:"name,omitempty"` // in the organizer's words
 }
 
 // Guest is a new player with a generated name.

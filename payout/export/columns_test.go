@@ -15,6 +15,7 @@ import (
 // notExported are the tables with rows of campaigns that say nothing about one that is over.
 var notExported = []string{
 	"attempt_claim", // what is tried again; there is none
+	"figure",        // for charts; no money depends on it
 	"held",          // what of its payouts was kept apart; each is released or confirmed, in transactions that stay
 	"proof",         // when it was proved; the export has its own
 }

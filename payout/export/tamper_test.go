@@ -137,7 +137,9 @@ func TestTheEscrowTellsOfATransactionThatIsMissing(t *testing.T) {
 	left := []string{}
 	for line := range strings.Lines(file) {
 		line = strings.TrimSuffix(line, "\n")
-		if head := (struct{ Table string }{}); strings.HasPrefix(line, `{"table"`) {
+		if head := (struct {
+			Table string `json:"table"`
+		}{}); strings.HasPrefix(line, `{"table"`) {
 			paytest.Must(t, json.Unmarshal([]byte(line), &head))
 			table = head.Table
 		}
