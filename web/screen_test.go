@@ -223,6 +223,8 @@ func (b *browser) testScreenRefused(t *testing.T) {
 		func() bool { return f.greeted() > greeted && f.token() == "t2" })
 	p.mode("waiting")
 
+	p.Go("about:blank") // or it would be refused, and made a guest, with the next screen
+
 	// A screen with a token keeps it over a reload, and is a guest when it is refused.
 	p = openScreen(t, f, chromium.Options{}, "/screen#token=hall")
 	p.mode("waiting")

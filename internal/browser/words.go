@@ -16,7 +16,9 @@ func (p *Page) Words() ([]string, error) {
 			if (foreign(e) || e.matches("script, style, noscript, noscript *")) continue;
 			if (!e.checkVisibility({ visibilityProperty: true })) continue;
 			for (const name of spoken) add(e.getAttribute(name));
-			for (const n of e.childNodes) if (n.nodeType === Node.TEXT_NODE) add(n.data);
+			const texts = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE).map((n) => n.data);
+			// A place where a line may break is no end of a text.
+			for (const t of e.querySelector(":scope > wbr") ? [texts.join("")] : texts) add(t);
 		}
 		return [...found];
 	})()`)
