@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -28,14 +29,19 @@ func interrupt(t *testing.T, sig syscall.Signal) {
 func serve(t *testing.T, run func(ctx context.Context) error, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
+	var writing sync.Mutex // after a second signal nobody waits for the server's goroutine
 	app := newApp(nil, &stdout, &stderr)
 	app.NewServer = func(_ context.Context, _ server.Config, log *slog.Logger, out io.Writer) (cli.Server, error) {
 		log.Debug("quietly")
 		log.Info("starting", "answer", 42)
+		writing.Lock()
+		defer writing.Unlock()
 		_, err := fmt.Fprintln(out, "open http://localhost:8080/")
 		return runFunc(run), err
 	}
 	code := app.Run(append([]string{"serve"}, args...))
+	writing.Lock()
+	defer writing.Unlock()
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
