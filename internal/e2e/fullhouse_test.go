@@ -125,7 +125,7 @@ func TestFullHouse(t *testing.T) {
 	}
 	// Whoever gets no processor for as long as a place is kept comes back at the end.
 	if len(astray) > players/20 {
-		t.Errorf("%d players were not let in in their order: %q", len(astray), astray)
+		t.Errorf("%d players have come in out of their order: %q", len(astray), astray)
 	}
 }
 
