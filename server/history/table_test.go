@@ -23,7 +23,7 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			table := history.NewTable(paytest.Fresh(t, dialect))
 			ctx := t.Context()
-			const seconds = 4_005 // more than one step takes out
+			const seconds = 4_005                    // more than one step takes out
 			for at := int64(3); at < seconds; at++ { // so that a step ends within a span
 				rows := map[string]history.Row{"c": second(at, at%7)}
 				if at >= 3_990 {
