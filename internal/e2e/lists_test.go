@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/operator"
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// TestListsOverTwoNodes: only who is on a campaign's list comes in, at any node; who is taken off it is gone from both,
+// and so are players and addresses that a list denies, until they are taken off that one.
+func TestListsOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	s := realSetting(t)
+	a, b := startProcess(t, s), startProcess(t, s)
+	api := newAPIClient(t, a.node)
+	made := func(body string) {
+		t.Helper()
+		api.want(api.call("POST", "/lists", body), http.StatusCreated, "")
+	}
+	made(`{"list":"vip"}`)
+	made(`{"list":"barred","purpose":"deny"}`)
+	made(`{"list":"nets","of":"addresses","purpose":"deny"}`)
+	l, err := a.client.ImportMembers(within(t, 20*time.Second), "vip", strings.NewReader("player\nann\nbob\n"), false)
+	if err != nil || l.Members != 2 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	change := func(what, body string) {
+		t.Helper()
+		api.want(api.call("POST", "/lists/"+what, body), http.StatusOK, "")
+	}
+	spec := fund(t, a.node, "lists", 1_000, 10)
+	spec.Players = &rain.Players{List: "none"}
+	_, err = a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	if p, ok := errors.AsType[*operator.Error](err); !ok || p.Status != http.StatusUnprocessableEntity {
+		t.Errorf("a campaign with a list that there is not: %v", err)
+	}
+	spec.Players.List = "vip"
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	closedWith := func(n *node, user string) int {
+		_, err := hello(t, n, user, c.ID)
+		if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
+			return end.Code
+		}
+		return 0
+	}
+	for _, n := range []*node{a.node, b.node} {
+		if code := closedWith(n, "stranger"); code != room.CodeNotInvited {
+			t.Errorf("a stranger's hello ends with %d", code)
+		}
+	}
+	asked := newAPIClient(t, b.node)
+	asked.token = token(t, "stranger")
+	asked.want(asked.call("GET", "/admission?campaign="+c.ID, ""), http.StatusForbidden, "not_on_the_list")
+
+	atA, atB, other := join(t, a.node, "ann", c.ID), join(t, b.node, "ann", c.ID), join(t, b.node, "bob", c.ID)
+	change("vip/remove", `{"members":["ann"]}`)
+	wantClose(t, atA, room.CodeNotInvited)
+	wantClose(t, atB, room.CodeNotInvited)
+	change("vip/members", `{"members":["ann"]}`)
+	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool { return closedWith(b.node, "ann") == 0 })
+
+	change("barred/members", `{"members":["bob"]}`)
+	wantClose(t, other, room.CodeSentAway)
+	change("barred/remove", `{"members":["bob"]}`)
+	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool { return closedWith(b.node, "bob") == 0 })
+
+	last := join(t, b.node, "ann", c.ID)
+	change("nets/members", `{"members":["127.0.0.0/8","::1"]}`)
+	wantClose(t, last, room.CodeSentAway)
+	api.want(api.call("DELETE", "/lists/vip", ""), http.StatusConflict, "list_in_use")
+	api.want(api.call("DELETE", "/lists/nets", ""), http.StatusNoContent, "")
+	testenv.Eventually(t, time.Minute, "node b lets everybody in again", func() bool {
+		return closedWith(b.node, "ann") == 0
+	})
+}
