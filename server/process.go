@@ -85,6 +85,7 @@ type Server struct {
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions
 	lists     *lists.Lists
+	verdicts  *cluster.Verdicts // nil: they hold nothing
 	door      *admission.Door
 	addresses *addresses.Caps
 	amounts   *rain.AmountsCache

@@ -96,6 +96,9 @@ func (s *Server) actors() actors {
 	if s.cfg.Has(RoleOperator) || s.cfg.AuditRootFile != "" {
 		all.upkeep = append(all.upkeep, actor{"audit roots", s.roots.Run})
 	}
+	if s.verdicts != nil {
+		all.upkeep = append(all.upkeep, actor{"verdicts", s.verdicts.Run})
+	}
 	if s.risk != nil {
 		all.upkeep = append(all.upkeep, actor{"risk", s.risk.Run})
 	}

@@ -146,6 +146,11 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.lists.Load(ctx); err != nil {
 		return err
 	}
+	if s.verdicts != nil {
+		if err := s.verdicts.Load(ctx); err != nil {
+			return err
+		}
+	}
 	return s.bus.Listen(s.guard, cluster.Listener{
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
@@ -156,8 +161,8 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
 		Withdrawn: s.gateway.Withdrawn, Sanctioned: s.sanctions.Announced,
-		Listed: s.lists.Announced,
-		Node:   s.node, OnNodes: s.connections.Heard,
+		Listed: s.lists.Announced, Judged: s.verdicts.Announced,
+		Node: s.node, OnNodes: s.connections.Heard,
 	})
 }
 
@@ -250,7 +255,7 @@ func (s *Server) buildRooms() {
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,
-		MayPlay:     s.lists.MayPlay,
+		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,

@@ -10,17 +10,21 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/operator"
+	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 	"redrain/room"
 )
 
 // TestListsOverTwoNodes: only who is on a campaign's list comes in, at any node; who is taken off it is gone from both,
-// and so are players and addresses that a list denies, until they are taken off that one.
+// and so are players and addresses that a list denies, until they are taken off that one, and players whom the risk
+// rules deny, until a person has released them.
 func TestListsOverTwoNodes(t *testing.T) {
 	testenv.Parallel(t, testenv.Heavy)
 	s := realSetting(t)
-	a, b := startProcess(t, s), startProcess(t, s)
+	a, b := startProcess(t, s, "REDRAIN_RISK=hold"), startProcess(t, s, "REDRAIN_RISK=hold")
 	api := newAPIClient(t, a.node)
 	made := func(body string) {
 		t.Helper()
@@ -80,6 +84,23 @@ func TestListsOverTwoNodes(t *testing.T) {
 	api.want(api.call("DELETE", "/lists/vip", ""), http.StatusConflict, "list_in_use")
 	api.want(api.call("DELETE", "/lists/nets", ""), http.StatusNoContent, "")
 	testenv.Eventually(t, time.Minute, "node b lets everybody in again", func() bool {
+		return closedWith(b.node, "ann") == 0
+	})
+
+	last = join(t, b.node, "ann", c.ID)
+	db, err := sqldb.OpenMySQL(s.mysql)
+	must(err)
+	defer func() { must(db.Close()) }()
+	_, err = ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk.Give(
+		within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: "ann", Act: verdict.Deny, Score: 99,
+			Reasons: "[]"})
+	must(err)
+	wantClose(t, last, room.CodeSentAway)
+	if code := closedWith(b.node, "ann"); code != room.CodeSentAway {
+		t.Errorf("a hello of whom the rules deny ends with %d", code)
+	}
+	api.want(api.call("POST", "/risk/release", `{"users":["ann"],"reason":"called her"}`), http.StatusOK, "")
+	testenv.Eventually(t, time.Minute, "node b lets her in after the release", func() bool {
 		return closedWith(b.node, "ann") == 0
 	})
 }

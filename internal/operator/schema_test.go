@@ -36,7 +36,8 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
-		"Approval": operator.Approval{}, "PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
+		"RiskVerdict": operator.RiskVerdict{},
+		"Approval":    operator.Approval{}, "PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
 	} {
 		var want []string
 		for name := range strings.FieldsSeq(schema) {

@@ -236,6 +236,8 @@ type Options struct {
 	// MayPlay tells whether somebody may take part in a campaign, nil for any: playerlist.ErrNotInvited,
 	// playerlist.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
+	// Judged is called when there is a new verdict about a player; nil: nobody is to know.
+	Judged func()
 	// TellWithdrawn tells the player of a withdrawal what has become of it.
 	TellWithdrawn func(id string)
 	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
@@ -272,6 +274,9 @@ func New(o Options) *API {
 	}
 	if o.MayPlay == nil {
 		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
+	}
+	if o.Judged == nil {
+		o.Judged = func() {}
 	}
 	if o.Limits == nil {
 		o.Limits = noLimits{}

@@ -59,6 +59,7 @@ const (
 	topicSanction = "sanction"
 	topicPlayer   = "player"
 	topicLists    = "lists"
+	topicVerdict  = "verdict"
 )
 
 // noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
@@ -194,6 +195,9 @@ func (b *Bus) Sanctioned() { b.hint(topicSanction, noCampaign, struct{}{}) }
 // Listed tells every node that a list of players or addresses has changed, which the ledger has.
 func (b *Bus) Listed() { b.hint(topicLists, noCampaign, struct{}{}) }
 
+// Judged tells every node that there is a new verdict about a player, which the ledger has.
+func (b *Bus) Judged() { b.hint(topicVerdict, noCampaign, struct{}{}) }
+
 // OnNodes tells a node what concerns it of a player who is on several.
 func (b *Bus) OnNodes(node string, n connections.Notice) { b.hint(topicPlayer, node, n) }
 
@@ -212,6 +216,7 @@ type Listener struct {
 
 	Sanctioned func()
 	Listed     func()
+	Judged     func()
 
 	Node    string // whose notices OnNodes gets; "": nobody's
 	OnNodes func(n connections.Notice)
@@ -230,6 +235,7 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
 		subscribe(b, guard, topicSanction, func(string, struct{}) { l.Sanctioned() }),
+		subscribe(b, guard, topicVerdict, func(string, struct{}) { l.Judged() }),
 		subscribe(b, guard, topicLists, func(string, struct{}) { l.Listed() }),
 		subscribeTo(b, guard, topicPlayer, cmp.Or(l.Node, noCampaign),
 			func(_ string, n connections.Notice) { l.OnNodes(n) }),
