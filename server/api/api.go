@@ -75,6 +75,8 @@ func (a *API) routes() []route {
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
 		{"POST", "/me/token", player, a.renewGuest, 0},
 		{"POST", "/guests", anyone, a.guest, 0},
+		{"POST", "/login-codes", entering, a.makeLoginCode, 0},
+		{"POST", "/login", anyone, a.login, 0},
 		{"GET", "/admission", player, a.admission, 0},
 		{"GET", "/lobby", anyone, a.lobby, 0},
 		{"GET", "/auth/config", anyone, a.signIn, 0},
@@ -110,7 +112,7 @@ func (a *API) Mount(mux *http.ServeMux) {
 func (a *API) dispatch(methods map[string]route) http.Handler {
 	public, allowed := false, slices.Sorted(maps.Keys(methods))
 	for _, rt := range methods {
-		public = public || rt.need == anyone || rt.need == player
+		public = public || rt.public()
 	}
 	if methods[http.MethodGet].handle != nil {
 		allowed = append(allowed, http.MethodHead)
