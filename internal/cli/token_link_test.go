@@ -48,7 +48,8 @@ func TestTokenLink(t *testing.T) {
 	}
 
 	secretly := strings.Replace(address, "http://", "http://u:hunter2@", 1)
-	got = run(t, nil, "token", "--user=u1", "--name=小雨", "--ttl=1h", "--link", "--token=op", "--json", "--server", secretly)
+	got = run(t, nil, "token", "--user=u1", "--name=小雨", "--ttl=1h", "--link", "--token=op", "--json",
+		"--server", secretly)
 	var answer struct {
 		Code string `json:"code"`
 		Link string `json:"link"`

@@ -53,8 +53,8 @@ type loginCodeView struct {
 func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_login_codes_total",
-		Help: "Login codes, by outcome: made, used (exchanged for a token), refused (used before, expired or made up), " +
-			"banned (the player is), too_many (made for one player, or wrong ones of one address).",
+		Help: "Login codes, by outcome: made, used (exchanged for a token), refused (used before, expired or made " +
+			"up), banned (the player is), too_many (made for one player, or wrong ones of one address).",
 	}, []string{"outcome"})
 	for _, outcome := range []string{"made", "used", "refused", "banned", "too_many"} {
 		c.WithLabelValues(outcome)
@@ -163,7 +163,7 @@ func (a *API) passByOperator(wish loginWish) (login.Pass, error) {
 	token, expires, err := a.o.Players.MintNamed(wish.User, wish.Name, time.Duration(ttl)*time.Millisecond)
 	if errors.Is(err, auth.ErrNoSecret) {
 		return login.Pass{}, refuse(http.StatusConflict, "no_secret",
-			"this server signs no players' tokens (it has no --jwt-secret): ask for the code with the player's own token")
+			"this server signs no players' tokens (it has no --jwt-secret): ask with the player's own token")
 	}
 	if err != nil {
 		return login.Pass{}, err

@@ -73,8 +73,11 @@ func (d *door) token(user string, good time.Duration) string {
 type answerOf struct {
 	*httptest.ResponseRecorder
 
-	Code, Link, User, Token string
-	ExpiresAt               int64 `json:"expires_at"`
+	Code      string `json:"code"`
+	Link      string `json:"link"`
+	User      string `json:"user"`
+	Token     string `json:"token"`
+	ExpiresAt int64  `json:"expires_at"`
 }
 
 func (d *door) post(path, token, body string) answerOf {

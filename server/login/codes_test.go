@@ -139,7 +139,8 @@ func TestTheStoreIsAway(t *testing.T) {
 	if _, err := codes.Make(t.Context(), pass, time.Minute); !errors.Is(err, gone) {
 		t.Errorf("make: %v", err)
 	}
-	if _, err := codes.Take(t.Context(), strings.Repeat("A", 26)); !errors.Is(err, gone) || errors.Is(err, login.ErrNoCode) {
+	_, err := codes.Take(t.Context(), strings.Repeat("A", 26))
+	if !errors.Is(err, gone) || errors.Is(err, login.ErrNoCode) {
 		t.Errorf("take: %v", err)
 	}
 }
