@@ -77,9 +77,9 @@ func (s *Server) handler(a *api.API) http.Handler {
 
 // mountHealth adds what monitoring asks for.
 func (s *Server) mountHealth(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", s.health.live)
-	mux.HandleFunc("GET /readyz", s.health.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
+	mux.Handle("/healthz", api.OnlyRead(http.HandlerFunc(s.health.live)))
+	mux.Handle("/readyz", api.OnlyRead(http.HandlerFunc(s.health.ready)))
+	mux.Handle("/metrics", api.OnlyRead(promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{})))
 }
 
 // secure sets what every answer carries.

@@ -144,6 +144,17 @@ func (a *API) crossOrigin(methods []string) *cors.Cors {
 	})
 }
 
+// OnlyRead refuses all methods but GET and HEAD, as a problem like every error.
+func OnlyRead(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			refuseMethod(w, http.MethodGet, http.MethodHead)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func refuseMethod(w http.ResponseWriter, allowed ...string) {
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed",
