@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"redrain/internal/operator"
@@ -61,13 +60,6 @@ func (t *table) player(p operator.Player) {
 	t.row("user", p.User)
 	t.row("balance", p.Balance)
 	t.row("banned", p.Banned)
-	if p.Risk != nil {
-		reasons := make([]string, len(p.Risk.Reasons))
-		for i, r := range p.Risk.Reasons {
-			reasons[i] = r.Sentence
-		}
-		t.row("risk", p.Risk.Verdict, t.at(p.Risk.At), p.Risk.By, strings.Join(reasons, "; "))
-	}
 	for _, s := range p.Sanctions {
 		t.row(s.Act, time.UnixMilli(s.At).UTC().Format(time.RFC3339), s.By, s.Reason)
 	}

@@ -36,8 +36,8 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
-		"RiskVerdict": operator.RiskVerdict{},
-		"Approval":    operator.Approval{}, "PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
+		"PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
+		"Approval": operator.Approval{}, "LoginCodeRequest": operator.LoginWish{}, "LoginCode": operator.LoginCode{},
 	} {
 		var want []string
 		for name := range strings.FieldsSeq(schema) {

@@ -217,17 +217,6 @@ type Player struct {
 	Balance   rain.Money `json:"balance"`
 	Banned    bool       `json:"banned"`
 	Sanctions []Sanction `json:"sanctions"` // the newest first, at most 100
-
-	Risk *RiskVerdict `json:"risk"` // the newest verdict; nil: there is none
-}
-
-// RiskVerdict is what rules, another system or a person have last said of a player.
-type RiskVerdict struct {
-	Verdict string       `json:"verdict"` // allow, hold or deny
-	Score   int          `json:"score"`
-	Reasons []RiskReason `json:"reasons"`
-	By      string       `json:"by"` // rules, risk-url, or operator and a name
-	At      int64        `json:"at"` // Unix ms
 }
 
 // Sanction is something that an operator has done about a player.

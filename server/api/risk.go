@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 )
 
@@ -18,7 +17,6 @@ type heldWins interface {
 	ListHeld(ctx context.Context, q ledger.HeldQuery) (list []ledger.Held, next string, err error)
 	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
 	Trust(ctx context.Context, users []string, by ledger.Person) error
-	Verdict(ctx context.Context, user string) (v verdict.Verdict, found bool, err error)
 	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
 }
 

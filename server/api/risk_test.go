@@ -57,13 +57,19 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	ask("cashier", "POST", "/risk/release", `{"users":["a\u0000"],"reason":"x"}`, http.StatusUnprocessableEntity)
 	ask("cashier", "POST", "/risk/confirm", `{"claims":["c-1","none"],"reason":"a bot"}`, http.StatusOK,
 		`"state":"confirmed"`)
-	ask("viewer", "GET", "/users/idle", "", http.StatusOK, `"verdict":"deny"`, `"by":"rules"`)
+	said := func(user string, want verdict.Act, by string) {
+		t.Helper()
+		if v, _, err := l.Risk.Verdict(t.Context(), user); err != nil || v.Act != want || v.By != by {
+			t.Errorf("of %s is said %+v, %v", user, v, err)
+		}
+	}
+	said("idle", verdict.Deny, ledger.ByRules)
 	ask("cashier", "POST", "/risk/release", `{"users":["idle"],"reason":"called them"}`, http.StatusOK, `"items":[]`)
-	ask("viewer", "GET", "/users/idle", "", http.StatusOK, `"verdict":"allow"`, "operator:cashier", "called them")
+	said("idle", verdict.Allow, "operator:cashier")
 	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
 		`"state":"released"`, `"state":"confirmed"`)
-	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"verdict":"allow"`, `"balance":10`)
-	ask("viewer", "GET", "/users/nobody", "", http.StatusOK, `"risk":null`)
+	said("bot", verdict.Allow, "operator:cashier")
+	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`)
 	if judged < 3 {
 		t.Errorf("the nodes heard of %d decisions", judged)
 	}

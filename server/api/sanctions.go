@@ -2,12 +2,10 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 )
 
@@ -23,15 +21,6 @@ type playerRecord struct {
 	Balance   rain.Money     `json:"balance"`
 	Banned    bool           `json:"banned"`
 	Sanctions []sanctionView `json:"sanctions"` // the newest first
-	Risk      *verdictView   `json:"risk"`      // the newest verdict; nil: there is none
-}
-
-type verdictView struct {
-	Verdict string          `json:"verdict"`
-	Score   int             `json:"score"`
-	Reasons json.RawMessage `json:"reasons"`
-	By      string          `json:"by"`
-	At      int64           `json:"at"`
 }
 
 type sanctionView struct {
@@ -63,13 +52,6 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.Sanctions = append(p.Sanctions, sanctionView{Act: string(given[i].Act), Reason: given[i].Reason,
 			By: given[i].By, At: given[i].At})
-	}
-	v, found, err := a.o.Held.Verdict(r.Context(), user)
-	if err != nil {
-		return err
-	}
-	if found {
-		p.Risk = &verdictView{string(v.Act), v.Score, encode(verdict.Parse(v.Reasons)), v.By, v.At}
 	}
 	WriteJSON(w, http.StatusOK, p)
 	return nil
