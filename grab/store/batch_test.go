@@ -141,8 +141,8 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 func TestPacingIsAheadOfDraws(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s and 60 s
-			// may go, a third.
+			// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
+			// and 60 s may go, a third.
 			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
 				r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
 				r.Odds, r.BeatMS = rain.OddsOne-1, 10_000

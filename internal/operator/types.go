@@ -176,7 +176,7 @@ type Lobby struct {
 	WinsPerUser int    `json:"wins_per_user"`
 	Guests      bool   `json:"guests"`       // whether anyone may play, under a generated name
 	StartsInMS  int64  `json:"starts_in_ms"` // until the next rain, where one is to come; else 0
-	Join        string `json:"join"`         // the page's address in the local network; only a browser on the server is told
+	Join        string `json:"join"`         // the page in the local network; for a browser on the server alone
 }
 
 // Sponsor is somebody who pays for campaigns.
