@@ -71,12 +71,16 @@ func TestListsOverTwoNodes(t *testing.T) {
 	wantClose(t, atA, room.CodeNotInvited)
 	wantClose(t, atB, room.CodeNotInvited)
 	change("vip/members", `{"members":["ann"]}`)
-	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool { return closedWith(b.node, "ann") == 0 })
+	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool {
+		return closedWith(b.node, "ann") == 0
+	})
 
 	change("barred/members", `{"members":["bob"]}`)
 	wantClose(t, other, room.CodeSentAway)
 	change("barred/remove", `{"members":["bob"]}`)
-	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool { return closedWith(b.node, "bob") == 0 })
+	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool {
+		return closedWith(b.node, "bob") == 0
+	})
 
 	last := join(t, b.node, "ann", c.ID)
 	change("nets/members", `{"members":["127.0.0.0/8","::1"]}`)

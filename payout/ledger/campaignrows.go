@@ -19,7 +19,8 @@ import (
 
 var campaignColumns = []string{
 	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
-	"shards", "capacity", "admit_per_second", "players_list", "expires_in_ms", "status", "created_at", "expires_at", "revision",
+	"shards", "capacity", "admit_per_second", "players_list",
+	"expires_in_ms", "status", "created_at", "expires_at", "revision",
 	"drained", "split_seed",
 }
 
@@ -31,7 +32,8 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(), c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
+		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(),
+		c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
 		c.Drained,
 		c.SplitSeed.Hex(),
 	}

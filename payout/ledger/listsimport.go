@@ -96,7 +96,8 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 			if _, err := tx.Exec(ctx, "DELETE FROM player_list WHERE name = ?", name); err != nil {
 				return err
 			}
-			return auditChange(ctx, tx, s.clock(), listState(*l), change{"list:" + name, map[string]any{"deleted": true}})
+			return auditChange(ctx, tx, s.clock(), listState(*l),
+				change{"list:" + name, map[string]any{"deleted": true}})
 		})
 	}
 	if err != nil {

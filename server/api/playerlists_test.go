@@ -24,7 +24,8 @@ func newLibrary(t *testing.T) *library {
 	t.Helper()
 	l := &library{T: t, mux: http.NewServeMux()}
 	b := paytest.OnSQLite(t)
-	New(Options{Lists: paytest.Node(t, b).Lists, Operators: testStaff, Players: onePlayer{}, Clock: b.Clock.Now, Log: paytest.Quiet,
+	New(Options{Lists: paytest.Node(t, b).Lists,
+		Operators: testStaff, Players: onePlayer{}, Clock: b.Clock.Now, Log: paytest.Quiet,
 		Answers: &desk{answered: map[string]*ledger.Answer{}}, Audit: &auditNotes{},
 		TellLists: func(context.Context, int64) { l.told++ }}).Mount(l.mux)
 	return l

@@ -44,7 +44,8 @@ func (b *book) Heads(context.Context) (all []playerlist.List, err error) {
 	return all, err
 }
 
-func (b *book) Members(_ context.Context, name, after string, _ int) (list []ledger.ListMember, next string, err error) {
+func (b *book) Members(_ context.Context, name, after string, _ int) (list []ledger.ListMember, next string,
+	err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, who := range b.members[name] { // a member a page
@@ -134,7 +135,8 @@ func TestWhoMayPlay(t *testing.T) {
 			}
 		}
 	}
-	if b.asked != 7 { // in, out and barred on barred; in and out on vip; in on gone, twice: such a list is not remembered
+	// in, out and barred on barred; in and out on vip; in on gone, twice: such a list is not remembered
+	if b.asked != 7 {
 		t.Errorf("the database was asked %d times", b.asked)
 	}
 }
