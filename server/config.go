@@ -39,6 +39,8 @@ type Config struct {
 	AdminListen   string   // address of metrics, health and profiles; "" = metrics and health on Listen, no profiles
 	TLSCert       string   // file of the certificate that Listen serves, PEM; "" = no TLS
 	TLSKey        string   // file of its key, PEM
+	PublicURL     string   // where the server is reached from outside, as chats show it; "" = not known
+	VerifyFiles   []string // text files that are served below "/", by which others know whose the server is
 	Proxies       []string // networks and addresses of proxies whose word is taken for who is calling
 	ProxyProtocol bool     // connections of those may begin with a PROXY header
 	// "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL

@@ -59,6 +59,8 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--admin-listen: must":                  func(c *Config) { c.AdminListen = c.Listen },
 		"--tls-cert":                            func(c *Config) { c.TLSCert = "cert.pem" },
 		"--trusted-proxies":                     func(c *Config) { c.Proxies = []string{"lb"} },
+		"--public-url":                          func(c *Config) { c.PublicURL = "https://rain.example/play" },
+		"--verify-files":                        func(c *Config) { c.VerifyFiles = []string{"index.html"} },
 		"--proxy-protocol":                      func(c *Config) { c.ProxyProtocol = true },
 		"--jwt-max-life":                        func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {

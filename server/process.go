@@ -91,14 +91,16 @@ type Server struct {
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
 	figures   *live.Figures
-	events    *api.Events
-	proofs    *campaigns.Proofs
-	roots     *chain.RootRounds
-	demo      *campaigns.Demo // nil without one
-	players   *auth.Players
-	operators *auth.Operators
-	named     *auth.OperatorsFile // nil without one
-	issuer    *auth.Issuer        // nil without one
+
+	verifyFiles map[string][]byte // by their names
+	events      *api.Events
+	proofs      *campaigns.Proofs
+	roots       *chain.RootRounds
+	demo        *campaigns.Demo // nil without one
+	players     *auth.Players
+	operators   *auth.Operators
+	named       *auth.OperatorsFile // nil without one
+	issuer      *auth.Issuer        // nil without one
 
 	connections *connections.List
 }

@@ -46,6 +46,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 	if err := s.readOperators(); err != nil {
 		return nil, err
 	}
+	if s.verifyFiles, err = readVerifyFiles(cfg.VerifyFiles); err != nil {
+		return nil, err
+	}
 	if s.back, err = connect(ctx, &s.cfg, log); err != nil {
 		return nil, err
 	}

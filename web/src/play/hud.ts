@@ -34,6 +34,8 @@ export class Hud {
     const rule = s.about && about?.wins_per_user ? about.wins_per_user : 0;
     const name = s.about ? (about?.name ?? "") : "";
     const landing = s.mode === "landing" && name !== ""; // there the event itself is the headline
+    const title = about?.name ? `${about.name} · ${i18n.t("title")}` : i18n.t("title");
+    if (document.title !== title) document.title = title; // what a chat shows where the page's address is sent
     entitle(byId("campaign"), landing ? "" : name);
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
