@@ -15,10 +15,18 @@ import (
 )
 
 type appManifest struct {
-	Name, Lang string
-	StartURL   string `json:"start_url"`
-	Display    string
-	Icons      []struct{ Src, Sizes, Type, Purpose string }
+	Name     string    `json:"name"`
+	Lang     string    `json:"lang"`
+	StartURL string    `json:"start_url"`
+	Display  string    `json:"display"`
+	Icons    []appIcon `json:"icons"`
+}
+
+type appIcon struct {
+	Src     string `json:"src"`
+	Sizes   string `json:"sizes"`
+	Type    string `json:"type"`
+	Purpose string `json:"purpose"`
 }
 
 // TestTheManifestIsInTheLanguageThatIsAskedFor, and its icons are pictures of the size that it says, for few bytes.

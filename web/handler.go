@@ -37,8 +37,8 @@ type Options struct {
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
-// and beside them Options.Files. Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of
-// the server. The answers are prepared once, here; a request only picks one.
+// and beside them Options.Files. Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/"
+// beside the more specific routes of the server. The answers are prepared once, here; a request only picks one.
 func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
