@@ -32,6 +32,7 @@ import (
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/live"
+	"redrain/server/names"
 	"redrain/server/risk"
 	"redrain/server/sockets"
 )
@@ -91,6 +92,7 @@ type Server struct {
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
 	figures   *live.Figures
+	names     *names.Book // nil: players are shown under masked ids
 
 	verifyFiles map[string][]byte // by their names
 	events      *api.Events

@@ -71,6 +71,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.publicURL(), Files: s.verifyFiles,
+		Images: s.cfg.images(),
 	}))
 	return secure(mux)
 }

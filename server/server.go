@@ -213,8 +213,10 @@ func (s *Server) buildRooms() {
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
 		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
+	s.buildNames()
 	s.figures = live.NewFigures(live.FiguresOptions{
-		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
+		Names: s.shownNames(),
+		Node:  s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
 		Door:  s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
@@ -247,6 +249,7 @@ func (s *Server) buildRooms() {
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,
 		Risk:        s.risk,
+		Face:        s.face(),
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,

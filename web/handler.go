@@ -21,6 +21,9 @@ type Options struct {
 	// PublicURL is where the server is reached from outside, without a slash at its end. What chats show beside a link
 	// is named by full addresses, which a request's Host must not decide. "": paths only.
 	PublicURL string
+	// Images are origins of pictures of players, as a Content-Security-Policy names them, on the player's page and the
+	// big screen.
+	Images []string
 	// Files are text files of the operator's that are served below "/", by their names.
 	Files map[string][]byte
 }
@@ -74,6 +77,9 @@ func Handler(o Options) http.Handler {
 		if r.URL.Path == "/console" && o.SignIn != nil {
 			allowConnect(w.Header(), o.SignIn())
 		}
+		if (r.URL.Path == "/" || r.URL.Path == "/screen") && len(o.Images) > 0 {
+			allowImages(w.Header(), strings.Join(o.Images, " "))
+		}
 		if r.URL.Path == "/" && len(o.Widget) > 0 {
 			allowWidget(w.Header(), strings.Join(o.Widget, " "))
 		}
@@ -112,6 +118,12 @@ func allowWidget(h http.Header, origins string) {
 	is := strings.NewReplacer("script-src ", "script-src "+origins+" ", "connect-src ", "connect-src "+origins+" ").
 		Replace(h.Get(policy))
 	h.Set(policy, is+"; frame-src "+origins+"; style-src 'self' "+origins)
+}
+
+// allowImages lets a page show pictures of other hosts.
+func allowImages(h http.Header, origins string) {
+	const policy = "Content-Security-Policy"
+	h.Set(policy, h.Get(policy)+"; img-src 'self' "+origins)
 }
 
 // secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not

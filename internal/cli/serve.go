@@ -54,6 +54,8 @@ type serveCmd struct {
 	JWTMaxLife        time.Duration `group:"access" name:"jwt-max-life" placeholder:"DURATION" help:"For how long a player's token may be good at most; no limit by default."`
 	Guests            *bool         `group:"access" negatable:"" help:"Let anyone play under a generated name. On by default only with the stand-ins."`
 	GuestsWithdraw    *bool         `group:"access" negatable:"" help:"Let guests take money out. On by default only with the stand-ins."`
+	ShowNames         *bool         `group:"access" negatable:"" help:"Show players who have won to all who look on, by their tokens' nickname or name; others under a masked id. On by default only with the stand-ins."`
+	AvatarHosts       []string      `group:"access" placeholder:"HOST" help:"Hosts whose pictures are shown beside them, of the tokens' picture: img.example.com, or *.example.com for all below it. By default none are."`
 	GuestChallenge    string        `group:"access" default:"${guest_challenge}" placeholder:"KIND" help:"What a guest has to do first: none, work (the page computes something), turnstile or hcaptcha."`
 	ChallengeWork     int64         `group:"access" default:"${challenge_work}" help:"The most hashes that the page of an address's first guest tries; it is more for each guest after it."`
 	ChallengeSiteKey  string        `group:"access" placeholder:"KEY" help:"The page's key at Turnstile or hCaptcha."`
@@ -128,6 +130,7 @@ func (s *serveCmd) config() server.Config {
 		OperatorsFile: s.OperatorsFile, SecondPersonAbove: s.SecondPersonAbove,
 		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
 		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
+		ShowNames: s.ShowNames, AvatarHosts: s.AvatarHosts,
 		Guests: s.Guests, GuestChallenge: s.GuestChallenge, ChallengeWork: s.ChallengeWork,
 		ChallengeSiteKey: s.ChallengeSiteKey, ChallengeSecret: s.ChallengeSecret,
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,

@@ -11,6 +11,8 @@ import (
 
 type tokenCmd struct {
 	User        string        `help:"The player's id. Required."`
+	Name        string        `help:"By which the player is shown to others, where the server does that."`
+	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
 	TTL         time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
 	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, where the server asks for one."`
@@ -42,7 +44,7 @@ func (c *tokenCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := players.Mint(c.User, c.TTL)
+	token, expires, err := players.MintFor(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture}, c.TTL)
 	if err != nil {
 		return err
 	}

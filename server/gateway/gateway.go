@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/room"
 	"redrain/server/limit"
@@ -37,6 +38,9 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	if o.Banned == nil {
 		o.Banned = func(string) bool { return false }
+	}
+	if o.Face == nil {
+		o.Face = func(auth.Grant) wire.Face { return wire.Face{} }
 	}
 	m := newMetrics(o.Registerer)
 	g := &Gateway{

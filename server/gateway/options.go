@@ -14,6 +14,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
+	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
@@ -88,8 +89,9 @@ type Options struct {
 	Claims         Claims
 	Limits         Limits
 	Audience       Audience
-	Banned         func(user string) bool // nil: nobody is
-	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
+	Banned         func(user string) bool     // nil: nobody is
+	Risk           *risk.Watch                // looks at how players tap; nil: nobody does
+	Face           func(auth.Grant) wire.Face // how a player is shown; nil: under a masked id only
 	Door           Door
 	Addresses      Addresses // nil: none is bounded
 	Connections    Connections

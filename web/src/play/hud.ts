@@ -1,7 +1,7 @@
 // The texts around and above the canvas. They decide nothing about the game.
 
 import type { Campaign } from "../../sdk/index.ts";
-import type { Winner } from "../rain/winners.ts";
+import { calling, type Winner } from "../rain/winners.ts";
 import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { byId, entitle, replay, write } from "./dom.ts";
@@ -88,7 +88,7 @@ export class Hud {
     el.hidden = !winner;
     if (!winner) return;
     const line = byId("ticker-text");
-    if (write(line, this.#i18n.t("ticker", { user: this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
+    if (write(line, this.#i18n.t("ticker", { user: winner.name ? calling(winner.name) : this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
   }
 
   /** name is how a masked name is shown: for a guest, a word and the visible digits. */
