@@ -214,6 +214,11 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 	return p.MintFor(Persona{User: user}, ttl)
 }
 
+// MintNamed is Mint with the name that the player is called by, "" for none.
+func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error) {
+	return p.MintFor(Persona{User: user, Name: name}, ttl)
+}
+
 // MintFor signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret,
 // else ErrNoSecret.
 func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
