@@ -3,7 +3,8 @@
 //
 // The gateway knows its players' tokens. A name goes to Redis (store.Names) when its player is to be shown and not
 // before: each node hears who has won last, and for whom the node that adds up a room's figures has no name, and
-// tells those of its own players. So a tap, a win and an arrival cost nothing for it, and what is kept is as much as is shown.
+// tells those of its own players. So a tap, a win and an arrival cost nothing for it, and what is kept is as much as
+// is shown.
 //
 //	book.go    Book: what is told, and read
 //	clean.go   what a name may have in it
