@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"strings"
@@ -13,6 +14,9 @@ func (s *Server) announce() {
 	b.WriteString("\nredrain is up.\n\n")
 	if s.cfg.Has(RoleGateway) {
 		fmt.Fprintf(&b, "  play      %s/\n", base)
+		if public := s.cfg.publicURL(); public != "" {
+			fmt.Fprintf(&b, "            %s/   (from outside)\n", public)
+		}
 		if phone := s.lanURL(); phone != "" {
 			fmt.Fprintf(&b, "            %s/   (a phone on the same network)\n", phone)
 		}
@@ -52,6 +56,9 @@ func (s *Server) announce() {
 	s.log.Info("serving", "listen", s.Addr().String(), "roles", s.cfg.Roles, "in_process", s.cfg.InProcess(), "confirm",
 		s.cfg.ConfirmMode())
 }
+
+// joinURL is where phones find the server, as far as is known; "" for nowhere.
+func (s *Server) joinURL() string { return cmp.Or(s.cfg.publicURL(), s.lanURL()) }
 
 // lanURL is where a phone on the same network finds the server; "" where it listens on this machine only.
 func (s *Server) lanURL() string {

@@ -39,6 +39,8 @@ type Config struct {
 	AdminListen   string   // address of metrics, health and profiles; "" = metrics and health on Listen, no profiles
 	TLSCert       string   // file of the certificate that Listen serves, PEM; "" = no TLS
 	TLSKey        string   // file of its key, PEM
+	PublicURL     string   // where the server is reached from outside, as chats show it; "" = not known
+	VerifyFiles   []string // text files that are served below "/", by which others know whose the server is
 	Proxies       []string // networks and addresses of proxies whose word is taken for who is calling
 	ProxyProtocol bool     // connections of those may begin with a PROXY header
 	// "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
@@ -64,6 +66,8 @@ type Config struct {
 	JWTIssuer         string        // that they must be from; "" = any
 	JWTMaxLife        time.Duration // for which a player's token may be good at most; 0 = no limit
 	Guests            *bool         // players without a token; nil = only with the in-process default
+	ShowNames         *bool         // players are shown by their tokens' names; nil = only with the in-process default
+	AvatarHosts       []string      // where their pictures may come from; none: there are none
 	GuestChallenge    string        // what a guest has to do first, one of package challenge's kinds
 	ChallengeWork     int64         // the most hashes that the first guest of an address tries
 	ChallengeSiteKey  string        // the page's key at the challenge's service
@@ -159,6 +163,7 @@ func (c *Config) Validate() []error {
 	c.validateProvider(fault)
 	c.validateWithdrawals(fault)
 	c.validateRisk(fault)
+	c.validateNames(fault)
 	if len(c.Roles) == 0 {
 		fault("--roles: name at least one of %s", strings.Join(AllRoles, ", "))
 	}

@@ -2,6 +2,8 @@ package server
 
 import (
 	"net"
+	"net/url"
+	"strings"
 
 	"redrain/server/caller"
 )
@@ -17,6 +19,8 @@ func (c *Config) validateFront(fault func(string, ...any)) {
 	if c.AdminListen != "" && c.AdminListen == c.Listen {
 		fault("--admin-listen: must differ from --listen")
 	}
+	c.validatePublic(fault)
+	c.validateVerifyFiles(fault)
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		fault("--tls-cert and --tls-key: give both, or none")
 	}
@@ -27,3 +31,19 @@ func (c *Config) validateFront(fault func(string, ...any)) {
 		fault("--proxy-protocol: name in --trusted-proxies who may send its header")
 	}
 }
+
+// validatePublic checks the address that is shown outside. Links to pages are made by what stands behind it, so it has
+// no path of its own.
+func (c *Config) validatePublic(fault func(string, ...any)) {
+	if c.PublicURL == "" {
+		return
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		fault("--public-url %q: give scheme://host[:port]", c.PublicURL)
+	}
+}
+
+// publicURL is PublicURL as addresses begin with it.
+func (c *Config) publicURL() string { return strings.TrimRight(c.PublicURL, "/") }

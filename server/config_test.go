@@ -59,8 +59,14 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--admin-listen: must":                  func(c *Config) { c.AdminListen = c.Listen },
 		"--tls-cert":                            func(c *Config) { c.TLSCert = "cert.pem" },
 		"--trusted-proxies":                     func(c *Config) { c.Proxies = []string{"lb"} },
-		"--proxy-protocol":                      func(c *Config) { c.ProxyProtocol = true },
-		"--jwt-max-life":                        func(c *Config) { c.JWTMaxLife = -1 },
+		"--public-url":                          func(c *Config) { c.PublicURL = "https://rain.example/play" },
+		"--avatar-hosts": func(c *Config) {
+			c.ShowNames, c.AvatarHosts = new(true), []string{"https://a.example"}
+		},
+		"--avatar-hosts: is for": func(c *Config) { c.AvatarHosts = []string{"a.example"} },
+		"--verify-files":         func(c *Config) { c.VerifyFiles = []string{"index.html"} },
+		"--proxy-protocol":       func(c *Config) { c.ProxyProtocol = true },
+		"--jwt-max-life":         func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "http://pay.example", testProviderSecret
 		},

@@ -33,6 +33,7 @@ import (
 	"redrain/server/history"
 	"redrain/server/lists"
 	"redrain/server/live"
+	"redrain/server/names"
 	"redrain/server/risk"
 	"redrain/server/sockets"
 )
@@ -94,14 +95,17 @@ type Server struct {
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
 	figures   *live.Figures
-	events    *api.Events
-	proofs    *campaigns.Proofs
-	roots     *chain.RootRounds
-	demo      *campaigns.Demo // nil without one
-	players   *auth.Players
-	operators *auth.Operators
-	named     *auth.OperatorsFile // nil without one
-	issuer    *auth.Issuer        // nil without one
+	names     *names.Book // nil: players are shown under masked ids
+
+	verifyFiles map[string][]byte // by their names
+	events      *api.Events
+	proofs      *campaigns.Proofs
+	roots       *chain.RootRounds
+	demo        *campaigns.Demo // nil without one
+	players     *auth.Players
+	operators   *auth.Operators
+	named       *auth.OperatorsFile // nil without one
+	issuer      *auth.Issuer        // nil without one
 
 	connections *connections.List
 }

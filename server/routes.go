@@ -42,7 +42,7 @@ func (s *Server) buildHTTP() {
 		Logins: login.NewCodes(store.NewLogins(s.redis)), Banned: s.sanctions.Banned,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
-		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
+		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
 		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
@@ -73,7 +73,10 @@ func (s *Server) handler(a *api.API) http.Handler {
 	if s.cfg.Has(RoleGateway) {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
-	mux.Handle("/", web.Handler(web.Options{SignIn: s.tokenEndpoint, Widget: s.widget()}))
+	mux.Handle("/", web.Handler(web.Options{
+		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.publicURL(), Files: s.verifyFiles,
+		Images: s.cfg.images(),
+	}))
 	return secure(mux)
 }
 

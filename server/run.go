@@ -67,6 +67,9 @@ func (s *Server) actors() actors {
 		},
 		front: []actor{{"http", s.serve}, {"sockets", s.sockets.Run}},
 	}
+	if s.names != nil {
+		all.upkeep = append(all.upkeep, actor{"names", s.names.Run})
+	}
 	if s.issuer != nil {
 		all.upkeep = append(all.upkeep, actor{"issuer", s.issuer.Run})
 	}

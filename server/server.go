@@ -47,6 +47,9 @@ func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *S
 	if err := s.readOperators(); err != nil {
 		return nil, err
 	}
+	if s.verifyFiles, err = readVerifyFiles(cfg.VerifyFiles); err != nil {
+		return nil, err
+	}
 	if s.back, err = connect(ctx, &s.cfg, log); err != nil {
 		return nil, err
 	}
@@ -220,8 +223,10 @@ func (s *Server) buildRooms() {
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
 		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
+	s.buildNames()
 	s.figures = live.NewFigures(live.FiguresOptions{
-		Node: s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
+		Names: s.shownNames(),
+		Node:  s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
 		Door:  s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
@@ -257,6 +262,7 @@ func (s *Server) buildRooms() {
 		Banned:      s.sanctions.Banned,
 		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
+		Face:        s.face(),
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,
 		Players: s.players, Campaigns: s.registry, Wins: s.confirmer, Claims: s.ledger.Claims,

@@ -15,11 +15,15 @@ import (
 var contentTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
+	".jpg":  "image/jpeg",
 	".js":   "text/javascript; charset=utf-8",
+	".png":  "image/png",
 	".svg":  "image/svg+xml",
 	".ts":   "application/typescript; charset=utf-8",
 	".txt":  "text/plain; charset=utf-8",
 	".yaml": "application/yaml; charset=utf-8",
+
+	".webmanifest": "application/manifest+json; charset=utf-8",
 }
 
 // file is one answer, prepared in both encodings. When a rain is announced, thousands of phones load the page within
@@ -70,7 +74,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	if f.immutable {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	h.Set("Vary", "Accept-Encoding")
+	h.Add("Vary", "Accept-Encoding")
 	v := f.plain
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		v = f.zip

@@ -18,6 +18,14 @@ type Options struct {
 	// Widget are the origins of the widget that guests may have to do on the player's page, as a
 	// Content-Security-Policy names them; none: there is no widget.
 	Widget []string
+	// PublicURL is where the server is reached from outside, without a slash at its end. What chats show beside a link
+	// is named by full addresses, which a request's Host must not decide. "": paths only.
+	PublicURL string
+	// Images are origins of pictures of players, as a Content-Security-Policy names them, on the player's page and the
+	// big screen.
+	Images []string
+	// Files are text files of the operator's that are served below "/", by their names.
+	Files map[string][]byte
 }
 
 // Handler serves the pages and what they are made of:
@@ -28,16 +36,17 @@ type Options struct {
 //	/sdk/redrain.js                  the client's library, which pages of any origin may load
 //	/sdk/redrain.d.ts                its types
 //	/sdk/example                     a page that plays with it
+//	/app.webmanifest                 what the player's page is on a home screen, in the language that is asked for
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
-// Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of
-// the server. The answers are prepared once, here; a request only picks one.
+// and beside them Options.Files. Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/"
+// beside the more specific routes of the server. The answers are prepared once, here; a request only picks one.
 func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
 	delete(dist, bundleManifest)
-	pages := buildPages(m)
+	pages := buildPages(m, o.PublicURL)
 	files := map[string]*file{
 		"/":                   pages["index.html"],
 		"/screen":             pages["screen.html"],
@@ -53,12 +62,23 @@ func Handler(o Options) http.Handler {
 		files[path].immutable = true
 	}
 	maps.Copy(files, sdkFiles(dist["sdk/redrain.js"]))
+	for name, text := range o.Files {
+		files["/"+name] = newFile(name, text)
+	}
+	app := appManifests(m)
 	files["/favicon.ico"] = newFile("packet.svg", dist[m["packet.svg"][1:]])
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f, ok := files[r.URL.Path]
+		if r.URL.Path == appManifest {
+			f, ok = app[language(r.Header.Get("Accept-Language"))], true
+			w.Header().Set("Vary", "Accept-Language")
+		}
 		secure(w.Header(), r.Host, f)
 		if r.URL.Path == "/console" && o.SignIn != nil {
 			allowConnect(w.Header(), o.SignIn())
+		}
+		if (r.URL.Path == "/" || r.URL.Path == "/screen") && len(o.Images) > 0 {
+			allowImages(w.Header(), strings.Join(o.Images, " "))
 		}
 		if r.URL.Path == "/" && len(o.Widget) > 0 {
 			allowWidget(w.Header(), strings.Join(o.Widget, " "))
@@ -98,6 +118,12 @@ func allowWidget(h http.Header, origins string) {
 	is := strings.NewReplacer("script-src ", "script-src "+origins+" ", "connect-src ", "connect-src "+origins+" ").
 		Replace(h.Get(policy))
 	h.Set(policy, is+"; frame-src "+origins+"; style-src 'self' "+origins)
+}
+
+// allowImages lets a page show pictures of other hosts.
+func allowImages(h http.Header, origins string) {
+	const policy = "Content-Security-Policy"
+	h.Set(policy, h.Get(policy)+"; img-src 'self' "+origins)
 }
 
 // secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not

@@ -154,6 +154,20 @@ func TestThePlayersPageMayShowTheWidget(t *testing.T) {
 	}
 }
 
+// TestPicturesOfPlayers come from where the operator says, on the pages that show players, and not as anything else.
+func TestPicturesOfPlayers(t *testing.T) {
+	h := web.Handler(web.Options{Images: []string{"https://img.example", "https://*.qlogo.cn"}})
+	for page, want := range map[string]bool{"/": true, "/screen": true, "/console": false, "/docs": false} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, page, nil))
+		got := w.Header().Get("Content-Security-Policy")
+		if strings.Contains(got, "img-src 'self' https://img.example https://*.qlogo.cn") != want ||
+			strings.Count(got, "qlogo") > 1 {
+			t.Errorf("%s: %s", page, got)
+		}
+	}
+}
+
 // TestCaching: a page is asked for each time, so that a new server never meets an old page; what has a hash in its
 // name is kept for a year.
 func TestCaching(t *testing.T) {

@@ -55,9 +55,10 @@ func (m manifest) asset(name string) (string, error) {
 	return served, nil
 }
 
-// buildPages makes each page from its template in pages/.
-func buildPages(m manifest) map[string]*file {
-	t := template.New("").Funcs(template.FuncMap{"asset": m.asset})
+// buildPages makes each page from its template in pages/. public is where the server is reached from outside, "" where
+// nobody has said.
+func buildPages(m manifest, public string) map[string]*file {
+	t := template.New("").Funcs(template.FuncMap{"asset": m.asset, "public": func() string { return public }})
 	t = template.Must(t.ParseFS(content, "pages/*.html"))
 	pages := map[string]*file{}
 	for _, p := range t.Templates() {

@@ -23,6 +23,9 @@ func (b *browser) testStates(t *testing.T) {
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "Every packet is gone. Enjoy the show")
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
+	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
+		"winners": []object{{"user": "g*1a2b", "amount": 88, "name": hostileName}}})
+	p.shows("ticker-text", "\u2068"+hostileName+"\u2069 won ¥0.88")
 	f.phase("paused")
 	p.mode("paused")
 	p.State("paused")

@@ -53,6 +53,9 @@ func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *t
 	return p
 }
 
+// hostileName is what somebody may call themselves.
+const hostileName = `<img src=x onerror=alert(1)>`
+
 // testScreenEvening is what a hall sees: waiting, the numbers, the rain, the board.
 func (b *browser) testScreenEvening(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
@@ -86,6 +89,10 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5},
 		{"user": "g*1a2b", "amount": 88}}}))
 	p.shows("winners", "李*¥0.05Guest 1a2b¥0.88张*¥1,000,000.00")
+	// Names come a moment later, are others' words, and nothing but words.
+	f.push(f.figures(4987, 13, object{"winners": []object{{"user": "李*", "amount": 5, "name": hostileName},
+		{"user": "g*1a2b", "amount": 88, "name": "مرحبا"}}}))
+	p.shows("winners", hostileName+"¥0.05مرحبا¥0.88张*¥1,000,000.00")
 	p.Until("it rains", `(() => {
 		const { width, height } = document.getElementById("rain");
 		const copy = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
@@ -94,12 +101,12 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	})()`)
 	f.phase("ended")
 	p.mode("board")
-	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900},
+	f.push(f.figures(4900, 100, object{"top": []object{{"user": "王*", "amount": 900, "name": "王 <b>一"},
 		{"user": "g*77ff", "amount": 800}}}))
 	p.shows("given", "90") // of this rain
 	p.shows("amount", "¥180.00")
 	p.shows("players", "312")
-	if got := p.Text(".step-1"); !strings.Contains(got, "王*") || !strings.Contains(got, "¥9.00") {
+	if got := p.Text(".step-1"); !strings.Contains(got, "王 <b>一") || !strings.Contains(got, "¥9.00") {
 		t.Errorf("the winner: %q", got)
 	}
 	if got := p.Text(".step-2"); !strings.Contains(got, "Guest 77ff") {

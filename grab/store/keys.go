@@ -25,6 +25,7 @@ import (
 //	rr:{login.<name>}:pass             string, expires: what a login code is exchanged for, sealed
 //	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
+//	rr:{player.<id>}:name              string, expires: how the player wants to be shown, JSON; see names.go
 //	rr:{connections}:nodes             sorted set, expires: the nodes that are there → when they last said so
 //	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
 //	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
@@ -107,6 +108,11 @@ func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
 // connections is the key of a player's connections.
 func (k keys) connections(user string) string {
 	return k.namespace + ":{player." + plainOrHash(user) + "}:connections"
+}
+
+// name is the key of how a player wants to be shown.
+func (k keys) name(user string) string {
+	return k.namespace + ":{player." + plainOrHash(user) + "}:name"
 }
 
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }

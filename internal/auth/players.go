@@ -115,13 +115,21 @@ type Grant struct {
 
 	Issued  int64  // Unix ms; 0 where the token does not say
 	Session string // of the issuer, that the token was made in; "" where it does not say
+
+	// As the token has them, so anything may stand in them. "" where it does not say.
+	Name    string // by which people know the player: the nickname, else the name
+	Picture string // address of a picture of them
 }
 
 // playerClaims are what is read of a token.
 type playerClaims struct {
 	jwt.RegisteredClaims
 
-	Session any `json:"sid"` // anything, since nothing but a text is looked at
+	// Anything, since nothing but a text is looked at.
+	Session  any `json:"sid,omitempty"`
+	Nickname any `json:"nickname,omitempty"`
+	Name     any `json:"name,omitempty"`
+	Picture  any `json:"picture,omitempty"`
 }
 
 // grant is what they give.
@@ -131,6 +139,10 @@ func (c *playerClaims) grant() Grant {
 		g.Issued = c.IssuedAt.UnixMilli()
 	}
 	g.Session, _ = c.Session.(string)
+	if g.Name, _ = c.Nickname.(string); g.Name == "" {
+		g.Name, _ = c.Name.(string)
+	}
+	g.Picture, _ = c.Picture.(string)
 	return g
 }
 
@@ -190,25 +202,30 @@ func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// mintedClaims are those of the tokens that are made here.
-type mintedClaims struct {
-	jwt.RegisteredClaims
-
-	Name string `json:"name,omitempty"` // as OpenID Connect has it
+// Persona is who a token is made for.
+type Persona struct {
+	User    string
+	Name    string // by which people know the player; "": none
+	Picture string // address of a picture of them; "": none
 }
 
-// Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
-// ErrNoSecret.
+// Mint signs a token for a player without a name; see MintFor.
 func (p *Players) Mint(user string, ttl time.Duration) (token string, expires time.Time, err error) {
-	return p.MintNamed(user, "", ttl)
+	return p.MintFor(Persona{User: user}, ttl)
 }
 
 // MintNamed is Mint with the name that the player is called by, "" for none.
 func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error) {
+	return p.MintFor(Persona{User: user, Name: name}, ttl)
+}
+
+// MintFor signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret,
+// else ErrNoSecret.
+func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
 	if len(p.secret) == 0 {
 		return "", time.Time{}, ErrNoSecret
 	}
-	if err := rain.CheckUser(user); err != nil {
+	if err := rain.CheckUser(who.User); err != nil {
 		return "", time.Time{}, err
 	}
 	if p.o.MaxLife > 0 {
@@ -216,12 +233,18 @@ func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string,
 	}
 	now := p.clock()
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
-	claims := mintedClaims{Name: name, RegisteredClaims: jwt.RegisteredClaims{
+	claims := playerClaims{RegisteredClaims: jwt.RegisteredClaims{
 		Issuer:    p.o.Issuer,
-		Subject:   user,
+		Subject:   who.User,
 		IssuedAt:  jwt.NewNumericDate(now),
 		ExpiresAt: jwt.NewNumericDate(expires),
 	}}
+	if who.Name != "" {
+		claims.Name = who.Name
+	}
+	if who.Picture != "" {
+		claims.Picture = who.Picture
+	}
 	if p.o.Audience != "" {
 		claims.Audience = jwt.ClaimStrings{p.o.Audience}
 	}

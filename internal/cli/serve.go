@@ -56,6 +56,8 @@ type serveCmd struct {
 	JWTMaxLife        time.Duration `group:"access" name:"jwt-max-life" placeholder:"DURATION" help:"For how long a player's token may be good at most; no limit by default."`
 	Guests            *bool         `group:"access" negatable:"" help:"Let anyone play under a generated name. On by default only with the stand-ins."`
 	GuestsWithdraw    *bool         `group:"access" negatable:"" help:"Let guests take money out. On by default only with the stand-ins."`
+	ShowNames         *bool         `group:"access" negatable:"" help:"Show players who have won to all who look on, by their tokens' nickname or name; others under a masked id. On by default only with the stand-ins."`
+	AvatarHosts       []string      `group:"access" placeholder:"HOST" help:"Hosts whose pictures are shown beside them, of the tokens' picture: img.example.com, or *.example.com for all below it. By default none are."`
 	GuestChallenge    string        `group:"access" default:"${guest_challenge}" placeholder:"KIND" help:"What a guest has to do first: none, work (the page computes something), turnstile or hcaptcha."`
 	ChallengeWork     int64         `group:"access" default:"${challenge_work}" help:"The most hashes that the page of an address's first guest tries; it is more for each guest after it."`
 	ChallengeSiteKey  string        `group:"access" placeholder:"KEY" help:"The page's key at Turnstile or hCaptcha."`
@@ -103,6 +105,8 @@ type serveCmd struct {
 	AdminListen    string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
 	TLSCert        string        `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM; read again when it changes."`
 	TLSKey         string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Key of --tls-cert, PEM."`
+	PublicURL      string        `group:"process" name:"public-url" placeholder:"URL" help:"Where the server is reached from outside, such as https://rain.example.com: for the address and picture that chats show beside a link, and for the QR code of a screen that was opened on this machine."`
+	VerifyFiles    []string      `group:"process" placeholder:"FILE" help:"Text files that are served below /, by which others are shown whose the domain is, such as WeChat's MP_verify_….txt."`
 	TrustedProxies []string      `group:"process" placeholder:"CIDR" help:"Networks and addresses of proxies that are believed: the client is the right-most address in X-Forwarded-For that is none of them."`
 	ProxyProtocol  bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
 	Roles          []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
@@ -121,13 +125,14 @@ type serveCmd struct {
 func (s *serveCmd) config() server.Config {
 	return server.Config{
 		Listen: s.Listen, AdminListen: s.AdminListen, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
-		Proxies: s.TrustedProxies, ProxyProtocol: s.ProxyProtocol,
+		PublicURL: s.PublicURL, VerifyFiles: s.VerifyFiles, Proxies: s.TrustedProxies, ProxyProtocol: s.ProxyProtocol,
 		JWTAudience: s.JWTAudience, JWTIssuer: s.JWTIssuer, JWTMaxLife: s.JWTMaxLife,
 		Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, DataDir: s.DataDir, Roles: s.Roles,
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken,
 		OperatorsFile: s.OperatorsFile, SecondPersonAbove: s.SecondPersonAbove,
 		OIDCIssuer: s.OIDCIssuer, OIDCAudience: s.OIDCAudience, OIDCRolesClaim: s.OIDCRolesClaim,
 		OIDCRoles: s.OIDCRoles, OIDCNameClaim: s.OIDCNameClaim, JWTSecret: s.JWTSecret, JWKSURL: s.JWKSURL,
+		ShowNames: s.ShowNames, AvatarHosts: s.AvatarHosts,
 		Guests: s.Guests, GuestChallenge: s.GuestChallenge, ChallengeWork: s.ChallengeWork,
 		ChallengeSiteKey: s.ChallengeSiteKey, ChallengeSecret: s.ChallengeSecret,
 		ChallengeEndpoint: s.ChallengeEndpoint, ChallengeScript: s.ChallengeScript,

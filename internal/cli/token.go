@@ -16,7 +16,8 @@ import (
 
 type tokenCmd struct {
 	User        string        `help:"The player's id. Required."`
-	Name        string        `placeholder:"NAME" help:"What the player is called by, as the token says."`
+	Name        string        `placeholder:"NAME" help:"By which the player is shown to others, where the server does that."`
+	Picture     string        `placeholder:"URL" help:"Picture of the player, https, from a host that the server allows."`
 	TTL         time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
 	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, but for --link with an operator's --token."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, where the server asks for one."`
@@ -41,6 +42,9 @@ func (c *tokenCmd) check() []string {
 	case c.Token == "":
 		faults = append(faults, "--link: give --jwt-secret, the same as the server's, or an operator's --token")
 	}
+	if c.Picture != "" && c.JWTSecret == "" {
+		faults = append(faults, "--picture: needs --jwt-secret; who asks a server for a link gives a name only")
+	}
 	if c.TTL <= 0 {
 		faults = append(faults, "--ttl: give a duration above zero, for example 24h")
 	}
@@ -60,7 +64,7 @@ func (c *tokenCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	token, expires, err := players.MintNamed(c.User, c.Name, c.TTL)
+	token, expires, err := players.MintFor(auth.Persona{User: c.User, Name: c.Name, Picture: c.Picture}, c.TTL)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,12 @@ func TestToken(t *testing.T) {
 		t.Errorf("%q, %v", user, err)
 	}
 
+	got = run(t, env, "token", "--user=u1", "--name=小雨", "--picture=https://img.example/1")
+	if who, err := players.Grant(t.Context(), strings.TrimSpace(got.stdout)); err != nil || who.Name != "小雨" ||
+		who.Picture != "https://img.example/1" {
+		t.Errorf("%+v, %v", who, err)
+	}
+
 	got = run(t, env, "token", "--user=u1", "--ttl=1h", "--json")
 	var answer struct {
 		User      string `json:"user"`

@@ -213,10 +213,17 @@ type Room struct {
 	Waiting   int64      `json:"waiting,omitempty"` // players in the waiting room
 }
 
-// Winner is somebody who has won, under a masked name.
+// Winner is somebody who has won, under a masked id, and as people know them where that is shown.
 type Winner struct {
-	User   string     `json:"user"`
+	User string `json:"user"`
+	Face
 	Amount rain.Money `json:"amount"`
+}
+
+// Face is how a player is shown to others, of their token's own words, checked. Both may be left out.
+type Face struct {
+	Name   string `json:"name,omitempty"`   // at most 32 characters
+	Avatar string `json:"avatar,omitempty"` // https address of a picture
 }
 
 // Mask hides all of a name but its first letter: 张三 becomes 张*. A guest keeps the last four characters as well, g*1a2b,

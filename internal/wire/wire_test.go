@@ -64,8 +64,9 @@ func examples() map[string]any {
 		},
 		"room": Room{
 			Type: TypeRoom, T: now, Online: 300, Stock: 4_998, Won: 2, AmountWon: 608,
-			Winners: []Winner{{User: Mask("张三"), Amount: 88}},
-			Top:     []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
+			Winners: []Winner{{User: Mask("张三"), Amount: 88},
+				{User: Mask("7"), Face: Face{Name: "小雨", Avatar: "https://img.example/7"}, Amount: 5}},
+			Top: []Winner{{User: Mask("guest-0123456789abcdef1a2b"), Amount: 520}, {User: Mask("张三"), Amount: 88}},
 		},
 		"pong": Pong{Type: TypePong, ID: "4", T: now, ServerTime: now + 12},
 		"error": Error{Type: TypeError, ID: "3", Code: CodeMalformed,

@@ -247,7 +247,7 @@ type Options struct {
 	Judged func()
 	// TellWithdrawn tells the player of a withdrawal what has become of it.
 	TellWithdrawn func(id string)
-	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
+	// JoinURL is where phones find the server: at its public address, or in the same network; "" for nowhere.
 	JoinURL   func() string
 	Version   string // of this build
 	InProcess bool   // without real back ends: a trial, which may forget everything

@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"redrain/internal/rounds"
-	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/connections"
@@ -173,7 +172,7 @@ func claimOf(s *posting.Settlement) SettledClaim {
 func newest(settlements []posting.Settlement) (won Won) {
 	for _, s := range slices.Backward(settlements) {
 		if s.New {
-			won.Winners = append(won.Winners, wire.Winner{User: wire.Mask(s.User), Amount: s.Amount})
+			won.Winners = append(won.Winners, Winner{User: s.User, Amount: s.Amount})
 		}
 		if len(won.Winners) == wonAtOnce {
 			break

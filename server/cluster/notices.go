@@ -12,9 +12,15 @@ type Settled struct {
 	Claims   []SettledClaim
 }
 
-// Won tells who has won of late, for all to see.
+// Won tells who has won of late, for all to see: under a masked id.
 type Won struct {
-	Winners []wire.Winner `json:"winners"` // the newest last
+	Winners []Winner `json:"winners"` // the newest last
+}
+
+// Winner is somebody who has won.
+type Winner struct {
+	User   string     `json:"user"`
+	Amount rain.Money `json:"amount"`
 }
 
 // SettledClaim is a claim that the ledger has, and the balance of its player after it.
@@ -32,6 +38,8 @@ type Figures struct {
 	Node    string    `json:"node"`
 	Room    wire.Room `json:"room"`
 	InStock bool      `json:"in_stock"` // every shard is known, and something is left
+	// Nameless are players whom the room is shown without a name. A node where one of them is may know it.
+	Nameless []string `json:"nameless,omitempty"`
 }
 
 type changedNotice struct {

@@ -11,7 +11,6 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/seal"
-	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -131,7 +130,7 @@ func TestNotifierTells(t *testing.T) {
 			t.Fatalf("all nodes are told %v", short)
 		}
 		last := short[0].Winners[wonAtOnce-1]
-		if last.User != wire.Mask("player-39") || short[0].Winners[0].Amount != 40-wonAtOnce+1 {
+		if last.User != "player-39" || short[0].Winners[0].Amount != 40-wonAtOnce+1 {
 			t.Errorf("all nodes are told %v", short)
 		}
 		if len(ranked.ranked) != 39 { // 0 has no total

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/auth"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -41,6 +42,9 @@ func New(o Options) *Gateway {
 	}
 	if o.MayPlay == nil {
 		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
+	}
+	if o.Face == nil {
+		o.Face = func(auth.Grant) wire.Face { return wire.Face{} }
 	}
 	m := newMetrics(o.Registerer)
 	g := &Gateway{

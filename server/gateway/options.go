@@ -14,6 +14,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/rounds"
+	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/room"
@@ -92,7 +93,8 @@ type Options struct {
 	// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrNotInvited, playerlist.ErrDenied, or
 	// why that cannot be told. nil: everybody may.
 	MayPlay        func(ctx context.Context, c *rain.Campaign, user, address string) error
-	Risk           *risk.Watch // looks at how players tap; nil: nobody does
+	Risk           *risk.Watch                // looks at how players tap; nil: nobody does
+	Face           func(auth.Grant) wire.Face // how a player is shown; nil: under a masked id only
 	Door           Door
 	Addresses      Addresses // nil: none is bounded
 	Connections    Connections

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/internal/wire"
 	"redrain/payout/ledger/sanction"
 	"redrain/room"
 )
@@ -23,6 +24,7 @@ type people struct {
 // person is a player with all their connections of this node.
 type person struct {
 	sessions map[*session]struct{} // people.mu guards it
+	face     wire.Face             // how the player is shown, by the newest token; people.mu guards it
 	nodes    atomic.Int32          // on which the player is, as far as is known; 0: on this one
 }
 
@@ -39,6 +41,25 @@ func (p *people) add(user string, s *session) *person {
 	}
 	p.of[user].sessions[s] = struct{}{}
 	return p.of[user]
+}
+
+// name notes how a player is shown.
+func (p *people) name(user string, face wire.Face) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.of[user]; one != nil {
+		one.face = face
+	}
+}
+
+// Face is how a player of this node is shown; false where the player is not here. Any goroutine may call it.
+func (g *Gateway) Face(user string) (wire.Face, bool) {
+	g.people.mu.Lock()
+	defer g.people.mu.Unlock()
+	if one := g.people.of[user]; one != nil {
+		return one.face, true
+	}
+	return wire.Face{}, false
 }
 
 // remove is for a connection that is over; one that was never added does no harm.

@@ -1,11 +1,15 @@
 package gateway
 
 import (
+	"fmt"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"redrain/internal/auth"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/payout/ledger/sanction"
 	"redrain/room"
 )
@@ -49,4 +53,28 @@ func TestPlayersAreSentAway(t *testing.T) {
 	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
 		return len(d.gateway.people.connections("u")) == 0
 	})
+}
+
+// How a player is shown is by the newest token, as long as they are here.
+func TestPlayersAreShownByTheirNewestToken(t *testing.T) {
+	d := openDoor(t, &neighbours{}, func(o *Options) {
+		o.Face = func(g auth.Grant) wire.Face { return wire.Face{Name: strconv.FormatInt(g.Until, 10)} }
+	})
+	until := time.Now().Add(time.Hour).UnixMilli()
+	c := d.connect()
+	c.say(fmt.Sprintf(`{"type":"hello","token":"u %d","campaign":"c"}`, until))
+	c.hear("welcome")
+	shown := func(want int64) {
+		t.Helper()
+		if face, here := d.gateway.Face("u"); !here || face.Name != strconv.FormatInt(want, 10) {
+			t.Errorf("%+v, %v; want %d", face, here, want)
+		}
+	}
+	shown(until)
+	c.say(fmt.Sprintf(`{"type":"token","id":1,"token":"u %d"}`, until+1))
+	c.hear(wire.TypeRenewed)
+	shown(until + 1)
+	if _, here := d.gateway.Face("other"); here {
+		t.Error("somebody is here who is not")
+	}
 }

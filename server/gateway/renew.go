@@ -27,6 +27,7 @@ func (s *session) renew(req wire.Request) {
 	case !s.term.extend(grant.Until):
 		s.complain(req.ID, wire.CodeBadToken, "the new token has expired")
 	default:
+		s.g.people.name(s.user, s.g.o.Face(grant))
 		s.send(wire.Renewed{Type: wire.TypeRenewed, ID: req.ID, ExpiresAt: grant.Until})
 	}
 }

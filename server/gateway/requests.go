@@ -104,6 +104,7 @@ func (s *session) greet(req wire.Request) {
 	s.g.o.Audience.Join(ctx, user)
 	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
 	s.person = s.g.people.add(user, s)
+	s.g.people.name(user, s.g.o.Face(grant))
 	if s.g.o.Banned(user) { // who is banned from now on is found there
 		s.end(room.CodeSentAway, sentAway)
 		return

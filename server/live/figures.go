@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,8 +65,8 @@ type Figures struct {
 	o FiguresOptions
 
 	mu      sync.Mutex
-	winners map[string][]wire.Winner // newest first
-	others  map[string]int64         // by campaign, when another node has last told its figures, Unix ms
+	winners map[string][]cluster.Winner // newest first
+	others  map[string]int64            // by campaign, when another node has last told its figures, Unix ms
 }
 
 // Sums are what Redis counts of a campaign; store.ErrNoState where it has lost it.
@@ -120,6 +121,7 @@ type FiguresOptions struct {
 	Lobby   *room.Lobby
 	Counts  *Counts
 	Bus     Bus
+	Names   Names                 // nil: players are shown under masked ids only
 	InStock func(campaign string) // hears of each campaign that is seen to have stock; nil: nobody does
 	KeepFor time.Duration         // how long a drained campaign stays in Redis
 	Guard   *rounds.Guard         // hears of a round that panics; nil: it is logged only
@@ -132,7 +134,7 @@ func NewFigures(o FiguresOptions) *Figures {
 	if o.InStock == nil {
 		o.InStock = func(string) {}
 	}
-	return &Figures{o: o, winners: map[string][]wire.Winner{}, others: map[string]int64{}}
+	return &Figures{o: o, winners: map[string][]cluster.Winner{}, others: map[string]int64{}}
 }
 
 // Won remembers winners, to be shown in their room.
@@ -140,19 +142,20 @@ func (f *Figures) Won(campaign string, n cluster.Won) {
 	if f.o.Lobby.Room(campaign) == nil {
 		return
 	}
+	f.called(users(n.Winners))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	shown := f.winners[campaign]
 	for _, w := range n.Winners {
-		shown = append([]wire.Winner{w}, shown...)
+		shown = append([]cluster.Winner{w}, shown...)
 	}
 	f.winners[campaign] = shown[:min(len(shown), shownWinners)]
 }
 
-func (f *Figures) newest(campaign string) []wire.Winner {
+func (f *Figures) newest(campaign string) []cluster.Winner {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]wire.Winner{}, f.winners[campaign]...)
+	return slices.Clone(f.winners[campaign])
 }
 
 func (f *Figures) forget(campaign string) {
@@ -250,19 +253,15 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 	if uncounted != nil {
 		f.o.Log.Debug("who waits could not be counted; the room is told the rest", "campaign", c.ID, "err", uncounted)
 	}
+	newest, best := f.newest(c.ID), make([]cluster.Winner, len(top))
+	for i, r := range top {
+		best[i] = cluster.Winner{User: r.User, Amount: r.Amount}
+	}
+	faces, nameless := f.faces(ctx, newest, best)
 	return cluster.Figures{Node: f.o.Node, InStock: levels.Stock > 0 && levels.Unknown == 0, Room: wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
-		Winners: f.newest(c.ID), Top: masked(top), Waiting: waiting,
-	}}, true
-}
-
-// masked is what a room may know of players.
-func masked(top []store.Ranked) []wire.Winner {
-	shown := make([]wire.Winner, len(top))
-	for i, r := range top {
-		shown[i] = wire.Winner{User: wire.Mask(r.User), Amount: r.Amount}
-	}
-	return shown
+		Winners: shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
+	}, Nameless: nameless}, true
 }
 
 // nodesSum is what all nodes have reported of a campaign.

@@ -71,7 +71,7 @@ func (s *sums) Counts(context.Context, *rain.Campaign) (waiting, seated int64, e
 // won tells that players have won.
 func won(users ...string) (n cluster.Won) {
 	for _, user := range users {
-		n.Winners = append(n.Winners, wire.Winner{User: wire.Mask(user), Amount: 1})
+		n.Winners = append(n.Winners, cluster.Winner{User: user, Amount: 1})
 	}
 	return n
 }

@@ -22,6 +22,7 @@ func (f *Figures) Heard(campaign string, n cluster.Figures) {
 	if n.Node == f.o.Node {
 		return
 	}
+	f.called(n.Nameless)
 	rm := f.o.Lobby.Room(campaign)
 	if rm == nil {
 		return
@@ -63,6 +64,7 @@ func (f *Figures) tell(ctx context.Context, rm *room.Room) {
 	if !ok {
 		return
 	}
+	f.called(figures.Nameless)
 	f.show(rm, figures)
 	if mine {
 		f.o.Bus.Figures(campaign, figures)

@@ -169,9 +169,13 @@ export interface Claim {
   state: "granted" | "settled" | "failed" | "dead";
 }
 
-/** Somebody who has won, under a masked name. */
+/** Somebody who has won, under a masked id. */
 export interface Winner {
   user: string;
+  /** By which people know them, where the server shows it: others' words, so write it as text and never as HTML. */
+  name?: string;
+  /** Address of a picture of them (https), where the server shows it. */
+  avatar?: string;
   amount: number;
 }
 

@@ -1,7 +1,7 @@
 // The texts around and above the canvas. They decide nothing about the game.
 
 import type { Campaign } from "../../sdk/index.ts";
-import type { Winner } from "../rain/winners.ts";
+import { calling, type Winner } from "../rain/winners.ts";
 import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { byId, entitle, replay, write } from "./dom.ts";
@@ -34,6 +34,8 @@ export class Hud {
     const rule = s.about && about?.wins_per_user ? about.wins_per_user : 0;
     const name = s.about ? (about?.name ?? "") : "";
     const landing = s.mode === "landing" && name !== ""; // there the event itself is the headline
+    const title = about?.name ? `${about.name} · ${i18n.t("title")}` : i18n.t("title");
+    if (document.title !== title) document.title = title; // what a chat shows where the page's address is sent
     entitle(byId("campaign"), landing ? "" : name);
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
@@ -86,7 +88,7 @@ export class Hud {
     el.hidden = !winner;
     if (!winner) return;
     const line = byId("ticker-text");
-    if (write(line, this.#i18n.t("ticker", { user: this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
+    if (write(line, this.#i18n.t("ticker", { user: winner.name ? calling(winner.name) : this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
   }
 
   /** name is how a masked name is shown: for a guest, a word and the visible digits. */

@@ -322,7 +322,6 @@ function ticker(): void {
 }
 
 function translate(): void {
-  document.title = i18n.t("title");
   hud.purse(wallet);
   hud.sound(sound.on);
   ticker();

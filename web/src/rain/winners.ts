@@ -1,8 +1,10 @@
 // The winners' list out of the room's figures.
 
-/** Winner is one entry of a room message: a shortened name and what was won, in minor units. */
+/** Winner is one entry of a room message: a masked id, a name where there is one, and what was won, in minor units. */
 export interface Winner {
   user: string;
+  name?: string;
+  avatar?: string;
   amount: number;
 }
 
@@ -20,4 +22,9 @@ export function mergeNewest(known: readonly Winner[], next: readonly Winner[], k
 
 function same(a: Winner, b: Winner | undefined): boolean {
   return a.user === b?.user && a.amount === b.amount;
+}
+
+/** calling is a name within a sentence: whatever direction its letters have, the words around it stay where they are. */
+export function calling(name: string): string {
+  return `\u2068${name}\u2069`;
 }

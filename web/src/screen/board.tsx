@@ -1,12 +1,13 @@
 // After a rain: what was given, and who has won most.
 
 import type { Winner } from "../../sdk/redrain.d.ts";
-import { Clock, type Fact, Facts, money, number, wide } from "./parts.tsx";
+import { Avatar, Clock, type Fact, Facts, money, number, wide } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
 import { T, type Words, useWords } from "./words.tsx";
 
+const LONG = 24; // letters of a name for which the lines get smaller; of more the end is left out
 const STEPS = [2, 1, 3]; // the first stands in the middle
 
 /** Board is the result. left is the time to the next rain in ms, null where none is announced; finale: there will be none. */
@@ -46,17 +47,18 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
 
 // longest is the length of the longest line: all have letters of one size.
 function longest(winners: readonly Winner[], words: Words): number {
-  return Math.max(...winners.map((w) => wide(words.name(w.user)) + money(w.amount).length));
+  return Math.max(...winners.map((w) => Math.min(wide(words.of(w)), LONG) + money(w.amount).length));
 }
 
 function Step({ n, winner }: { n: number; winner: Winner | undefined }) {
   const words = useWords();
   if (!winner) return <li class={`step step-${n} vacant`} aria-hidden="true" />;
-  const name = words.name(winner.user);
+  const name = words.of(winner);
   const amount = money(winner.amount);
   return (
     <li class={`step step-${n}`} aria-label={`${words.t("place", { n })}: ${name}, ${amount}`}>
-      <span class="who" style={{ "--chars": Math.max(6, wide(name)) }}>{name}</span>
+      <Avatar address={winner.avatar} />
+      <span class="who" style={{ "--chars": Math.max(6, wide(name)) }}><bdi>{name}</bdi></span>
       <b style={{ "--chars": Math.max(6, amount.length) }}>{amount}</b>
       <span class="block" aria-hidden="true">{n}</span>
     </li>
@@ -68,7 +70,7 @@ function RunnerUp({ n, winner }: { n: number; winner: Winner }) {
   return (
     <li>
       <i>{n}</i>
-      <span>{words.name(winner.user)}</span>
+      <span><bdi>{words.of(winner)}</bdi></span>
       <b>{money(winner.amount)}</b>
     </li>
   );

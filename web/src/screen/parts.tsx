@@ -71,3 +71,12 @@ export function EventName({ name }: { name: string }) {
   const all = wide(name);
   return <h1 id="campaign" class="event phrases" style={{ "--chars": Math.max(8, all > TWO_LINES ? Math.ceil(all * 0.66) : all) }}>{phrases(name).map((p, i) => <Fragment key={i}>{i > 0 && <wbr />}{p}</Fragment>)}</h1>;
 }
+
+/** Avatar is the picture of a player. One that cannot be loaded leaves no hole: the name says who it is. */
+export function Avatar({ address }: { address: string | undefined }) {
+  if (!address) return null;
+  const gone = (e: Event): void => {
+    if (e.target instanceof HTMLElement) e.target.hidden = true;
+  };
+  return <img key={address} class="avatar" src={address} alt="" referrerpolicy="no-referrer" onError={gone} />;
+}

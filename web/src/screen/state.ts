@@ -94,6 +94,8 @@ export function told(s: State, m: RoomMessage, t: number): State {
 // rolled puts the new winners before those that are known.
 function rolled(known: readonly Entry[], next: readonly Winner[]): readonly Entry[] {
   const added = mergeNewest(known, next, Infinity).length - known.length;
+  const again = next.slice(added);
+  if (again.some((w, i) => w.name && !known[i]?.name)) known = known.map((e, i) => ({ ...again[i], ...e })); // a name comes a moment after its winner
   if (added === 0) return known;
   const first = (known[0]?.id ?? 0) + added;
   return [...next.slice(0, added).map((w, i) => ({ ...w, id: first - i })), ...known].slice(0, KEPT_WINNERS);

@@ -37,6 +37,11 @@ export class Words {
     return measure(this.main.t(key)) + (this.second ? measure(this.second.t(key)) * SECOND : 0);
   }
 
+  /** of is how a player is shown: by their name, or under a masked id. */
+  of(who: { user: string; name?: string }): string {
+    return who.name ?? this.name(who.user);
+  }
+
   /** name is how a masked player is shown: guests, who are all called g*1a2b, as such. */
   name(user: string): string {
     const guest = /^g\*(\w+)$/.exec(user);

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/auth"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// TestNamesOverTwoNodes: who wins on one node is shown on the other by the name of their token, cleaned, and with a
+// picture where it is from a host that is allowed; under a masked id still, and in the board too.
+func TestNamesOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	cfg := realSetting(t).config()
+	yes := true
+	cfg.ShowNames, cfg.AvatarHosts = &yes, []string{"*.img.example"}
+	a, b := startNode(t, cfg), startNode(t, cfg)
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a, "named", 10, 10), "")
+	must(err)
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret})
+	must(err)
+	come := func(n *node, who auth.Persona) *player {
+		t.Helper()
+		signed, _, err := players.MintFor(who, time.Hour)
+		must(err)
+		p := dial(t, n)
+		p.user = who.User
+		p.say(t, map[string]any{"type": "hello", "id": 1, "token": signed, "campaign": c.ID})
+		p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
+		return p
+	}
+	const hostile = `"><script>alert(1)</script>`
+	crowd := map[string]*player{
+		hostile: come(a, auth.Persona{User: "anna", Name: hostile + "\u202e", Picture: "https://evil.example/x"}),
+		"小雨":    come(b, auth.Persona{User: "bo", Name: "小\u200b雨", Picture: "https://1.img.example/b"}),
+		"":      come(a, auth.Persona{User: "carl"}),
+	}
+	watcher := come(b, auth.Persona{User: "watcher", Name: "not to be shown"})
+	soon := int64(1_000)
+	spec := rain.DefaultRain()
+	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &soon, 60_000, 4, 5_000
+	_, err = a.client.StartRain(within(t, 20*time.Second), c.ID, spec, "")
+	must(err)
+	for _, p := range crowd {
+		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
+			t.Fatalf("%s: %+v", p.user, r)
+		}
+	}
+	all := map[string]wire.Face{
+		"a*": {Name: hostile}, "b*": {Name: "小雨", Avatar: "https://1.img.example/b"}, "c*": {},
+	}
+	same := func(list []wire.Winner) bool {
+		seen := 0
+		for _, w := range list {
+			if want, known := all[w.User]; known && w.Face == want {
+				seen++
+			}
+		}
+		return seen == len(all) && len(list) == len(all)
+	}
+	for _, p := range []*player{watcher, crowd[""]} {
+		p.await(t, time.Minute, "names in both lists", func() bool {
+			last := p.rooms[max(0, len(p.rooms)-1):]
+			return len(last) == 1 && same(last[0].Winners) && same(last[0].Top)
+		})
+	}
+	watcher.mu.Lock()
+	defer watcher.mu.Unlock()
+	for _, is := range watcher.rooms {
+		for _, w := range append(is.Winners, is.Top...) {
+			if strings.Contains(w.Name, "shown") || strings.ContainsRune(w.Name, '\u202e') {
+				t.Errorf("shown: %+v", w)
+			}
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"testing"
+
+	"redrain/internal/wire"
+	"redrain/room"
+	"redrain/server/cluster"
+)
+
+type faceBook struct {
+	faces  map[string]wire.Face
+	err    error
+	called []string
+}
+
+func (b *faceBook) Faces(context.Context, []string) (map[string]wire.Face, error) {
+	return b.faces, b.err
+}
+func (b *faceBook) Called(users []string) { b.called = append(b.called, users...) }
+
+// Players are shown by the names that are known beside their masked ids, three of a list with a picture; for the others
+// it is asked. What cannot be read leaves the masks.
+func TestFaces(t *testing.T) {
+	book := &faceBook{faces: map[string]wire.Face{"zoe": {}}}
+	var best []cluster.Winner
+	for i := range 5 {
+		user := "u" + strconv.Itoa(i)
+		best = append(best, cluster.Winner{User: user, Amount: 9})
+		book.faces[user] = wire.Face{Name: "N" + user, Avatar: "https://img.example/" + user}
+	}
+	newest := []cluster.Winner{{User: "zoe", Amount: 1}, {User: "u4", Amount: 2}, {User: "nobody", Amount: 3}}
+	f := NewFigures(FiguresOptions{Names: book, Log: slog.New(slog.DiscardHandler),
+		Lobby: room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler)})})
+	faces, nameless := f.faces(t.Context(), newest, best)
+	if !slices.Equal(nameless, []string{"nobody"}) {
+		t.Errorf("nameless: %q", nameless)
+	}
+	list := shown(best, faces)
+	if w := list[2]; w.User != "u*" || w.Name != "Nu2" || w.Avatar != "https://img.example/u2" || w.Amount != 9 {
+		t.Errorf("%+v", w)
+	}
+	if w := list[3]; w.Name != "Nu3" || w.Avatar != "" {
+		t.Errorf("%+v has one picture too many", w)
+	}
+	if list := shown(newest, faces); list[0].Name != "" || list[0].User != "z*" || list[1].Name != "Nu4" ||
+		list[2].Name != "" {
+		t.Errorf("%+v", list)
+	}
+	book.err = errors.New("away")
+	if faces, nameless := f.faces(t.Context(), newest, best); faces != nil || nameless != nil {
+		t.Errorf("%v, %v", faces, nameless)
+	}
+	f.Heard("c", cluster.Figures{Node: "another", Nameless: []string{"zoe"}}) // also without a room of it
+	if !slices.Equal(book.called, []string{"zoe"}) {
+		t.Errorf("called %q", book.called)
+	}
+	off := NewFigures(FiguresOptions{})
+	off.called([]string{"zoe"})
+	if faces, nameless := off.faces(t.Context(), newest); faces != nil || nameless != nil {
+		t.Errorf("without names: %v, %v", faces, nameless)
+	}
+}

@@ -1,0 +1,132 @@
+package names
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/grab/store"
+	"redrain/internal/auth"
+	"redrain/internal/wire"
+)
+
+// shelf is a Store.
+type shelf struct {
+	mu    sync.Mutex
+	away  error
+	names map[string]store.Named
+	told  int
+}
+
+func (s *shelf) Tell(_ context.Context, named []store.Named) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away != nil {
+		return s.away
+	}
+	for _, one := range named {
+		s.names[one.User] = one
+		s.told++
+	}
+	return nil
+}
+
+func (s *shelf) Read(_ context.Context, users []string) ([]store.Named, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var named []store.Named
+	for _, user := range users {
+		if one, known := s.names[user]; known {
+			named = append(named, one)
+		}
+	}
+	return named, s.away
+}
+
+// A name is told when its player is called and here, once in a minute; again at once where it could not be told. Who is
+// banned is shown without one, and what stands in the store is checked again.
+func TestABookTellsWhoIsCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{names: map[string]store.Named{}}
+		b := New(Options{Store: s, Hosts: Hosts{"img.example"}, Log: slog.New(slog.DiscardHandler),
+			Registerer: prometheus.NewRegistry(),
+			Here: func(user string) (wire.Face, bool) {
+				return map[string]wire.Face{"a": {Name: "小雨"}, "b": {Name: "B"}, "plain": {}}[user], user != "elsewhere"
+			},
+			Banned: func(user string) bool { return user == "b" },
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- b.Run(ctx) }()
+		call := func(want int, users ...string) {
+			t.Helper()
+			b.Called(users)
+			synctest.Wait()
+			if s.told != want {
+				t.Errorf("%d names were told, want %d: %v", s.told, want, s.names)
+			}
+		}
+		call(2, "a", "b", "plain", "elsewhere")
+		call(2, "a", "b", "a")
+		s.away = errors.New("away")
+		s.names = map[string]store.Named{}
+		if _, err := b.Faces(ctx, []string{"a"}); err == nil {
+			t.Error("no error where nothing could be read")
+		}
+		<-time.After(knownFor + 1) // of the bubble
+		call(2, "a")
+		s.away = nil
+		call(3, "a")
+		s.names["b"] = store.Named{User: "b", Name: "B"}
+		s.names["forged"] = store.Named{User: "forged", Name: "x\u202e", Avatar: "https://evil.example/x"}
+		faces, err := b.Faces(ctx, []string{"a", "b", "forged", "elsewhere"})
+		want := map[string]wire.Face{"a": {Name: "小雨"}, "b": {}, "forged": {Name: "x"}}
+		if err != nil || !maps.Equal(faces, want) {
+			t.Errorf("%v, %v; want %v", faces, err, want)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		// Nobody reads any more: calling waits for nobody all the same.
+		before := testutil.ToFloat64(b.lost)
+		b.Called(slices.Repeat([]string{"a"}, waiting+7))
+		if lost := testutil.ToFloat64(b.lost) - before; lost != 7 {
+			t.Errorf("%v names were lost", lost)
+		}
+	})
+}
+
+// Names that wait are told together, and never too many at once.
+func TestManyNamesAreToldInParts(t *testing.T) {
+	b := New(Options{Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
+		return wire.Face{Name: user}, true
+	}})
+	for i := range 2*atOnce + 1 {
+		b.Called([]string{strconv.Itoa(i)})
+	}
+	told := map[store.Named]bool{}
+	for _, want := range []int{atOnce, atOnce, 1} {
+		if got := len(b.fresh(<-b.called, told)); got != want {
+			t.Errorf("%d names at once, want %d", got, want)
+		}
+	}
+}
+
+func TestFaceOfAToken(t *testing.T) {
+	b := New(Options{Registerer: prometheus.NewRegistry(), Hosts: Hosts{"img.example"}})
+	got := b.Face(auth.Grant{User: "u", Name: " 小\u200b雨 ", Picture: "https://img.example/1"})
+	if (got != wire.Face{Name: "小雨", Avatar: "https://img.example/1"}) {
+		t.Errorf("%+v", got)
+	}
+}
