@@ -48,8 +48,23 @@ type Spec struct {
 	// in within a second; 0: all at once.
 	Capacity       int `json:"capacity"`
 	AdmitPerSecond int `json:"admit_per_second"`
+	// Players says who may take part; nil: everybody.
+	Players *Players `json:"players"`
 
 	ExpiresInMS int64 `json:"expires_in_ms"`
+}
+
+// Players says who may take part in a campaign.
+type Players struct {
+	List string `json:"list"` // only those on the list of this name
+}
+
+// Invited is the list of those who may take part; "" for everybody.
+func (s *Spec) Invited() string {
+	if s.Players == nil {
+		return ""
+	}
+	return s.Players.List
 }
 
 // SplitSpec is how the campaign's budget is cut.

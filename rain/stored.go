@@ -32,6 +32,9 @@ func (c *Campaign) CheckStored() error {
 	if c.Capacity < 0 || c.AdmitPerSecond < 0 {
 		e.add("capacity", "capacity and admit_per_second are not below 0")
 	}
+	if c.Players != nil && CheckList(c.Players.List) != nil {
+		e.add("players.list", "%q is no list's name", c.Players.List)
+	}
 	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
 		e.add("status", "%q is none", c.Status)
 	}

@@ -77,6 +77,14 @@ func CheckSponsor(id string) error {
 	return nil
 }
 
+// CheckList returns an error unless a name can be a list's. It becomes part of a URL path.
+func CheckList(name string) error {
+	if CheckSponsor(name) != nil || !('a' <= name[0]|0x20 && name[0]|0x20 <= 'z' || '0' <= name[0] && name[0] <= '9') {
+		return fmt.Errorf("is 1 to %d letters, digits, and - _ . and begins with a letter or a digit", MaxSponsorLen)
+	}
+	return nil
+}
+
 // Validate returns an Invalid that names every faulty field, or nil.
 func (s *Spec) Validate() error {
 	var e Invalid
@@ -105,6 +113,11 @@ func (s *Spec) Validate() error {
 	}
 	if s.AdmitPerSecond < 0 || s.AdmitPerSecond > maxAdmitPerSecond {
 		e.add("admit_per_second", "is 0 (all at once) to %d", maxAdmitPerSecond)
+	}
+	if s.Players != nil {
+		if err := CheckList(s.Players.List); err != nil {
+			e.add("players.list", "%s", err)
+		}
 	}
 	if s.ExpiresInMS < 1_000 || s.ExpiresInMS > maxExpiresInMS {
 		e.add("expires_in_ms", "is 1,000 to %d", int64(maxExpiresInMS))

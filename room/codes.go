@@ -19,4 +19,5 @@ const (
 	CodeOrigin          = 4505 // the page's origin is not allowed
 	CodeSentAway        = 4506 // an operator has ended the player's connections, or has banned the player
 	CodeExpired         = 4507 // the token has expired: come back with a new one
+	CodeNotInvited      = 4508 // the campaign is for the players on its list, and this one is not on it
 )

@@ -1,6 +1,12 @@
 package server
 
 import (
+	"context"
+
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+	"redrain/server/cluster"
 	"redrain/server/risk"
 )
 
@@ -8,7 +14,7 @@ import (
 const (
 	RiskOff   = "off"   // nobody looks
 	RiskWatch = "watch" // verdicts are written down, and everything is paid
-	RiskHold  = "hold"  // what they win from then on is kept apart until somebody has decided
+	RiskHold  = "hold"  // what they win from then on is kept apart until somebody has decided; deny lets them not in
 )
 
 // validateRisk checks what the rules go by.
@@ -36,7 +42,27 @@ func (s *Server) buildRisk() {
 	}
 	if s.cfg.Risk == RiskHold {
 		s.ledger.Poster.HoldWins()
+		s.verdicts = cluster.NewVerdicts(s.ledger.Risk, s.judged, s.guard, s.log)
 	}
-	s.risk = risk.NewWatch(risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
+	s.risk = risk.NewWatch(risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now, Told: s.bus.Judged,
 		Guard: s.guard, Log: s.log, Registerer: s.metrics})
+}
+
+// judged sends away whom a new verdict denies.
+func (s *Server) judged(v verdict.Verdict) {
+	if v.Act == verdict.Deny {
+		s.gateway.Denied(v.User)
+	}
+}
+
+// mayPlay tells whether somebody may take part in a campaign, nil for any: what lists say, and of who wants to come in
+// what the verdicts do.
+func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
+	if err := s.lists.MayPlay(ctx, c, user, address); err != nil {
+		return err
+	}
+	if c != nil && s.verdicts.Denied(user) {
+		return playerlist.ErrDenied
+	}
+	return nil
 }

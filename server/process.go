@@ -31,6 +31,7 @@ import (
 	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
+	"redrain/server/lists"
 	"redrain/server/live"
 	"redrain/server/risk"
 	"redrain/server/sockets"
@@ -83,6 +84,8 @@ type Server struct {
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
 	sanctions *cluster.Sanctions
+	lists     *lists.Lists
+	verdicts  *cluster.Verdicts // nil: they hold nothing
 	door      *admission.Door
 	addresses *addresses.Caps
 	amounts   *rain.AmountsCache

@@ -34,6 +34,8 @@ func (s *Server) buildHTTP() {
 		Outbox:    s.outbox,
 		Held:      s.ledger.Risk,
 		Sanctions: s.ledger.Sanctions, TellSanction: s.tellSanction,
+		Lists: s.ledger.Lists, TellLists: s.tellLists, MayPlay: s.mayPlay,
+		Judged:    s.bus.Judged,
 		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
 		Notifier: s.notifier, Players: s.players,

@@ -61,7 +61,7 @@ func (s *Server) actors() actors {
 		upkeep: []actor{
 			{"keys", s.players.Run}, {"campaigns", s.registry.Run}, {"rooms", s.lobby.Run},
 			{"figures", s.figures.Run}, {"events", s.events.Run}, {"audience", s.audience.Run},
-			{"sanctions", s.sanctions.Run},
+			{"sanctions", s.sanctions.Run}, {"lists", s.lists.Run},
 			{"admission", s.door.Run}, {"connections", s.connections.Run},
 			{"addresses", s.addresses.Run},
 		},
@@ -95,6 +95,9 @@ func (s *Server) actors() actors {
 	}
 	if s.cfg.Has(RoleOperator) || s.cfg.AuditRootFile != "" {
 		all.upkeep = append(all.upkeep, actor{"audit roots", s.roots.Run})
+	}
+	if s.verdicts != nil {
+		all.upkeep = append(all.upkeep, actor{"verdicts", s.verdicts.Run})
 	}
 	if s.risk != nil {
 		all.upkeep = append(all.upkeep, actor{"risk", s.risk.Run})

@@ -6,6 +6,7 @@ import (
 
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/sanction"
+	"redrain/server/lists"
 )
 
 // clocksDiffer is by how much the clocks of the nodes and of the masters of Redis differ at most. After it, whatever is
@@ -21,7 +22,37 @@ func (s *Server) tellSanction(ctx context.Context, one sanction.Sanction) {
 		s.log.Warn("players who were sent away stay here for seconds longer", "err", err)
 	}
 	if one.Act == sanction.Ban {
-		until := one.At + clocksDiffer.Milliseconds()
-		rounds.Sleep(ctx, time.Duration(max(until-s.clock.Now(), 0))*time.Millisecond)
+		s.passes(ctx, one.At+clocksDiffer.Milliseconds())
 	}
+}
+
+// tellLists carries out here that a list has changed, and has the other nodes do so. When it returns, the ledger pays
+// nothing that is won from then on by whom the list leaves out.
+func (s *Server) tellLists(ctx context.Context, changedAt int64) {
+	s.bus.Listed()
+	if err := s.lists.Refresh(context.WithoutCancel(ctx)); err != nil {
+		s.log.Warn("players whom a list leaves out stay here for seconds longer", "err", err)
+	}
+	s.passes(ctx, changedAt+clocksDiffer.Milliseconds())
+}
+
+// passes waits until a time of the cluster.
+func (s *Server) passes(ctx context.Context, at int64) {
+	rounds.Sleep(ctx, time.Duration(max(at-s.clock.Now(), 0))*time.Millisecond)
+}
+
+// screen sends away who is here and may not be any more.
+func (s *Server) screen(ctx context.Context) error {
+	here := s.gateway.Present()
+	guests := make([]lists.Guest, len(here))
+	for i, p := range here {
+		guests[i] = lists.Guest{User: p.User, Address: p.Address, Campaign: p.Campaign}
+	}
+	why, err := s.lists.Screen(ctx, guests)
+	for i, out := range why {
+		if out != nil {
+			s.gateway.SendAway(here[i], out)
+		}
+	}
+	return err
 }

@@ -33,6 +33,7 @@ import (
 	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
+	"redrain/server/lists"
 	"redrain/server/live"
 )
 
@@ -142,6 +143,14 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.sanctions.Load(ctx); err != nil {
 		return err
 	}
+	if err := s.lists.Load(ctx); err != nil {
+		return err
+	}
+	if s.verdicts != nil {
+		if err := s.verdicts.Load(ctx); err != nil {
+			return err
+		}
+	}
 	return s.bus.Listen(s.guard, cluster.Listener{
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
@@ -152,6 +161,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Restored:  s.atGate((*gate).Restored),
 		Alarm:     s.events.Alarm,
 		Withdrawn: s.gateway.Withdrawn, Sanctioned: s.sanctions.Announced,
+		Listed: s.lists.Announced, Judged: s.verdicts.Announced,
 		Node: s.node, OnNodes: s.connections.Heard,
 	})
 }
@@ -235,6 +245,8 @@ func (s *Server) buildRooms() {
 	})
 	s.sanctions = cluster.NewSanctions(s.ledger.Sanctions, func(one sanction.Sanction) { s.gateway.Sanctioned(one) },
 		s.guard, s.log)
+	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Guard: s.guard, Log: s.log,
+		Registerer: s.metrics})
 	s.connections = connections.New(connections.Options{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
 		End:   func(user string, n uint64) { s.gateway.TooMany(user, n) },
@@ -243,6 +255,7 @@ func (s *Server) buildRooms() {
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,
+		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,

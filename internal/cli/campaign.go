@@ -19,6 +19,7 @@ type campaignCreateCmd struct {
 	Shards         int           `default:"${shards}" help:"Parts of the stock, each in its own slot of a Redis Cluster."`
 	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait their turn. 0 for no limit."`
 	AdmitPerSecond int           `default:"0" help:"Players that are let in within a second; 0 for all at once."`
+	Players        string        `placeholder:"LIST" help:"Only the players on this list may take part, see redrain list."`
 	ExpiresIn      time.Duration `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
 	IdempotencyKey string        `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
 	remote
@@ -42,6 +43,9 @@ func (c *campaignCreateCmd) Run(app *App) error {
 		Amounts: c.Amounts, WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, Shards: c.Shards,
 		Capacity: c.Capacity, AdmitPerSecond: c.AdmitPerSecond,
 		ExpiresInMS: c.ExpiresIn.Milliseconds(),
+	}
+	if c.Players != "" {
+		spec.Players = &rain.Players{List: c.Players}
 	}
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		made, err := client.CreateCampaign(ctx, spec, c.IdempotencyKey)
@@ -137,6 +141,9 @@ func (t *table) campaign(c operator.Campaign) {
 	}
 	if c.AdmitPerSecond > 0 {
 		t.row("admit per second", c.AdmitPerSecond)
+	}
+	if list := c.Invited(); list != "" {
+		t.row("players", "on the list "+list)
 	}
 	t.row("created", t.at(c.CreatedAt))
 	t.row("expires", t.at(c.ExpiresAt))

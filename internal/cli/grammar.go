@@ -55,6 +55,15 @@ type grammar struct {
 		Ban        userBanCmd        `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
 		Unban      userUnbanCmd      `cmd:"" help:"Lift a ban."`
 	} `cmd:"" help:"Look at players, send them away and ban them."`
+	List struct {
+		Create  listCreateCmd  `cmd:"" help:"Make an empty list."`
+		Show    listShowCmd    `cmd:"" help:"Show a list, or all of them."`
+		Members listMembersCmd `cmd:"" help:"Show who is on a list."`
+		Import  listImportCmd  `cmd:"" help:"Put everybody in a CSV on a list. Where one line makes no sense nothing is changed."`
+		Add     listAddCmd     `cmd:"" help:"Put some on a list."`
+		Remove  listRemoveCmd  `cmd:"" help:"Take some off a list. They win nothing from then on where they had to be on it."`
+		Delete  listDeleteCmd  `cmd:"" help:"Delete a list that no campaign needs any more."`
+	} `cmd:"" help:"Say who may take part: lists of players for campaigns, and of players and addresses who may not."`
 	Risk struct {
 		List    riskListCmd    `cmd:"" help:"List the wins that are kept apart, with what speaks against their players."`
 		Release riskReleaseCmd `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`

@@ -41,7 +41,7 @@ func heldWins(ctx context.Context, client *operator.Client, user string) ([]oper
 // riskOrder is what the commands about held wins have in common.
 type riskOrder struct {
 	Claims []string `arg:"" optional:"" help:"The claims, as risk list shows them."`
-	User   string   `placeholder:"USER" help:"All that is kept apart of one player, instead of claims."`
+	User   string   `placeholder:"USER" help:"All that is kept apart of one player, instead of claims; released, the player may take part again."`
 	Reason string   `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
@@ -61,6 +61,11 @@ func (c *riskOrder) decide(app *App, act string) error {
 			wins, err := heldWins(ctx, client, c.User)
 			if err != nil {
 				return err
+			}
+			if act == "release" { // also where nothing is kept apart: they may be denied
+				if err := client.ReleasePlayers(ctx, []string{c.User}, c.Reason); err != nil {
+					return err
+				}
 			}
 			for _, w := range wins {
 				claims = append(claims, w.Claim)

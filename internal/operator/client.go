@@ -85,8 +85,9 @@ type request struct {
 	method  string
 	path    string
 	query   url.Values
-	body    any    // sent as JSON
-	key     string // the Idempotency-Key
+	body    any       // sent as JSON
+	csv     io.Reader // sent as CSV, in place of body
+	key     string    // the Idempotency-Key
 	accept  string
 	timeout time.Duration // 0: the client's; less than 0: none
 }
@@ -131,6 +132,9 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 		}
 		body = bytes.NewReader(data)
 	}
+	if r.csv != nil {
+		body = r.csv
+	}
 	address := c.base + r.path
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
@@ -157,6 +161,9 @@ func (c *Client) headers(req *http.Request, r request) {
 	}
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.csv != nil {
+		req.Header.Set("Content-Type", "text/csv")
 	}
 	if r.key != "" {
 		req.Header.Set("Idempotency-Key", r.key)

@@ -36,6 +36,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
+		"PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
 		"Approval": operator.Approval{}, "LoginCodeRequest": operator.LoginWish{}, "LoginCode": operator.LoginCode{},
 	} {
 		var want []string

@@ -33,6 +33,8 @@ const (
 	CodeUnavailable     = "unavailable"       // a back end does not answer; try again
 	CodeBadToken        = "bad_token"         // the new token is not valid; the one before still counts
 	CodeOtherPlayer     = "other_player"      // the new token is another player's
+	CodeNotInvited      = "not_on_the_list"   // the campaign is for the players on its list
+	CodeDenied          = "denied"            // the player, or their address, may not take part
 	CodeTooMany         = "too_many_messages" // more than the connection's budget has, or more joins
 )
 

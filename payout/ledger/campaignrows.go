@@ -19,7 +19,7 @@ import (
 
 var campaignColumns = []string{
 	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
-	"shards", "capacity", "admit_per_second", "expires_in_ms", "status", "created_at", "expires_at", "revision",
+	"shards", "capacity", "admit_per_second", "players_list", "expires_in_ms", "status", "created_at", "expires_at", "revision",
 	"drained", "split_seed",
 }
 
@@ -31,7 +31,7 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
+		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(), c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
 		c.Drained,
 		c.SplitSeed.Hex(),
 	}
@@ -58,6 +58,7 @@ func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	} {
 		p.Int(n)
 	}
+	p.Text(c.Invited())
 	p.Text(c.SplitSeed.Hex())
 	if amounts != nil {
 		p.Bytes(amounts)
@@ -70,18 +71,21 @@ func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	c := &rain.Campaign{}
 	var most sql.NullInt64
-	var seed string
+	var seed, invited string
 	var drained int64
 	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
 		&c.TapsPerUser,
-		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt, &c.Revision,
-		&drained, &seed)
+		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &invited, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt,
+		&c.Revision, &drained, &seed)
 	if err != nil {
 		return nil, err
 	}
 	if most.Valid {
 		m := rain.Money(most.Int64)
 		c.Max = &m
+	}
+	if invited != "" {
+		c.Players = &rain.Players{List: invited}
 	}
 	if c.Drained = drained == 1; drained < 0 || drained > 1 {
 		c.Fault = fmt.Sprintf("drained is %d", drained)

@@ -26,7 +26,7 @@ type Campaigns struct {
 
 // CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be
 // valid; its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
-// ErrInsufficientFunds.
+// ErrInsufficientFunds, and a rain.Invalid where its list of players is none.
 func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 	if !posting.IsCampaignID(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
 		return fmt.Errorf("campaign %q: a new campaign has an id and a budget, is loading, and has no rains", c.ID)
@@ -43,6 +43,9 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 			if sqldb.IsDuplicate(err) {
 				return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
 			}
+			return err
+		}
+		if err := checkInvited(ctx, tx, c.Invited(), s.clock()); err != nil {
 			return err
 		}
 		if amounts != nil {

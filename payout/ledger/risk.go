@@ -82,6 +82,33 @@ func (s *Risk) Verdict(ctx context.Context, user string) (v verdict.Verdict, fou
 	return v, found, err
 }
 
+// Refresh brings a list up to date, and returns what is new in it.
+func (s *Risk) Refresh(ctx context.Context, l *verdict.List) ([]verdict.Verdict, error) {
+	return l.Refresh(ctx, s.db)
+}
+
+// Trust lets players take part again, and be paid, whatever rules and other systems say of them from now on. What of
+// theirs was kept apart stays so.
+func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
+	by = by.stored()
+	reasons := verdict.Text([]verdict.Reason{{Rule: "person", Sentence: "released: " + by.Reason}})
+	given := make([]verdict.Verdict, len(users))
+	for i, user := range users {
+		if err := rain.CheckUser(user); err != nil {
+			return rain.Invalid{{Field: fmt.Sprintf("users[%d]", i), Message: err.Error()}}
+		}
+		given[i] = verdict.Verdict{User: user, Act: verdict.Allow, Reasons: reasons}
+	}
+	return s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		fresh, err := s.Give(sqldb.Joined(ctx, s.db, tx), "operator:"+by.Name, given...)
+		if err != nil || fresh == 0 {
+			return err
+		}
+		return auditChange(ctx, tx, s.clock(), change{}, change{"user:" + users[0], map[string]any{
+			"verdict": string(verdict.Allow), "players": len(users)}})
+	})
+}
+
 // HeldState is how far a held win has come.
 type HeldState string
 

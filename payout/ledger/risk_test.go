@@ -211,9 +211,10 @@ func TestVerdictsAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 		list := verdict.NewList()
-		for range 2 {
-			if err := list.Refresh(t.Context(), b.DB); err != nil {
-				t.Fatal(err)
+		for _, want := range []int{all, 0} {
+			fresh, err := l.Risk.Refresh(t.Context(), list)
+			if err != nil || len(fresh) != want {
+				t.Fatalf("%d are new, want %d, %v", len(fresh), want, err)
 			}
 			for i := range all {
 				if v, found := list.Of(fmt.Sprint("u", i)); !found || !v.Held() {

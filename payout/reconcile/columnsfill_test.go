@@ -12,6 +12,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/sanction"
 	"redrain/payout/ledger/verdict"
 	"redrain/payout/paytest"
@@ -187,6 +188,13 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 			_, err = two.Reject(ctx, o.Pending.ID, ledger.Person{Name: "bob", ID: "token:bob", Reason: "no"})
 			paytest.Must(t, err)
 		}
+	}
+	l := paytest.Node(t, b).Lists
+	for name, purpose := range map[string]playerlist.Purpose{"guests": playerlist.Invite, "barred": playerlist.Deny} {
+		_, err := l.Create(ctx, name, playerlist.Players, purpose)
+		paytest.Must(t, err)
+		_, err = l.Add(ctx, name, []string{"somebody"})
+		paytest.Must(t, err)
 	}
 	for _, act := range []sanction.Act{sanction.Ban, sanction.Unban} {
 		_, err := paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann", ID: "token:ann",

@@ -92,6 +92,9 @@ var free = map[string]map[string]string{
 	"a rebuild begins anew; when the last one fenced is for people": {"shard_epoch": "attempt fenced_at"},
 	"what a player wins next is kept apart, or is not; what was kept apart says why by itself": {
 		"verdict": "number user_id verdict score reasons given_by given_at"},
+	"other players take part, or win nothing, from then on; what is paid stays so": {
+		"player_list": "name kind purpose members revision busy_until created_at changed_at changed_by",
+		"list_member": "list_name who added_at removed_at mark"},
 	"while it is open: it is tried sooner or later, and why the last try failed is for people; once it has ended the " +
 		"chain holds them": {"withdrawal": "attempts tries next_at last_error"},
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -130,6 +131,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 			_, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, After: "1-h1-0", Limit: 1})
 			return err
 		},
+		func() error { return askPlayerLists(t, l) },
 		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
 		func() error { _, err := l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"}); return err },
 		func() error { _, err := l.Statements.Deposits(ctx, 0, 1); return err },
@@ -137,6 +139,28 @@ func askLists(t testing.TB, b *paytest.Books) {
 			return l.Statements.EachPaid(ctx, 0, 0, 1, func(ledger.Withdrawal) error { return nil })
 		},
 	)
+}
+
+// askPlayerLists asks all there is to ask about lists of players.
+func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
+	t.Helper()
+	ctx := t.Context()
+	if _, _, err := l.Lists.ListLists(ctx, "a", 1); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Heads(ctx); err != nil {
+		return err
+	}
+	if _, _, err := l.Lists.Members(ctx, "guests", "u", 1); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Import(ctx, "guests", true, slices.Values([][]string{{"u1", "u3"}})); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Remove(ctx, "guests", []string{"u3"}); err != nil {
+		return err
+	}
+	return l.Lists.Delete(ctx, "guests")
 }
 
 func noPage(next string) error {

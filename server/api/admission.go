@@ -7,6 +7,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/rain"
+	"redrain/server/limit"
 )
 
 // Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
@@ -35,6 +36,9 @@ func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) erro
 	}
 	c, err := a.o.Campaigns.Get(r.Context(), id)
 	if err != nil {
+		return err
+	}
+	if err := a.o.MayPlay(r.Context(), c, who.user, limit.Address(r)); err != nil {
 		return err
 	}
 	turn, err := a.o.Door.Ask(r.Context(), c, who.user)

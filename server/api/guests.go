@@ -35,10 +35,10 @@ func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 		Name: "redrain_guests_total",
 		Help: "Requests for a guest's name, by outcome: made, too_many (from one address at once), " +
 			"address_full (too many from one address in a day), challenge_required, challenge_failed, " +
-			"unavailable (the challenge could not be checked).",
+			"denied (an address on a list of those who may not), unavailable (the challenge could not be checked).",
 	}, []string{"outcome"})
 	for _, outcome := range []string{
-		"made", "too_many", "address_full", "challenge_required", "challenge_failed", "unavailable",
+		"made", "too_many", "address_full", "challenge_required", "challenge_failed", "denied", "unavailable",
 	} {
 		c.WithLabelValues(outcome)
 	}
@@ -53,6 +53,10 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
 	}
 	address := limit.Address(r)
+	if err := a.o.MayPlay(r.Context(), nil, "", address); err != nil {
+		a.guests.WithLabelValues("denied").Inc()
+		return err
+	}
 	if a.o.GuestRate > 0 {
 		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
 			max(1, a.o.GuestRate*limit.Burst))

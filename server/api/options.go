@@ -180,6 +180,8 @@ type API struct {
 	refusals refusals
 	guests   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
+
+	importing importing
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -211,6 +213,7 @@ type Options struct {
 	Exports     exports
 	Sanctions   sanctions
 	Held        heldWins
+	Lists       playerLists
 
 	Wins      Wins
 	Outbox    Outbox
@@ -234,6 +237,14 @@ type Options struct {
 	// TellSanction carries out on this node what was done about a player, and has the others do so. When it returns, it
 	// holds for all that comes.
 	TellSanction func(ctx context.Context, one sanction.Sanction)
+	// TellLists has all nodes go by a list that has changed at a time. When it returns, the change holds for all that
+	// comes.
+	TellLists func(ctx context.Context, changedAt int64)
+	// MayPlay tells whether somebody may take part in a campaign, nil for any: playerlist.ErrNotInvited,
+	// playerlist.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
+	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
+	// Judged is called when there is a new verdict about a player; nil: nobody is to know.
+	Judged func()
 	// TellWithdrawn tells the player of a withdrawal what has become of it.
 	TellWithdrawn func(id string)
 	// JoinURL is where a phone on the same network finds the server, "" for nowhere.
@@ -267,6 +278,12 @@ func (noLimits) Allow(context.Context, string, string, float64, float64) (bool, 
 func New(o Options) *API {
 	if o.Demo == nil {
 		o.Demo = func() string { return "" }
+	}
+	if o.MayPlay == nil {
+		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
+	}
+	if o.Judged == nil {
+		o.Judged = func() {}
 	}
 	if o.Limits == nil {
 		o.Limits = noLimits{}

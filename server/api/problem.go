@@ -14,6 +14,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
@@ -70,6 +71,12 @@ var problemOf = []struct {
 	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{ledger.ErrAlreadySent, http.StatusConflict, "withdrawal_sent"},
 	{ledger.ErrBanned, http.StatusForbidden, "banned"},
+	{playerlist.ErrNotInvited, http.StatusForbidden, "not_on_the_list"},
+	{playerlist.ErrDenied, http.StatusForbidden, "denied"},
+	{ledger.ErrUnknownList, http.StatusNotFound, "unknown_list"},
+	{ledger.ErrListExists, http.StatusConflict, "list_exists"},
+	{ledger.ErrListBusy, http.StatusConflict, "list_busy"},
+	{ledger.ErrListInUse, http.StatusConflict, "list_in_use"},
 	{ledger.ErrNotHeld, http.StatusConflict, "withdrawal_not_held"},
 	{ledger.ErrNotWaiting, http.StatusConflict, "withdrawal_not_waiting"},
 	{ledger.ErrUnknownApproval, http.StatusNotFound, "unknown_approval"},

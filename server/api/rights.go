@@ -17,7 +17,7 @@ const (
 	paying      right = "withdrawals" // hold and release withdrawals, and end those that wait for people
 	judging     right = "letters"     // retry and dismiss dead letters, release and confirm held wins
 	approving   right = "approvals"   // be the second person, with the right to what is decided on
-	policing    right = "players"     // disconnect, ban and unban players
+	policing    right = "players"     // disconnect, ban and unban players, and keep lists of them
 	sealing     right = "seal"        // make a new key for the seals
 	// entering is to make codes that sign in as any player: whoever may could withdraw as they could. Players may make
 	// codes for themselves.

@@ -16,6 +16,7 @@ import (
 type heldWins interface {
 	ListHeld(ctx context.Context, q ledger.HeldQuery) (list []ledger.Held, next string, err error)
 	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
+	Trust(ctx context.Context, users []string, by ledger.Person) error
 	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
 }
 
@@ -70,13 +71,18 @@ func (a *API) decideHeld(action string) handler {
 		}
 		var in struct {
 			Claims []string `json:"claims"`
+			Users  []string `json:"users"` // who may take part again, of release only
 			Reason string   `json:"reason"`
 		}
 		if err := decode(body, &in); err != nil {
 			return err
 		}
 		var faults rain.Invalid
-		if len(in.Claims) == 0 || len(in.Claims) > ledger.MaxDecided {
+		if len(in.Users) > ledger.MaxDecided || len(in.Users) > 0 && action == "confirm" {
+			faults = append(faults, rain.FieldError{Field: "users",
+				Message: fmt.Sprintf("are released, at most %d at once", ledger.MaxDecided)})
+		}
+		if len(in.Claims)+len(in.Users) == 0 || len(in.Claims) > ledger.MaxDecided {
 			faults = append(faults, rain.FieldError{Field: "claims",
 				Message: fmt.Sprintf("is required: 1 to %d claims", ledger.MaxDecided)})
 		}
@@ -91,6 +97,12 @@ func (a *API) decideHeld(action string) handler {
 			decide = a.o.Held.Confirm
 		}
 		ctx := a.audited(r, who, "risk."+action, map[string]any{"reason": in.Reason})
+		defer a.o.Judged()
+		if len(in.Users) > 0 {
+			if err := a.o.Held.Trust(ctx, in.Users, personOf(who, in.Reason)); err != nil {
+				return err
+			}
+		}
 		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
 		a.o.Notifier.Retried(r.Context(), done.Released) // also what was released before an error
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/limit"
 )
 
 // newWithdrawalView is the answer to who has made one.
@@ -107,6 +108,9 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	}
 	if faults := checkAmount(in.Amount); faults != nil {
 		return 0, nil, faults
+	}
+	if err := a.o.MayPlay(r.Context(), nil, who.user, limit.Address(r)); err != nil {
+		return 0, nil, err
 	}
 	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key), who.user, in.Amount)
 	if err != nil {

@@ -58,6 +58,8 @@ const (
 	topicMoney    = "withdrawal"
 	topicSanction = "sanction"
 	topicPlayer   = "player"
+	topicLists    = "lists"
+	topicVerdict  = "verdict"
 )
 
 // noCampaign stands in a subject for what is of no campaign: a subject has no empty part.
@@ -190,6 +192,12 @@ func (b *Bus) Withdrawn(n Withdrawn) error { return b.publish(topicMoney, noCamp
 // Sanctioned tells every node that something was done about a player, which the ledger has.
 func (b *Bus) Sanctioned() { b.hint(topicSanction, noCampaign, struct{}{}) }
 
+// Listed tells every node that a list of players or addresses has changed, which the ledger has.
+func (b *Bus) Listed() { b.hint(topicLists, noCampaign, struct{}{}) }
+
+// Judged tells every node that there is a new verdict about a player, which the ledger has.
+func (b *Bus) Judged() { b.hint(topicVerdict, noCampaign, struct{}{}) }
+
 // OnNodes tells a node what concerns it of a player who is on several.
 func (b *Bus) OnNodes(node string, n connections.Notice) { b.hint(topicPlayer, node, n) }
 
@@ -207,6 +215,8 @@ type Listener struct {
 	Withdrawn func(n Withdrawn)
 
 	Sanctioned func()
+	Listed     func()
+	Judged     func()
 
 	Node    string // whose notices OnNodes gets; "": nobody's
 	OnNodes func(n connections.Notice)
@@ -225,6 +235,8 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
 		subscribe(b, guard, topicSanction, func(string, struct{}) { l.Sanctioned() }),
+		subscribe(b, guard, topicVerdict, func(string, struct{}) { l.Judged() }),
+		subscribe(b, guard, topicLists, func(string, struct{}) { l.Listed() }),
 		subscribeTo(b, guard, topicPlayer, cmp.Or(l.Node, noCampaign),
 			func(_ string, n connections.Notice) { l.OnNodes(n) }),
 		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),

@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
+	"redrain/rain"
 	"redrain/room"
 	"redrain/server/limit"
 )
@@ -37,6 +38,9 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	if o.Banned == nil {
 		o.Banned = func(string) bool { return false }
+	}
+	if o.MayPlay == nil {
+		o.MayPlay = func(context.Context, *rain.Campaign, string, string) error { return nil }
 	}
 	m := newMetrics(o.Registerer)
 	g := &Gateway{

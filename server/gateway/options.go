@@ -81,15 +81,18 @@ type Problem func(w http.ResponseWriter, status int, code, detail string)
 
 // Options of a gateway. All are needed but those that say so.
 type Options struct {
-	Players        Players
-	Campaigns      Campaigns
-	Gate           func(*rain.Campaign) Gate // a campaign's gate, always the same one
-	Wins           Wins
-	Claims         Claims
-	Limits         Limits
-	Audience       Audience
-	Banned         func(user string) bool // nil: nobody is
-	Risk           *risk.Watch            // looks at how players tap; nil: nobody does
+	Players   Players
+	Campaigns Campaigns
+	Gate      func(*rain.Campaign) Gate // a campaign's gate, always the same one
+	Wins      Wins
+	Claims    Claims
+	Limits    Limits
+	Audience  Audience
+	Banned    func(user string) bool // nil: nobody is
+	// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrNotInvited, playerlist.ErrDenied, or
+	// why that cannot be told. nil: everybody may.
+	MayPlay        func(ctx context.Context, c *rain.Campaign, user, address string) error
+	Risk           *risk.Watch // looks at how players tap; nil: nobody does
 	Door           Door
 	Addresses      Addresses // nil: none is bounded
 	Connections    Connections

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/room"
 	"redrain/server/limit"
@@ -97,12 +98,15 @@ func (s *session) mayLookUp(campaign string) error {
 }
 
 // endHello is how a connection ends whose hello has failed.
-func (s *session) endHello(ctx context.Context, campaign string, err error) {
+func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err error) {
 	switch {
 	case waits(err) != nil:
 		s.turnAway(waits(err))
 	case errors.Is(err, errCrowded):
 		s.crowdOut()
+	case outsider(err) != nil:
+		s.send(wire.Error{Type: wire.TypeError, ID: id, Code: outsider(err).code, Message: err.Error()})
+		s.refuseHello(ctx, outsider(err).closes, err.Error())
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
 	case errors.Is(err, errTooManyRefused):

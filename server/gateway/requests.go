@@ -109,7 +109,7 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	if err = s.enter(ctx, user, req); err != nil {
-		s.endHello(ctx, req.Campaign, err)
+		s.endHello(ctx, req.ID, req.Campaign, err)
 		return
 	}
 	s.hand = s.g.o.Risk.Hand(risk.Who{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued})
@@ -130,6 +130,8 @@ func (s *session) move(req wire.Request) {
 		s.notYet(req.ID, waits(err))
 	case errors.Is(err, errCrowded):
 		s.crowdedOut(req.ID)
+	case outsider(err) != nil:
+		s.complain(req.ID, outsider(err).code, err.Error())
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
@@ -150,13 +152,16 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	allowed, err := s.letIn(ctx, c, user)
+	was := s.bound.Swap(&c.ID) // before it is asked: what changes from now on is found there
+	allowed, err := s.invited(ctx, c, user)
 	if err != nil {
+		s.bound.Store(was)
 		return err
 	}
 	welcome, err := s.g.welcome(ctx, c, user, req.ID, s.term.until())
 	if err != nil {
 		s.g.leaveDoor(c.ID, s.addr, user, false)
+		s.bound.Store(was)
 		return err
 	}
 	s.leaveRoom()

@@ -31,9 +31,10 @@ type session struct {
 	budget budget
 	hello  *time.Timer // nil when it has come
 
-	term    term        // of the player's token
-	out     atomic.Bool // the player was sent away: nothing is taken any more
-	since   int64       // of the hello, Unix ms
+	term    term                   // of the player's token
+	out     atomic.Bool            // the player was sent away: nothing is taken any more
+	bound   atomic.Pointer[string] // the campaign whose room the player is in, or on the way to
+	since   int64                  // of the hello, Unix ms
 	user    string
 	hand    *risk.Hand      // how the player taps; nil: nobody looks at it
 	listens string          // who settlements are listened for, "" before hello

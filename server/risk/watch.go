@@ -27,6 +27,7 @@ type Verdicts interface {
 type Options struct {
 	Limits     Limits
 	Verdicts   Verdicts
+	Told       func() // is called when there is a new verdict; nil: nobody is to know
 	Clock      rain.Clock
 	Guard      *rounds.Guard
 	Log        *slog.Logger
@@ -148,8 +149,12 @@ func (w *Watch) Look(ctx context.Context) error {
 	if len(given) == 0 {
 		return nil
 	}
-	if _, err := w.o.Verdicts.Give(ctx, ledger.ByRules, given...); err != nil {
+	fresh, err := w.o.Verdicts.Give(ctx, ledger.ByRules, given...)
+	if err != nil {
 		return err
+	}
+	if fresh > 0 && w.o.Told != nil {
+		w.o.Told()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

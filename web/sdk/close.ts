@@ -12,6 +12,7 @@ export const CloseCode = {
   origin: 4505,
   sentAway: 4506,
   expired: 4507,
+  notInvited: 4508,
 } as const;
 
 /** isFinal tells whether the client does not come back after a code. */

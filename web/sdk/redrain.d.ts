@@ -54,6 +54,8 @@ export declare const CloseCode: {
   readonly sentAway: 4506;
   /** The token has expired, and there is no newer one: `token` is no function, or gives the same one again. */
   readonly expired: 4507;
+  /** The campaign is for the players on its list, and this one is not on it. */
+  readonly notInvited: 4508;
 };
 
 /** Something that falls. */

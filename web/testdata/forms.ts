@@ -91,7 +91,7 @@ const tests: Record<string, () => void | Promise<void>> = {
     const body = check(draftOf(campaign)).body;
     const { name, sponsor, budget, packets, split, min, max, wins_per_user, taps_per_user, shards, capacity, admit_per_second, expires_in_ms } = campaign;
     same("a clone is the same but for its name", body, {
-      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, expires_in_ms,
+      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, players: null, expires_in_ms,
     });
     const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, amounts: [50, 50, 200], expires_in_ms: 1_001 };
     const again = check(draftOf(listed)).body;

@@ -187,6 +187,11 @@ func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 	if b.bannedAt != nil && b.bannedAt(w.User, at) {
 		return Banned
 	}
+	if b.listed != nil {
+		if why := b.listed(campaign, w.User, at); why != "" {
+			return why
+		}
+	}
 	amount := w.Amount
 	if b.escrow == nil {
 		return ""

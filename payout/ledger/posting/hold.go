@@ -36,7 +36,8 @@ func (p *Poster) verdictsNow(ctx context.Context) (verdictOf, error) {
 	if p.verdicts == nil {
 		return nil, nil
 	}
-	return p.verdicts.Of, p.verdicts.Refresh(ctx, p.db)
+	_, err := p.verdicts.Refresh(ctx, p.db)
+	return p.verdicts.Of, err
 }
 
 // hold adds the transactions that keep wins apart. The wins are in the order of their keys.

@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/sanction"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
@@ -97,7 +98,9 @@ func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	if err != nil {
 		return nil, err
 	}
-	b.bannedAt = p.bans.BannedAt
+	if err := p.readOutsiders(ctx, tx, b, entries); err != nil {
+		return nil, err
+	}
 	b.classify(entries...)
 	if !b.quick || len(b.letters) == 0 && len(b.voids) == 0 && b.dropped == 0 {
 		return b, nil
@@ -105,9 +108,24 @@ func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	if b, err = p.readBatch(ctx, tx, entries, thorough); err != nil {
 		return nil, err
 	}
-	b.bannedAt = p.bans.BannedAt
+	if err := p.readOutsiders(ctx, tx, b, entries); err != nil {
+		return nil, err
+	}
 	b.classify(entries...)
 	return b, nil
+}
+
+// readOutsiders reads which players of a batch may win nothing: those who are banned, and what lists say.
+func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, entries []rain.Entry) (err error) {
+	b.bannedAt = p.bans.BannedAt
+	invited := map[string]string{}
+	for id, c := range b.campaigns {
+		if list := c.Invited(); list != "" {
+			invited[id] = list
+		}
+	}
+	b.listed, err = playerlist.Read(ctx, q, invited, usersOf(entries))
+	return err
 }
 
 // doubts are what tries of a posting have met, each of which was rolled back.

@@ -19,7 +19,7 @@ type Act string
 const (
 	Allow Act = "allow" // it is paid
 	Hold  Act = "hold"  // it is kept apart until a person has decided
-	Deny  Act = "deny"  // the same, marked as worse
+	Deny  Act = "deny"  // the same, and the player is not let in
 )
 
 // Reason is what a rule, another system or a person has said of a player.
@@ -89,23 +89,24 @@ func NewList() *List { return &List{of: map[string]Verdict{}} }
 // atOnce is how many rows are read by one query.
 const atOnce = 1000
 
-// Refresh reads what is new. Where the ledger was put back from a backup, and knows less than was read before, all of
-// it is read again.
-func (l *List) Refresh(ctx context.Context, q sqldb.Querier) error {
+// Refresh reads what is new, and returns it, the oldest first. Where the ledger was put back from a backup, and knows
+// less than was read before, all of it is read again, and none of that is new.
+func (l *List) Refresh(ctx context.Context, q sqldb.Querier) (fresh []Verdict, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var newest int64
 	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
-		return fmt.Errorf("reading the verdicts about players: %w", err)
+		return nil, fmt.Errorf("reading the verdicts about players: %w", err)
 	}
-	if newest < l.number {
+	again := newest < l.number
+	if again {
 		l.number, l.of = 0, map[string]Verdict{}
 	}
 	for l.number < newest {
 		rows, err := sqldb.List(ctx, q, Scan, "SELECT "+Columns+" FROM verdict WHERE number > ? "+
 			"ORDER BY number LIMIT ?", l.number, atOnce)
 		if err != nil {
-			return fmt.Errorf("reading the verdicts about players: %w", err)
+			return fresh, fmt.Errorf("reading the verdicts about players: %w", err)
 		}
 		if len(rows) == 0 {
 			break
@@ -113,8 +114,11 @@ func (l *List) Refresh(ctx context.Context, q sqldb.Querier) error {
 		for _, v := range rows {
 			l.number, l.of[v.User] = v.Number, v
 		}
+		if !again {
+			fresh = append(fresh, rows...)
+		}
 	}
-	return nil
+	return fresh, nil
 }
 
 // Of is the newest verdict about a player.

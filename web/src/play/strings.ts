@@ -185,6 +185,8 @@ export const strings = {
   ended_elsewhere: { zh: "您已在其他设备或页面进入", en: "You have opened this elsewhere" },
   ended_elsewhere_hint: { zh: "同时打开的页面太多，只保留最新的几个；想在这里继续请重试", en: "Too many pages are open at once, and the newest stay. Retry to go on here" },
   ended_away: { zh: "您已被移出活动", en: "You have been removed from the event" },
+  ended_invited: { zh: "这场红包雨仅限受邀玩家", en: "This rain is for invited players" },
+  ended_invited_hint: { zh: "您不在受邀名单上。如有疑问，请联系主办方", en: "You are not on its list. If you have questions, ask the organiser" },
   ended_away_hint: { zh: "如有疑问，请联系主办方", en: "If you have questions, ask the organiser" },
   ended_campaign: { zh: "找不到这个活动", en: "This event cannot be found" },
   ended_campaign_hint: { zh: "链接可能不完整，或者活动早已结束", en: "The link may be incomplete, or the event was over long ago" },

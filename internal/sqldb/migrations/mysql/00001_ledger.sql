@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS campaign (
     shards        INT            NOT NULL,
     capacity      INT            NOT NULL,
     admit_per_second INT            NOT NULL,
+    players_list     VARBINARY(64)  NOT NULL, -- the list of those who may take part; empty: everybody
     expires_in_ms BIGINT         NOT NULL,
     status        VARCHAR(16)    NOT NULL,
     created_at    BIGINT         NOT NULL,
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS campaign (
     drained       TINYINT        NOT NULL DEFAULT 0,
     split_seed    CHAR(64)       NOT NULL,           -- secret
     KEY campaign_created (created_at, id),
+    KEY campaign_players (players_list, drained),
     KEY campaign_drained (drained, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

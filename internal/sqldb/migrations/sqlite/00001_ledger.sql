@@ -16,6 +16,7 @@ CREATE TABLE campaign (
     shards           INTEGER NOT NULL,
     capacity         INTEGER NOT NULL,
     admit_per_second INTEGER NOT NULL,
+    players_list     TEXT    NOT NULL,
     expires_in_ms    INTEGER NOT NULL,
     status           TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
@@ -26,6 +27,7 @@ CREATE TABLE campaign (
 ) STRICT;
 CREATE INDEX campaign_created ON campaign (created_at, id);
 CREATE INDEX campaign_drained ON campaign (drained, id);
+CREATE INDEX campaign_players ON campaign (players_list, drained);
 
 CREATE TABLE campaign_amounts (
     campaign_id      TEXT    NOT NULL PRIMARY KEY,

@@ -29,6 +29,8 @@ export interface Draft {
   shards: string;
   capacity: string;
   admit_per_second: string;
+  /** The name of the list of those who may take part; "" is everybody. */
+  players: string;
   /** In units of `unit`. */
   expires_in_ms: string;
   unit: Unit;
@@ -41,7 +43,7 @@ export type Field = Exclude<keyof Draft, "unit">;
 export function emptyDraft(): Draft {
   return {
     name: "", sponsor: "", budget: "", packets: "", split: "double_mean", min: "0.01", max: "", amounts: "",
-    wins_per_user: "1", taps_per_user: "0", shards: "1", capacity: "0", admit_per_second: "0", expires_in_ms: "24", unit: "hours",
+    wins_per_user: "1", taps_per_user: "0", shards: "1", capacity: "0", admit_per_second: "0", players: "", expires_in_ms: "24", unit: "hours",
   };
 }
 
@@ -52,7 +54,7 @@ export function draftOf(c: Pick<Campaign, keyof NewCampaign>): Draft {
     name: nextName(c.name), sponsor: c.sponsor, budget: plainYuan(c.budget), packets: String(c.packets), split: c.split,
     min: plainYuan(c.min), max: c.max === null ? "" : plainYuan(c.max), amounts: c.amounts ? writeAmounts(c.amounts) : "",
     wins_per_user: String(c.wins_per_user), taps_per_user: String(c.taps_per_user), shards: String(c.shards),
-    capacity: String(c.capacity), admit_per_second: String(c.admit_per_second),
+    capacity: String(c.capacity), admit_per_second: String(c.admit_per_second), players: c.players?.list ?? "",
     expires_in_ms: String(c.expires_in_ms / UNITS[unit]), unit,
   };
 }

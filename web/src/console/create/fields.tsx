@@ -91,6 +91,7 @@ export function RuleFields({ state }: { state: FormState }) {
         <TextField {...text(state, "shards")} kind="numeric" hint={t("shardsHint")} />
         <TextField {...text(state, "capacity")} kind="numeric" hint={t("capacityHint")} />
         <TextField {...text(state, "admit_per_second")} kind="numeric" hint={t("admitHint")} />
+        <TextField {...text(state, "players")} hint={t("playersHint")} />
       </div>
     </fieldset>
   );

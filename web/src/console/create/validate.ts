@@ -80,7 +80,8 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   return {
     faults, list, split: cut,
     body: whole ? {
-      name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, capacity, admit_per_second: admit, expires_in_ms: expires,
+      name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, capacity, admit_per_second: admit,
+      players: d.players.trim() === "" ? null : { list: d.players.trim() }, expires_in_ms: expires,
     } : null,
   };
 }

@@ -44,6 +44,8 @@ export const campaign = {
   tapsPerUser: { zh: "每人点击次数", en: "Taps per player" },
   noLimit: { zh: "不限", en: "no limit" },
   capacity: { zh: "同时在场上限", en: "Players in the room" },
+  players: { zh: "可参加的人", en: "Players" },
+  everybody: { zh: "人人可参加", en: "everybody" },
   admitPerSecond: { zh: "每秒放行", en: "Let in per second" },
   allAtOnce: { zh: "不限速", en: "all at once" },
   shards: { zh: "分片数", en: "Shards" },

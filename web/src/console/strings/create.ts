@@ -35,6 +35,8 @@ export const create = {
   capacityHint: { zh: "超出的人排队等候；0 为不限", en: "The others wait their turn; 0: no limit" },
   admit_per_second: { zh: "每秒放行人数", en: "Let in per second" },
   admitHint: { zh: "0 为不限速", en: "0: all at once" },
+  players: { zh: "受邀名单", en: "List of players" },
+  playersHint: { zh: "填名单的名称，只有名单上的人能参加；留空则人人可参加", en: "Only who is on the list of this name may take part; empty: everybody" },
   expires_in_ms: { zh: "有效期", en: "Expires in" },
   expiresHint: { zh: "到期后剩余金额退回资金方", en: "Then what is left goes back to the sponsor" },
   unit: { zh: "有效期单位", en: "Unit of the expiry" },

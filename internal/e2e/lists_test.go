@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"redrain/internal/operator"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// TestListsOverTwoNodes: only who is on a campaign's list comes in, at any node; who is taken off it is gone from both,
+// and so are players and addresses that a list denies, until they are taken off that one, and players whom the risk
+// rules deny, until a person has released them.
+func TestListsOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	s := realSetting(t)
+	a, b := startProcess(t, s, "REDRAIN_RISK=hold"), startProcess(t, s, "REDRAIN_RISK=hold")
+	api := newAPIClient(t, a.node)
+	made := func(body string) {
+		t.Helper()
+		api.want(api.call("POST", "/lists", body), http.StatusCreated, "")
+	}
+	made(`{"list":"vip"}`)
+	made(`{"list":"barred","purpose":"deny"}`)
+	made(`{"list":"nets","of":"addresses","purpose":"deny"}`)
+	l, err := a.client.ImportMembers(within(t, 20*time.Second), "vip", strings.NewReader("player\nann\nbob\n"), false)
+	if err != nil || l.Members != 2 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	change := func(what, body string) {
+		t.Helper()
+		api.want(api.call("POST", "/lists/"+what, body), http.StatusOK, "")
+	}
+	spec := fund(t, a.node, "lists", 1_000, 10)
+	spec.Players = &rain.Players{List: "none"}
+	_, err = a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	if p, ok := errors.AsType[*operator.Error](err); !ok || p.Status != http.StatusUnprocessableEntity {
+		t.Errorf("a campaign with a list that there is not: %v", err)
+	}
+	spec.Players.List = "vip"
+	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	closedWith := func(n *node, user string) int {
+		_, err := hello(t, n, user, c.ID)
+		if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
+			return end.Code
+		}
+		return 0
+	}
+	for _, n := range []*node{a.node, b.node} {
+		if code := closedWith(n, "stranger"); code != room.CodeNotInvited {
+			t.Errorf("a stranger's hello ends with %d", code)
+		}
+	}
+	asked := newAPIClient(t, b.node)
+	asked.token = token(t, "stranger")
+	asked.want(asked.call("GET", "/admission?campaign="+c.ID, ""), http.StatusForbidden, "not_on_the_list")
+
+	atA, atB, other := join(t, a.node, "ann", c.ID), join(t, b.node, "ann", c.ID), join(t, b.node, "bob", c.ID)
+	change("vip/remove", `{"members":["ann"]}`)
+	wantClose(t, atA, room.CodeNotInvited)
+	wantClose(t, atB, room.CodeNotInvited)
+	change("vip/members", `{"members":["ann"]}`)
+	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool { return closedWith(b.node, "ann") == 0 })
+
+	change("barred/members", `{"members":["bob"]}`)
+	wantClose(t, other, room.CodeSentAway)
+	change("barred/remove", `{"members":["bob"]}`)
+	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool { return closedWith(b.node, "bob") == 0 })
+
+	last := join(t, b.node, "ann", c.ID)
+	change("nets/members", `{"members":["127.0.0.0/8","::1"]}`)
+	wantClose(t, last, room.CodeSentAway)
+	api.want(api.call("DELETE", "/lists/vip", ""), http.StatusConflict, "list_in_use")
+	api.want(api.call("DELETE", "/lists/nets", ""), http.StatusNoContent, "")
+	testenv.Eventually(t, time.Minute, "node b lets everybody in again", func() bool {
+		return closedWith(b.node, "ann") == 0
+	})
+
+	last = join(t, b.node, "ann", c.ID)
+	db, err := sqldb.OpenMySQL(s.mysql)
+	must(err)
+	defer func() { must(db.Close()) }()
+	_, err = ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk.Give(
+		within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: "ann", Act: verdict.Deny, Score: 99,
+			Reasons: "[]"})
+	must(err)
+	wantClose(t, last, room.CodeSentAway)
+	if code := closedWith(b.node, "ann"); code != room.CodeSentAway {
+		t.Errorf("a hello of whom the rules deny ends with %d", code)
+	}
+	api.want(api.call("POST", "/risk/release", `{"users":["ann"],"reason":"called her"}`), http.StatusOK, "")
+	testenv.Eventually(t, time.Minute, "node b lets her in after the release", func() bool {
+		return closedWith(b.node, "ann") == 0
+	})
+}

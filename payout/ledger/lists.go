@@ -1,0 +1,253 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/playerlist"
+	"redrain/rain"
+)
+
+// Lists are the lists of players and addresses.
+type Lists struct {
+	db    *sqldb.DB
+	clock rain.Clock
+}
+
+// Errors of lists.
+var (
+	ErrUnknownList = errors.New("no such list")
+	ErrListExists  = errors.New("a list of this name exists")
+	ErrListBusy    = errors.New("an import into the list is under way; try again when it has ended")
+	ErrListInUse   = errors.New("a campaign that is not over names the list")
+)
+
+// MaxListed is how many members are added or removed at once.
+const MaxListed = 1000
+
+// MaxNetworks is how many networks a list of addresses holds: every node has them in memory.
+const MaxNetworks = 100_000
+
+var listColumns = []string{"name", "kind", "purpose", "members", "revision", "busy_until", "created_at", "changed_at",
+	"changed_by"}
+
+// Create makes an empty list.
+func (s *Lists) Create(ctx context.Context, name string, kind playerlist.Kind, purpose playerlist.Purpose) (
+	l playerlist.List, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		now := s.clock()
+		l = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: 1, CreatedAt: now, ChangedAt: now,
+			ChangedBy: auditActor(ctx)}
+		row := [][]any{{l.Name, string(l.Kind), string(l.Purpose), l.Members, l.Revision, l.BusyUntil, l.CreatedAt,
+			l.ChangedAt, l.ChangedBy}}
+		err := tx.Insert(ctx, "player_list", listColumns, row, sqldb.Merge{})
+		if sqldb.IsDuplicate(err) {
+			return ErrListExists
+		}
+		if err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, now, change{}, listState(l))
+	})
+	return l, listError(name, err)
+}
+
+func listError(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("the list %q: %w", name, err)
+	}
+	return nil
+}
+
+// listState is a list as the audit log compares it.
+func listState(l playerlist.List) change {
+	return change{"list:" + l.Name, map[string]any{"kind": l.Kind, "purpose": l.Purpose, "members": l.Members,
+		"revision": l.Revision}}
+}
+
+// List is one list; ErrUnknownList where there is none.
+func (s *Lists) List(ctx context.Context, name string) (playerlist.List, error) {
+	l, err := readList(ctx, s.db, name, "")
+	return l, listError(name, err)
+}
+
+func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l playerlist.List, err error) {
+	found, err := sqldb.List(ctx, q, playerlist.Scan, "SELECT "+playerlist.Columns+
+		" FROM player_list WHERE name = ?"+lock, name)
+	if err != nil || len(found) == 0 {
+		return l, cmp.Or(err, ErrUnknownList)
+	}
+	return found[0], nil
+}
+
+// ListLists lists all lists in the order of their names. after is the cursor, "" begins; next is empty on the last
+// page.
+func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []playerlist.List, next string,
+	err error) {
+	list, err = sqldb.List(ctx, s.db, playerlist.Scan, "SELECT "+playerlist.Columns+
+		" FROM player_list WHERE name > ? ORDER BY name LIMIT ?", after, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing the lists of players: %w", err)
+	}
+	list, next = page(list, limit, func(l playerlist.List) string { return l.Name })
+	return list, next, nil
+}
+
+// Heads are all lists that nodes go by.
+func (s *Lists) Heads(ctx context.Context) ([]playerlist.List, error) {
+	list, err := sqldb.List(ctx, s.db, playerlist.Scan, "SELECT "+playerlist.Columns+" FROM player_list ORDER BY name")
+	if err != nil {
+		return nil, fmt.Errorf("reading the lists of players: %w", err)
+	}
+	return list, nil
+}
+
+// ListMember is who is on a list.
+type ListMember struct {
+	Who     string
+	AddedAt int64 // Unix ms
+}
+
+// Members lists who is on a list, in the order of their ids.
+func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
+	err error) {
+	list, err = sqldb.List(ctx, s.db, func(scan sqldb.Scan) (m ListMember, err error) {
+		err = scan(&m.Who, &m.AddedAt)
+		return m, err
+	}, "SELECT who, added_at FROM list_member WHERE list_name = ? AND who > ? AND removed_at = 0 "+
+		"ORDER BY who LIMIT ?", name, after, limit+1)
+	if err != nil {
+		return nil, "", listError(name, err)
+	}
+	list, next = page(list, limit, func(m ListMember) string { return m.Who })
+	return list, next, nil
+}
+
+// Among tells which of some are on a list.
+func (s *Lists) Among(ctx context.Context, name string, who []string) (on map[string]int64, err error) {
+	on, err = membersAmong(ctx, s.db, name, who)
+	return on, listError(name, err)
+}
+
+func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []string) (map[string]int64, error) {
+	on := map[string]int64{}
+	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+		var one string
+		var at int64
+		err := scan(&one, &at)
+		on[one] = at
+		return err
+	}, "SELECT who, added_at FROM list_member WHERE list_name = ? AND removed_at = 0 AND who IN", who, name)
+	return on, err
+}
+
+// change changes a list and raises its revision. Nobody else changes it meanwhile.
+func (s *Lists) change(ctx context.Context, name string, do func(ctx context.Context, tx *sqldb.Tx,
+	l *playerlist.List) error) (after playerlist.List, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		before, err := readList(ctx, tx, name, tx.ForUpdate())
+		if err != nil {
+			return err
+		}
+		now := s.clock()
+		if before.BusyUntil > now {
+			return ErrListBusy
+		}
+		after = before
+		after.BusyUntil, after.ChangedAt, after.ChangedBy, after.Revision = 0, now, auditActor(ctx), before.Revision+1
+		if err := do(ctx, tx, &after); err != nil {
+			return err
+		}
+		if err := saveList(ctx, tx, after); err != nil {
+			return err
+		}
+		return auditChange(ctx, tx, now, listState(before), listState(after))
+	})
+	return after, listError(name, err)
+}
+
+func saveList(ctx context.Context, tx *sqldb.Tx, l playerlist.List) error {
+	_, err := tx.Exec(ctx, "UPDATE player_list SET members = ?, revision = ?, busy_until = ?, changed_at = ?, "+
+		"changed_by = ? WHERE name = ?", l.Members, l.Revision, l.BusyUntil, l.ChangedAt, l.ChangedBy, l.Name)
+	return err
+}
+
+// Add puts members, as Kind.Canonical has them, on a list. Who is on it stays.
+func (s *Lists) Add(ctx context.Context, name string, who []string) (playerlist.List, error) {
+	return s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		return putMembers(ctx, tx, l, who, l.ChangedAt)
+	})
+}
+
+// Remove takes members off a list. From the commit on the ledger pays nothing that a player wins without it.
+func (s *Lists) Remove(ctx context.Context, name string, who []string) (playerlist.List, error) {
+	return s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		return dropMembers(ctx, tx, l, slices.Compact(slices.Sorted(slices.Values(who))), l.ChangedAt)
+	})
+}
+
+// putMembers adds members to a list, and marks them with its revision.
+func putMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
+	who = slices.Compact(slices.Sorted(slices.Values(who)))
+	on, err := membersAmong(ctx, tx, l.Name, who)
+	if err != nil {
+		return err
+	}
+	var fresh, known [][]any
+	for _, one := range who {
+		row := []any{l.Name, one, now, 0, l.Revision}
+		if _, is := on[one]; is {
+			known = append(known, row)
+		} else {
+			fresh = append(fresh, row)
+		}
+	}
+	columns, key := []string{"list_name", "who", "added_at", "removed_at", "mark"}, []string{"list_name", "who"}
+	err = tx.Insert(ctx, "list_member", columns, fresh, sqldb.Merge{Key: key, Set: columns[2:]})
+	if err != nil {
+		return err
+	}
+	if err := tx.Insert(ctx, "list_member", columns, known, sqldb.Merge{Key: key, Set: columns[4:]}); err != nil {
+		return err
+	}
+	l.Members += int64(len(fresh))
+	if l.Kind == playerlist.Addresses && l.Members > MaxNetworks {
+		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("a list has at most %d networks", MaxNetworks)}}
+	}
+	return nil
+}
+
+func dropMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
+	for some := range slices.Chunk(who, sqldb.Chunk) {
+		n, err := tx.Exec(ctx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
+			"who IN "+sqldb.Marks(len(some)), append([]any{now, l.Name}, sqldb.Args(some)...)...)
+		if err != nil {
+			return err
+		}
+		l.Members -= n
+	}
+	return nil
+}
+
+// checkInvited makes sure that a campaign's list is there, and stays until tx ends.
+func checkInvited(ctx context.Context, tx *sqldb.Tx, name string, now int64) error {
+	if name == "" {
+		return nil
+	}
+	l, err := readList(ctx, tx, name, tx.ForShare())
+	switch {
+	case errors.Is(err, ErrUnknownList):
+		return rain.Invalid{{Field: "players.list", Message: "there is no list of this name"}}
+	case err != nil:
+		return err
+	case l.BusyUntil > now:
+		return listError(name, ErrListBusy) // it may be on its way out
+	case l.Purpose != playerlist.Invite || l.Kind != playerlist.Players:
+		return rain.Invalid{{Field: "players.list", Message: "is not a list of players for inviting"}}
+	}
+	return nil
+}

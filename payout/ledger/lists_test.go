@@ -1,0 +1,237 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+func makeList(t testing.TB, l *ledger.Lists, name string, purpose playerlist.Purpose, who ...string) {
+	t.Helper()
+	_, err := l.Create(t.Context(), name, playerlist.Players, purpose)
+	paytest.Must(t, err)
+	if len(who) > 0 {
+		_, err = l.Add(t.Context(), name, who)
+		paytest.Must(t, err)
+	}
+}
+
+// reasons are why wins of a posting wait for a person, by player.
+func reasons(dead []string) string { return strings.Join(dead, "; ") }
+
+// Who is on the campaign's list is paid, and so is what somebody has won before they were taken off it. Others win
+// nothing, whatever a node has told them; a person may pay them all the same.
+func TestOnlyTheInvitedArePaid(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "vip", playerlist.Invite, "in", "out", "back")
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9,
+			Players: &rain.Players{List: "vip"}})
+		b.OpenCampaign(t, "open", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
+		win := func(campaign string, number int, user string) rain.Entry {
+			return paytest.Entry(campaign, int(b.Clock.Now()), paytest.Win(user, number, 10))
+		}
+		before := win("c", 0, "out")
+		b.Clock.Add(1)
+		_, err := lists.Remove(paytest.As(t, "list.remove"), "vip", []string{"out", "back", "nobody"})
+		paytest.Must(t, err)
+		posted := b.MustPost(t, before, win("c", 1, "out"), win("c", 2, "in"), win("c", 3, "stranger"),
+			win("open", 0, "stranger"))
+		var dead []string
+		for _, d := range posted.Dead {
+			dead = append(dead, d.User+": "+d.Reason)
+		}
+		slices.Sort(dead)
+		if want := "out: " + playerlist.NotInvited + "; stranger: " + playerlist.NotInvited; reasons(dead) != want ||
+			posted.New != 3 {
+			t.Errorf("%d are paid; dead: %s", posted.New, reasons(dead))
+		}
+		_, err = lists.Add(t.Context(), "vip", []string{"back"})
+		paytest.Must(t, err)
+		if posted := b.MustPost(t, win("c", 4, "back")); posted.New != 1 {
+			t.Errorf("who is on it again: %+v", posted)
+		}
+		if settled, err := b.Retry(t.Context(), rain.ClaimID("c", 3)); err != nil || len(settled) != 1 {
+			t.Errorf("a person pays it: %+v, %v", settled, err)
+		}
+		if l, err := lists.List(t.Context(), "vip"); err != nil || l.Members != 2 {
+			t.Errorf("%+v, %v", l, err)
+		}
+	})
+}
+
+// Who is on a list of those who may not take part is paid nothing from then on, and withdraws nothing, until they are
+// taken off it.
+func TestDeniedPlayersAreNotPaid(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "barred", playerlist.Deny)
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
+		win := func(number int, user string) rain.Entry {
+			return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
+		}
+		before := win(0, "u")
+		b.Clock.Add(1)
+		_, err := lists.Add(t.Context(), "barred", []string{"u"})
+		paytest.Must(t, err)
+		between := win(1, "u")
+		posted := b.MustPost(t, before, between, win(2, "v"))
+		if len(posted.Dead) != 1 || posted.Dead[0].Reason != playerlist.WasDenied || posted.New != 2 {
+			t.Errorf("%+v", posted)
+		}
+		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); !errors.Is(err, playerlist.ErrDenied) {
+			t.Errorf("a denied player withdraws: %v", err)
+		}
+		late := win(3, "u")
+		b.Clock.Add(1)
+		_, err = lists.Remove(t.Context(), "barred", []string{"u"})
+		paytest.Must(t, err)
+		if posted := b.MustPost(t, late, win(4, "u")); posted.New != 1 || len(posted.Dead) != 1 {
+			t.Errorf("won before and after the pardon: %+v", posted)
+		}
+		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); err != nil {
+			t.Errorf("a pardoned player withdraws: %v", err)
+		}
+	})
+}
+
+// A campaign names a list that is there and is for inviting players; a list that a campaign needs is not deleted, and
+// one that is deleted leaves nothing behind.
+func TestCampaignsAndTheirLists(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "vip", playerlist.Invite, "u")
+		makeList(t, lists, "barred", playerlist.Deny)
+		if _, err := lists.Create(ctx, "vip", playerlist.Players, playerlist.Deny); !errors.Is(err,
+			ledger.ErrListExists) {
+			t.Errorf("made twice: %v", err)
+		}
+		for _, name := range []string{"barred", "none"} {
+			c := paytest.FullCampaign("x")
+			c.Players = &rain.Players{List: name}
+			_, err := b.Deposit(ctx, c.Sponsor, name, c.Budget)
+			paytest.Must(t, err)
+			if err := b.CreateCampaign(ctx, c); !errors.As(err, &rain.Invalid{}) {
+				t.Errorf("a campaign with the list %s: %v", name, err)
+			}
+		}
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
+		if c, err := b.Campaign(ctx, "c"); err != nil || c.Invited() != "vip" {
+			t.Errorf("%+v, %v", c, err)
+		}
+		if err := lists.Delete(ctx, "vip"); !errors.Is(err, ledger.ErrListInUse) {
+			t.Errorf("deleted while a campaign needs it: %v", err)
+		}
+		paytest.Must(t, lists.Delete(ctx, "barred"))
+		makeList(t, lists, "barred", playerlist.Deny)
+		if m, _, err := lists.Members(ctx, "barred", "", 10); err != nil || len(m) != 0 {
+			t.Errorf("made anew it has %v, %v", m, err)
+		}
+		if err := lists.Delete(ctx, "none"); !errors.Is(err, ledger.ErrUnknownList) {
+			t.Errorf("%v", err)
+		}
+		if _, err := lists.Add(ctx, "none", []string{"u"}); !errors.Is(err, ledger.ErrUnknownList) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// An import writes chunk by chunk, and with replace takes off who is not in it; nobody else changes the list meanwhile.
+// One that has broken off is finished by the same again.
+func TestImports(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "l", playerlist.Invite, "old", "u1")
+		chunk := func(from, to int) (who []string) {
+			for i := from; i < to; i++ {
+				who = append(who, fmt.Sprint("u", i))
+			}
+			return who
+		}
+		size := func(want int64) {
+			t.Helper()
+			l, err := lists.List(ctx, "l")
+			all := 0
+			for after := ""; err == nil; {
+				var some []ledger.ListMember
+				if some, after, err = lists.Members(ctx, "l", after, 1000); after == "" {
+					all += len(some)
+					break
+				}
+				all += len(some)
+			}
+			if err != nil || l.Members != want || int64(all) != want {
+				t.Errorf("%d members, %d are listed, want %d, %v", l.Members, all, want, err)
+			}
+		}
+		busy := 0
+		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
+			for i := range 3 {
+				if _, err := lists.Add(ctx, "l", []string{"x"}); errors.Is(err, ledger.ErrListBusy) {
+					busy++
+				}
+				yield(append(chunk(i*1500, i*1500+1500), "u1"))
+			}
+		})
+		if err != nil || busy != 3 {
+			t.Fatalf("%v; busy for %d of 3", err, busy)
+		}
+		size(4500)
+		if on, err := lists.Among(ctx, "l", []string{"old", "u1", "u4499"}); err != nil || len(on) != 2 {
+			t.Errorf("%v, %v", on, err)
+		}
+
+		stopped := func() (stopped bool) { // as the end of the process does
+			defer func() { stopped = recover() != nil }()
+			_, _ = lists.Import(ctx, "l", true, func(yield func([]string) bool) {
+				yield(chunk(5000, 5010))
+				panic("the process ends")
+			})
+			return false
+		}
+		if !stopped() {
+			t.Fatal("it did not stop")
+		}
+		size(4510)
+		if _, err := lists.Add(ctx, "l", []string{"x"}); !errors.Is(err, ledger.ErrListBusy) {
+			t.Errorf("after an import that may still go on: %v", err)
+		}
+		b.Clock.Add(60_001)
+		_, err = lists.Import(ctx, "l", true, slices.Values([][]string{chunk(5005, 5015)}))
+		paytest.Must(t, err)
+		size(10)
+		if _, err := lists.Remove(ctx, "l", chunk(0, 5010)); err != nil {
+			t.Error(err)
+		}
+		size(5)
+	})
+}
+
+// What was on a list stays as it was written: an address as a network, an IPv6 one as its /64.
+func TestCanonicalMembers(t *testing.T) {
+	for given, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7/32", "192.0.2.7/24": "192.0.2.0/24", "::ffff:192.0.2.7": "192.0.2.7/32",
+		"2001:db8::1": "2001:db8::/64", "2001:db8::1/48": "2001:db8::/48", "2001:db8::1/128": "2001:db8::/64",
+		"fe80::1%eth0": "", "192.0.2": "", "": "", "::ffff:1.2.3.4/120": "", "a\x00": "",
+	} {
+		if got, err := playerlist.Addresses.Canonical(given); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", given, got, err)
+		}
+	}
+	if _, err := playerlist.Players.Canonical("a\nb"); err == nil {
+		t.Error("a player of two lines")
+	}
+}

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"redrain/internal/faults"
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/playerlist"
+)
+
+// ImportChunk is how many members an import writes in one transaction.
+const ImportChunk = 5000
+
+// importPause is how long an import may be silent before it counts as broken off.
+const importPause = time.Minute
+
+// Import puts many members, as Kind.Canonical has them, on a list, in many small transactions; with replace it then
+// takes off who is not among them. Nodes go by it when it has ended. One that breaks off leaves who was added until
+// then; the same import again finishes it.
+func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (playerlist.List,
+	error) {
+	l, err := s.change(ctx, name, func(_ context.Context, _ *sqldb.Tx, l *playerlist.List) error {
+		l.BusyUntil = s.clock() + importPause.Milliseconds()
+		return nil
+	})
+	if err != nil {
+		return l, err
+	}
+	begun := l.Revision
+	for chunk := range chunks {
+		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+			return putMembers(ctx, tx, l, chunk, s.clock())
+		})
+		faults.Point("list.imported")
+		if err != nil {
+			return l, s.breakOff(ctx, name, begun, err)
+		}
+	}
+	for left := replace; left; {
+		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+			others, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? AND "+
+				"removed_at = 0 AND mark <> ? ORDER BY who LIMIT ?", name, begun, ImportChunk)
+			left = len(others) == ImportChunk
+			if err != nil {
+				return err
+			}
+			return dropMembers(ctx, tx, l, others, s.clock())
+		})
+		if err != nil {
+			return l, s.breakOff(ctx, name, begun, err)
+		}
+	}
+	return s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		l.BusyUntil, l.ChangedAt = 0, s.clock()
+		l.Revision++
+		return auditChange(ctx, tx, l.ChangedAt, change{}, listState(*l))
+	})
+}
+
+// Delete removes a list that no campaign needs any more: its members first, some at a time. One that breaks off is
+// finished by the same again.
+func (s *Lists) Delete(ctx context.Context, name string) error {
+	l, err := s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		l.BusyUntil = s.clock() + importPause.Milliseconds()
+		return unused(ctx, tx, name)
+	})
+	if err != nil {
+		return err
+	}
+	begun := l.Revision
+	for left := true; left && err == nil; {
+		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+			who, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? ORDER BY who "+
+				"LIMIT ?", name, ImportChunk)
+			left = len(who) == ImportChunk
+			if err != nil {
+				return err
+			}
+			for some := range slices.Chunk(who, sqldb.Chunk) {
+				_, err := tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(some)),
+					append([]any{name}, sqldb.Args(some)...)...)
+				if err != nil {
+					return err
+				}
+			}
+			l.Members = 0
+			return nil
+		})
+	}
+	if err == nil {
+		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+			if _, err := tx.Exec(ctx, "DELETE FROM player_list WHERE name = ?", name); err != nil {
+				return err
+			}
+			return auditChange(ctx, tx, s.clock(), listState(*l), change{"list:" + name, map[string]any{"deleted": true}})
+		})
+	}
+	if err != nil {
+		return s.breakOff(ctx, name, begun, err)
+	}
+	return nil
+}
+
+// unused fails where a campaign that is not over names a list.
+func unused(ctx context.Context, tx *sqldb.Tx, name string) error {
+	var campaign string
+	used, err := tx.First(ctx, []any{&campaign}, "SELECT id FROM campaign WHERE players_list = ? AND drained = 0 "+
+		"LIMIT 1", name)
+	if err == nil && used {
+		err = fmt.Errorf("%w: %s", ErrListInUse, campaign)
+	}
+	return err
+}
+
+// step is one transaction of the import or the removal that begun at a revision of its list.
+func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx context.Context, tx *sqldb.Tx,
+	l *playerlist.List) error) (l playerlist.List, err error) {
+	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if l, err = readList(ctx, tx, name, tx.ForUpdate()); err != nil {
+			return err
+		}
+		if l.Revision != begun {
+			return ErrListBusy // it was silent for too long, and somebody else has changed the list
+		}
+		l.BusyUntil = s.clock() + importPause.Milliseconds()
+		if err := do(ctx, tx, &l); err != nil {
+			return err
+		}
+		return saveList(ctx, tx, l)
+	})
+	return l, listError(name, err)
+}
+
+// breakOff lets others change the list at once, and returns why.
+func (s *Lists) breakOff(ctx context.Context, name string, begun int64, why error) error {
+	_, _ = s.step(context.WithoutCancel(ctx), name, begun, func(_ context.Context, _ *sqldb.Tx,
+		l *playerlist.List) error {
+		l.BusyUntil = 0
+		l.Revision++
+		return nil
+	}) // else it counts as broken off in a minute
+	return why
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"sync"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/rain"
+)
+
+// playerLists are the lists of players and addresses. [ledger.Lists] are.
+type playerLists interface {
+	Create(ctx context.Context, name string, kind playerlist.Kind, purpose playerlist.Purpose) (playerlist.List, error)
+	List(ctx context.Context, name string) (playerlist.List, error) // ledger.ErrUnknownList
+	ListLists(ctx context.Context, after string, limit int) (list []playerlist.List, next string, err error)
+	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
+	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
+	Add(ctx context.Context, name string, who []string) (playerlist.List, error)
+	Remove(ctx context.Context, name string, who []string) (playerlist.List, error)
+	Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (playerlist.List, error)
+	Delete(ctx context.Context, name string) error
+}
+
+// listView is a list as it is answered.
+type listView struct {
+	List      string `json:"list"`
+	Of        string `json:"of"`
+	Purpose   string `json:"purpose"`
+	Members   int64  `json:"members"`
+	CreatedAt int64  `json:"created_at"`
+	ChangedAt int64  `json:"changed_at"`
+	ChangedBy string `json:"changed_by"`
+}
+
+func listViewOf(l playerlist.List) listView {
+	return listView{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
+		CreatedAt: l.CreatedAt, ChangedAt: l.ChangedAt, ChangedBy: l.ChangedBy}
+}
+
+type memberView struct {
+	Member  string `json:"member"`
+	AddedAt int64  `json:"added_at"`
+}
+
+func memberViewOf(m ledger.ListMember) memberView { return memberView{m.Who, m.AddedAt} }
+
+func (a *API) playerLists(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return answerList(w, r, a.o.Lists.ListLists, listViewOf)
+}
+
+func (a *API) playerList(w http.ResponseWriter, r *http.Request, _ caller) error {
+	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, listViewOf(l))
+	return nil
+}
+
+func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
+	in := struct {
+		List    string `json:"list"`
+		Of      string `json:"of"`
+		Purpose string `json:"purpose"`
+	}{Of: string(playerlist.Players), Purpose: string(playerlist.Invite)}
+	if err := decode(body, &in); err != nil {
+		return 0, nil, err
+	}
+	var faults rain.Invalid
+	fault := func(field, message string) {
+		faults = append(faults, rain.FieldError{Field: field, Message: message})
+	}
+	if err := rain.CheckList(in.List); err != nil {
+		fault("list", err.Error())
+	}
+	kind, purpose := playerlist.Kind(in.Of), playerlist.Purpose(in.Purpose)
+	if kind != playerlist.Players && kind != playerlist.Addresses {
+		fault("of", "is players or addresses")
+	}
+	if purpose != playerlist.Invite && purpose != playerlist.Deny {
+		fault("purpose", "is invite or deny")
+	}
+	if kind == playerlist.Addresses && purpose == playerlist.Invite {
+		fault("purpose", "is deny for addresses: a campaign invites players")
+	}
+	if len(faults) > 0 {
+		return 0, nil, faults
+	}
+	l, err := a.o.Lists.Create(a.audited(r, who, "list.create", nil), in.List, kind, purpose)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusCreated, listViewOf(l), nil
+}
+
+// deletePlayerList deletes a list. From then on nobody is denied by it.
+func (a *API) deletePlayerList(w http.ResponseWriter, r *http.Request, who caller) error {
+	if err := a.o.Lists.Delete(a.audited(r, who, "list.delete", nil), r.PathValue("id")); err != nil {
+		return err
+	}
+	a.o.TellLists(r.Context(), a.o.Clock())
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// listMembers lists who is on a list, or tells whether one is.
+func (a *API) listMembers(w http.ResponseWriter, r *http.Request, _ caller) error {
+	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if one := r.URL.Query().Get("member"); one != "" {
+		who, err := l.Kind.Canonical(one)
+		if err != nil {
+			return rain.Invalid{{Field: "member", Message: err.Error()}}
+		}
+		on, err := a.o.Lists.Among(r.Context(), l.Name, []string{who})
+		if err != nil {
+			return err
+		}
+		found := []ledger.ListMember{}
+		if at, is := on[who]; is {
+			found = append(found, ledger.ListMember{Who: who, AddedAt: at})
+		}
+		WriteJSON(w, http.StatusOK, listOf(found, "", memberViewOf))
+		return nil
+	}
+	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.ListMember, string, error) {
+		return a.o.Lists.Members(ctx, l.Name, cursor, limit)
+	}, memberViewOf)
+}
+
+// removeMembers takes members off a list. When it is answered, nothing is paid that they win without it.
+func (a *API) removeMembers(w http.ResponseWriter, r *http.Request, who caller) error {
+	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	members, err := readMembers(w, r, who, l.Kind)
+	if err != nil {
+		return err
+	}
+	detail := map[string]any{"removed": len(members), "first": members[0]}
+	l, err = a.o.Lists.Remove(a.audited(r, who, "list.remove", detail), l.Name, members)
+	return a.answerChanged(w, r, l, err)
+}
+
+// answerChanged has the nodes go by a list that has changed, and answers with it.
+func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l playerlist.List, err error) error {
+	if err != nil {
+		return err
+	}
+	a.o.TellLists(r.Context(), l.ChangedAt)
+	WriteJSON(w, http.StatusOK, listViewOf(l))
+	return nil
+}
+
+// importing is held by the one import of this process: it has all that it imports in memory.
+type importing struct{ sync.Mutex }

@@ -1,0 +1,77 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// TestHeldWinsOverHTTP: who may decides, once, and with a reason; a player whom the rules deny is let in again by a
+// person, also where nothing of theirs is held.
+func TestHeldWinsOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	l := paytest.Node(t, b)
+	b.OpenCampaign(t, "c", rain.Spec{Budget: 40, Packets: 4, WinsPerUser: 9})
+	b.HoldWins()
+	for _, user := range []string{"bot", "idle"} {
+		_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Deny, Score: 120,
+			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 120, Sentence: "too fast"}})})
+		paytest.Must(t, err)
+	}
+	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
+	judged, told := 0, &desk{}
+	mux := http.NewServeMux()
+	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
+		Audit: &auditNotes{}, Notifier: told, Clock: b.Clock.Now, Log: paytest.Quiet,
+		Judged: func() { judged++ }}).Mount(mux)
+	ask := func(who, method, path, body string, status int, want ...string) {
+		t.Helper()
+		r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+who)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
+		}
+		for _, text := range want {
+			if !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s %s %s: %s has no %s", method, path, body, w.Body, text)
+			}
+		}
+	}
+	ask("viewer", "GET", "/risk/held?limit=1", "", http.StatusOK, `"claim":"c-0"`, `"verdict":"deny"`, "too fast",
+		"next_cursor")
+	ask("viewer", "GET", "/risk/held?state=x", "", http.StatusUnprocessableEntity)
+	ask("viewer", "POST", "/risk/release", `{"claims":["c-0"],"reason":"x"}`, http.StatusForbidden)
+	for _, body := range []string{`{"claims":["c-0"]}`, `{"reason":"x"}`, `{"claims":["c-0"],"reason":" "}`} {
+		ask("cashier", "POST", "/risk/release", body, http.StatusUnprocessableEntity)
+	}
+	ask("cashier", "POST", "/risk/confirm", `{"users":["idle"],"reason":"x"}`, http.StatusUnprocessableEntity)
+	ask("cashier", "POST", "/risk/release", `{"users":["a\u0000"],"reason":"x"}`, http.StatusUnprocessableEntity)
+	ask("cashier", "POST", "/risk/confirm", `{"claims":["c-1","none"],"reason":"a bot"}`, http.StatusOK,
+		`"state":"confirmed"`)
+	said := func(user string, want verdict.Act, by string) {
+		t.Helper()
+		if v, _, err := l.Risk.Verdict(t.Context(), user); err != nil || v.Act != want || v.By != by {
+			t.Errorf("of %s is said %+v, %v", user, v, err)
+		}
+	}
+	said("idle", verdict.Deny, ledger.ByRules)
+	ask("cashier", "POST", "/risk/release", `{"users":["idle"],"reason":"called them"}`, http.StatusOK, `"items":[]`)
+	said("idle", verdict.Allow, "operator:cashier")
+	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
+		`"state":"released"`, `"state":"confirmed"`)
+	said("bot", verdict.Allow, "operator:cashier")
+	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`)
+	if judged < 3 {
+		t.Errorf("the nodes heard of %d decisions", judged)
+	}
+	b.CheckBooks(t)
+}

@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/payout/ledger/playerlist"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// rulings say who may play, by player and campaign.
+type rulings struct {
+	mu sync.Mutex
+	of map[string]error
+}
+
+func (r *rulings) mayPlay(_ context.Context, c *rain.Campaign, user, _ string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[user+" "+c.ID]
+}
+
+func (r *rulings) rule(user, campaign string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.of[user+" "+campaign] = err
+}
+
+// Who may not take part is told why and sent away; where that cannot be told they come back; and who moves to a room
+// that is not for them stays where they are.
+func TestOutsiders(t *testing.T) {
+	r := &rulings{of: map[string]error{
+		"stranger c": playerlist.ErrNotInvited, "barred c": playerlist.ErrDenied,
+		"later c": errors.New("the database is down"),
+	}}
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.MayPlay = r.mayPlay })
+	for user, want := range map[string]struct {
+		code   string
+		closes int
+	}{
+		"stranger": {wire.CodeNotInvited, room.CodeNotInvited}, "barred": {wire.CodeDenied, room.CodeSentAway},
+		"later": {"", room.CodeUnavailable},
+	} {
+		c := d.connect()
+		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
+		if want.code != "" {
+			if m := c.hear("error"); !strings.Contains(m, `"`+want.code+`"`) {
+				t.Errorf("%s is told %v", user, m)
+			}
+		}
+		if code := c.closed(); code != want.closes {
+			t.Errorf("%s: closed with %d", user, code)
+		}
+	}
+	u := d.play("u")
+	r.rule("u", "c", playerlist.ErrNotInvited)
+	u.say(`{"type":"join","id":2,"campaign":"c"}`)
+	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
+		t.Errorf("a join: %v", m)
+	}
+	here := d.gateway.Present()
+	if len(here) != 1 || here[0].User != "u" || here[0].Campaign == nil || here[0].Campaign.ID != "c" {
+		t.Fatalf("%+v", here)
+	}
+	d.gateway.SendAway(here[0], errors.New("something else"))
+	u.say(`{"type":"ping","id":1,"t":1}`)
+	u.hear("pong")
+	d.gateway.SendAway(here[0], playerlist.ErrNotInvited)
+	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
+		t.Errorf("%v", m)
+	}
+	if code := u.closed(); code != room.CodeNotInvited {
+		t.Errorf("closed with %d", code)
+	}
+	v := d.play("v")
+	d.gateway.Denied("v")
+	if code := v.closed(); code != room.CodeSentAway {
+		t.Errorf("closed with %d", code)
+	}
+	testenv.Eventually(t, 10*time.Second, "nobody who is gone is remembered", func() bool {
+		return len(d.gateway.Present()) == 0
+	})
+}

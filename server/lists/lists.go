@@ -1,0 +1,297 @@
+package lists
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/outage"
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/rain"
+	"redrain/server/timeout"
+)
+
+// Source is where the lists are kept for good. [ledger.Lists] is that.
+type Source interface {
+	Heads(ctx context.Context) ([]playerlist.List, error)
+	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
+	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
+}
+
+// Options of lists. All are needed.
+type Options struct {
+	Source     Source
+	Changed    func(ctx context.Context) error // looks again at who is here: see Screen
+	Guard      *rounds.Guard
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Lists are the lists as this node knows them: read at start, again when another node tells of a change, and every few
+// seconds, which heals a lost message.
+type Lists struct {
+	o       Options
+	wake    chan struct{} // holds one token while something was told
+	refused *prometheus.CounterVec
+
+	refreshing sync.Mutex // one refresh at a time
+	unlooked   bool       // something has changed, and who is here was not looked at again
+
+	mu    sync.RWMutex
+	now   known
+	found *lru.Cache[question, bool]
+}
+
+// known is what one refresh has read.
+type known struct {
+	revisions map[string]int64
+	denied    []string // lists of players who may not take part
+	networks  map[string]networks
+}
+
+// question is whether somebody is on a list as of a revision: what was found of an older one is asked again.
+type question struct {
+	list     string
+	revision int64
+	who      string
+}
+
+const (
+	// refreshEvery is how often the lists are looked at without a message.
+	refreshEvery = 2 * time.Second
+	// remembered is how many answers a node remembers: who waits asks every few seconds.
+	remembered = 100_000
+	// atOnce is how many networks are read by one query.
+	atOnce = 5000
+)
+
+// New makes lists of which nothing was read yet. Load them before anybody is let in; their Run must be started.
+func New(o Options) *Lists {
+	found, err := lru.New[question, bool](remembered)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &Lists{o: o, wake: make(chan struct{}, 1), found: found, refused: newRefused(o.Registerer)}
+}
+
+// Load reads what lists there are.
+func (l *Lists) Load(ctx context.Context) error {
+	_, err := l.read(ctx)
+	return err
+}
+
+// Refresh reads what has changed, and has who is here looked at again where something has.
+func (l *Lists) Refresh(ctx context.Context) error {
+	l.refreshing.Lock()
+	defer l.refreshing.Unlock()
+	changed, err := l.read(ctx)
+	if err != nil {
+		return err
+	}
+	if l.unlooked = l.unlooked || changed; !l.unlooked {
+		return nil
+	}
+	err = l.o.Changed(ctx)
+	l.unlooked = err != nil
+	return err
+}
+
+func (l *Lists) read(ctx context.Context) (changed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
+	defer cancel()
+	heads, err := l.o.Source.Heads(ctx)
+	if err != nil {
+		return false, err
+	}
+	l.mu.RLock()
+	was := l.now
+	l.mu.RUnlock()
+	is := known{revisions: make(map[string]int64, len(heads)), networks: map[string]networks{}}
+	for _, h := range heads {
+		is.revisions[h.Name] = h.Revision
+		same := was.revisions[h.Name] == h.Revision
+		changed = changed || !same
+		switch {
+		case h.Purpose != playerlist.Deny:
+		case h.Kind == playerlist.Players:
+			is.denied = append(is.denied, h.Name)
+		case same:
+			is.networks[h.Name] = was.networks[h.Name]
+		default:
+			if is.networks[h.Name], err = l.readNetworks(ctx, h.Name); err != nil {
+				return false, err
+			}
+		}
+	}
+	changed = changed || len(is.revisions) != len(was.revisions)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now = is
+	return changed, nil
+}
+
+func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error) {
+	all := networks{}
+	for after := ""; ; {
+		some, next, err := l.o.Source.Members(ctx, name, after, atOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range some {
+			if network, err := playerlist.ParseNetwork(m.Who); err == nil { // else somebody has written it by hand
+				all.add(network)
+			}
+		}
+		if after = next; after == "" {
+			return all, nil
+		}
+	}
+}
+
+// Announced notes that another node has changed a list. It does not wait: Run reads it.
+func (l *Lists) Announced() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps the lists fresh until ctx ends.
+func (l *Lists) Run(ctx context.Context) error {
+	tick := time.NewTicker(refreshEvery)
+	defer tick.Stop()
+	database := outage.Outage{What: "reading the lists of players; going on with what is known", Log: l.o.Log}
+	for {
+		database.Ended(ctx, l.o.Guard.Try("lists", func() error { return l.Refresh(ctx) }))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.wake:
+		case <-tick.C:
+		}
+	}
+}
+
+// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrDenied, playerlist.ErrNotInvited, or a back
+// end's error, where that has to be known. A nil campaign is any, and an empty user somebody new.
+func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
+	if l.DeniedAddress(address) {
+		return l.count(playerlist.ErrDenied)
+	}
+	l.mu.RLock()
+	denied, revisions := l.now.denied, l.now.revisions
+	l.mu.RUnlock()
+	for _, list := range denied {
+		if user == "" {
+			break
+		}
+		on, err := l.isOn(ctx, question{list, revisions[list], user})
+		if err != nil {
+			// What they win meanwhile is not paid: whoever posts it reads the list.
+			l.o.Log.Warn("letting a player in without knowing whether a list denies it", "user", user, "err", err)
+			break
+		}
+		if on {
+			return l.count(playerlist.ErrDenied)
+		}
+	}
+	if c == nil || c.Invited() == "" {
+		return nil
+	}
+	on, err := l.isOn(ctx, question{c.Invited(), revisions[c.Invited()], user})
+	if err == nil && !on {
+		err = l.count(playerlist.ErrNotInvited)
+	}
+	return err
+}
+
+// DeniedAddress tells whether who calls from an address may not take part.
+func (l *Lists) DeniedAddress(address string) bool {
+	addr, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, all := range l.now.networks {
+		if all.has(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Lists) isOn(ctx context.Context, q question) (bool, error) {
+	if on, known := l.found.Get(q); known && q.revision != 0 {
+		return on, nil
+	}
+	on, err := l.o.Source.Among(ctx, q.list, []string{q.who})
+	if err != nil {
+		return false, err
+	}
+	_, is := on[q.who]
+	l.found.Add(q, is)
+	return is, nil
+}
+
+// Guest is somebody who is here.
+type Guest struct {
+	User, Address string
+	Campaign      *rain.Campaign // nil: this node does not know it
+}
+
+// Screen tells which of some who are here may not be, and why: nil for those who may. Where a list cannot be read
+// nobody on it is judged; the error says so.
+func (l *Lists) Screen(ctx context.Context, all []Guest) (why []error, failed error) {
+	why = make([]error, len(all))
+	l.mu.RLock()
+	denied := l.now.denied
+	l.mu.RUnlock()
+	ask := map[string][]string{} // by list
+	for i, g := range all {
+		if l.DeniedAddress(g.Address) {
+			why[i] = playerlist.ErrDenied
+			continue
+		}
+		for _, list := range denied {
+			ask[list] = append(ask[list], g.User)
+		}
+		if g.Campaign != nil && g.Campaign.Invited() != "" {
+			ask[g.Campaign.Invited()] = append(ask[g.Campaign.Invited()], g.User)
+		}
+	}
+	on := map[string]map[string]int64{}
+	for list, who := range ask {
+		ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
+		slices.Sort(who)
+		some, err := l.o.Source.Among(ctx, list, slices.Compact(who))
+		cancel()
+		if err != nil {
+			failed = err
+			continue
+		}
+		on[list] = some
+	}
+	for i, g := range all {
+		for _, list := range denied {
+			if _, is := on[list][g.User]; is {
+				why[i] = playerlist.ErrDenied
+			}
+		}
+		if why[i] != nil || g.Campaign == nil || on[g.Campaign.Invited()] == nil {
+			continue
+		}
+		if _, is := on[g.Campaign.Invited()][g.User]; !is {
+			why[i] = playerlist.ErrNotInvited
+		}
+	}
+	return why, failed
+}
