@@ -59,7 +59,7 @@ func TestConsoleSignIn(t *testing.T) {
 	p.Says("[role=alert]", "The server cannot do this just now (redis does not answer).")
 }
 
-// TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and is gone from the address;
+// TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and leaves the address;
 // a token in a query does not. Who is signed in stays so where a link's token is not known.
 func TestConsoleTakesItsLink(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
