@@ -10,6 +10,7 @@ import type { strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
 
 const COMBO_FROM = 3;
+const SAID = 1_600; // ms for which the word on a tap stands
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
 export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean };
@@ -21,6 +22,7 @@ export class Hud {
   readonly #purse = byId("purse");
   readonly #progress = byId("progress");
   #combo = 0;
+  #said = 0;
 
   constructor(i18n: I18n<typeof strings>) {
     this.#i18n = i18n;
@@ -71,6 +73,17 @@ export class Hud {
   /** bump animates the purse when money has arrived. */
   bump(): void {
     replay(this.#purse, "bump");
+  }
+
+  /** say shows the word on a tap below the purse, where it covers no packet; won: money comes with it. */
+  say(text: string, won: boolean): void {
+    const el = byId("gain");
+    write(el, text);
+    el.classList.toggle("won", won);
+    replay(el, "rises");
+    clearTimeout(this.#said);
+    this.#said = setTimeout(() => write(el, ""), SAID);
+    if (won) this.bump();
   }
 
   /** banner shows what is wrong with the connection, and the seconds until the next try where they are given. */
