@@ -136,7 +136,9 @@ func (v *visit) rain() {
 			if outcome != "won" {
 				return object{"outcome": outcome}
 			}
-			packet++
+			if packet++; packet > 2 { // a finger that was thought to have missed
+				return object{"outcome": "empty"}
+			}
 			return f.won(packet, 64+824*packet) // of gold, and then of fortune
 		})
 		v.glance("outcome-"+outcome, func() {

@@ -9,7 +9,7 @@ import { context } from "../rain/sprites.ts";
 
 const [W, H] = [750, 1100]; // px: what a phone's album shows sharply
 const QUIET = 4; // modules of white around the code, as the standard asks
-const CODE = 220; // px
+const CODE = 270; // px
 const FONT = 'system-ui, -apple-system, "PingFang SC", "Noto Sans CJK SC", sans-serif';
 
 /** Words are what stands on a poster, in the player's language. */
@@ -28,17 +28,17 @@ export function poster(words: Words, prize: Prize, address: string): HTMLCanvasE
   const c = context(image);
   c.fillStyle = gradient(c, 0, 0, 0, H, ["#3a0a1c", "#5f0d20", "#9c1822", "#d9332a"]);
   c.fillRect(0, 0, W, H);
-  beams(c, W / 2, 470);
+  beams(c, W / 2, 410);
   frame(c);
   c.textAlign = "center";
   c.textBaseline = "middle";
   line(c, words.event, 110, 600, 34, "#ffe9a6");
   line(c, words.title, 186, 900, 64, "#fff6e0");
   drawing(c, prize);
-  line(c, words.amount, 668, 900, 104, "#ffd56b");
-  line(c, words.rank, 756, 600, 34, "#fff6e0");
+  line(c, words.amount, 622, 900, 104, "#ffd56b");
+  line(c, words.rank, 706, 600, 34, "#fff6e0");
   code(c, address);
-  line(c, words.scan, 1050, 600, 26, "#ffe9a6");
+  line(c, words.scan, 1046, 600, 26, "#ffe9a6");
   return image;
 }
 
@@ -74,7 +74,7 @@ function frame(c: CanvasRenderingContext2D): void {
 function drawing(c: CanvasRenderingContext2D, prize: Prize): void {
   const [w, h] = [220, 282];
   c.save();
-  c.translate((W - w) / 2, 320);
+  c.translate((W - w) / 2, 266);
   const [tint] = TINTS_OF;
   if (prize === "gold") golden(c, w, h);
   else if (prize === "fortune") fortune(c, w, h);
@@ -85,7 +85,7 @@ function drawing(c: CanvasRenderingContext2D, prize: Prize): void {
 function code(c: CanvasRenderingContext2D, address: string): void {
   const { data, size } = encode(address, { ecc: "M", boostEcc: true, border: QUIET });
   const unit = Math.floor(CODE / size);
-  const [x, y] = [Math.round((W - unit * size) / 2), 806];
+  const [x, y] = [Math.round((W - unit * size) / 2), 754];
   c.fillStyle = "#ffffff";
   c.fillRect(x, y, unit * size, unit * size);
   c.fillStyle = "#1d0509";

@@ -57,7 +57,7 @@ export const strings = {
   card_gold: { zh: "金红包 ×{n}", en: "Golden packets ×{n}" },
   card_fortune: { zh: "福字红包 ×{n}", en: "Packets of fortune ×{n}" },
   card_hall: { zh: "全场领先：{user}，共 ¥{amount}", en: "Leading so far: {user}, ¥{amount} in all" },
-  poster: { zh: "生成海报", en: "Make a poster" },
+  poster: { zh: "海报", en: "Poster" },
   poster_title: { zh: "我的海报", en: "My poster" },
   poster_alt: { zh: "海报：抢到 ¥{amount}，扫码进入活动", en: "A poster: ¥{amount} won, with the code of this event" },
   poster_keep: { zh: "长按图片可保存。海报上没有您的个人信息", en: "Press and hold the picture to keep it. Nothing on it says who you are" },
