@@ -100,7 +100,10 @@ func (v *visit) before() {
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},
 		{"user": "g*1a2b", "amount": 520}}}))
 	v.shows("stock", "4,321")
-	v.look("waiting", `document.body.dataset.mode === "waiting"`)
+	v.look("waiting", `document.body.dataset.mode === "waiting" && !document.getElementById("practice").hidden`)
+	v.click("#practice")
+	v.look("practice", `redrain.drops(redrain.serverNow()).length > 2`)
+	v.click("#practice")
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
 	v.glance("countdown", func() {

@@ -3,7 +3,10 @@
 import type { RainClient, TapResult } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
 import type { Prize } from "../rain/prize.ts";
-import { type Hit, topmost } from "../rain/sky.ts";
+import { type Drop, type Hit, topmost } from "../rain/sky.ts";
+
+/** PRACTICE stands for a rain where the drops are for practice: no server knows them. */
+export const PRACTICE = "practice";
 
 const LAG = 200; // ms; the time stamp of an older event is not trusted
 
@@ -25,12 +28,14 @@ export interface Around {
   scene: Scene;
   client: () => RainClient | null;
   now: () => number;
-  /** whether taps count: it rains */
+  /** whether drops can be hit: it rains, or somebody practises */
   active: () => boolean;
   /** what a win was, beside the average packet */
   prize: (result: TapResult) => Prize;
   /** the texts of an outcome: a line and a smaller one */
   words: (look: string, result: TapResult, prize: Prize) => readonly [string, string];
+  /** a drop for practice was hit */
+  practised: (drop: Drop) => void;
   /** a tap is on its way */
   tapped: (rain: string) => void;
   scored: (s: Scored) => void;
@@ -58,7 +63,12 @@ export class Game {
     const { scene, words, prize: prizeOf, tapped, scored } = this.#around;
     const client = this.#around.client();
     const rain = scene.sky.rain;
-    if (!client || rain === null || hit.drop.tapped) return;
+    if (rain === null || hit.drop.tapped) return;
+    if (rain === PRACTICE) {
+      scene.burst(hit);
+      return this.#around.practised(hit.drop);
+    }
+    if (!client) return;
     scene.burst(hit);
     tapped(rain);
     const { id, x, at, fall, decoy } = hit.drop;

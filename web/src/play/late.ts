@@ -14,6 +14,6 @@ export function late(): Promise<Late | null> {
 }
 
 /** atLeisure loads it when the page has nothing better to do. */
-export function atLeisure(then: () => void): void {
-  setTimeout(() => void late().then((there) => there && then()), LEISURE);
+export function atLeisure(then: (there: Late) => void): void {
+  setTimeout(() => void late().then((there) => there && then(there)), LEISURE);
 }

@@ -8,6 +8,7 @@ import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
 import { ARRIVES } from "../rain/flight.ts";
 import { type Prize, prizeOf } from "../rain/prize.ts";
 import { Scene } from "../rain/scene.ts";
+import type { Drop } from "../rain/sky.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
@@ -16,16 +17,18 @@ import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { expose } from "./debug.ts";
 import { meet } from "./challenge.ts";
+import { Awake } from "./awake.ts";
 import { byId, middle, write } from "./dom.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
 import { Landing } from "./landing.ts";
 import { atLeisure } from "./late.ts";
+import type { Keepsake } from "../late/keepsake.ts";
+import type { Practice } from "../late/practice.ts";
 import { LuckCheck } from "./luck.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
-import { Poster } from "./poster.ts";
 import { problemOf } from "./problem.ts";
 import { Room } from "./room.ts";
 import { Combo, type Round, Rounds } from "./round.ts";
@@ -42,6 +45,8 @@ const CARD_AFTER = 600; // ms between the end of a rain and its card
 const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
 const SOON = 10_000; // ms before a rain from which the music says so
 const HIGHEST = 12; // hits of a combo at which the music is at its height
+const PRACTICE_BEFORE = 12_000; // ms before a rain when practice ends
+const LOST_LONG = 6_000; // ms without a line after which the page says what can be done
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const NOTHING: Problem = { title: "lobby_title", hint: "lobby_hint" };
@@ -64,12 +69,14 @@ const canvas = byId("rain", HTMLCanvasElement);
 const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
-const poster = new Poster(i18n);
+const awake = new Awake();
+let keepsake: Keepsake | null = null; // these two come later
+let practice: Practice | null = null;
 const card = new Card(i18n, { mine: () => sheet.open(), poster: portray, cheer, average, still: () => scene.still, closed: () => render() });
 const luck = new LuckCheck({ i18n, session, user: () => model.user });
-const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open && !poster.isOpen;
+const active = (): boolean => (phase === "falling" || practice?.on === true) && !sheet.isOpen && !card.open && !keepsake?.isOpen;
 const prize = (result: TapResult): Prize => result.outcome === "won" ? prizeOf(result.amount, average()) : "plain";
-const game = new Game({ canvas, scene, client: () => room.client, now, active, prize, words, tapped, scored });
+const game = new Game({ canvas, scene, client: () => room.client, now, active, prize, words, practised, tapped, scored });
 const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
 const landing = new Landing(opened, (token) => {
   session.use(token);
@@ -86,8 +93,14 @@ function render(): void {
   const t = now();
   const { rain } = model;
   turn(phaseOf(rain, t), t);
-  const s = stage(model, t);
   const left = rain && phase === "countdown" ? rain.starts_at - t : Infinity;
+  const s = stage(model, t);
+  const waits = s.mode === "waiting" || s.mode === "countdown";
+  practice?.allow(waits && left > PRACTICE_BEFORE);
+  if (practice?.on) s.note = { key: "practice_note", values: {} };
+  byId("practice").textContent = i18n.t(practice?.on ? "practice_end" : "practice");
+  document.body.classList.toggle("practises", practice?.on === true);
+  awake.want(waits || s.mode === "falling" || s.mode === "paused");
   const first = hud.stage(s, model.campaign ?? model.about);
   if (first && left <= 3_000) pulse();
   hud.facts(model.online, model.stock, rain ? remaining(rain, t) : 0);
@@ -162,11 +175,11 @@ function cards(left: number): void {
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
   if (!calm) {
     sheet.close();
-    poster.close();
+    keepsake?.close();
   }
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
-  if (!round || !free || sheet.isOpen || poster.isOpen) {
+  if (!round || !free || sheet.isOpen || keepsake?.isOpen) {
     if (round && !free) round.dismissed = true;
     card.show(null, false, null, null);
     return;
@@ -179,10 +192,17 @@ function cards(left: number): void {
   card.show(round, stopped, time, best ? { ...best, user: hud.name(best.user) } : null);
 }
 
+let lost = 0; // since when there is no line, ms of the page's clock; 0: there is one
 function banner(): void {
-  if (model.away === null) return hud.banner(null, 0);
+  if (model.away === null) {
+    lost = 0;
+    return hud.banner(null, 0, "");
+  }
+  lost ||= performance.now();
+  const offline = navigator.onLine === false;
+  const long = offline || performance.now() - lost > LOST_LONG;
   const seconds = Math.ceil((model.away - performance.now()) / 1000);
-  hud.banner(i18n.t(model.since ? "reconnecting" : "unreached"), seconds > 1 ? seconds : 0);
+  hud.banner(i18n.t(model.since ? "reconnecting" : "unreached"), seconds > 1 ? seconds : 0, long ? i18n.t(offline ? "lost_offline" : "lost_hint") : "");
 }
 
 function words(look: string, result: TapResult, won: Prize): readonly [string, string] {
@@ -215,7 +235,16 @@ function cheer(tier: number): void {
 function portray(round: Round): void {
   const { id = "", name = "" } = model.campaign ?? {};
   const rank = card.rank(round);
-  void poster.open(round, name, rank, `${location.origin}/?campaign=${encodeURIComponent(id)}`);
+  keepsake?.open(round, name, rank, `${location.origin}/?campaign=${encodeURIComponent(id)}`);
+}
+
+function practised({ id, decoy }: Drop): void {
+  const look = decoy ? "decoy" : "practice";
+  const [line, small] = [i18n.t(decoy ? "decoy" : "practice_hit"), i18n.t("practice_sub")];
+  scene.tell(id, { look, line, small });
+  sound.play(decoy ? "bomb" : "tap");
+  buzz(8);
+  announcer.miss(`${line}. ${small}`);
 }
 
 function tapped(rain: string): void {
@@ -371,7 +400,12 @@ window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
 fit();
 if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => room.client);
-atLeisure(() => card.posters());
+atLeisure((there) => {
+  keepsake = new there.Keepsake(i18n);
+  practice = new there.Practice({ scene, now, changed: render });
+  card.posters();
+  render();
+});
 write(byId("user"), "");
 translate();
 if (model.landing) void introduce();

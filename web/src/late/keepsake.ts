@@ -1,18 +1,18 @@
 // The poster in a dialog, to keep or to share.
 
-import { type Prize } from "../rain/prize.ts";
+import type { Prize } from "../rain/prize.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import { dialog } from "./dialog.ts";
-import { byId } from "./dom.ts";
-import { late } from "./late.ts";
-import type { Round } from "./round.ts";
-import type { strings } from "./strings.ts";
+import { dialog } from "../play/dialog.ts";
+import { byId } from "../play/dom.ts";
+import type { Round } from "../play/round.ts";
+import type { strings } from "../play/strings.ts";
+import { poster } from "./poster.ts";
 
 const KIND = "image/jpeg";
 
-/** Poster makes one at a time. */
-export class Poster {
+/** Keepsake makes one poster at a time. */
+export class Keepsake {
   readonly #i18n: I18n<typeof strings>;
   readonly #dialog = dialog("poster");
   readonly #picture = byId("poster-picture", HTMLImageElement);
@@ -33,13 +33,12 @@ export class Poster {
   }
 
   /** open makes the poster of a round. address is the page's, without anything of the player's. */
-  async open(round: Round, event: string, rank: string, address: string): Promise<void> {
-    const there = await late();
-    if (!there || this.#dialog.open) return;
+  open(round: Round, event: string, rank: string, address: string): void {
+    if (this.#dialog.open) return;
     const t = this.#i18n.t.bind(this.#i18n);
     const title = t(round.wins === 1 ? "poster_won_one" : "poster_won", { n: round.wins });
     const amount = yuan(round.amount);
-    const image = there.poster({ event, title, amount: `¥${amount}`, rank, scan: t("poster_scan") }, precious(round), address);
+    const image = poster({ event, title, amount: `¥${amount}`, rank, scan: t("poster_scan") }, precious(round), address);
     // A phone's long press keeps a picture whose data is its address; of another it may know nothing.
     const data = image.toDataURL(KIND, 0.9);
     this.#picture.src = data;
