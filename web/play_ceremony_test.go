@@ -57,9 +57,8 @@ func TestAnEvening(t *testing.T) {
 	p.click("#sound")
 	p.Until("the sound is over", `heard.contexts.every((c) => c.state === "closed")`)
 	p.Go("/?debug&campaign=c1")
-	p.mode("waiting")
-	p.click("#language")
-	p.shows("user", "您是游客 7f3a")
+	p.mode("falling")
+	p.Point(chromium.Point{X: 200, Y: 600})
 	if n := eval[int](p, "heard.contexts.length"); n != 0 {
 		t.Error("the sound was switched off, and is on again after a reload")
 	}
