@@ -113,7 +113,7 @@ func TestEveryPhone(t *testing.T) {
 			p.Axe("phones-sheet")
 		}
 		p.click("#sheet-close")
-		testenv.Eventually(t, patience, "the page again without "+name, // and the history as it was: it goes back by itself
+		testenv.Eventually(t, patience, "the page and its history again without "+name,
 			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.sheet`) })
 	}
 }
