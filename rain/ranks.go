@@ -9,9 +9,9 @@ const (
 	// rankedBlocks is how many blocks of a split are looked at to rank its amounts: some 260,000 packets, and some
 	// twenty milliseconds.
 	rankedBlocks = 64
-	// rankMargin is by how many percent the ranks of a larger split are lowered. All its blocks are cut in the same way,
-	// so 64 of them show what the others are like: by the inequality of Dvoretzky, Kiefer and Wolfowitz 260,000 samples
-	// are wrong by one percent less than once in a million million campaigns. A rank is true, and sometimes too modest.
+	// rankMargin is by how many percent the ranks of a larger split are lowered. All its blocks are cut in the same
+	// way, so 64 of them show what the others are like: by the inequality of Dvoretzky, Kiefer and Wolfowitz 260,000
+	// samples are wrong by one percent less than once in 10^12 campaigns. A rank is true, and sometimes too modest.
 	rankMargin = 1
 )
 
