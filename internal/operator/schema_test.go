@@ -36,7 +36,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
-		"Approval": operator.Approval{},
+		"Approval": operator.Approval{}, "LoginCodeRequest": operator.LoginWish{}, "LoginCode": operator.LoginCode{},
 	} {
 		var want []string
 		for name := range strings.FieldsSeq(schema) {

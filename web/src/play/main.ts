@@ -12,21 +12,22 @@ import type { Drop } from "../rain/sky.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
+import type { Player } from "../shared/player.ts";
 import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
-import { expose } from "./debug.ts";
 import { meet } from "./challenge.ts";
 import { Awake } from "./awake.ts";
 import { byId, middle, write } from "./dom.ts";
+import { Entry } from "./entry.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
 import { Landing } from "./landing.ts";
-import { atLeisure } from "./late.ts";
+import { atLeisure, late } from "./late.ts";
 import type { Keepsake } from "../late/keepsake.ts";
+import type { LuckCheck } from "../late/luck.ts";
 import type { Practice } from "../late/practice.ts";
-import { LuckCheck } from "./luck.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
 import { problemOf } from "./problem.ts";
@@ -57,6 +58,7 @@ session.meet = meet;
 const model = newModel(!session.known);
 let phase: Phase = "none";
 let timer = 0;
+let following = false;
 
 const now = (): number => room.now();
 const i18n = new I18n(strings);
@@ -70,22 +72,36 @@ const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
 const awake = new Awake();
-let keepsake: Keepsake | null = null; // these two come later
+let keepsake: Keepsake | null = null; // these three come later
+let luck: LuckCheck | null = null;
 let practice: Practice | null = null;
 const card = new Card(i18n, { mine: () => sheet.open(), poster: portray, cheer, average, still: () => scene.still, closed: () => render() });
-const luck = new LuckCheck({ i18n, session, user: () => model.user });
 const active = (): boolean => (phase === "falling" || practice?.on === true) && !sheet.isOpen && !card.open && !keepsake?.isOpen;
 const prize = (result: TapResult): Prize => result.outcome === "won" ? prizeOf(result.amount, average()) : "plain";
 const game = new Game({ canvas, scene, client: () => room.client, now, active, prize, words, practised, tapped, scored });
 const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
-const landing = new Landing(opened, (token) => {
-  session.use(token);
-  wallet.reset();
-  rounds.clear();
-  enter();
-}, (key) => i18n.t(key));
+const landing = new Landing(opened, (text) => entry.given(text), (key) => i18n.t(key));
 
 const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, told: () => rounds.told(), changed: render });
+
+const entry = new Entry({
+  session, i18n, name: (user) => hud.player(user), become,
+  coming: () => {
+    if (session.known) return; // who plays goes on until they have chosen
+    Object.assign(model, { landing: false, problem: null });
+    landing.show(false);
+    render();
+  },
+  unreached: () => {
+    if (!room.client) model.away = performance.now();
+    render();
+    return lobby.soon(LOBBY_EVERY);
+  },
+  stay: () => {
+    if (!room.client) enter();
+  },
+  refused: (problem, banned) => void outside(problem, banned),
+});
 
 // render writes the page from the model, and schedules itself for the time when the page changes by the clock alone.
 function render(): void {
@@ -169,7 +185,7 @@ function remaining(rain: Rain, t: number): number {
 // cards shows the last rain's card until it is closed or the next rain begins. left is the time until then, in ms.
 function cards(left: number): void {
   const { rain } = model;
-  if (rain) luck.note(rain);
+  if (rain) luck?.note(rain);
   const time = left < Infinity ? countdown(left) : null;
   const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
@@ -187,7 +203,7 @@ function cards(left: number): void {
   const since = performance.now() - model.over;
   if (!card.open && (since < CARD_AFTER || (round.pending > 0 && since < CARD_WAITS))) return;
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
-  luck.show(round.rain);
+  luck?.show(round.rain);
   const [best] = model.top;
   card.show(round, stopped, time, best ? { ...best, user: hud.name(best.user) } : null);
 }
@@ -302,17 +318,36 @@ function win(amount: number, kind: Prize): void {
 
 // enter begins to play with the session's token, or begins again after a problem.
 function enter(): void {
-  const again = model.problem !== null;
   Object.assign(model, { landing: false, problem: null });
   landing.show(false);
   const campaign = lobby.named();
   if (room.client || campaign) room.play(campaign);
-  else if (!again) void follow();
+  else if (!following) void follow();
   render();
+}
+
+// become has somebody else play.
+function become(player: Player): void {
+  session.use(player);
+  wallet.reset();
+  rounds.clear();
+  room.client?.close();
+  byId("retry").hidden = true;
+  enter();
+}
+
+// outside is where a link has not let anybody in: there may be another way.
+async function outside(problem: Problem, banned: boolean): Promise<void> {
+  Object.assign(model, { problem, away: null });
+  landing.show(!banned, false);
+  render();
+  const about = banned ? null : await lobby.lobby(lobby.named()).catch(() => null);
+  if (about?.guests && model.problem === problem) landing.asGuest();
 }
 
 // follow finds the campaign to play, and the next one when this one is idle.
 async function follow(): Promise<never> {
+  following = true;
   for (;;) {
     try {
       const campaign = await lobby.current();
@@ -399,14 +434,17 @@ document.addEventListener("keydown", () => document.body.classList.add("keys"), 
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
 fit();
-if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => room.client);
+if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {
   keepsake = new there.Keepsake(i18n);
+  luck = new there.LuckCheck({ i18n, session, user: () => model.user });
   practice = new there.Practice({ scene, now, changed: render });
   card.posters();
   render();
 });
 write(byId("user"), "");
 translate();
-if (model.landing) void introduce();
+window.addEventListener("hashchange", () => entry.look());
+if (entry.look()) render();
+else if (model.landing) void introduce();
 else enter();

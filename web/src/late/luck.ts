@@ -1,13 +1,12 @@
 // "Check my luck": after a rain in which players have draws, each beat of the player computed again from the revealed seed.
 
-import type { Fairness, OwnClaim, Rain } from "../../sdk/index.ts";
+import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
 import { ApiError, request } from "../shared/api.ts";
 import type { I18n, Values } from "../shared/i18n.ts";
 import { within } from "../shared/patience.ts";
 import type { Session } from "../shared/session.ts";
-import { byId, write } from "./dom.ts";
-import { late } from "./late.ts";
-import type { Key, strings } from "./strings.ts";
+import { byId, write } from "../play/dom.ts";
+import type { Key, strings } from "../play/strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer
 const PAGE = 500; // claims of one question
@@ -72,9 +71,7 @@ export class LuckCheck {
       if (!page.next_cursor || (page.items[page.items.length - 1]?.at ?? 0) < rain.starts_at) break;
       cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
     }
-    const there = await late();
-    if (!there) return ["luck_failed"];
-    const found = there.checkLuck(fairness, user(), claims, rain.commitment);
+    const found = checkLuck(fairness, user(), claims, rain.commitment);
     if (!found) return ["luck_wait"];
     const { beats, lucky, honest, ungranted } = found;
     return honest ? ["luck_fair", { n: beats.length, lucky }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
