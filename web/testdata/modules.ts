@@ -5,6 +5,7 @@ import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.ts";
 import { problemOf } from "../src/play/problem.ts";
 import { phrases } from "../src/shared/phrases.ts";
+import { spread } from "../src/play/lobby.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
 import { prizeOf } from "../src/rain/prize.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
@@ -114,6 +115,14 @@ const tests = {
   prizes() {
     same("by the average of the event", [1, 199, 200, 499, 500].map((amount) => prizeOf(amount, 100)), ["plain", "plain", "gold", "gold", "fortune"]);
     same("nothing is said where it is not known", prizeOf(1e9, 0), "plain");
+  },
+
+  spread() {
+    same("nobody knows", spread(null), 0);
+    same("it rains, or an older server says nothing", spread({ told: 5 }, 6), 0);
+    same("an hour before", spread({ starts_in_ms: 3_600_000, told: 0 }, 10), 3_000);
+    same("soon", spread({ starts_in_ms: 6_000, told: 1_000 }, 3_000), 1_000);
+    same("too late", spread({ starts_in_ms: 6_000, told: 1_000 }, 8_000), 0);
   },
 
   rounds() {

@@ -13,7 +13,11 @@ const COMBO_FROM = 3;
 const SAID = 1_600; // ms for which the word on a tap stands
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
+<<<<<<< HEAD
 export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean };
+=======
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean; starts_in_ms?: number; told?: number };
+>>>>>>> num
 
 /** Hud shows texts of an I18n. */
 export class Hud {
