@@ -1,6 +1,10 @@
 package rain
 
-import lru "github.com/hashicorp/golang-lru/v2"
+import (
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
 
 // blocksKept is how many blocks of a split are held in memory, at 32 KB each. Packets are won in the order of their
 // numbers on each shard, so a block for each of the most shards, and one for the settlement of each, is enough.
@@ -12,6 +16,9 @@ type Amounts struct {
 	split  SplitSpec
 	seed   Seed
 	blocks *lru.Cache[int, []Money]
+
+	ranking sync.Once
+	ranks   *Ranks
 }
 
 // NewAmounts makes the amounts of a campaign. It computes nothing yet. An invalid split returns its Invalid.

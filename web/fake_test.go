@@ -340,7 +340,11 @@ func (f *fakeServer) won(packet, amount int) object {
 	f.mu.Lock()
 	f.claims = append([]object{claim}, f.claims...)
 	f.mu.Unlock()
-	return object{"outcome": "won", "packet": claim["packet"], "claim": claim["claim"], "amount": amount}
+	won := object{"outcome": "won", "packet": claim["packet"], "claim": claim["claim"], "amount": amount}
+	if amount > 200 { // more than the average, and so than most
+		won["luck"] = 93
+	}
+	return won
 }
 
 // settle pays everything that was won.

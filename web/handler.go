@@ -141,7 +141,8 @@ func secure(h http.Header, host string, f *file) {
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	h.Set("Content-Security-Policy", strings.Join([]string{
-		"default-src 'self'", "script-src " + script, "connect-src " + connect, "object-src 'none'", "base-uri 'none'",
+		"default-src 'self'", "img-src 'self' data:", "script-src " + script, "connect-src " + connect,
+		"object-src 'none'", "base-uri 'none'",
 		"form-action 'self'", "frame-ancestors 'self'",
 	}, "; "))
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -100,7 +100,10 @@ func (v *visit) before() {
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},
 		{"user": "g*1a2b", "amount": 520}}}))
 	v.shows("stock", "4,321")
-	v.look("waiting", `document.body.dataset.mode === "waiting"`)
+	v.look("waiting", `document.body.dataset.mode === "waiting" && !document.getElementById("practice").hidden`)
+	v.click("#practice")
+	v.look("practice", `redrain.drops(redrain.serverNow()).length > 2`)
+	v.click("#practice")
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
 	v.glance("countdown", func() {
@@ -136,8 +139,10 @@ func (v *visit) rain() {
 			if outcome != "won" {
 				return object{"outcome": outcome}
 			}
-			packet++
-			return f.won(packet, 888)
+			if packet++; packet > 2 { // a finger that was thought to have missed
+				return object{"outcome": "empty"}
+			}
+			return f.won(packet, 64+824*packet) // of gold, and then of fortune
 		})
 		v.glance("outcome-"+outcome, func() {
 			v.pour()
@@ -173,15 +178,36 @@ func (v *visit) hitOne() {
 		`setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
 }
 
+// tells looks at what the card says was lucky: the kinds of the packets, what the server has said of the best, and who
+// leads the hall.
+func (v *visit) tells() {
+	v.t.Helper()
+	says := map[string][]string{
+		"en": {"What a fortune", "Golden packets ×1 · Packets of fortune ×1",
+			"The best is bigger than 93% of all packets", "Leading so far: 张*, ¥888.00 in all"},
+		"zh": {"鸿运当头", "金红包 ×1 · 福字红包 ×1", "最大的一个，比全场 93% 的红包都大", "全场领先：张*，共 ¥888.00"},
+	}[v.language]
+	for i, id := range []string{"card-title", "card-prizes", "card-rank", "card-hall"} {
+		v.shows(id, says[i])
+	}
+}
+
 // after is what there is when the rain has ended.
 func (v *visit) after() {
 	v.t.Helper()
 	f := v.fake
 	f.settle()
+	f.push(f.figures(4300, 700, object{"top": []object{{"user": "张*", "amount": 88800}}}))
 	f.setRain(-3*time.Minute, 2*time.Second)
+	v.Until("the sum has been counted up", `document.getElementById("card-amount").textContent === "¥26.00"`)
 	v.look("card-won", `document.getElementById("card").open && `+
 		`document.getElementById("card").classList.contains("won")`)
-	v.click("#card-mine")
+	v.tells()
+	v.click("#card-poster")
+	v.look("poster", `document.getElementById("poster-picture").complete && `+
+		`document.getElementById("poster-picture").naturalWidth === 750`)
+	v.click("#poster-close")
+	v.click("#mine")
 	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
 	v.Fill("#withdraw-amount", "10.00")
 	v.click("#withdraw-go")

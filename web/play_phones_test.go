@@ -113,10 +113,8 @@ func TestEveryPhone(t *testing.T) {
 			p.Axe("phones-sheet")
 		}
 		p.click("#sheet-close")
-		testenv.Eventually(t, patience, "the page again without "+name, func() bool {
-			// A closed sheet goes back in the history, which would take the next address away again.
-			return !p.isOpen("sheet")() && eval[bool](p, `history.state === null`)
-		})
+		testenv.Eventually(t, patience, "the page and its history again without "+name,
+			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.sheet`) })
 	}
 }
 

@@ -40,7 +40,8 @@ func TestKeyboardOnly(t *testing.T) {
 	must(err)
 	g.Mode("falling")
 
-	g.Until("packets in the air", `redrain.drops(redrain.serverNow()).filter((d) => d.y > 0).length > 8`)
+	g.Until("packets in the air",
+		`globalThis.redrain?.drops(redrain.serverNow()).filter((d) => d.y > 0).length > 8`)
 	// The lowest packet, without looking.
 	g.open(2, func() { g.Type(" ") })
 	// One that is chosen: the ring moves, and says on what it is.

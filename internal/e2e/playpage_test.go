@@ -33,6 +33,7 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 		g.State("landing")
 		g.Press("#play")
 	}
+	g.Until("the debug hooks are there", "!!globalThis.redrain")
 	g.Until("the page is in the room", `!["landing", "entering"].includes(document.body.dataset.mode)`)
 	return g
 }
@@ -71,7 +72,7 @@ func (g *playPage) target() *falling {
 	g.t.Helper()
 	return browsertest.Eval[*falling](g.Page, `(() => {
 		const { redrain } = globalThis, canvas = document.getElementById("rain");
-		return redrain.drops(redrain.serverNow())
+		return (redrain?.drops(redrain.serverNow()) ?? [])
 			.filter((d) => !d.decoy && d.y > d.h && d.y < innerHeight - d.h)
 			.filter((d) => document.elementFromPoint(d.x, d.y) === canvas)
 			.sort((a, b) => a.y - b.y)[0] ?? null;

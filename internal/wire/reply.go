@@ -115,6 +115,7 @@ type Claim struct {
 	Packet string     `json:"packet"`
 	Amount rain.Money `json:"amount"`
 	State  string     `json:"state"`
+	Luck   int        `json:"luck,omitempty"` // as in Result
 }
 
 // Limits tells a client how fast it may go.
@@ -146,7 +147,8 @@ func WaveOf(rainID string, w rain.Wave) Wave {
 	return m
 }
 
-// Result answers a tap. Amount, Packet and Claim come only with the outcome "won".
+// Result answers a tap. Amount, Packet, Claim and Luck come only with the outcome "won". Luck is how many of a hundred
+// packets of the campaign hold less, rounded down; it is left out where it is 0.
 type Result struct {
 	Type    string     `json:"type"`
 	ID      ID         `json:"id,omitempty"`
@@ -155,6 +157,7 @@ type Result struct {
 	Amount  rain.Money `json:"amount,omitempty"`
 	Packet  string     `json:"packet,omitempty"`
 	Claim   string     `json:"claim,omitempty"`
+	Luck    int        `json:"luck,omitempty"`
 }
 
 // Settled tells a player which claims have become money, and the balance after them.

@@ -132,6 +132,7 @@ type TapResult struct {
 	Campaign string // of a win; this server made the id, so it needs no escapes
 	Packet   int
 	Amount   rain.Money
+	Luck     int // as in Result
 }
 
 // Append appends the message to b.
@@ -148,6 +149,9 @@ func (r *TapResult) Append(b []byte) []byte {
 		b = strconv.AppendInt(append(b, `,"packet":"`...), int64(r.Packet), 10)
 		b = append(append(append(b, `","claim":"`...), r.Campaign...), '-')
 		b = append(strconv.AppendInt(b, int64(r.Packet), 10), '"')
+		if r.Luck > 0 {
+			b = strconv.AppendInt(append(b, `,"luck":`...), int64(r.Luck), 10)
+		}
 	}
 	return append(b, '}')
 }

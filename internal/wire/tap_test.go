@@ -120,6 +120,8 @@ func TestResultsAreWrittenAsEncodeWould(t *testing.T) {
 		if r.Outcome == "won" {
 			r.Campaign, r.Packet = "c1", rapid.IntRange(0, rain.MaxPackets).Draw(t, "packet")
 			r.Amount = rain.Money(rapid.Int64Range(1, int64(rain.MaxBudget)).Draw(t, "amount"))
+			r.Luck = rapid.IntRange(0, 99).Draw(t, "luck")
+			want.Luck = r.Luck
 			want.Amount, want.Packet, want.Claim = r.Amount, strconv.Itoa(r.Packet), rain.ClaimID(r.Campaign, r.Packet)
 		}
 		if got := string(r.Append(nil)); got != string(Encode(want)) {

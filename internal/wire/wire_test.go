@@ -46,7 +46,7 @@ func examples() map[string]any {
 		"wave":     WaveOf(r.ID, r.Wave(7)),
 		"result_won": Result{
 			Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "won", Amount: 88, Packet: "17",
-			Claim: rain.ClaimID("c1", 17),
+			Claim: rain.ClaimID("c1", 17), Luck: 93,
 		},
 		"result_empty": Result{Type: TypeResult, ID: "3", Drop: "7.1", Outcome: "empty"},
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},

@@ -159,6 +159,7 @@ func newStorm(b testing.TB) *storm {
 		gateway: New(Options{
 			Gate: func(c *rain.Campaign) Gate { return grabber.Gate(c) }, Door: &turns{}, Lobby: lobby,
 			Counts: live.NewCounts(), Registerer: prometheus.NewRegistry(), Clock: now,
+			Amounts: rain.NewAmountsCache(),
 		}),
 	}
 }
@@ -167,7 +168,8 @@ func newStorm(b testing.TB) *storm {
 func (s *storm) seated(i int, of *session) *session {
 	of.user, of.person = fmt.Sprintf("user-%d", i), &person{}
 	of.seat = &seat{campaign: s.campaign.ID, gate: s.gateway.o.Gate(s.campaign),
-		count: s.gateway.o.Counts.Of(s.campaign.ID), metrics: s.gateway.metrics}
+		count: s.gateway.o.Counts.Of(s.campaign.ID), metrics: s.gateway.metrics,
+		ranks: s.gateway.ranks(s.campaign)}
 	return of
 }
 

@@ -87,6 +87,7 @@ type Options struct {
 	Gate      func(*rain.Campaign) Gate // a campaign's gate, always the same one
 	Wins      Wins
 	Claims    Claims
+	Amounts   *rain.AmountsCache // says how large a win is among all; nil: nobody is told
 	Limits    Limits
 	Audience  Audience
 	Banned    func(user string) bool // nil: nobody is

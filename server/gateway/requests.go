@@ -168,7 +168,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	s.leaveRoom()
 	s.in = c.ID
 	s.seat = &seat{campaign: c.ID, gate: s.g.o.Gate(c), count: s.g.o.Counts.Of(c.ID), metrics: s.g.metrics,
-		allowed: allowed}
+		ranks: s.g.ranks(c), allowed: allowed}
 	if s.gates == nil {
 		s.gates = map[string]Gate{}
 	}

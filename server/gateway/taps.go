@@ -33,6 +33,7 @@ type seat struct {
 	gate     Gate
 	count    *live.CampaignCount
 	metrics  *metrics
+	ranks    *rain.Ranks    // of the campaign's amounts
 	allowed  grab.Allowance // what the player may win together with others; nil: as the campaign says
 }
 
@@ -66,6 +67,9 @@ func (a *Asked) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
 	m := wire.TapResult{
 		ID: a.id[:a.idLen], Drop: drop, Outcome: r.Outcome.String(), Campaign: a.seat.campaign, Packet: r.Packet,
 		Amount: r.Amount,
+	}
+	if r.Outcome == outcome.Won {
+		m.Luck = a.seat.ranks.Luck(r.Amount)
 	}
 	return m.Append(b)
 }

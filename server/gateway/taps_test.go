@@ -18,6 +18,9 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 	s := newStorm(t)
 	told := &recorder{}
 	session := s.seated(0, &session{g: s.gateway.shared, member: s.lobby.NewMember(room.NewSocket(told), nil)})
+	if session.seat.ranks == nil {
+		t.Fatal("nobody knows how large a win is among all")
+	}
 	want := map[string]string{ // id and drop of the result → outcome
 		`1 0.0`: "won", `"a b" 0.1`: "won", ` 0.2`: "won", `"é" 0.3`: "won", `1.5 0.4`: "won", `"<b>" 0.5`: "won",
 		`2 07.3`: "unknown_drop", `4 <1>`: "unknown_drop", `5 9999999.0`: "unknown_drop",
@@ -38,6 +41,9 @@ func TestTapsAreAnsweredHoweverTheyAreSpelt(t *testing.T) {
 		key := string(r.ID) + " " + r.Drop
 		if r.Outcome != want[key] || (r.Outcome == "won") != (r.Claim != "" && r.Amount > 0) {
 			t.Errorf("%s: %+v, want %q", key, r, want[key])
+		}
+		if luck := session.seat.ranks.Luck(r.Amount); r.Luck != luck {
+			t.Errorf("%s: luck %d, but %d of a hundred packets hold less", key, r.Luck, luck)
 		}
 		delete(want, key)
 	}

@@ -37,16 +37,28 @@ func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id 
 	}, nil
 }
 
+// ranks tell how large a win of a campaign is among all its packets; nil where nobody knows.
+func (g *shared) ranks(c *rain.Campaign) *rain.Ranks {
+	if g.o.Amounts == nil {
+		return nil
+	}
+	amounts, err := g.o.Amounts.Of(c)
+	if err != nil {
+		return nil // a campaign that makes no sense has no packets either
+	}
+	return amounts.Ranks()
+}
+
 // claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not
 // answer makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
 func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
 	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
-	ids := make([]string, 0, cap(claims))
+	ids, ranks := make([]string, 0, cap(claims)), g.ranks(c)
 	for i := len(wins) - 1; i >= 0 && len(claims) < welcomeClaims; i-- {
 		w := wins[i]
 		id := rain.ClaimID(c.ID, w.Packet)
 		claims = append(claims, wire.Claim{Claim: id, Packet: strconv.Itoa(w.Packet), Amount: w.Amount,
-			State: string(ledger.StateGranted)})
+			State: string(ledger.StateGranted), Luck: ranks.Luck(w.Amount)})
 		ids = append(ids, id)
 	}
 	if len(ids) == 0 {

@@ -36,6 +36,7 @@ var groups = []struct {
 	{Phones, []api.EntryPoint{
 		{InputPath: "src/play/main.ts", OutputPath: "play"},
 		{InputPath: "src/work/main.ts", OutputPath: "work"},
+		{InputPath: "src/late/main.ts", OutputPath: "late"},
 	}},
 	{Desks, []api.EntryPoint{
 		{InputPath: "src/screen/main.tsx", OutputPath: "screen"},

@@ -96,6 +96,8 @@ export interface TapWon {
   packet: string;
   /** Id of the claim, unique everywhere. The same claim twice is the same win. */
   claim: string;
+  /** Of a hundred packets of the campaign, how many hold less, rounded down; 0 also where the server does not tell it. */
+  luck: number;
   retryable: false;
 }
 
@@ -167,6 +169,8 @@ export interface Claim {
   packet: string;
   amount: number;
   state: "granted" | "settled" | "failed" | "dead";
+  /** As in TapWon; left out where it is 0 or not known. */
+  luck?: number;
 }
 
 /** Somebody who has won, under a masked id. */
@@ -264,6 +268,7 @@ export interface ResultMessage {
   amount?: number;
   packet?: string;
   claim?: string;
+  luck?: number;
 }
 
 /** Wins have become money. News, not a ledger: ask `/api/v1/me` for the balance that counts. */

@@ -79,8 +79,8 @@ function unavailable(drop: string): TapResult {
   return { drop, outcome: "unavailable", retryable: false };
 }
 
-function toResult({ drop, outcome, amount = 0, packet = "", claim = "" }: ResultMessage): TapResult {
-  if (outcome === "won") return { drop, outcome, amount, packet, claim, retryable: false };
+function toResult({ drop, outcome, amount = 0, packet = "", claim = "", luck = 0 }: ResultMessage): TapResult {
+  if (outcome === "won") return { drop, outcome, amount, packet, claim, luck, retryable: false };
   return { drop, outcome, retryable: outcome === "unavailable" || outcome === "too_fast" };
 }
 

@@ -7,6 +7,7 @@ import { problemOf } from "../src/play/problem.ts";
 import { phrases } from "../src/shared/phrases.ts";
 import { spread } from "../src/play/lobby.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
+import { prizeOf } from "../src/rain/prize.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
 import { Wallet } from "../src/play/wallet.ts";
 import { Frames } from "../src/rain/frames.ts";
@@ -111,6 +112,11 @@ const tests = {
     same("no Chinese", phrases("Year of the horse"), ["Year of the horse"]);
   },
 
+  prizes() {
+    same("by the average of the event", [1, 199, 200, 499, 500].map((amount) => prizeOf(amount, 100)), ["plain", "plain", "gold", "gold", "fortune"]);
+    same("nothing is said where it is not known", prizeOf(1e9, 0), "plain");
+  },
+
   spread() {
     same("nobody knows", spread(null), 0);
     same("it rains, or an older server says nothing", spread({ told: 5 }, 6), 0);
@@ -122,10 +128,11 @@ const tests = {
   rounds() {
     const rounds = new Rounds();
     const r = rounds.of("r1");
-    same("a win", r.won("c-1", 30), true);
-    same("the same win again", r.won("c-1", 30), false);
-    r.won("c-2", 88);
+    same("a win", r.won("c-1", 30, "plain"), true);
+    same("the same win again", r.won("c-1", 30, "plain"), false);
+    r.won("c-2", 88, "plain");
     same("what the card says", [r.wins, r.amount, r.best], [2, 118, 88]);
+    same("luck comes once more with the same win", [r.won("c-2", 88, "plain", 93), r.wins, r.luck], [false, 2, 93]);
     same("no card of what was not seen", rounds.card(() => true), null);
     r.played = true;
     rounds.of("r2");

@@ -1,5 +1,6 @@
-// The card at the end of a rain.
+// The card at the end of a rain: the envelope opens, the sum rolls, and the joy is by the share of the event that was won.
 
+import type { Winner } from "../rain/winners.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import { dialog } from "./dialog.ts";
@@ -7,7 +8,10 @@ import { byId, write } from "./dom.ts";
 import type { Round } from "./round.ts";
 import type { Key, strings } from "./strings.ts";
 
-const COUNTS = 900; // ms in which the amount is counted up
+const COUNTS = [0, 900, 1_300, 1_800]; // ms in which the amount is counted up, by tier
+const OPENS = 450; // ms in which the envelope opens
+const TIERS = [1.5, 4]; // times the average packet, from which on the second and the third tier are
+const RANK_FROM = 50; // percent: nobody is told that most packets were bigger
 const DEAF = 450; // ms in which taps do not close the card: they were meant for the rain
 const COMBO_FROM = 3;
 
@@ -15,6 +19,12 @@ const COMBO_FROM = 3;
 export interface Around {
   /** opens the list of packets */
   mine: () => void;
+  /** makes a poster of a round */
+  poster: (round: Round) => void;
+  /** the envelope has opened; tier 1…3 */
+  cheer: (tier: number) => void;
+  /** the average packet of the event, minor units; 0: not known */
+  average: () => number;
   /** whether to do without motion */
   still: () => boolean;
   closed: () => void;
@@ -24,7 +34,7 @@ export interface Around {
 export class Card {
   readonly #i18n: I18n<typeof strings>;
   readonly #dialog = dialog("card");
-  readonly #still: () => boolean;
+  readonly #around: Around;
   readonly #amount = byId("card-amount");
   #round: Round | null = null;
   #shown = 0; // the amount on display, in minor units
@@ -33,17 +43,21 @@ export class Card {
   #began = 0; // when the counting began, ms
   #frame = 0;
   #opened = 0;
+  #cheered = false;
+  #posters = false;
 
   constructor(i18n: I18n<typeof strings>, around: Around) {
     this.#i18n = i18n;
-    this.#still = around.still;
-    const act = (then?: () => void): void => {
+    this.#around = around;
+    const act = (then?: (round: Round) => void): void => {
+      const round = this.#round;
       if (performance.now() - this.#opened < DEAF) return;
       this.#dialog.close();
-      then?.();
+      if (round) then?.(round);
     };
     byId("card-ok").addEventListener("click", () => act());
     byId("card-mine").addEventListener("click", () => act(around.mine));
+    byId("card-poster").addEventListener("click", () => act(around.poster));
     this.#dialog.addEventListener("close", () => {
       if (this.#round) this.#round.dismissed = true;
       this.#round = null;
@@ -57,8 +71,13 @@ export class Card {
     return this.#dialog.open;
   }
 
-  /** show updates the card, or closes it with null. next is the time until the next rain, as a text. */
-  show(round: Round | null, stopped: boolean, next: string | null): void {
+  /** posters offers a poster to those who have won. */
+  posters(): void {
+    this.#posters = true;
+  }
+
+  /** show updates the card, or closes it with null. next is the time until the next rain, as a text, best who has won most of all. */
+  show(round: Round | null, stopped: boolean, next: string | null, best: Winner | null): void {
     if (!round) {
       if (this.#dialog.open) this.#dialog.close();
       return;
@@ -66,8 +85,14 @@ export class Card {
     const t = this.#i18n.t.bind(this.#i18n);
     if (this.#round !== round) this.#open(round);
     this.#dialog.classList.toggle("won", round.wins > 0);
-    const [title, sub] = words(round);
+    const tier = tierOf(round, this.#around.average());
+    this.#dialog.dataset.tier = String(tier);
+    const [title, sub] = words(round, tier);
     write(byId("card-title"), t(title));
+    write(byId("card-prizes"), this.#prizes(round));
+    write(byId("card-rank"), this.rank(round));
+    write(byId("card-hall"), best && best.amount >= round.amount ? t("card_hall", { user: best.user, amount: yuan(best.amount) }) : "");
+    byId("card-poster").hidden = !this.#posters || !round.wins;
     write(byId("card-sub"), t(sub, { n: round.wins || round.unsure }));
     write(byId("card-unsure"), round.wins && round.unsure ? t(round.unsure === 1 ? "card_more_one" : "card_more", { n: round.unsure }) : "");
     write(byId("card-stopped"), stopped ? t("card_stopped") : "");
@@ -77,12 +102,23 @@ export class Card {
     for (const row of this.#dialog.querySelectorAll<HTMLElement>("dl > div")) row.hidden = row.querySelector("dd")?.textContent === "";
     write(byId("card-ok"), t(round.wins ? "card_ok" : "card_close"));
     write(byId("card-next"), next === null ? "" : t("card_next", { time: next }));
-    this.#count(round.amount);
+    this.#count(round.amount, tier);
+  }
+
+  /** rank says how large the best packet of a round is among all, where the server has told it and it is a joy. */
+  rank({ wins, luck }: Round): string {
+    return luck >= RANK_FROM ? this.#i18n.t(wins === 1 ? "card_rank_one" : "card_rank", { n: luck }) : "";
+  }
+
+  #prizes({ prizes: { gold, fortune } }: Round): string {
+    const some = [gold && this.#i18n.t("card_gold", { n: gold }), fortune && this.#i18n.t("card_fortune", { n: fortune })];
+    return some.filter(Boolean).join(" · ");
   }
 
   #open(round: Round): void {
     this.#round = round;
     this.#shown = this.#from = 0;
+    this.#cheered = false;
     this.#opened = performance.now();
     write(this.#amount, round.wins ? `¥${yuan(0)}` : "");
     if (!this.#dialog.open) this.#dialog.showModal();
@@ -90,27 +126,38 @@ export class Card {
   }
 
   // count goes on from the amount on display when a late win arrives.
-  #count(to: number): void {
+  #count(to: number, tier: number): void {
     if (this.#shown === to || (this.#frame && this.#to === to)) return;
     this.#to = to;
     this.#from = this.#shown;
-    this.#began = performance.now();
+    this.#began = Math.max(performance.now(), this.#opened + OPENS);
     cancelAnimationFrame(this.#frame);
-    this.#step();
+    this.#step(tier);
   }
 
-  #step(): void {
-    const p = this.#still() ? 1 : Math.min(1, (performance.now() - this.#began) / COUNTS);
+  #step(tier: number): void {
+    const age = performance.now() - this.#began;
+    if (age >= 0 && !this.#cheered) {
+      this.#cheered = true;
+      this.#around.cheer(tier);
+    }
+    const p = this.#around.still() ? 1 : Math.min(1, Math.max(0, age) / (COUNTS[tier] ?? 1));
     const eased = 1 - (1 - p) ** 3;
     this.#shown = Math.round(this.#from + (this.#to - this.#from) * eased);
     write(this.#amount, `¥${yuan(this.#shown)}`);
     this.#amount.style.setProperty("--chars", String(yuan(this.#to).length + 1));
-    this.#frame = p < 1 ? requestAnimationFrame(() => this.#step()) : 0;
+    this.#frame = p < 1 ? requestAnimationFrame(() => this.#step(tier)) : 0;
   }
 }
 
-function words(round: Round): readonly [Key, Key] {
-  if (round.wins) return ["card_won", round.wins === 1 ? "card_won_sub_one" : "card_won_sub"];
+// tierOf is how great the joy is, 1…3, by the share of the event that was won and not by its yuan; 0 for none.
+function tierOf(round: Round, average: number): number {
+  if (!round.wins) return 0;
+  return 1 + TIERS.filter((from) => average > 0 && round.amount >= from * average).length;
+}
+
+function words(round: Round, tier: number): readonly [Key, Key] {
+  if (round.wins) return [tier > 2 ? "card_won_3" : tier > 1 ? "card_won_2" : "card_won", round.wins === 1 ? "card_won_sub_one" : "card_won_sub"];
   if (round.unsure) return ["card_unsure", round.unsure === 1 ? "card_unsure_sub_one" : "card_unsure_sub"];
   return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", "card_watched_sub"];
 }

@@ -2,7 +2,11 @@
 
 import type { RainClient, TapResult } from "../../sdk/index.ts";
 import type { Scene } from "../rain/scene.ts";
-import { type Hit, topmost } from "../rain/sky.ts";
+import type { Prize } from "../rain/prize.ts";
+import { type Drop, type Hit, topmost } from "../rain/sky.ts";
+
+/** PRACTICE stands for a rain where the drops are for practice: no server knows them. */
+export const PRACTICE = "practice";
 
 const LAG = 200; // ms; the time stamp of an older event is not trusted
 
@@ -15,6 +19,7 @@ export interface Scored {
   look: string;
   line: string;
   small: string;
+  prize: Prize;
 }
 
 /** Around is what the game needs of the page. */
@@ -23,10 +28,14 @@ export interface Around {
   scene: Scene;
   client: () => RainClient | null;
   now: () => number;
-  /** whether taps count: it rains */
+  /** whether drops can be hit: it rains, or somebody practises */
   active: () => boolean;
+  /** what a win was, beside the average packet */
+  prize: (result: TapResult) => Prize;
   /** the texts of an outcome: a line and a smaller one */
-  words: (look: string, result: TapResult) => readonly [string, string];
+  words: (look: string, result: TapResult, prize: Prize) => readonly [string, string];
+  /** a drop for practice was hit */
+  practised: (drop: Drop) => void;
   /** a tap is on its way */
   tapped: (rain: string) => void;
   scored: (s: Scored) => void;
@@ -51,19 +60,25 @@ export class Game {
 
   /** tap is the same for a finger and for a key. */
   async tap(hit: Hit): Promise<void> {
-    const { scene, words, tapped, scored } = this.#around;
+    const { scene, words, prize: prizeOf, tapped, scored } = this.#around;
     const client = this.#around.client();
     const rain = scene.sky.rain;
-    if (!client || rain === null || hit.drop.tapped) return;
+    if (rain === null || hit.drop.tapped) return;
+    if (rain === PRACTICE) {
+      scene.burst(hit);
+      return this.#around.practised(hit.drop);
+    }
+    if (!client) return;
     scene.burst(hit);
     tapped(rain);
     const { id, x, at, fall, decoy } = hit.drop;
     const result = await client.tap({ id, x, at, fall_ms: fall, kind: decoy ? "decoy" : "packet" }); // the whole drop: the client knows when to give it up
     if (result.outcome !== "won" && result.retryable) hit.drop.tapped = false;
     const look = lookOf(decoy, result);
-    const [line, small] = words(look, result);
-    scene.tell(hit.drop.id, look, line, small);
-    scored({ rain, result, look, line, small });
+    const prize = prizeOf(result);
+    const [line, small] = words(look, result, prize);
+    scene.tell(hit.drop.id, { look, line, small, prize });
+    scored({ rain, result, look, line, small, prize });
   }
 
   // down: each finger is a tap of its own. What counts is what was on the screen when it came down, not when we hear of it.

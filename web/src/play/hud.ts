@@ -10,9 +10,10 @@ import type { strings } from "./strings.ts";
 import type { Wallet } from "./wallet.ts";
 
 const COMBO_FROM = 3;
+const SAID = 1_600; // ms for which the word on a tap stands
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
-export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean; starts_in_ms?: number; told?: number };
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number };
 
 /** Hud shows texts of an I18n. */
 export class Hud {
@@ -21,6 +22,7 @@ export class Hud {
   readonly #purse = byId("purse");
   readonly #progress = byId("progress");
   #combo = 0;
+  #said = 0;
 
   constructor(i18n: I18n<typeof strings>) {
     this.#i18n = i18n;
@@ -40,6 +42,8 @@ export class Hud {
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
     write(byId("stage-hint"), s.hint ? i18n.t(s.hint, s.values) : "");
     write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
+    const { budget = 0, packets = 0 } = (s.about && about) || {};
+    write(byId("pool"), budget ? i18n.t("pool", { amount: yuan(budget), packets: grouped(packets) }) : "");
     write(byId("note"), s.note ? i18n.t(s.note.key, s.note.values) : "");
     return this.#number(s.big === undefined ? "" : s.big === "go" ? i18n.t("go") : s.big, s.calm ?? false);
   }
@@ -59,6 +63,7 @@ export class Hud {
     byId("online-dot").hidden = online === null;
     write(byId("online"), online === null ? "–" : compact(online, this.#i18n.lang));
     write(byId("stock"), stock === null ? "–" : compact(stock, this.#i18n.lang));
+    write(byId("here"), online !== null && online > 1 ? this.#i18n.t("here", { n: compact(online, this.#i18n.lang) }) : "");
     this.#progress.parentElement?.classList.toggle("on", progress > 0); // a pause between two rains has none
     this.#progress.style.transform = `scaleX(${progress.toFixed(4)})`;
   }
@@ -75,11 +80,23 @@ export class Hud {
     replay(this.#purse, "bump");
   }
 
-  /** banner shows what is wrong with the connection, and the seconds until the next try where they are given. */
-  banner(text: string | null, seconds: number): void {
+  /** say shows the word on a tap below the purse, where it covers no packet; won: money comes with it. */
+  say(text: string, won: boolean): void {
+    const el = byId("gain");
+    write(el, text);
+    el.classList.toggle("won", won);
+    replay(el, "rises");
+    clearTimeout(this.#said);
+    this.#said = setTimeout(() => write(el, ""), SAID);
+    if (won) this.bump();
+  }
+
+  /** banner shows what is wrong with the connection, the seconds until the next try where they are given, and what one can do. */
+  banner(text: string | null, seconds: number, hint: string): void {
     const el = byId("banner");
     write(byId("banner-text"), text ?? "");
     write(byId("banner-in"), text && seconds > 0 ? this.#i18n.t("seconds", { s: seconds }) : "");
+    write(byId("banner-hint"), hint);
     el.hidden = !text;
   }
 
@@ -129,7 +146,12 @@ export class Hud {
 
 /** compact keeps the head of the page narrow, and exact as long as there is room: 99,999, then 10.0万 or 100.0k. */
 export function compact(n: number, lang: Lang): string {
-  if (n < 100_000) return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+  if (n < 100_000) return grouped(n);
   const [unit, sign] = lang === "zh" ? (n < 1e8 ? [1e4, "万"] : [1e8, "亿"]) : n < 1e6 ? [1e3, "k"] : [1e6, "m"];
   return `${(Math.floor((n * 10) / unit) / 10).toFixed(1)}${sign}`;
+}
+
+/** grouped is a number with its thousands set apart. */
+function grouped(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 }

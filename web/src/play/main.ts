@@ -3,8 +3,12 @@
 import "./play.css";
 
 import { CloseCode, type Rain, type TapResult } from "../../sdk/index.ts";
+import type { Mood } from "../late/music.ts";
 import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
+import { ARRIVES } from "../rain/flight.ts";
+import { type Prize, prizeOf } from "../rain/prize.ts";
 import { Scene } from "../rain/scene.ts";
+import type { Drop } from "../rain/sky.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
@@ -12,23 +16,26 @@ import type { Player } from "../shared/player.ts";
 import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
-import { expose } from "./debug.ts";
 import { meet } from "./challenge.ts";
-import { byId, write } from "./dom.ts";
+import { Awake } from "./awake.ts";
+import { byId, middle, write } from "./dom.ts";
 import { Entry } from "./entry.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
 import { Landing } from "./landing.ts";
-import { LuckCheck } from "./luck.ts";
+import { atLeisure, late } from "./late.ts";
+import type { Keepsake } from "../late/keepsake.ts";
+import type { LuckCheck } from "../late/luck.ts";
+import type { Practice } from "../late/practice.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
 import { problemOf } from "./problem.ts";
 import { Room } from "./room.ts";
-import { Combo, Rounds } from "./round.ts";
+import { Combo, type Round, Rounds } from "./round.ts";
 import { Sheet } from "./sheet.ts";
 import { buzz, Sound } from "./sound.ts";
-import { type Problem, stage } from "./stage.ts";
+import { type Mode, type Problem, stage } from "./stage.ts";
 import { strings } from "./strings.ts";
 import { isOf, Wallet } from "./wallet.ts";
 
@@ -37,6 +44,10 @@ const FOLLOW_EVERY = 10_000; // ms between questions for the next one, while thi
 const TICKER_EVERY = 1_500; // ms for each winner
 const CARD_AFTER = 600; // ms between the end of a rain and its card
 const CARD_WAITS = 2_500; // ms for which the card waits for missing answers
+const SOON = 10_000; // ms before a rain from which the music says so
+const HIGHEST = 12; // hits of a combo at which the music is at its height
+const PRACTICE_BEFORE = 12_000; // ms before a rain when practice ends
+const LOST_LONG = 6_000; // ms without a line after which the page says what can be done
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
 const NOTHING: Problem = { title: "lobby_title", hint: "lobby_hint" };
@@ -60,12 +71,16 @@ const canvas = byId("rain", HTMLCanvasElement);
 const scene = new Scene(canvas, { now });
 const announcer = new Announcer((n) => i18n.t("announce_missed", { n }));
 const sheet = new Sheet({ i18n, wallet, session, announce: (text) => announcer.say(text), earlier });
-const card = new Card(i18n, { mine: () => sheet.open(), still: () => scene.still, closed: () => render() });
-const luck = new LuckCheck({ i18n, session, user: () => model.user });
-const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
-const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
+const awake = new Awake();
+let keepsake: Keepsake | null = null; // these three come later
+let luck: LuckCheck | null = null;
+let practice: Practice | null = null;
+const card = new Card(i18n, { mine: () => sheet.open(), poster: portray, cheer, average, still: () => scene.still, closed: () => render() });
+const active = (): boolean => (phase === "falling" || practice?.on === true) && !sheet.isOpen && !card.open && !keepsake?.isOpen;
+const prize = (result: TapResult): Prize => result.outcome === "won" ? prizeOf(result.amount, average()) : "plain";
+const game = new Game({ canvas, scene, client: () => room.client, now, active, prize, words, practised, tapped, scored });
 const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
-const landing = new Landing(enter, (text) => entry.given(text), (key) => i18n.t(key));
+const landing = new Landing(opened, (text) => entry.given(text), (key) => i18n.t(key));
 
 const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, told: () => rounds.told(), changed: render });
 
@@ -94,17 +109,32 @@ function render(): void {
   const t = now();
   const { rain } = model;
   turn(phaseOf(rain, t), t);
-  const s = stage(model, t);
   const left = rain && phase === "countdown" ? rain.starts_at - t : Infinity;
+  const s = stage(model, t);
+  const waits = s.mode === "waiting" || s.mode === "countdown";
+  practice?.allow(waits && left > PRACTICE_BEFORE);
+  if (practice?.on) s.note = { key: "practice_note", values: {} };
+  byId("practice").textContent = i18n.t(practice?.on ? "practice_end" : "practice");
+  document.body.classList.toggle("practises", practice?.on === true);
+  awake.want(waits || s.mode === "falling" || s.mode === "paused");
   const first = hud.stage(s, model.campaign ?? model.about);
   if (first && left <= 3_000) pulse();
   hud.facts(model.online, model.stock, rain ? remaining(rain, t) : 0);
-  hud.combo(phase === "falling" ? combo.value(performance.now()) : 0);
+  const hits = phase === "falling" ? combo.value(performance.now()) : 0;
+  hud.combo(hits);
+  sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
   hud.user(model.user);
   banner();
   byId("other").hidden = lobby.named() === null || !(model.problem?.title === "ended_campaign" || model.campaign?.state === "closed");
   cards(left);
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
+}
+
+// mood is what the music plays to. left is the time until the next rain, ms.
+function mood(mode: Mode, left: number): Mood {
+  if (mode === "falling") return "rain";
+  if (mode === "landing" || mode === "problem" || mode === "over") return "none";
+  return left <= SOON ? "soon" : "calm";
 }
 
 // turn notices that a phase has begun, by a message or by the clock.
@@ -155,44 +185,92 @@ function remaining(rain: Rain, t: number): number {
 // cards shows the last rain's card until it is closed or the next rain begins. left is the time until then, in ms.
 function cards(left: number): void {
   const { rain } = model;
-  if (rain) luck.note(rain);
+  if (rain) luck?.note(rain);
   const time = left < Infinity ? countdown(left) : null;
   const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
-  if (!calm) sheet.close();
+  if (!calm) {
+    sheet.close();
+    keepsake?.close();
+  }
   sheet.next(time === null ? "" : i18n.t("sheet_next", { time }));
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
-  if (!round || !free || sheet.isOpen) {
+  if (!round || !free || sheet.isOpen || keepsake?.isOpen) {
     if (round && !free) round.dismissed = true;
-    card.show(null, false, null);
+    card.show(null, false, null, null);
     return;
   }
   const since = performance.now() - model.over;
   if (!card.open && (since < CARD_AFTER || (round.pending > 0 && since < CARD_WAITS))) return;
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
-  luck.show(round.rain);
-  card.show(round, stopped, time);
+  luck?.show(round.rain);
+  const [best] = model.top;
+  card.show(round, stopped, time, best ? { ...best, user: hud.name(best.user) } : null);
 }
 
+let lost = 0; // since when there is no line, ms of the page's clock; 0: there is one
 function banner(): void {
-  if (model.away === null) return hud.banner(null, 0);
+  if (model.away === null) {
+    lost = 0;
+    return hud.banner(null, 0, "");
+  }
+  lost ||= performance.now();
+  const offline = navigator.onLine === false;
+  const long = offline || performance.now() - lost > LOST_LONG;
   const seconds = Math.ceil((model.away - performance.now()) / 1000);
-  hud.banner(i18n.t(model.since ? "reconnecting" : "unreached"), seconds > 1 ? seconds : 0);
+  hud.banner(i18n.t(model.since ? "reconnecting" : "unreached"), seconds > 1 ? seconds : 0, long ? i18n.t(offline ? "lost_offline" : "lost_hint") : "");
 }
 
-function words(look: string, result: TapResult): readonly [string, string] {
+function words(look: string, result: TapResult, won: Prize): readonly [string, string] {
   const key = i18n.has(look) && i18n.has(`${look}_sub`) ? look : "error";
-  const sub = `${key}_sub`;
+  const sub = won === "plain" ? `${key}_sub` : `won_${won}`;
   return [i18n.t(key, { amount: result.outcome === "won" ? yuan(result.amount) : "" }), i18n.has(sub) ? i18n.t(sub) : ""];
 }
 
+// average is the average packet of the event, minor units; 0 while it is not known.
+function average(): number {
+  const { budget = 0, packets = 0 } = model.campaign ?? {};
+  return packets > 0 ? budget / packets : 0;
+}
+
+// opened is the press that opens the landing: it lets sound begin, and the page answers with all it has.
+function opened(): void {
+  const at = middle(byId("play"));
+  sound.play("open");
+  buzz(30);
+  scene.cheer(1, at.x, at.y);
+  enter();
+}
+
+// cheer is for the card, when its envelope has opened.
+function cheer(tier: number): void {
+  if (tier > 1) sound.play("prize");
+  if (tier > 0) scene.cheer(tier + 1);
+}
+
+function portray(round: Round): void {
+  const { id = "", name = "" } = model.campaign ?? {};
+  const rank = card.rank(round);
+  keepsake?.open(round, name, rank, `${location.origin}/?campaign=${encodeURIComponent(id)}`);
+}
+
+function practised({ id, decoy }: Drop): void {
+  const look = decoy ? "decoy" : "practice";
+  const [line, small] = [i18n.t(decoy ? "decoy" : "practice_hit"), i18n.t("practice_sub")];
+  scene.tell(id, { look, line, small });
+  sound.play(decoy ? "bomb" : "tap");
+  buzz(8);
+  announcer.miss(`${line}. ${small}`);
+}
+
 function tapped(rain: string): void {
+  scene.view.purse = middle(byId("purse"));
   rounds.of(rain).pending++;
   sound.play("tap");
   buzz(8);
 }
 
-function scored({ rain, result, look, line, small }: Scored): void {
+function scored({ rain, result, look, line, small, prize }: Scored): void {
   const round = rounds.of(rain);
   round.pending--;
   round.taps++;
@@ -201,10 +279,11 @@ function scored({ rain, result, look, line, small }: Scored): void {
   else if (look === "decoy") combo.end();
   if (result.outcome === "won") {
     if (wallet.won(result)) model.packets++;
-    if (round.won(result.claim, result.amount)) win(result.amount);
+    if (round.won(result.claim, result.amount, prize, result.luck)) win(result.amount, prize);
   } else if (look === "unsure") {
     announcer.miss(`${line}. ${small}`);
   } else {
+    hud.say(line, false);
     sound.play(look === "decoy" ? "bomb" : "empty");
     if (look === "decoy") buzz([60, 30, 60]);
     announcer.miss(`${line}. ${small}`);
@@ -213,9 +292,10 @@ function scored({ rain, result, look, line, small }: Scored): void {
 }
 
 // unheard counts a win whose result was lost, but which a settlement or a welcome has told of.
-function unheard(claim: string, amount: number): void {
+function unheard(claim: string, amount: number, luck = 0): void {
   model.packets++;
-  if (rounds.unheard(model.rain?.id)?.won(claim, amount)) win(amount);
+  const kind = prizeOf(amount, average());
+  if (rounds.unheard(model.rain?.id)?.won(claim, amount, kind, luck)) win(amount, kind);
 }
 
 // earlier adds wins of this rain from before the page was loaded to its card. items are claims of the ledger.
@@ -223,14 +303,17 @@ function earlier(items: readonly Claim[]): void {
   const { campaign, rain, since } = model;
   if (!campaign || !rain) return;
   const round = rounds.of(rain.id);
-  for (const c of items) if (c.at >= rain.starts_at && c.at < since && isOf(c.claim, campaign.id)) round.won(c.claim, c.amount);
+  for (const c of items) if (c.at >= rain.starts_at && c.at < since && isOf(c.claim, campaign.id)) round.won(c.claim, c.amount, prizeOf(c.amount, average()));
 }
 
-function win(amount: number): void {
-  sound.play("win");
+function win(amount: number, kind: Prize): void {
+  sound.play(kind === "plain" ? "win" : "prize");
   buzz([25, 40, 60]);
+  const said = i18n.t("won", { amount: yuan(amount) }) + (kind === "plain" ? "" : ` · ${i18n.t(`won_${kind}`)}`);
+  setTimeout(() => hud.say(said, true), scene.still ? 0 : ARRIVES);
   const max = model.campaign?.wins_per_user ?? 0;
-  announcer.say(i18n.t("announce_won", { amount: yuan(amount), n: model.packets, max }));
+  const won = i18n.t("announce_won", { amount: yuan(amount), n: model.packets, max });
+  announcer.say(kind === "plain" ? won : i18n.t("announce_prize", { prize: i18n.t(`won_${kind}`), won }));
 }
 
 // enter begins to play with the session's token, or begins again after a problem.
@@ -351,7 +434,14 @@ document.addEventListener("keydown", () => document.body.classList.add("keys"), 
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
 fit();
-if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => room.client);
+if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
+atLeisure((there) => {
+  keepsake = new there.Keepsake(i18n);
+  luck = new there.LuckCheck({ i18n, session, user: () => model.user });
+  practice = new there.Practice({ scene, now, changed: render });
+  card.posters();
+  render();
+});
 write(byId("user"), "");
 translate();
 window.addEventListener("hashchange", () => entry.look());

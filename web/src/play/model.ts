@@ -15,6 +15,8 @@ export interface Model {
   stock: number | null;
   online: number | null;
   winners: Winner[];
+  /** who has won most of this event, most first, as far as it is in the ledger */
+  top: Winner[];
   user: string;
   /** packets of this campaign that the player has */
   packets: number;
@@ -31,7 +33,7 @@ export interface Model {
 /** newModel is the model before anything is known; landing: nobody has signed in. */
 export function newModel(landing: boolean): Model {
   return {
-    landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [],
+    landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [], top: [],
     user: "", packets: 0, since: 0, away: null, queue: null, over: 0,
   };
 }

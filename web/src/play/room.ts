@@ -31,7 +31,7 @@ export interface Around {
   /** asks the ledger, where the socket cannot have told everything */
   refresh: () => void;
   /** a win in this campaign whose result was lost */
-  unheard: (claim: string, amount: number) => void;
+  unheard: (claim: string, amount: number, luck?: number) => void;
   /** every win so far has been named */
   told: () => void;
   /** the model has changed */
@@ -71,11 +71,11 @@ export class Room {
       this.#renewed = false;
       const another = model.campaign?.id !== m.campaign.id || model.user !== m.user;
       const missed = another ? [] : m.claims.filter((c) => !wallet.has(c.claim)).reverse();
-      if (another) Object.assign(model, { stock: null, winners: [], since: m.server_time });
+      if (another) Object.assign(model, { stock: null, winners: [], top: [], since: m.server_time });
       Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, queue: null, packets: m.claims_total - missed.length });
       landing.show(false);
       byId("retry").hidden = true;
-      for (const c of missed) unheard(c.claim, c.amount);
+      for (const c of missed) unheard(c.claim, c.amount, c.luck);
       told();
       if (wallet.welcome(m.claims, m.claims_total) || wallet.balance === null) refresh();
       changed();
@@ -93,7 +93,7 @@ export class Room {
       scene.wake();
     });
     client.on("room", (m) => {
-      Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, WINNERS) });
+      Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, WINNERS), top: Array.isArray(m.top) ? m.top : [] });
       changed();
     });
     client.on("settled", (m) => {

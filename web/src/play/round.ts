@@ -1,5 +1,7 @@
 // One rain as this player has played it: the figures of its card.
 
+import type { Prize } from "../rain/prize.ts";
+
 /** Round counts the answers of the server. A claim counts once, however often it arrives. Amounts are minor units. */
 export class Round {
   /** the rain's id */
@@ -8,6 +10,10 @@ export class Round {
   wins = 0;
   amount = 0;
   best = 0;
+  /** of a hundred packets of the event, how many are smaller than the best; 0: not known, or none */
+  luck = 0;
+  /** packets that were much more than the average, by what they were */
+  readonly prizes: Record<Prize, number> = { plain: 0, gold: 0, fortune: 0 };
   combo = 0;
   /** the page has seen it falling */
   played = false;
@@ -28,13 +34,15 @@ export class Round {
     return this.pending + this.lost;
   }
 
-  /** won notes a win. It returns whether the win is new. */
-  won(claim: string, amount: number): boolean {
+  /** won notes a win; luck is the server's word on it. It returns whether the win is new. */
+  won(claim: string, amount: number, prize: Prize, luck = 0): boolean {
+    this.luck = Math.max(this.luck, luck);
     if (this.#claims.has(claim)) return false;
     this.#claims.add(claim);
     this.wins++;
     this.amount += amount;
     this.best = Math.max(this.best, amount);
+    this.prizes[prize]++;
     return true;
   }
 }

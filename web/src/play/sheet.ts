@@ -9,7 +9,8 @@ import { dialog } from "./dialog.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
 import type { Entry } from "./wallet.ts";
-import { Withdraw, type Parts as WithdrawParts } from "./withdraw.ts";
+import type { Withdraw, Parts as WithdrawParts } from "../late/withdraw.ts";
+import { late } from "./late.ts";
 
 const SHOWN = 100; // rows of a list
 const PATIENCE = 15_000; // ms for an answer, on a line that may be dead
@@ -25,12 +26,11 @@ export interface Parts extends WithdrawParts {
 export class Sheet {
   readonly #parts: Parts;
   readonly #dialog = dialog("sheet");
-  readonly #withdraw: Withdraw;
+  #withdraw: Withdraw | null = null; // it comes later
   #timer = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    this.#withdraw = new Withdraw(parts, () => void this.refresh());
     parts.wallet.addEventListener("change", () => this.render());
     parts.i18n.onChange(() => this.render());
     byId("sign-out").addEventListener("click", () => {
@@ -60,6 +60,11 @@ export class Sheet {
     if (!isOurs(history.state)) history.pushState({ sheet: true }, "");
     this.render();
     void this.#follow();
+    void late().then((there) => {
+      if (!there || this.#withdraw) return;
+      this.#withdraw = new there.Withdraw(this.#parts, () => void this.refresh());
+      this.render();
+    });
   }
 
   close(): void {
@@ -124,7 +129,7 @@ export class Sheet {
     byId("sheet-list").replaceChildren(...claims.map((c) => this.#claim(c)));
     byId("withdrawals-title").hidden = out.length === 0;
     byId("withdrawals").replaceChildren(...out.map((w) => this.#out(w)));
-    this.#withdraw.render();
+    this.#withdraw?.render();
   }
 
   #claim(c: Entry): HTMLLIElement {

@@ -1,8 +1,11 @@
-// Sounds, synthesized and not loaded. They are off until somebody switches them on, and the choice is kept.
+// Sounds and music, synthesized and not loaded. They begin with the first press on the page, and who switches them off keeps them off.
+
+import type { Music, Mood } from "../late/music.ts";
+import { late } from "./late.ts";
 
 const STORED = "redrain.sound";
 
-export type Effect = "tap" | "win" | "empty" | "bomb" | "tick" | "go" | "end";
+export type Effect = "tap" | "win" | "prize" | "empty" | "bomb" | "tick" | "go" | "end" | "open";
 
 /** Tone is one note: Hz (gliding to `to`), when it begins and how long it lasts (s), how loud, and the wave's shape. */
 interface Tone {
@@ -22,6 +25,14 @@ const EFFECTS: Record<Effect, readonly Tone[]> = {
     { hz: 1319, at: 0.16, for: 0.3, loud: 0.18 },
     { hz: 2637, at: 0.16, for: 0.24, loud: 0.05 },
   ],
+  prize: [
+    { hz: 1175, for: 0.14, loud: 0.16 },
+    { hz: 1480, at: 0.08, for: 0.14, loud: 0.16 },
+    { hz: 1760, at: 0.16, for: 0.14, loud: 0.16 },
+    { hz: 2349, at: 0.24, for: 0.6, loud: 0.2 },
+    { hz: 587, at: 0.24, for: 0.6, loud: 0.14, shape: "triangle" },
+  ],
+  open: [{ hz: 98, to: 90, for: 1.6, loud: 0.3 }, { hz: 196, to: 188, for: 1.2, loud: 0.14, shape: "triangle" }, { hz: 523, for: 0.9, loud: 0.06 }],
   empty: [{ hz: 240, to: 150, for: 0.14, loud: 0.1, shape: "triangle" }],
   bomb: [{ hz: 130, to: 42, for: 0.3, loud: 0.22, shape: "square" }],
   tick: [{ hz: 880, for: 0.08, loud: 0.14 }],
@@ -29,22 +40,27 @@ const EFFECTS: Record<Effect, readonly Tone[]> = {
   end: [{ hz: 784, for: 0.16, loud: 0.12 }, { hz: 659, at: 0.14, for: 0.16, loud: 0.12 }, { hz: 523, at: 0.28, for: 0.4, loud: 0.14 }],
 };
 
-/** Sound plays effects while it is on. */
+/** Sound plays effects and music while it is on. */
 export class Sound {
   #on = recall();
   #audio: AudioContext | null = null;
+  #music: Music | null = null;
+  #mood: Mood = "none";
+  #energy = 0;
 
   constructor() {
-    // Browsers allow sound only after a touch or a key.
-    if (this.#on) document.addEventListener("pointerdown", () => this.#unlock(), { once: true });
-    if (this.#on) document.addEventListener("keydown", () => this.#unlock(), { once: true });
+    // Browsers allow sound only in answer to a press. A phone counts a finger that is lifted, and takes sound away for a call.
+    for (const type of ["pointerup", "click", "keydown"]) document.addEventListener(type, () => this.#unlock(), { capture: true });
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) void this.#audio?.suspend();
+      else void this.#audio?.resume().catch(() => {}); // not allowed now: the next press tries again
+    });
   }
 
   get on(): boolean {
     return this.#on;
   }
 
-  /** toggle must be called by a person's press, because only that allows sound to start. */
   toggle(): void {
     this.#on = !this.#on;
     remember(this.#on);
@@ -52,8 +68,9 @@ export class Sound {
       this.#unlock();
       this.play("tick");
     } else {
+      this.#music?.stop();
       void this.#audio?.close();
-      this.#audio = null;
+      this.#audio = this.#music = null;
     }
   }
 
@@ -63,10 +80,24 @@ export class Sound {
     for (const tone of EFFECTS[effect]) sing(audio, tone);
   }
 
+  /** music tells what is going on; energy 0…1 is how high the combo is. */
+  music(mood: Mood, energy: number): void {
+    [this.#mood, this.#energy] = [mood, energy];
+    this.#music?.play(mood, energy);
+  }
+
   #unlock(): void {
-    if (!this.#on || typeof AudioContext === "undefined") return;
-    this.#audio ??= new AudioContext();
-    void this.#audio.resume();
+    const pressed = navigator.userActivation?.hasBeenActive ?? true;
+    if (!this.#on || !pressed || typeof AudioContext === "undefined") return;
+    if (!this.#audio) {
+      const audio = (this.#audio = new AudioContext());
+      void late().then((there) => {
+        if (!there || this.#audio !== audio) return;
+        this.#music = new there.Music(audio);
+        this.#music.play(this.#mood, this.#energy);
+      });
+    }
+    if (this.#audio.state !== "running" && !document.hidden) void this.#audio.resume().catch(() => {});
   }
 }
 
@@ -94,9 +125,9 @@ export function buzz(pattern: number | number[]): void {
 // Storage may be forbidden: then the choice lasts as long as the page.
 function recall(): boolean {
   try {
-    return localStorage.getItem(STORED) === "on";
+    return localStorage.getItem(STORED) !== "off";
   } catch {
-    return false;
+    return true;
   }
 }
 

@@ -2,13 +2,16 @@
 // Everything here is a function of its age; nothing is stepped, so a slow frame only shows fewer moments of it.
 
 import type { Brush } from "./brush.ts";
+import { Flight } from "./flight.ts";
 import { Labels } from "./labels.ts";
 import { type Look, lookOf } from "./looks.ts";
 import { Particles } from "./particles.ts";
+import type { Prize } from "./prize.ts";
 import type { Drop, Place, View } from "./sky.ts";
 import type { Picture, Sprites } from "./sprites.ts";
 
 const OPENS = 260; // ms in which the packet opens
+const PRIZE_LASTS = 1_100; // ms for which it shows that it is more than a plain one
 const LASTS_WON = 1_900; // ms for which an outcome stays
 const LASTS = 1_250;
 const JOLT = 280; // ms of the jolt of a bomb
@@ -23,12 +26,24 @@ interface Item {
   born: number; // ms of the page's clock
   shownAt: number; // when its outcome came; 0 while it is pending
   won: boolean;
+  prize: Prize;
   label: Picture | null;
+}
+
+/** Said is an outcome as it is shown. */
+export interface Said {
+  /** a key of LOOKS */
+  look: string;
+  line: string;
+  /** a second line, smaller */
+  small: string;
+  prize?: Prize;
 }
 
 /** Effects holds what is shown of the taps. Times are ms of the page's steady clock. */
 export class Effects {
   readonly particles = new Particles();
+  readonly flight = new Flight();
   #items: Item[] = [];
   #labels = new Labels(1);
   #ratio = 1;
@@ -36,7 +51,7 @@ export class Effects {
 
   /** busy tells whether there is something to draw. */
   busy(now: number): boolean {
-    return this.#items.length > 0 || this.particles.busy(now) || now - this.#jolted < JOLT;
+    return this.#items.length > 0 || this.particles.busy(now) || this.flight.busy(now) || now - this.#jolted < JOLT;
   }
 
   /** clear forgets all, those that are pending too: their results are somebody else's to count. */
@@ -46,21 +61,22 @@ export class Effects {
 
   /** pending begins at the place where a drop was hit, and lasts until its outcome comes. */
   pending(drop: Drop, at: Place, sprites: Sprites, now: number, still: boolean): void {
-    this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, won: false, label: null });
+    this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, won: false, prize: "plain", label: null });
     if (!still) this.particles.burst("confetti", 8, at.x, at.y, now, 0.5);
   }
 
-  /** outcome shows what the server has said; name is a key of LOOKS, sub a second, smaller line. */
-  outcome(id: string, name: string, text: string, sub: string, sprites: Sprites, now: number, view: View, still: boolean): void {
+  /** outcome shows what the server has said; name is a key of LOOKS, small a second, smaller line, prize what was in it. */
+  outcome(id: string, { look: name, line, small, prize = "plain" }: Said, sprites: Sprites, now: number, view: View, still: boolean): void {
     const item = this.#items.find((i) => i.id === id && !i.shownAt);
     if (!item) return;
     const look = lookOf(name);
+    item.prize = prize;
     item.shownAt = now;
     item.won = name === "won";
-    item.label = this.#label(look, text, sub, item.won, sprites.ratio, view);
+    item.label = this.#label(look, line, small, item.won, sprites.ratio, view);
     if (still || !look.stuff) return;
     this.particles.burst(look.stuff, item.won ? 30 : 14, item.at.x, item.at.y, now, item.won ? 1 : 0.5);
-    if (item.won) this.particles.coins(8, item.at.x, item.at.y, now);
+    if (item.won && view.purse) this.flight.send(item.at, view.purse, now);
     if (look.stuff === "fire") this.#jolted = now;
   }
 
@@ -69,7 +85,7 @@ export class Effects {
       this.#labels = new Labels(ratio);
       this.#ratio = ratio;
     }
-    const size = (won ? 25 : 17) * (view.width > 390 ? 1.15 : 1);
+    const size = (won ? 23 : 16) * (view.width > 390 ? 1.15 : 1);
     return this.#labels.of(look, text, sub, size, view.width - 16);
   }
 
@@ -81,18 +97,24 @@ export class Effects {
     brush.dy = force * Math.cos(age / 17);
   }
 
-  draw(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
+  /** under is what lies below the packets in the air: no word ever covers the next one. */
+  under(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
     let kept = 0;
     for (const i of this.#items) {
       if (!i.shownAt || now - i.shownAt < (i.won ? LASTS_WON : LASTS)) this.#items[kept++] = i;
     }
     this.#items.length = kept;
     for (const i of this.#items) opening(brush, sprites, i, now, still);
-    this.particles.draw(brush, sprites, now);
     // The wins' words lie on top of the others'.
     for (const i of this.#items) if (!i.won) words(brush, i, now, view, still);
     for (const i of this.#items) if (i.won) words(brush, i, now, view, still);
     brush.c.globalAlpha = 1;
+  }
+
+  /** over is what flies above all. */
+  over(brush: Brush, sprites: Sprites, now: number): void {
+    this.particles.draw(brush, sprites, now);
+    this.flight.draw(brush, sprites, now);
   }
 }
 
@@ -101,6 +123,8 @@ function opening(brush: Brush, sprites: Sprites, i: Item, now: number, still: bo
   const { c } = brush;
   const { x, y } = i.at;
   const age = now - i.born;
+  const prize = i.shownAt ? sprites.prize(i.prize) : null;
+  if (prize) return precious(brush, prize, i, (now - i.shownAt) / PRIZE_LASTS, still);
   const gone = i.shownAt ? Math.min(1, (now - i.shownAt) / OPENS) : 0;
   if (gone >= 1) return;
   const pop = still ? 1 : 1 + 0.18 * Math.max(0, 1 - age / OPENS) * Math.sin((age / OPENS) * Math.PI);
@@ -122,6 +146,29 @@ function rising(brush: Brush, sprites: Sprites, i: Item, age: number, size: numb
   const turn = still ? 1 : Math.max(0.1, Math.abs(Math.cos(age / 170)));
   brush.stamp(sprites.coin, i.at.x, i.at.y - i.at.h * 0.34 * up, 0, 0.62 * size * turn, 0.62 * size);
 }
+
+// precious is what a packet turned out to be, on beams of light; p is the part of its time that is over.
+function precious(brush: Brush, picture: Picture, i: Item, p: number, still: boolean): void {
+  if (p >= 1) return;
+  const { c } = brush;
+  const size = still ? 1.25 : 1.25 + 0.5 * Math.exp(-p * 14) * Math.cos(p * 26);
+  c.globalAlpha = Math.min(1, (1 - p) * 4);
+  brush.frame(i.at.x, i.at.y, still ? 0 : p, 1, 1);
+  c.fillStyle = "rgb(255 226 140 / 0.28)";
+  c.beginPath();
+  for (let k = 0; k < BEAMS; k++) {
+    const a = (k * 2 * Math.PI) / BEAMS;
+    const r = i.at.w * 1.5;
+    c.moveTo(0, 0);
+    c.lineTo(r * Math.cos(a - 0.14), r * Math.sin(a - 0.14));
+    c.lineTo(r * Math.cos(a + 0.14), r * Math.sin(a + 0.14));
+  }
+  c.fill();
+  brush.stamp(picture, i.at.x, i.at.y, 0, size);
+  c.globalAlpha = 1;
+}
+
+const BEAMS = 10;
 
 // waiting is the ring that goes round while nothing is decided.
 function waiting(brush: Brush, x: number, y: number, r: number, age: number): void {

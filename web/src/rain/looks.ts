@@ -26,6 +26,7 @@ export const LOOKS: Readonly<Record<string, Look>> = {
   too_fast: { ink: "#42260a", plate: ["#ffd166", "#f4a934"], sign: "spark" },
   unavailable: { ink: "#ffffff", plate: ["#b83643", "#8f2530"], sign: "again" },
   unknown_drop: { ink: "#dfe7ff", plate: ["#43547d", "#2c3a5e"], sign: "question" },
+  practice: { ink: "#4a2a10", plate: ["#fff6e0", "#ecd3a6"], sign: "tick", stuff: "confetti" },
   other: { ink: "#ffffff", plate: ["#5b6070", "#33363f"], sign: "ring" },
 };
 

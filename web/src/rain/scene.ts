@@ -1,7 +1,7 @@
 // The canvas on which it rains: size, pictures and the loop. It runs only while there is something to see.
 
 import { Brush, rounded } from "./brush.ts";
-import { Effects } from "./effects.ts";
+import { Effects, type Said } from "./effects.ts";
 import { Frames, type Pace } from "./frames.ts";
 import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
 import { Sprites, context } from "./sprites.ts";
@@ -81,9 +81,18 @@ export class Scene {
     this.wake();
   }
 
-  /** tell shows what the server has said of a drop that was hit. outcome is a key of LOOKS. */
-  tell(drop: string, outcome: string, line: string, small: string): void {
-    this.effects.outcome(drop, outcome, line, small, this.#sprites, performance.now(), this.view, this.still);
+  /** tell shows what the server has said of a drop that was hit. */
+  tell(drop: string, said: Said): void {
+    this.effects.outcome(drop, said, this.#sprites, performance.now(), this.view, this.still);
+    this.wake();
+  }
+
+  /** cheer throws confetti and coins from a place, as many times as there is reason to; nothing where less motion is wanted. */
+  cheer(times: number, x = this.view.width / 2, y = this.view.height * 0.42): void {
+    if (this.still) return;
+    const now = performance.now();
+    this.effects.particles.burst("confetti", 34 * times, x, y, now, 1.3);
+    this.effects.particles.coins(8 * times, x, y, now);
     this.wake();
   }
 
@@ -132,8 +141,9 @@ export class Scene {
     c.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
     this.effects.jolt(this.#brush, began);
     this.sky.prune(t);
+    this.effects.under(this.#brush, this.#sprites, began, this.view, this.still);
     this.#drops(t);
-    this.effects.draw(this.#brush, this.#sprites, began, this.view, this.still);
+    this.effects.over(this.#brush, this.#sprites, began);
     this.frames.end(performance.now() - began);
     if (this.sky.drops.length || this.effects.busy(began)) this.wake();
   }

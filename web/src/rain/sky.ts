@@ -11,11 +11,12 @@ export const RATIO = 1.28;
 /** TINTS is the number of colours that a packet may have. A colour says nothing about what is in it. */
 export const TINTS = 3;
 
-/** View is a canvas in CSS pixels; top is as much of it as the head of the page covers. */
+/** View is a canvas in CSS pixels; top is as much of it as the head of the page covers, purse where won coins fly to. */
 export interface View {
   width: number;
   height: number;
   top: number;
+  purse?: { x: number; y: number };
 }
 
 /** Wave is what is needed of the client's wave message: `at` Unix ms of the server, x 0…1000, an id is "n.k". */

@@ -2,6 +2,7 @@
 
 import { bomb } from "./decoy.ts";
 import { TINTS_OF, coin, envelope, opened } from "./paint.ts";
+import { type Prize, fortune, golden } from "./prize.ts";
 import { type Drop, RATIO, layerScale } from "./sky.ts";
 
 const MARGIN = 0.13; // of the width, on each side: room for the shadow. Each pixel of it is copied in each frame
@@ -45,15 +46,22 @@ export class Sprites {
     return (this.#made[16 + tint] ??= this.#paint(1, (c, w, h) => opened(c, w, h, tintOf(tint)), FLAP));
   }
 
+  /** prize is what a packet turned out to be; null for a plain one. */
+  prize(of: Prize): Picture | null {
+    if (of === "plain") return null;
+    return of === "gold" ? (this.#made[19] ??= this.#paint(1, golden)) : (this.#made[20] ??= this.#paint(1, fortune, FLAP));
+  }
+
   get coin(): Picture {
     return (this.#made[12] ??= this.#paint(1, (c, w, h) => coin(c, w / 2, h / 2, w * 0.42)));
   }
 
   /** warm paints one picture that is not there yet, and says whether there was one: no frame of a rain need wait for it. */
   warm(): boolean {
-    for (let i = 0; i < 19; i++) {
+    for (let i = 0; i < 21; i++) {
       if (this.#made[i] || (i > 12 && i < 16)) continue;
       if (i === 12) void this.coin;
+      else if (i > 18) this.prize(i === 19 ? "gold" : "fortune");
       else if (i > 12) this.open(i - 16);
       else if (i % 4 === 3) this.decoy(i >> 2);
       else this.packet(i >> 2, i % 4);

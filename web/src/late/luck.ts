@@ -5,8 +5,8 @@ import { ApiError, request } from "../shared/api.ts";
 import type { I18n, Values } from "../shared/i18n.ts";
 import { within } from "../shared/patience.ts";
 import type { Session } from "../shared/session.ts";
-import { byId, write } from "./dom.ts";
-import type { Key, strings } from "./strings.ts";
+import { byId, write } from "../play/dom.ts";
+import type { Key, strings } from "../play/strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer
 const PAGE = 500; // claims of one question

@@ -6,9 +6,9 @@ import { minor, yuan } from "../shared/money.ts";
 import { within } from "../shared/patience.ts";
 import type { Withdrawn } from "../shared/schemas.ts";
 import type { Session } from "../shared/session.ts";
-import { byId, write } from "./dom.ts";
-import type { Key, strings } from "./strings.ts";
-import type { Wallet } from "./wallet.ts";
+import { byId, write } from "../play/dom.ts";
+import type { Key, strings } from "../play/strings.ts";
+import type { Wallet } from "../play/wallet.ts";
 
 const PATIENCE = 15_000; // ms for an answer: on a dead line a browser would wait for minutes
 

@@ -1,0 +1,74 @@
+// The poster in a dialog, to keep or to share.
+
+import type { Prize } from "../rain/prize.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { yuan } from "../shared/money.ts";
+import { dialog } from "../play/dialog.ts";
+import { byId } from "../play/dom.ts";
+import type { Round } from "../play/round.ts";
+import type { strings } from "../play/strings.ts";
+import { poster } from "./poster.ts";
+
+const KIND = "image/jpeg";
+
+/** Keepsake makes one poster at a time. */
+export class Keepsake {
+  readonly #i18n: I18n<typeof strings>;
+  readonly #dialog = dialog("poster");
+  readonly #picture = byId("poster-picture", HTMLImageElement);
+  #files: File[] = [];
+
+  constructor(i18n: I18n<typeof strings>) {
+    this.#i18n = i18n;
+    byId("poster-close").addEventListener("click", () => this.close());
+    byId("poster-share").addEventListener("click", () => void this.#share());
+  }
+
+  get isOpen(): boolean {
+    return this.#dialog.open;
+  }
+
+  close(): void {
+    if (this.#dialog.open) this.#dialog.close();
+  }
+
+  /** open makes the poster of a round. address is the page's, without anything of the player's. */
+  open(round: Round, event: string, rank: string, address: string): void {
+    if (this.#dialog.open) return;
+    const t = this.#i18n.t.bind(this.#i18n);
+    const title = t(round.wins === 1 ? "poster_won_one" : "poster_won", { n: round.wins });
+    const amount = yuan(round.amount);
+    const image = poster({ event, title, amount: `¥${amount}`, rank, scan: t("poster_scan") }, precious(round), address);
+    // A phone's long press keeps a picture whose data is its address; of another it may know nothing.
+    const data = image.toDataURL(KIND, 0.9);
+    this.#picture.src = data;
+    this.#picture.alt = t("poster_alt", { amount });
+    byId("poster-save", HTMLAnchorElement).href = data;
+    this.#offer(image);
+    this.#dialog.showModal();
+  }
+
+  // offer shows the button of the phone's own way to share, where it takes pictures.
+  #offer(image: HTMLCanvasElement): void {
+    const button = byId("poster-share");
+    button.hidden = true;
+    if (!("canShare" in navigator) || typeof File === "undefined") return;
+    image.toBlob((blob) => {
+      if (!blob) return;
+      this.#files = [new File([blob], "redrain.jpg", { type: KIND })];
+      button.hidden = !navigator.canShare({ files: this.#files });
+    }, KIND, 0.9);
+  }
+
+  async #share(): Promise<void> {
+    try {
+      await navigator.share({ files: this.#files });
+    } catch {
+      // the person has thought better of it
+    }
+  }
+}
+
+function precious({ prizes }: Round): Prize {
+  return prizes.fortune ? "fortune" : prizes.gold ? "gold" : "plain";
+}

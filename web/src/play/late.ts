@@ -1,0 +1,19 @@
+// What comes after the page itself: see src/late.
+
+/** Late is that script. */
+export type Late = typeof import("../late/main.ts");
+
+const LEISURE = 1_500; // ms after the page is there
+
+let coming: Promise<Late | null> | null = null;
+
+/** late loads the script, once; null where it cannot be had just now: the next call tries again. */
+export function late(): Promise<Late | null> {
+  coming ??= (import(document.querySelector<HTMLMetaElement>("meta[name=late]")?.content ?? "") as Promise<Late>).catch(() => (coming = null));
+  return coming;
+}
+
+/** atLeisure loads it when the page has nothing better to do. */
+export function atLeisure(then: (there: Late) => void): void {
+  setTimeout(() => void late().then((there) => there && then(there)), LEISURE);
+}
