@@ -31,7 +31,7 @@ func (s *Server) buildHTTP() {
 		Withdrawals: s.ledger.Withdrawals.Within(s.playerLimits()), Seals: s.ledger.Seals, Wins: s.confirmer,
 		Exports:   export.New(s.back.sql, s.clock.Now),
 		Outbox:    s.outbox,
-		Held:      s.ledger.Risk,
+		Held:      s.ledger.Risk, PlayerList: s.ledger.Players, Connections: store.NewConnections(s.redis),
 		Sanctions: s.ledger.Sanctions, TellSanction: s.tellSanction,
 		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,

@@ -113,6 +113,7 @@ type Claim struct {
 	Packet string     `json:"packet"`
 	Amount rain.Money `json:"amount"`
 	State  string     `json:"state"`
+	Held   bool       `json:"held,omitempty"` // kept apart until a person has decided
 }
 
 // Limits tells a client how fast it may go.

@@ -29,6 +29,7 @@ type Ledger struct {
 	Statements  *Statements
 	Sanctions   *Sanctions
 	Risk        *Risk
+	Players     *Players
 }
 
 // New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
@@ -58,6 +59,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Statements:  &Statements{db: db},
 		Sanctions:   &Sanctions{db: db, clock: clock},
 		Risk:        &Risk{db: db, clock: clock},
+		Players:     &Players{db: db},
 		Roots:       chain.NewRoots(db, clock),
 		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}

@@ -165,6 +165,8 @@ export interface Claim {
   packet: string;
   amount: number;
   state: "granted" | "settled" | "failed" | "dead";
+  /** It is granted, and a person checks it before it is money. */
+  held?: boolean;
 }
 
 /** Somebody who has won, under a masked name. */

@@ -1,8 +1,9 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { CampaignPage } from "./campaign/page.tsx";
 import { Side } from "./campaign/side.tsx";
-import { useList } from "./campaign/uselist.ts";
+import { ALL, useList } from "./campaign/uselist.ts";
 import { texts } from "./i18n.ts";
+import { useSettled } from "./create/settled.ts";
 import { pages } from "./pages.tsx";
 import { to, type Route } from "./route.ts";
 import { campaign as strings } from "./strings/campaign.ts";
@@ -11,9 +12,14 @@ import { Empty } from "./ui/index.ts";
 const t = texts(strings);
 const WIDE = "(min-width: 901px)"; // as in campaign.css: list and campaign side by side
 
+/** How long a person has to pause before the server is asked, in ms. */
+const PAUSE = 250;
+
 /** Campaigns is the list of campaigns with, beside it, what the address names. On a narrow screen it is one or the other. */
 export function Campaigns({ route: { parts, query } }: { route: Route }) {
-  const list = useList();
+  const [wanted, ask] = useState(ALL);
+  const text = useSettled(wanted.text.trim(), PAUSE);
+  const list = useList({ ...wanted, text });
   const [head, id, tab] = parts;
   const New = head === "new" ? pages.new : undefined;
   const first = list.items[0]?.id;
@@ -24,7 +30,7 @@ export function Campaigns({ route: { parts, query } }: { route: Route }) {
   return (
     <main class={`split ${New || id ? "chosen" : ""}`}>
       {!New && !id && <h1 class="unseen">{t("list")}</h1>}
-      <Side list={list} chosen={id} />
+      <Side list={list} chosen={id} query={wanted} ask={ask} />
       <div id="content" class="detail" tabIndex={-1}>
         {(New || id) && <a class="back" href={to("campaigns")}>‹ {t("list")}</a>}
         {New ? <New route={{ parts, query }} /> : id ? <CampaignPage key={id} id={id} tab={tab ?? "live"} changed={list.reload} />

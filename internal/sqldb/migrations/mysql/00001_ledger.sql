@@ -29,6 +29,11 @@ CREATE TABLE IF NOT EXISTS campaign (
     drained       TINYINT        NOT NULL DEFAULT 0,
     split_seed    CHAR(64)       NOT NULL,           -- secret
     KEY campaign_created (created_at, id),
+    KEY campaign_expires (expires_at, id),
+    KEY campaign_name (name, id),
+    KEY campaign_budget (budget, id),
+    KEY campaign_sponsor (sponsor, created_at, id),
+    KEY campaign_status (status, created_at, id),
     KEY campaign_drained (drained, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -223,6 +228,7 @@ CREATE TABLE IF NOT EXISTS audit (
     link   BIGINT         NULL,
     hash   BINARY(32)     NULL,
     KEY audit_action (action, id),                   -- finds restores
+    KEY audit_target (target, id),                   -- what was done about one player
     UNIQUE KEY audit_link (stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
