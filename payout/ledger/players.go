@@ -51,7 +51,8 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 // begin are the first ids that begin with a text, after another one.
 func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (users []string, err error) {
 	for _, in := range []struct{ query, column, before string }{
-		{"SELECT id FROM account", "id", userPrefix}, {"SELECT id FROM account", "id", heldPrefix},
+		{"SELECT account_id FROM balance", "account_id", userPrefix},
+		{"SELECT account_id FROM balance", "account_id", heldPrefix},
 		{"SELECT DISTINCT user_id FROM sanction", "user_id", ""},
 		{"SELECT DISTINCT user_id FROM verdict", "user_id", ""},
 	} {

@@ -7,6 +7,7 @@ import { pages } from "./pages.tsx";
 import { to, useRoute } from "./route.ts";
 import { useStanding } from "./session.ts";
 import { SignIn, SignInAgain } from "./signin.tsx";
+import { StatusLine } from "./status/line.tsx";
 import { frame } from "./strings/frame.ts";
 import { Empty, Toasts } from "./ui/index.ts";
 
@@ -37,6 +38,7 @@ export function App() {
     <>
       <a class="skip" href="#content" onClick={skip}>{t("skip")}</a>
       <Header route={route} />
+      <StatusLine key={standing.who.name} />
       {/* What one person has typed is not shown to the next one who signs in. */}
       <Fragment key={standing.who.name}>
         {head === "campaigns" || head === "new" ? <Campaigns route={route} />

@@ -7,9 +7,11 @@ import { AuditPage } from "./audit/page.tsx";
 import { NewCampaignPage } from "./create/page.tsx";
 import { PayoutsPage } from "./payouts/page.tsx";
 import { ReconciliationPage } from "./reconciliation/page.tsx";
+import { RiskPage } from "./risk/page.tsx";
 import type { Route } from "./route.ts";
 import { SponsorsPage } from "./sponsors/page.tsx";
-import { UserPage } from "./users/page.tsx";
+import { AlarmsPage } from "./status/page.tsx";
+import { UsersPage } from "./users/page.tsx";
 import { WithdrawalsPage } from "./withdrawals/page.tsx";
 
 export type PageComponent = (props: { route: Route }) => JSX.Element | null;
@@ -18,7 +20,9 @@ export type PageComponent = (props: { route: Route }) => JSX.Element | null;
 export const pages: Record<string, PageComponent> = {
   new: NewCampaignPage,
   sponsors: SponsorsPage,
-  users: UserPage,
+  users: UsersPage,
+  risk: RiskPage,
+  alarms: AlarmsPage,
   payouts: PayoutsPage,
   withdrawals: WithdrawalsPage,
   approvals: ApprovalsPage,
