@@ -4,7 +4,7 @@
 -- what is there, whoever has got hold of its password.
 --
 -- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
--- them). Put your names for the database redrain and the user 'redrain'@'%'. A test runs the ledger with exactly these.
+-- them, and the view account: CREATE VIEW). Put your names for the database redrain and the user 'redrain'@'%'. A test runs the ledger with exactly these.
 
 -- LOCK TABLES is what MySQL 8 wants for SELECT … FOR UPDATE where it finds no UPDATE on the whole table.
 GRANT SELECT, INSERT, LOCK TABLES ON redrain.* TO 'redrain'@'%';
@@ -12,7 +12,6 @@ GRANT SELECT, INSERT, LOCK TABLES ON redrain.* TO 'redrain'@'%';
 -- Sums that are carried forward, and what a campaign's shards have been through; reconciliation holds them against the
 -- rows that cannot change. Whole rows, because INSERT … ON DUPLICATE KEY UPDATE asks MariaDB for UPDATE on each column
 -- that it names.
-GRANT UPDATE ON redrain.account TO 'redrain'@'%';
 GRANT UPDATE ON redrain.balance TO 'redrain'@'%';
 GRANT UPDATE ON redrain.winner TO 'redrain'@'%';
 GRANT UPDATE ON redrain.campaign_tally TO 'redrain'@'%';

@@ -36,7 +36,7 @@ var fixed = map[string][]string{
 
 // changing are the tables whose rows may be changed; removable those from which rows may be deleted, too.
 var (
-	changing = []string{"account", "balance", "winner", "campaign_tally", "shard_epoch", "shard_mark", "rain",
+	changing = []string{"balance", "winner", "campaign_tally", "shard_epoch", "shard_mark", "rain",
 		"dead_letter", "proof", "proof_reading", "lease"}
 	removable = []string{"attempt", "attempt_claim", "figure", "idempotency", "provider_pace", "provider_try"}
 )
@@ -52,7 +52,8 @@ func TestTheServersUserCanOnlyAppend(t *testing.T) {
 		err := scan(&table, &column)
 		columns[table] = append(columns[table], column)
 		return err
-	}, "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE()"))
+	}, "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = DATABASE() "+
+		"AND table_name <> 'account'")) // a view: see the statements below
 	refused := func(statement string) bool {
 		t.Helper()
 		_, err := user.DB.Exec(t.Context(), statement)
@@ -82,6 +83,7 @@ func TestTheServersUserCanOnlyAppend(t *testing.T) {
 		}
 	}
 	for _, statement := range []string{"DROP TABLE audit", "TRUNCATE TABLE audit", "ALTER TABLE audit ADD x INT",
+		"UPDATE account SET id = 'user:me'", "DELETE FROM account", "DROP VIEW account",
 		"CREATE TABLE more (x INT)", "CREATE TRIGGER x BEFORE INSERT ON payout FOR EACH ROW SET NEW.amount = 1"} {
 		if !refused(statement) {
 			t.Errorf("not refused: %s", statement)

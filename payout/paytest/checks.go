@@ -44,8 +44,8 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"GROUP BY b.account_id, b.amount HAVING b.amount <> COALESCE(SUM(e.amount), 0)",
 			"entries without a balance": "SELECT e.account_id FROM entry e " +
 				"LEFT JOIN balance b ON b.account_id = e.account_id WHERE b.account_id IS NULL",
-			"balances without an account": "SELECT b.account_id FROM balance b " +
-				"LEFT JOIN account a ON a.id = b.account_id WHERE a.id IS NULL",
+			"balances that are not an account's": "SELECT b.account_id FROM balance b LEFT JOIN account a " +
+				"ON a.id = b.account_id AND a.id = CONCAT(a.owner_type, ':', a.owner_id) WHERE a.id IS NULL",
 			"negative balances":  "SELECT account_id FROM balance WHERE amount < 0 AND account_id NOT LIKE 'world:%'",
 			"money from nowhere": "SELECT SUM(amount) FROM balance HAVING SUM(amount) <> 0",
 			"payouts that are not their transactions": "SELECT p.txn_id FROM payout p " +

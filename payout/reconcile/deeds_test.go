@@ -164,14 +164,14 @@ var deeds = map[string]deed{
 		global: []string{"transaction 99 (fund) has 0 lines"},
 	},
 	"an account": {
-		sql:    "DELETE FROM account WHERE id = 'user:u1'",
+		sql:    "DELETE FROM balance WHERE account_id = 'user:u1'",
 		names:  []string{"transaction 3 (pay), line 1: there is no account user:u1"},
-		global: []string{"there is a balance of user:u1, but no such account"},
+		global: []string{"transaction 3 (pay), line 1: there is no account user:u1"},
 	},
 	"an account's owner": {
-		sql:    "UPDATE account SET owner_id = 'u5' WHERE id = 'user:u1'",
+		sql:    "UPDATE balance SET account_id = 'nobody:u1' WHERE account_id = 'user:u1'",
 		names:  []string{"there is no account user:u1"},
-		global: []string{"the account user:u1 says that it is user:u5"},
+		global: []string{"there is a balance of nobody:u1, which names no account"},
 	},
 	"a claim": {
 		sql:   "UPDATE payout SET claim = 'c1-7' WHERE packet = 1",

@@ -35,7 +35,7 @@ func (r *fullProof) measure(ctx context.Context) error {
 		if err != nil || r.o.Progress == nil {
 			return err
 		}
-		_, err = tx.First(ctx, []any{&accounts, &histories}, "SELECT (SELECT COUNT(*) FROM account), "+
+		_, err = tx.First(ctx, []any{&accounts, &histories}, "SELECT (SELECT COUNT(*) FROM balance), "+
 			"(SELECT COUNT(*) FROM history WHERE version = 1)")
 		return err
 	})

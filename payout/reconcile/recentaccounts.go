@@ -107,8 +107,7 @@ func (r *recentStep) compareCarried(ctx context.Context, q sqldb.Querier, ids []
 		}
 		delete(sums, id)
 		return err
-	}, "SELECT a.id, COALESCE(b.amount, 0) FROM account a LEFT JOIN balance b ON b.account_id = a.id WHERE a.id "+
-		"IN", ids)
+	}, "SELECT account_id, amount FROM balance WHERE account_id IN", ids)
 	for _, id := range wrong {
 		if err := r.addUpAnew(ctx, q, id, subjects[id]); err != nil {
 			return err
@@ -162,6 +161,7 @@ func sumAccounts(ctx context.Context, q sqldb.Querier, ids []string, each func(i
 		err := scan(&id, &rows, &amount)
 		each(id, rows, amount)
 		return err
-	}, "SELECT a.id, (SELECT COUNT(*) FROM entry e WHERE e.account_id = a.id), "+
-		"(SELECT COALESCE(SUM(e.amount), 0) FROM entry e WHERE e.account_id = a.id) FROM account a WHERE a.id IN", ids)
+	}, "SELECT b.account_id, (SELECT COUNT(*) FROM entry e WHERE e.account_id = b.account_id), (SELECT "+
+		"COALESCE(SUM(e.amount), 0) FROM entry e WHERE e.account_id = b.account_id) FROM balance b "+
+		"WHERE b.account_id IN", ids)
 }

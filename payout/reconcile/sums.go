@@ -164,8 +164,7 @@ func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, fo
 			found.add("an account below zero", id, "the balance of %s is %d", id, balance)
 		}
 		return nil
-	}, "SELECT a.id, COALESCE((SELECT b.amount FROM balance b "+
-		"WHERE b.account_id = a.id), 0), COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = a.id), 0) "+
-		"FROM account a WHERE a.id IN "+sqldb.Marks(len(accounts)),
+	}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
+		"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(accounts)),
 		sqldb.Args(accounts)...)
 }

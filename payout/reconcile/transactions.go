@@ -104,14 +104,11 @@ func (p *txnPage) readLines(ctx context.Context, q sqldb.Querier, ids []int64) e
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
 		var ln bookedLine
-		var kind, owner string
-		err := scan(&id, &ln.number, &ln.account, &ln.amount, &kind, &owner)
-		ln.known = booking.Account{Kind: kind, Owner: owner}.ID() == ln.account
+		err := scan(&id, &ln.number, &ln.account, &ln.amount, &ln.known)
 		p.lines[id] = append(p.lines[id], ln)
 		return err
-	}, "SELECT e.txn_id, e.line_no, e.account_id, e.amount, COALESCE(a.owner_type, ''), COALESCE(a.owner_id, '') "+
-		"FROM entry e "+
-		"LEFT JOIN account a ON a.id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+
+	}, "SELECT e.txn_id, e.line_no, e.account_id, e.amount, b.account_id IS NOT NULL FROM entry e "+
+		"LEFT JOIN balance b ON b.account_id = e.account_id WHERE e.txn_id IN "+sqldb.Marks(len(ids))+
 		" ORDER BY e.txn_id, e.line_no", sqldb.Args(ids)...)
 }
 

@@ -167,15 +167,6 @@ func (f *filler) balances(ctx context.Context) error {
 	for some := range slices.Chunk(players, atOnce) {
 		err := f.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 			account := func(i int) string { return booking.UserAccount(player(some[i])).ID() }
-			err := tx.InsertEach(ctx, sqldb.Into{Table: "account", Columns: []string{"id", "owner_type", "owner_id"}},
-				len(some), func(i int, r *sqldb.Row) {
-					r.Text(account(i))
-					r.Text(booking.KindUser)
-					r.Text(player(some[i]))
-				})
-			if err != nil {
-				return err
-			}
 			return tx.InsertEach(ctx, sqldb.Into{Table: "balance", Columns: []string{"account_id", "amount"}},
 				len(some), func(i int, r *sqldb.Row) {
 					r.Text(account(i))

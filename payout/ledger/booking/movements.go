@@ -107,11 +107,10 @@ func (all Movements) apply(ctx context.Context, tx *sqldb.Tx) error {
 // locks and changes the rows: were they locked by a first one, an account that appears between the two would
 // be locked out of its turn.
 func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
-	var created []Account
 	var id sql.RawBytes
 	var amount int64
 	row, next := []any{&id, &amount}, 0
-	err := tx.InsertReading(ctx, intoBalance, len(all), func(i int, r *sqldb.Row) {
+	return tx.InsertReading(ctx, intoBalance, len(all), func(i int, r *sqldb.Row) {
 		all[i].put(r)
 		r.Int(int64(all[i].delta))
 	}, sqldb.Back{Key: "account_id", Columns: intoBalance.Columns, Row: func(scan sqldb.Scan) error {
@@ -127,20 +126,8 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 		if m.Kind == KindWorld && m.balance < stripeFloor {
 			return &OverdraftError{account: m.Account, Exists: true}
 		}
-		if m.balance == m.delta { // so it may have begun with nothing just now
-			created = append(created, m.Account)
-		}
 		return nil
 	}})
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(created, byID) // as everything that several workers insert
-	return tx.InsertEach(ctx, intoAccount, len(created), func(i int, r *sqldb.Row) {
-		created[i].put(r)
-		r.Text(created[i].Kind)
-		r.Text(created[i].Owner)
-	})
 }
 
 // find is the movement of the account with this id, and nil if there is none. It is mostly the one at likely:

@@ -7,9 +7,6 @@ var (
 	intoTxn = sqldb.Into{Table: "txn", Columns: []string{"kind", "idem_key", "created_at", "stripe", "link",
 		"hash"}}
 	intoEntry   = sqldb.Into{Table: "entry", Columns: []string{"txn_id", "line_no", "account_id", "amount"}}
-	intoAccount = sqldb.Into{
-		Table: "account", Columns: []string{"id", "owner_type", "owner_id"}, Merge: sqldb.Merge{Key: []string{"id"}},
-	}
 	intoBalance = sqldb.Into{
 		Table: "balance", Columns: []string{"account_id", "amount"},
 		Merge: sqldb.Merge{Key: []string{"account_id"}, Add: []string{"amount"}},

@@ -57,12 +57,6 @@ CREATE TABLE rain (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX rain_id ON rain (campaign_id, id);
 
-CREATE TABLE account (
-    id               TEXT    NOT NULL PRIMARY KEY,
-    owner_type       TEXT    NOT NULL,
-    owner_id         TEXT    NOT NULL
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE txn (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
     kind             TEXT    NOT NULL,
@@ -107,6 +101,12 @@ CREATE TABLE balance (
     amount           INTEGER NOT NULL,
     CONSTRAINT balance_not_negative CHECK (amount >= 0 OR (account_id >= 'world:' AND account_id < 'world;'))
 ) STRICT, WITHOUT ROWID;
+
+-- Whose the accounts are, as their ids say. A view, so that a new player's first payout costs no row more.
+CREATE VIEW account AS
+SELECT account_id AS id, substr(account_id, 1, instr(account_id, ':') - 1) AS owner_type,
+    substr(account_id, instr(account_id, ':') + 1) AS owner_id
+FROM balance;
 
 CREATE TABLE payout (
     campaign_id      TEXT    NOT NULL,
