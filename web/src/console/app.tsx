@@ -41,7 +41,7 @@ export function App() {
       <StatusLine key={standing.who.name} />
       {/* What one person has typed is not shown to the next one who signs in. */}
       <Fragment key={standing.who.name}>
-        {head === "campaigns" || head === "new" ? <Campaigns route={route} />
+        {head === "campaigns" || head === "new" || head === "first" ? <Campaigns route={route} />
           : <main id="content" class="single" tabIndex={-1}>{Other ? <Other route={route} /> : <Lost />}</main>}
       </Fragment>
       {standing.lapsed && <SignInAgain name={standing.who.shared ? undefined : standing.who.name} />}

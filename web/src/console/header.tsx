@@ -24,7 +24,7 @@ const LINKS = [
 /** Header is the top of every page: where one is, who one is, the language. */
 export function Header({ route }: { route: Route }) {
   const standing = useStanding();
-  const here = route.parts[0] === "new" ? "campaigns" : route.parts[0];
+  const here = route.parts[0] === "new" || route.parts[0] === "first" ? "campaigns" : route.parts[0];
   const who = standing.is === "in" ? standing.who : undefined;
   return (
     <header class="bar">

@@ -5,6 +5,7 @@ import { ApiPage } from "./apipage/page.tsx";
 import { ApprovalsPage } from "./approvals/page.tsx";
 import { AuditPage } from "./audit/page.tsx";
 import { NewCampaignPage } from "./create/page.tsx";
+import { FirstPage } from "./first/page.tsx";
 import { PayoutsPage } from "./payouts/page.tsx";
 import { ReconciliationPage } from "./reconciliation/page.tsx";
 import { RiskPage } from "./risk/page.tsx";
@@ -16,9 +17,10 @@ import { WithdrawalsPage } from "./withdrawals/page.tsx";
 
 export type PageComponent = (props: { route: Route }) => JSX.Element | null;
 
-/** pages by the first part of the address. `campaigns` and `new` are drawn beside the list of campaigns. */
+/** pages by the first part of the address. `campaigns`, `new` and `first` are drawn beside the list of campaigns. */
 export const pages: Record<string, PageComponent> = {
   new: NewCampaignPage,
+  first: FirstPage,
   sponsors: SponsorsPage,
   users: UsersPage,
   risk: RiskPage,

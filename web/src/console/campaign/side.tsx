@@ -7,11 +7,14 @@ import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
 import { ui } from "../strings/ui.ts";
 import type { Campaign, Stats } from "../../shared/schemas.ts";
+import { may } from "../session.ts";
+import { first } from "../strings/first.ts";
 import { Act, Button, Empty, FaultBox, Loading, State } from "../ui/index.ts";
 import type { List, Query, Sort } from "./uselist.ts";
 
 const t = texts(strings);
 const states = texts(ui);
+const f = texts(first);
 
 const STATES = ["", "ready", "raining", "paused", "closed", "loading"] as const;
 const SORTS: readonly Sort[] = ["created.desc", "created.asc", "expires.asc", "name.asc", "budget.desc"];
@@ -22,6 +25,10 @@ interface SideProps {
   query: Query;
   ask: (query: Query) => void;
 }
+
+// Nobody has made a campaign of their own yet: at most the server's demo is there.
+const newcomer = (list: List) => !list.loading && !list.fault && !list.more && list.items.every((c) => c.sponsor === DEMO);
+const DEMO = "demo";
 
 /** Side is the list of campaigns: those that are looked for, in the order that is chosen. The server looks and sorts. */
 export function Side({ list, chosen, query, ask }: SideProps) {
@@ -39,6 +46,7 @@ export function Side({ list, chosen, query, ask }: SideProps) {
         </select>
       </search>
       {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
+      {newcomer(list) && !filtered && may("campaigns") && <a class="invite" href={to("first")}>{f("invite")}</a>}
       <ul>{list.items.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
       {list.items.length === 0 && !list.fault && (list.loading ? <Loading />
         : <Empty><p>{filtered ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
