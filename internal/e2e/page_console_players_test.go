@@ -43,8 +43,8 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	cfg.Risk = "hold"
 	n := startNode(t, cfg)
 	suspects(t, s, "bot-1", "机器人 2")
-	spec := fund(t, n, "年会", 1_000, 100)
-	spec.WinsPerUser = 5
+	spec := fund(t, n, "risky", 1_000, 100)
+	spec.Name, spec.WinsPerUser = "年会", 5
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
 	must(err)
 	rainSpec := rain.DefaultRain()
@@ -182,7 +182,7 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	spec := fund(t, n, "many", 100_000, 1)
 	for i := range 60 {
-		spec.Name, spec.Budget = fmt.Sprintf("场次 %02d", (i*7)%60), rain.Money(100+i)
+		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
 		_, err := n.client.CreateCampaign(within(t, time.Minute), spec, "")
 		must(err)
 	}
@@ -205,13 +205,13 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	p.Press(".side .end button")
 	count("all", 60)
 	chooseIn(p, ".side [name=sort]", "name.asc")
-	names("by name", "场次 00,场次 01,场次 02")
+	names("by name", "节目00,节目01,节目02")
 	p.Press(".side .end button")
 	count("all by name", 60)
-	names("still by name", "场次 00,场次 01,场次 02")
+	names("still by name", "节目00,节目01,节目02")
 	chooseIn(p, ".side [name=sort]", "budget.desc")
 	names("by budget", list.Items[0].Name)
-	p.Fill(".side [type=search]", "场次 3")
+	p.Fill(".side [type=search]", "节目3")
 	count("ten have it", 10)
 	p.Fill(".side [type=search]", "")
 	chooseIn(p, ".side [name=state]", "closed")
