@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -23,16 +24,19 @@ type Crowd struct {
 	ctx     context.Context //nolint:containedctx // of the goroutines that connect players: from Gather to Leave
 	stop    context.CancelFunc
 	work    sync.WaitGroup // those goroutines, and the loops
+	queue   queue
 
 	mu      sync.Mutex
 	news    chan struct{} // closed and replaced when a player has joined, or has been refused
 	joined  int
+	told    int            // players who were told to wait for a seat and have not come in yet
 	failed  map[string]int // why players will not come, and how many
 	lastErr error
 	broken  error // of a loop
 }
 
-// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has.
+// Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has; see
+// Options.Knock.
 // Report.Failed says what became of the others, of whom some may still come.
 func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	o, err := o.withDefaults()
@@ -146,20 +150,35 @@ func (c *Crowd) dial(p *player) (conn net.Conn, rest []byte, err error) {
 			return nil, nil, err
 		}
 	}
-	return dial(c.ctx, c.options.Targets[p.target], p.id)
+	var header http.Header
+	if c.options.Header != nil {
+		header = c.options.Header(p.id)
+	}
+	return dial(c.ctx, c.options.Targets[p.target], p.id, header)
 }
 
 // arrive notes that a player has joined, or never will.
-func (c *Crowd) arrive(err error) {
+func (c *Crowd) arrive(p *player, err error) {
+	waited := err == nil && c.queue.enter(p.id, time.Duration(c.clock()))
+	c.change(func() {
+		if waited {
+			c.told--
+		}
+		if err == nil {
+			c.joined++
+			c.options.Arrived()
+		} else {
+			c.failed[err.Error()]++
+			c.lastErr = err
+		}
+	})
+}
+
+// change changes how many have arrived, and wakes who waits for that.
+func (c *Crowd) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		c.joined++
-		c.options.Arrived()
-	} else {
-		c.failed[err.Error()]++
-		c.lastErr = err
-	}
+	f()
 	close(c.news)
 	c.news = make(chan struct{})
 }
@@ -171,7 +190,7 @@ func (c *Crowd) await(ctx context.Context) error {
 	for late := false; ; {
 		joined, waiting, news, last := c.arrivals()
 		switch {
-		case joined > 0 && (waiting == 0 || late):
+		case (joined > 0 || c.options.Knock) && waiting == 0 || joined > 0 && late:
 			return nil
 		case waiting == 0:
 			return fmt.Errorf("no player could join: %w", last)
@@ -197,6 +216,9 @@ func (c *Crowd) arrivals() (joined, waiting int, news <-chan struct{}, last erro
 	waiting = c.options.Players - c.joined
 	for _, n := range c.failed {
 		waiting -= n
+	}
+	if c.options.Knock {
+		waiting -= c.told
 	}
 	return c.joined, waiting, c.news, c.lastErr
 }

@@ -45,6 +45,10 @@ func (l *loop) gone(p *player, err error) {
 	if p.sock == nil {
 		return
 	}
+	if p.left {
+		l.hangUp(p)
+		return
+	}
 	l.options.Log.Debug("a player's connection is gone", "player", p.id, "err", err)
 	if errors.Is(err, ws.ErrFrame) {
 		l.tally.fault(err.Error())
@@ -56,11 +60,21 @@ func (l *loop) gone(p *player, err error) {
 
 // closed takes note of a connection that the server has closed.
 func (l *loop) closed(p *player, code int, reason string) {
+	if p.left {
+		l.hangUp(p)
+		return
+	}
 	l.options.Log.Debug("a player's connection was closed", "player", p.id, "code", code, "reason", reason)
 	l.tally.closes[code]++
 	l.hangUp(p)
 	err := &ClosedError{Code: code, Reason: reason}
-	if comesBack(code) {
+	switch {
+	case code == codeFull && p.backMS > 0:
+		back, place := time.Duration(p.backMS)*time.Millisecond, p.place
+		p.backMS, p.place, p.attempt = 0, 0, 0
+		l.door.turnAway(p, place, back, err)
+		return
+	case comesBack(code):
 		l.comeBack(p, err)
 		return
 	}
@@ -85,16 +99,45 @@ func (l *loop) comeBack(p *player, err error) {
 	if p.backMS > 0 {
 		wait = time.Duration(p.backMS) * time.Millisecond
 	}
+	if later, ok := errors.AsType[*LaterError](err); ok {
+		if p.coming && later.After > l.options.JoinWithin {
+			l.giveUp(p, err) // nobody waits for that long
+			return
+		}
+		wait = later.After + rand.N(time.Second) //nolint:gosec // not a secret; it is told in whole seconds
+	}
 	p.backMS = 0
 	p.attempt++
 	p.target = (p.target + 1) % len(l.clocks)
 	l.door.connectLater(p, wait, err)
 }
 
+// stay has a player go for good after a while, where the plan says so.
+func (l *loop) stay(p *player) {
+	if l.plan.Stay > 0 {
+		l.door.leaveLater(p, l.plan.Stay)
+	}
+}
+
+// leave lets a player go for good, as a page does that is closed.
+func (l *loop) leave(p *player) {
+	l.now = l.clock()
+	if !p.joined {
+		return // it is on its way back, and has a seat for that; it stays
+	}
+	l.absent(p)
+	p.left, p.joined = true, false
+	l.tally.left++
+	// The server gives the seat away when it has read this, and closes; until then the line stays.
+	if err := p.sock.write(ws.AppendClientFrame(nil, ws.OpClose, []byte{0x03, 0xE8})); err != nil { // 1000
+		l.hangUp(p)
+	}
+}
+
 // giveUp is for a player who cannot come in: the same would happen again.
 func (l *loop) giveUp(p *player, err error) {
 	if p.coming {
 		p.coming = false
-		l.door.arrive(err)
+		l.door.arrive(p, err)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -24,7 +26,7 @@ const (
 
 // dial opens a connection to a target and upgrades it. What the server has sent behind its answer is not lost: it comes
 // with the first Read.
-func dial(ctx context.Context, target string, player int) (net.Conn, []byte, error) {
+func dial(ctx context.Context, target string, player int, header http.Header) (net.Conn, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
 	var line *untilBody
@@ -60,10 +62,14 @@ func dial(ctx context.Context, target string, player int) (net.Conn, []byte, err
 			return wrap(secure, nil)
 		},
 	}
-	_, resp, err := d.DialContext(ctx, target, nil) //nolint:bodyclose // of an upgraded connection it holds nothing
+	_, resp, err := d.DialContext(ctx, target, header) //nolint:bodyclose // of an upgraded connection it holds nothing
 	if err != nil {
 		if resp != nil {
-			return nil, nil, fmt.Errorf("%s answers %s: %w", target, resp.Status, err)
+			err = fmt.Errorf("%s answers %s: %w", target, resp.Status, err)
+			if after, ok := retryAfter(resp); ok {
+				err = &LaterError{After: after, Err: err}
+			}
+			return nil, nil, err
 		}
 		return nil, nil, err
 	}
@@ -71,6 +77,24 @@ func dial(ctx context.Context, target string, player int) (net.Conn, []byte, err
 		return nil, nil, errors.Join(err, line.Close())
 	}
 	return line.Conn, line.rest, nil
+}
+
+// LaterError is a refusal of a server that says when to come back. Options.Token may return one.
+type LaterError struct {
+	After time.Duration
+	Err   error
+}
+
+// Error is the refusal.
+func (e *LaterError) Error() string { return e.Err.Error() }
+
+// Unwrap is the refusal.
+func (e *LaterError) Unwrap() error { return e.Err }
+
+// retryAfter is the seconds of a Retry-After; redrain sends no dates.
+func retryAfter(resp *http.Response) (time.Duration, bool) {
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second, err == nil && seconds > 0
 }
 
 // SourceAddress is the address of this machine that a player comes from: where the target is this machine itself,

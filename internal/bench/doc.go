@@ -24,6 +24,12 @@
 // timetable, and how long one took is counted from its place in that: a server that stalls for a second is charged
 // for every tap of that second, and not for one of each player (no "coordinated omission").
 //
+// With Plan.Hand it taps to win instead: as a person, who needs time to see a drop, takes the newest and rests between
+// taps, or as a program, which waits for nothing.
+//
+// Who has to wait for a seat keeps the place by asking (Options.Turn) as often as the server says; a Retry-After is
+// obeyed. Plan.Stay has players go for good, so that those who wait come in; Report.Waited has their order.
+//
 // It answers pings, and comes back after the close codes that allow it, with full jitter or when goodbye says. It
 // taps nothing again; what was told in a welcome counts as told.
 //

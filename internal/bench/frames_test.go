@@ -108,7 +108,7 @@ func TestDialKeepsWhatFollowsTheUpgrade(t *testing.T) {
 	go func() { done <- upgradeAndSpeak(l) }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	conn, rest, err := dial(ctx, "ws://"+l.Addr().String()+"/ws", PerAddress)
+	conn, rest, err := dial(ctx, "ws://"+l.Addr().String()+"/ws", PerAddress, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

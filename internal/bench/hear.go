@@ -110,7 +110,7 @@ func (l *loop) line(p *player, line []byte) {
 	case wire.TypeGoodbye:
 		var m wire.Goodbye
 		if l.read(line, &m) {
-			p.backMS = m.ReconnectAfterMS
+			p.backMS, p.place = m.ReconnectAfterMS, m.Position
 		}
 	default: // types that are not known are to be ignored; what is no message at all is not
 		if !json.Valid(line) {
@@ -182,7 +182,7 @@ func (l *loop) wave(p *player, line []byte) {
 	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {
 		p.queue = append(p.queue, w)
 	}
-	if p.starvedSince != 0 {
+	if p.starvedSince != 0 || l.plan.Hand != nil {
 		l.tapClosed(p)
 	}
 }
@@ -215,7 +215,7 @@ func (l *loop) welcome(p *player, line []byte) {
 	}
 	first := p.coming
 	p.cameAt = l.server(p, l.now)
-	p.joined, p.coming, p.attempt, p.backMS = true, false, 0, 0
+	p.joined, p.coming, p.attempt, p.backMS, p.place = true, false, 0, 0, 0
 	p.view.tell(m.Rain, nil)
 	l.present(p)
 	ping := strconv.AppendInt([]byte(`{"type":"ping","id":0,"t":`), l.now, 10)
@@ -224,7 +224,8 @@ func (l *loop) welcome(p *player, line []byte) {
 		return
 	}
 	if first {
-		l.door.arrive(nil)
+		l.door.arrive(p, nil)
+		l.stay(p)
 	} else {
 		l.tally.reconnects++
 	}

@@ -36,9 +36,13 @@ type loop struct {
 // door is where players come in. A Crowd is one.
 type door interface {
 	// arrive notes that a player has joined, or never will.
-	arrive(err error)
+	arrive(p *player, err error)
 	// connectLater has a player connect after a pause; why is what it had to leave for.
 	connectLater(p *player, d time.Duration, why error)
+	// turnAway has a player wait for a seat, who has this place (0: none) and is to come back after a pause.
+	turnAway(p *player, place int, d time.Duration, why error)
+	// leaveLater has a player go for good after some time.
+	leaveLater(p *player, d time.Duration)
 }
 
 // offset is what is known of a server's clock.

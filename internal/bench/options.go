@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"runtime"
 	"time"
@@ -18,6 +19,14 @@ type Options struct {
 	Players   int      // required
 	// Token gives a player's token; it is called once for each, by several goroutines at a time. Required.
 	Token func(ctx context.Context, player int) (string, error)
+
+	// Header is what a player sends with the upgrade, beside what is needed; nil: nothing.
+	Header func(player int) http.Header
+	// Turn asks for a player's turn in a campaign's waiting room, which keeps the place. nil: who has to wait comes
+	// back to the socket when the server says.
+	Turn func(ctx context.Context, player int, token, campaign string) (Turn, error)
+	// Knock has Gather return when each player has joined, or was told to wait for a seat.
+	Knock bool
 
 	Ramp       time.Duration // over which the players come in; 0: as fast as they can
 	JoinWithin time.Duration // after the ramp, for all to have joined; 0: 30 s
@@ -36,6 +45,8 @@ type Plan struct {
 	// taps again when the result of the tap before has come (closed loop).
 	Rate  float64
 	Think time.Duration // closed loop: a player's pause after each result
+	Hand  *Hand         // instead of both: as a person or a program taps, who wants to win. nil: as a load does
+	Stay  time.Duration // after which a player goes for good, whose seat another one may have; 0: nobody does
 	Watch bool          // nobody taps
 	Drain time.Duration // for results that are still missing in the end; 0: 10 s
 }
@@ -98,8 +109,10 @@ func (p Plan) withDefaults() (Plan, error) {
 	switch {
 	case p.Duration <= 0:
 		return p, errors.New("the duration must be above zero")
-	case p.Rate < 0 || p.Think < 0:
-		return p, errors.New("a rate or a pause cannot be less than zero")
+	case p.Rate < 0 || p.Think < 0 || p.Stay < 0:
+		return p, errors.New("a rate, a pause or a stay cannot be less than zero")
+	case p.Hand != nil && p.Rate > 0:
+		return p, errors.New("hands have no timetable: give a rate or hands")
 	}
 	return p, nil
 }

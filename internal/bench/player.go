@@ -25,6 +25,8 @@ type player struct {
 	cameAt  int64 // when the player came into the room, ms of the server
 	attempt int   // how often in a row connecting has failed
 	backMS  int64 // the server has asked to come back after so long; 0: it has not
+	place   int   // in the waiting room, that it told with that; 0: none
+	left    bool  // for good
 
 	seen     waveWindow
 	presence presence
@@ -35,6 +37,11 @@ type player struct {
 	pending      []tap
 	starvedSince int64 // closed loop: since when it has nothing to tap, ns; 0: it has
 	alarmed      bool  // has an alarm set
+
+	// Of a player with hands.
+	reaction   int64         // to the next drop, ms
+	restsUntil int64         // ns
+	touched    map[*wave]int // how many drops of a wave were tapped, or have landed
 }
 
 // tap is one whose result has not come.
@@ -105,10 +112,13 @@ func (p *player) answered(id int64) (t tap, ok bool) {
 	return tap{}, false
 }
 
-// hello is the first message of a connection. The players are spread over the campaigns in turn.
+// campaign is where the player plays: they are spread over the campaigns in turn.
+func (p *player) campaign(of []string) string { return of[p.id%len(of)] }
+
+// hello is the first message of a connection.
 func (p *player) hello(campaigns []string) []byte {
 	return ws.AppendClientFrame(nil, ws.OpText, wire.Encode(map[string]any{
 		"type": wire.TypeHello, "id": 1, "token": p.token,
-		"campaign": campaigns[p.id%len(campaigns)],
+		"campaign": p.campaign(campaigns),
 	}))
 }

@@ -38,6 +38,9 @@ type Report struct {
 	WaveSpreads   []time.Duration // of each new wave, from the first player who got it to the last, in rising order
 	Settled       int64           // claims that players were told to be money
 
+	Waited Waited // for seats, from Gather on
+	Left   int64  // players who have gone for good, as the plan says
+
 	Reconnects int64
 	Broken     int64            // connections that broke
 	Closes     map[int]int64    // connections that the server closed, by code
@@ -76,6 +79,7 @@ func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
 	r.Joined = c.joined
 	maps.Copy(r.Failed, c.failed)
 	c.mu.Unlock()
+	r.Waited = c.queue.waited()
 	r.take(all)
 	return r
 }
@@ -111,6 +115,6 @@ func (r *Report) take(t *tally) {
 	r.Starvations, r.Starved = t.starvations, time.Duration(t.starvedNS)
 	r.NothingDue, r.NobodyThere = t.nothing, t.nobody
 	r.Frames, r.Waves, r.WavesExpected, r.WavesReceived, r.WavesLate = t.frames, t.waves, t.expected, t.received, t.late
-	r.Settled, r.Reconnects, r.Broken = t.settled, t.reconnects, t.broken
+	r.Settled, r.Reconnects, r.Broken, r.Left = t.settled, t.reconnects, t.broken, t.left
 	r.Errors, r.Closes, r.Faults = t.errors, t.closes, t.faults
 }

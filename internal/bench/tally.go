@@ -43,6 +43,7 @@ type counts struct {
 	expected, received  int64 // waves
 	settled             int64 // claims
 	reconnects, broken  int64
+	left                int64 // players who have gone for good
 }
 
 // outcomes are those of the protocol.
@@ -121,6 +122,7 @@ func (c *counts) add(o *counts) {
 	c.settled += o.settled
 	c.reconnects += o.reconnects
 	c.broken += o.broken
+	c.left += o.left
 }
 
 func add[K comparable](to, from map[K]int64) {

@@ -17,6 +17,9 @@ func (l *loop) start(plan Plan, begin int64) {
 			l.present(p)
 		}
 		p.starvedSince = 0
+		if plan.Hand != nil {
+			p.reaction, p.restsUntil = plan.Hand.Reaction().Milliseconds(), 0
+		}
 	}
 	switch {
 	case plan.Watch:
@@ -29,11 +32,17 @@ func (l *loop) start(plan Plan, begin int64) {
 			}
 		}
 	}
+	for _, p := range l.players {
+		if p.joined {
+			l.stay(p)
+		}
+	}
 }
 
 // stop ends the tapping; what is under way may still be answered.
 func (l *loop) stop() {
 	l.tapping = false
+	l.plan.Stay = 0
 	l.pace = pace{}
 	for _, p := range l.players {
 		l.tally.starved(p, l.now)
@@ -44,7 +53,7 @@ func (l *loop) stop() {
 // think lets a player of a closed loop pause before its next tap. The first pause is at random, or all would tap in
 // one moment.
 func (l *loop) think(p *player) {
-	if l.plan.Think == 0 {
+	if l.plan.Think == 0 || l.plan.Hand != nil {
 		l.tapClosed(p)
 		return
 	}
@@ -57,6 +66,10 @@ func (l *loop) think(p *player) {
 
 // tapClosed lets a player of a closed loop tap, or notes what it waits for.
 func (l *loop) tapClosed(p *player) {
+	if l.plan.Hand != nil {
+		l.tapByHand(p)
+		return
+	}
 	if !l.tapping || l.plan.Rate > 0 || !p.joined || p.stalled || len(p.pending) > 0 {
 		return
 	}

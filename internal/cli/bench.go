@@ -10,6 +10,9 @@ import (
 func (c *benchCmd) Run(app *App) error {
 	ctx, cancel := interruptible()
 	defer cancel()
+	if c.rivals() {
+		return c.playRivals(ctx, app)
+	}
 	s, err := c.prepare(ctx, app)
 	if err != nil {
 		return err

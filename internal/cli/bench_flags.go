@@ -28,11 +28,13 @@ type benchCmd struct {
 	TapsPerSecond float64       `group:"load" default:"0" placeholder:"N" help:"Taps per second of all players together, at even distances, whether the server keeps up or not. By default 3 for each player, which is below the server's limit of 20 (--tap-rate); what is above that comes back as too_fast."`
 	ClosedLoop    bool          `group:"load" help:"Instead, each player taps again when the result is there."`
 	Think         time.Duration `group:"load" default:"0s" help:"Pause of a player after each result, with --closed-loop."`
+	Stay          time.Duration `group:"load" default:"0s" help:"Players go for good after so long, and leave their seats to those who wait; 0: nobody does."`
 	Wait          time.Duration `group:"load" default:"1m" help:"How long to wait for a rain of somebody else's."`
 	SettleWithin  time.Duration `group:"load" default:"1m" help:"How long to wait for the wins to be in the ledger."`
 	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/bench.md."`
 
 	benchRainFlags
+	benchRivalFlags
 }
 
 // benchRainFlags are the settings of bench's own campaign and rain.
@@ -43,7 +45,15 @@ type benchRainFlags struct {
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
 	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for everybody's taps; 400 for a closed loop."`
 	Fall           time.Duration `group:"benchrain" default:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
+	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration, as --farm and --bot have it."`
+	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto, as --bot has it. By default 1: no draws."`
+	Capacity       int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
+	AdmitPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who are let in within a second; 0: all at once."`
 }
+
+// benchRainNames are the flags of benchRainFlags that are for a rain of bench's own alone.
+const benchRainNames = "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --pacing, --odds, " +
+	"--capacity and --admit-per-second"
 
 func (c *benchCmd) check() []string {
 	var faults []string
@@ -65,18 +75,20 @@ func (c *benchCmd) check() []string {
 	fault(c.Ramp < 0, "--ramp: a duration cannot be less than zero")
 	fault(c.Think < 0, "--think: a duration cannot be less than zero")
 	fault(c.Wait < 0, "--wait: a duration cannot be less than zero")
+	fault(c.Stay < 0, "--stay: a duration cannot be less than zero")
 	fault(c.SettleWithin < 0, "--settle-within: a duration cannot be less than zero")
 	fault(c.TapsPerSecond < 0, "--taps-per-second: a rate cannot be less than zero")
 	fault(c.ClosedLoop && c.TapsPerSecond > 0, "--taps-per-second and --closed-loop: give one of them")
 	fault(!c.ClosedLoop && c.Think > 0, "--think: belongs to --closed-loop")
-	fault(c.Packets < 0 || c.Budget < 0 || c.WinsPerUser < 0 || c.DropsPerSecond < 0 || c.Fall < 0,
-		"--packets, --budget, --wins-per-user, --drops-per-second and --fall cannot be less than zero")
+	fault(c.benchRainFlags.negative(), "--packets, --budget, --wins-per-user, --drops-per-second, --fall, "+
+		"--capacity and --admit-per-second cannot be less than zero")
+	c.checkRivals(fault)
 	if c.ownRain() {
 		fault(c.Duration > longestRain, fmt.Sprintf("--duration: a rain lasts %s at most; "+
 			"for a longer run start rains of your own and name their campaign", longestRain))
 	} else {
-		fault(c.benchRainFlags.given(), "--packets, --budget, --wins-per-user, --drops-per-second and --fall "+
-			"are for a rain of bench's own: they take --token, and no --campaign")
+		fault(c.benchRainFlags.given(), benchRainNames+" are for a rain of bench's own: they take --token, and no "+
+			"--campaign")
 	}
 	return faults
 }
@@ -88,18 +100,33 @@ const mostWins = 1_000_000
 const longestRain = 10 * time.Minute
 
 func (f *benchRainFlags) given() bool {
-	return f.Packets != 0 || f.Budget != 0 || f.WinsPerUser != 0 || f.DropsPerSecond != 0 || f.Fall != 0
+	return f.Packets != 0 || f.Budget != 0 || f.WinsPerUser != 0 || f.DropsPerSecond != 0 || f.Fall != 0 ||
+		f.Pacing != "" || f.Odds != nil || f.Capacity != 0 || f.AdmitPerSecond != 0
+}
+
+func (f *benchRainFlags) negative() bool {
+	return f.Packets < 0 || f.Budget < 0 || f.WinsPerUser < 0 || f.DropsPerSecond < 0 || f.Fall < 0 ||
+		f.Capacity < 0 || f.AdmitPerSecond < 0
 }
 
 // ownRain tells whether bench makes its own campaign.
 func (c *benchCmd) ownRain() bool { return c.Token != "" && len(c.Campaign) == 0 }
+
+// joinWithin is how long the players may take to come in.
+func (c *benchCmd) joinWithin() time.Duration {
+	within := 30 * time.Second
+	if c.AdmitPerSecond > 0 {
+		within += time.Duration(c.Players/c.AdmitPerSecond) * time.Second
+	}
+	return within
+}
 
 // tapsEach is the default rate of a player in an open loop: that of a busy person.
 const tapsEach = 3
 
 // plan is how the players tap.
 func (c *benchCmd) plan() bench.Plan {
-	p := bench.Plan{Duration: c.Duration, Think: c.Think}
+	p := bench.Plan{Duration: c.Duration, Think: c.Think, Stay: c.Stay}
 	if !c.ClosedLoop {
 		p.Rate = c.TapsPerSecond
 		if p.Rate == 0 {
@@ -118,6 +145,7 @@ func (c *benchCmd) spec(name string) rain.Spec {
 	s := rain.DefaultSpec()
 	s.Name, s.Sponsor = name, name
 	s.Packets, s.Budget, s.WinsPerUser, s.Shards = c.Packets, c.Budget, c.WinsPerUser, c.Shards
+	s.Capacity, s.AdmitPerSecond = c.Capacity, c.AdmitPerSecond
 	if s.Packets == 0 {
 		rate := c.plan().Rate
 		if c.ClosedLoop {
@@ -140,8 +168,11 @@ func (c *benchCmd) rain() rain.RainSpec {
 	in := int64(startsIn)
 	r := rain.RainSpec{
 		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
-		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(), Pacing: rain.PacingNone,
-		BeatMS: rain.DefaultBeatMS,
+		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
+		Pacing: or(c.Pacing, rain.PacingNone), BeatMS: rain.DefaultBeatMS,
+	}
+	if c.Odds != nil {
+		r.Odds = *c.Odds
 	}
 	if c.ClosedLoop { // a player taps each drop once, so fast players need many
 		r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, rain.MaxDropsPerSecond), or(r.FallMS, 20_000)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -25,7 +26,7 @@ type identities struct {
 	mu      sync.Mutex
 	users   []string
 	tokens  []string
-	clients map[string]*operator.Client // by the address that guests connect from
+	clients map[int]*http.Client // by the address that players connect from
 }
 
 // benchTTL is the lifetime of a minted token: longer than any run.
@@ -34,7 +35,7 @@ const benchTTL = 24 * time.Hour
 // newIdentities makes the first player, so that mistakes in the settings show before all the others connect.
 func newIdentities(ctx context.Context, c *benchCmd, name, server string) (*identities, error) {
 	t := &identities{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players),
-		clients: map[string]*operator.Client{}}
+		clients: map[int]*http.Client{}}
 	shared := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	shared.MaxIdleConnsPerHost = 64
 	t.http = &http.Client{Transport: shared}
@@ -77,22 +78,45 @@ func (t *identities) make(ctx context.Context, player int) (user, token string, 
 		token, _, err = t.minter.Mint(user, benchTTL)
 		return user, token, err
 	}
-	client, err := t.client(player)
+	client, err := operator.New(operator.Options{Server: t.server, HTTPClient: t.client(player)})
 	if err != nil {
 		return "", "", err
 	}
 	guest, err := client.Guest(ctx)
-	return guest.User, guest.Token, err
+	return guest.User, guest.Token, later(err)
 }
 
-// client asks for guests from the address that the player connects from, because the server limits guests for each
-// address.
-func (t *identities) client(player int) (*operator.Client, error) {
+// later has a simulated player come back when the server says.
+func later(err error) error {
+	if refusal, ok := errors.AsType[*operator.Error](err); ok && refusal.RetryAfter() > 0 {
+		return &bench.LaterError{After: refusal.RetryAfter(), Err: err}
+	}
+	return err
+}
+
+// turn asks for a player's turn in a waiting room, from the address that the player connects from.
+func (t *identities) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
+	return askTurn(ctx, t.server, t.client(player), token, campaign)
+}
+
+// askTurn asks a server for the turn of the player with a token.
+func askTurn(ctx context.Context, server string, with *http.Client, token, campaign string) (bench.Turn, error) {
+	me, err := operator.New(operator.Options{Server: server, Token: token, HTTPClient: with})
+	if err != nil {
+		return bench.Turn{}, err
+	}
+	turn, err := me.Turn(ctx, campaign)
+	return bench.Turn{Admitted: turn.Admitted, Place: turn.Position,
+		Retry: time.Duration(turn.RetryAfterMS) * time.Millisecond}, err
+}
+
+// client asks from the address that the player connects from, because the server limits guests for each address.
+func (t *identities) client(player int) *http.Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := strconv.Itoa(player / bench.PerAddress)
+	key := player / bench.PerAddress
 	if c := t.clients[key]; c != nil {
-		return c, nil
+		return c
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
 	transport.MaxIdleConnsPerHost = 64                           // as many as ask at the same time
@@ -100,12 +124,8 @@ func (t *identities) client(player int) (*operator.Client, error) {
 		d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: bench.SourceAddress(address, player)}
 		return d.DialContext(ctx, network, address)
 	}
-	c, err := operator.New(operator.Options{Server: t.server, HTTPClient: &http.Client{Transport: transport}})
-	if err != nil {
-		return nil, err
-	}
-	t.clients[key] = c
-	return c, nil
+	t.clients[key] = &http.Client{Transport: transport}
+	return t.clients[key]
 }
 
 // user is the name under which a player plays; "" before the player has a token.
@@ -119,7 +139,7 @@ func (t *identities) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {
-		c.Close()
+		c.CloseIdleConnections()
 	}
 	t.http.CloseIdleConnections()
 }

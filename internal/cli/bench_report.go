@@ -38,6 +38,9 @@ type benchReport struct {
 	Latency benchLatency `json:"latency_us"`
 	Waves   benchWaves   `json:"waves"`
 
+	Waiting benchWaiting `json:"waiting_room"`
+	Left    int64        `json:"left"` // after --stay
+
 	Reconnects int64            `json:"reconnects"`
 	Broken     int64            `json:"broken"`
 	Closes     map[string]int64 `json:"closes"`
@@ -59,6 +62,26 @@ type benchLatency struct {
 	P999 int64   `json:"p99_9"`
 	Max  int64   `json:"max"`
 	Mean float64 `json:"mean"`
+}
+
+// benchWaiting is what became of the players who had to wait for a seat.
+type benchWaiting struct {
+	Waited   int   `json:"waited"`
+	Admitted int   `json:"admitted"` // of them
+	P50      int64 `json:"wait_p50_ms"`
+	Max      int64 `json:"wait_max_ms"`
+	// By how many places they came in away from the order in which they were told to wait.
+	AstrayP90 int `json:"astray_p90"`
+	AstrayMax int `json:"astray_max"`
+}
+
+func benchWaitingOf(w bench.Waited) benchWaiting {
+	out := benchWaiting{Waited: w.Players, Admitted: w.Admitted}
+	if n := len(w.Waits); n > 0 {
+		out.P50, out.Max = w.Waits[n/2].Milliseconds(), w.Waits[n-1].Milliseconds()
+		out.AstrayP90, out.AstrayMax = w.Astray[n*9/10], w.Astray[n-1]
+	}
+	return out
 }
 
 // benchWaves is how the waves arrived. A spread is the time between the first and the last player who got a wave.
@@ -91,7 +114,7 @@ func (c *benchCmd) summary(campaigns []string, connected int, r *bench.Report) *
 	plan := c.plan()
 	out := &benchReport{
 		Problems: []string{}, Mode: "open", URLs: c.nodes(), Campaigns: campaigns, Players: r.Players, Joined: r.Joined,
-		Away:       max(0, r.Joined-connected),
+		Away: max(0, r.Joined-connected-int(r.Left)), Waiting: benchWaitingOf(r.Waited), Left: r.Left,
 		DurationMS: r.Took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: c.Think.Milliseconds(),
 		Taps: r.Taps, Answered: r.Answered, TapsPerSecond: tenths(r.TapsPerSecond()), Outcomes: r.Outcomes,
 		Lost: r.Lost, Unanswered: r.Unanswered, NothingInAir: r.NothingDue, NobodyThere: r.NobodyThere,
@@ -134,7 +157,8 @@ func (b *benchReport) problem(bad bool, format string, args ...any) {
 
 // checkPlay notes what kept the players from playing as the protocol says.
 func (b *benchReport) checkPlay(r *bench.Report) {
-	b.problem(b.Joined < b.Players, "%d of %d players could not join", b.Players-b.Joined, b.Players)
+	waiting := b.Waiting.Waited - b.Waiting.Admitted
+	b.problem(b.Joined+waiting < b.Players, "%d of %d players could not join", b.Players-b.Joined-waiting, b.Players)
 	b.problem(b.Away > 0, "%s had lost the connection and not got it back in the end", count(b.Away, "player"))
 	b.problem(sum(r.Faults) > 0, "%s broke the protocol", count(int(sum(r.Faults)), "message"))
 	b.problem(sum(r.Errors) > 0, "the server answered with %s", count(int(sum(r.Errors)), "error"))

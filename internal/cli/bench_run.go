@@ -107,6 +107,7 @@ func (s *benchRun) options() bench.Options {
 	}
 	return bench.Options{
 		Targets: targets, Campaigns: s.campaigns, Players: s.cmd.Players, Token: s.players.token, Ramp: s.cmd.Ramp,
+		JoinWithin: s.cmd.joinWithin(), Turn: s.players.turn, Knock: s.cmd.Capacity > 0,
 		Arrived: s.screen.arrival(s.cmd.Players),
 	}
 }

@@ -24,6 +24,12 @@ func (b *benchReport) show(app *App, asJSON bool) error {
 
 func (b *benchReport) taps(t *table) {
 	t.row("players", fmt.Sprintf("%d of %d joined, on %s", b.Joined, b.Players, strings.Join(b.URLs, ", ")))
+	if w := b.Waiting; w.Waited > 0 {
+		t.row("waiting room", fmt.Sprintf("%d had to wait, %d of them came in: half after %s, the last after %s",
+			w.Waited, w.Admitted, millis(w.P50), millis(w.Max)))
+		t.row("", fmt.Sprintf("nine in ten came in within %d places of their turn, all within %d", w.AstrayP90,
+			w.AstrayMax))
+	}
 	for why, n := range b.NotJoined {
 		t.row("", fmt.Sprintf("%d could not: %s", n, why))
 	}

@@ -286,13 +286,22 @@ func TestBenchRefusesNonsense(t *testing.T) {
 		"--closed-loop --taps-per-second 5": "--taps-per-second and --closed-loop: give one of them",
 		"--think 1s":                        "--think: belongs to --closed-loop",
 		"--taps-per-second=-1":              "--taps-per-second: a rate cannot be less than zero",
-		"--packets 5": "--packets, --budget, --wins-per-user, --drops-per-second " +
-			"and --fall are for a rain of bench's own",
-		"--token t --campaign c --fall 3s": "--packets, --budget, --wins-per-user, --drops-per-second " +
-			"and --fall are for a rain of bench's own",
-		"--token t --duration 11m": "--duration: a rain lasts 10m0s at most",
-		"--token t --packets=-1": "--packets, --budget, --wins-per-user, --drops-per-second " +
-			"and --fall cannot be less than zero",
+		"--packets 5": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --pacing, --odds, " +
+			"--capacity and --admit-per-second are for a rain of bench's own",
+		"--token t --campaign c --fall 3s": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, " +
+			"--pacing, --odds, --capacity and --admit-per-second are for a rain of bench's own",
+		"--farm 5": "--farm and --bot make campaigns of their own: they take --token, and no --campaign",
+		"--bot --token t --campaign c": "--farm and --bot make campaigns of their own: they take --token, and no " +
+			"--campaign",
+		"--farm 5 --bot --token t":         "--farm and --bot: give one of them",
+		"--bot --token t --jwt-secret s":   "--farm and --bot: their players are guests who tap as people",
+		"--bot --token t --bot-tap-rate 0": "--farm, --rains, --most-farm-share, --most-per-head, --least-held",
+		"--rains 3":                        "--rains and --least-held: belong to --farm and --bot",
+		"--token t --capacity=-1":          "--packets, --budget, --wins-per-user, --drops-per-second, --fall",
+		"--stay=-1s":                       "--stay: a duration cannot be less than zero",
+		"--token t --duration 11m":         "--duration: a rain lasts 10m0s at most",
+		"--token t --packets=-1": "--packets, --budget, --wins-per-user, --drops-per-second, --fall, --capacity " +
+			"and --admit-per-second cannot be less than zero",
 		"--ramp=-1s --wait=-1s --settle-within=-1s": "--ramp: a duration cannot be less than zero\nredrain: " +
 			"--wait: a duration cannot be less than zero\nredrain: --settle-within: a duration cannot be less " +
 			"than zero",

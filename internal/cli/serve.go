@@ -28,6 +28,8 @@ var groups = []kong.Group{
 	{Key: "load", Title: "The load"},
 	{Key: "benchrain", Title: "A campaign and a rain of bench's own",
 		Description: "With the operator's --token and no --campaign."},
+	{Key: "benchrivals", Title: "Farms and bots",
+		Description: "Against --players people, each with an address of their own; in rains of bench's own."},
 }
 
 // serveCmd runs the server. Its flags are the fields of server.Config.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"redrain/rain"
 )
@@ -20,6 +22,8 @@ type Error struct {
 	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
 	// Challenge is what to do before a guest is made; nil with all other errors.
 	Challenge *Challenge `json:"challenge"`
+
+	after time.Duration // the Retry-After
 }
 
 // Error formats the answer in one line.
@@ -64,5 +68,8 @@ func problem(resp *http.Response) error {
 		*e = Error{}
 	}
 	e.Status = resp.StatusCode
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.after = time.Duration(seconds) * time.Second
+	}
 	return e
 }

@@ -27,8 +27,13 @@ const (
 type Room struct {
 	// Welcome may refuse a token, which is also the player's name, with a close code; 0 lets it in.
 	Welcome func(token string) (code int)
+	// Turn may have a token wait for a seat: with a place in the waiting room, and for how many ms. It is asked before
+	// Welcome; 0 ms lets it in.
+	Turn func(token string) (place int, ms int64)
 	// Answer gives the outcome of a tap, and the claim of a win; with the outcome "" there is no answer.
 	Answer func(user, drop string) (outcome, claim string)
+	// Left hears of who has closed the connection, with a code that says that they go.
+	Left func(user string)
 	// Closing is asked before each answer; with a code the connection is closed instead.
 	Closing func(user string) (code int)
 
@@ -66,6 +71,9 @@ func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	for {
 		_, data, err := conn.ReadMessage()
 		if err != nil {
+			if r.Left != nil && websocket.IsCloseError(err, websocket.CloseNormalClosure) {
+				r.Left(user)
+			}
 			return
 		}
 		m, err := wire.ParseRequest(data)
@@ -78,13 +86,18 @@ func (r *Room) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		switch m.Type {
 		case wire.TypeHello:
 			user = m.Token
-			replies, code = r.hello(m)
+			if replies, code = r.turn(m); code == 0 {
+				replies, code = r.hello(m)
+			}
 		case wire.TypePing:
 			replies = []any{wire.Pong{Type: wire.TypePong, ID: m.ID, T: m.T, ServerTime: time.Now().UnixMilli()}}
 		case wire.TypeTap:
 			replies, code = r.tap(user, m)
 		}
 		if code != 0 {
+			if err := say(conn, replies); err != nil {
+				return
+			}
 			leave(conn, code)
 			return
 		}
@@ -119,6 +132,22 @@ func leave(conn *websocket.Conn, code int) {
 		}
 	}
 }
+
+func (r *Room) turn(m wire.Request) (replies []any, code int) {
+	if r.Turn == nil {
+		return nil, 0
+	}
+	place, ms := r.Turn(m.Token)
+	if ms == 0 {
+		return nil, 0
+	}
+	return []any{wire.Goodbye{
+		Type: wire.TypeGoodbye, Reason: "waiting", Position: place, ReconnectAfterMS: ms,
+	}}, full
+}
+
+// full is the close code of a room without a seat.
+const full = 4003
 
 func (r *Room) hello(m wire.Request) (replies []any, code int) {
 	if r.Welcome != nil {
