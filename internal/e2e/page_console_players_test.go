@@ -168,7 +168,7 @@ func lookAtPlayers(p *browsertest.Page, campaign string) {
 			{"alarms", "#/alarms", ".empty"}, {"list", "#/campaigns", ".side li"},
 		} {
 			goTo(p, place.hash)
-			p.Until("the page is there", `document.querySelector(%q) && !document.querySelector("main .loading")`,
+			p.Until("the page is there", `!!document.querySelector(%q) && !document.querySelector("main .loading")`,
 				place.has)
 			p.Look("console-"+place.name, language, []browser.Device{browser.LargePhone, browser.Desktop},
 				slices.Concat(names, []string{"user.ban", "user.unban"})...)
@@ -220,7 +220,7 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	p.Says(".side", "None of these matches.")
 	api := newAPIClient(t, n)
 	api.want(api.call("GET", "/campaigns?sort=size", ""), http.StatusUnprocessableEntity, "invalid")
-	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "")
+	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "invalid")
 }
 
 // TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens the

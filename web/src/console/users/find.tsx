@@ -40,13 +40,13 @@ export function FindPlayer({ prefix: first }: { prefix: string }) {
         <PagedTable label={t("title")} columns={columns} pages={found} rowKey={(p) => p.user}
           empty={prefix ? <><h2>{t("noneFound")}</h2><p>{t("noneFoundText")}</p></> : <h2>{t("none")}</h2>} />
       </section>
-      <Bans />
+      <Bans changed={found.reload} />
     </div>
   );
 }
 
 /** Bans is who is banned, why, by whom and since when. */
-function Bans() {
+function Bans({ changed }: { changed: () => void }) {
   const list = usePages<Banned>((cursor, signal) => api<Page<Banned>>(`/bans?limit=50${cursor && `&cursor=${cursor}`}`, { signal }), []);
   const [lifting, lift] = useState<string | null>(null);
   const columns: Column<Banned>[] = [
@@ -62,7 +62,7 @@ function Bans() {
     <section class="panel" id="bans">
       <header><h2>{t("bans")}</h2></header>
       <PagedTable cards label={t("bans")} columns={columns} pages={list} rowKey={(b) => b.user} empty={<h3>{t("noBans")}</h3>} />
-      {lifting !== null && <ConfirmAct act="unban" user={lifting} onClose={() => lift(null)} onDone={list.reload} />}
+      {lifting !== null && <ConfirmAct act="unban" user={lifting} onClose={() => lift(null)} onDone={() => (list.reload(), changed())} />}
     </section>
   );
 }
