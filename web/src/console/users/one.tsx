@@ -29,6 +29,7 @@ export function PlayerPage({ user }: { user: string }) {
   const [turn, setTurn] = useState(0); // of the log, which grows with what is done
   useInterval(() => load.loading || load.reload(), EVERY);
   const p = load.data;
+  const { verdicts = [], sanctions = [] }: Partial<Player> = p ?? {}; // older servers tell neither
   const done = (after: Player) => (load.set(after), setTurn((n) => n + 1));
   return (
     <div class="stack">
@@ -45,13 +46,13 @@ export function PlayerPage({ user }: { user: string }) {
         </header>
         {p ? <Facts of={p} /> : load.fault ? <FaultBox fault={load.fault} retry={load.reload} /> : <Loading />}
       </section>
-      {p && p.verdicts.length > 0 && (
+      {verdicts.length > 0 && (
         <section class="panel">
           <header><h2>{t("verdicts")}</h2></header>
-          <Table cards label={t("verdicts")} columns={verdictColumns()} rows={p.verdicts} rowKey={(v) => `${v.at} ${v.verdict} ${v.score}`} />
+          <Table cards label={t("verdicts")} columns={verdictColumns()} rows={verdicts} rowKey={(v) => `${v.at} ${v.verdict} ${v.score}`} />
         </section>
       )}
-      {p && p.verdicts.length > 0 && (
+      {verdicts.length > 0 && (
         <section class="panel">
           <header><h2>{t("held")}</h2></header>
           <HeldList own state="held" user={user} onDecided={() => (load.reload(), won.reload())} />
@@ -66,10 +67,10 @@ export function PlayerPage({ user }: { user: string }) {
         <header><h2>{c("userWithdrawals")}</h2></header>
         <WithdrawalList path={`/users/${seg(user)}/withdrawals`} player={false} />
       </section>
-      {p && p.sanctions.length > 0 && (
+      {sanctions.length > 0 && (
         <section class="panel">
           <header><h2>{t("done")}</h2></header>
-          <Table cards label={t("done")} columns={sanctionColumns()} rows={p.sanctions} rowKey={(s) => `${s.at} ${s.act} ${s.by}`} />
+          <Table cards label={t("done")} columns={sanctionColumns()} rows={sanctions} rowKey={(s) => `${s.at} ${s.act} ${s.by}`} />
         </section>
       )}
       <Log user={user} turn={turn} />
@@ -79,7 +80,7 @@ export function PlayerPage({ user }: { user: string }) {
 }
 
 function Facts({ of: p }: { of: Player }) {
-  const newest = p.verdicts[0];
+  const newest = p.verdicts?.[0];
   const facts: [string, preact.ComponentChildren][] = [
     [t("balance"), <strong><Money minor={p.balance} /></strong>],
     [t("connections"), p.connections === undefined ? <span class="soft">{t("unknownNow")}</span> : p.connections.length === 0 ? <span class="soft">{t("notConnected")}</span>
