@@ -67,7 +67,7 @@ export function HeldList({ state, user = "", campaign = "", own = false, onDecid
         </div>
       )}
       <PagedTable cards label={t("title")} columns={columns(open ? picked : null, toggle, own, state)} pages={list} rowKey={(w) => w.claim}
-        empty={state === "held" && !user && !campaign ? <><h3>{t("nothing")}</h3><p>{t("nothingText")}</p></> : <h3>{t("noneState")}</h3>} />
+        empty={own ? <h3>{t("noneState")}</h3> : state === "held" && !user && !campaign ? <><h2>{t("nothing")}</h2><p>{t("nothingText")}</p></> : <h2>{t("noneState")}</h2>} />
       {decision && <DecideHeld act={decision} wins={chosen} onClose={() => decide(null)} onDone={done} />}
     </>
   );
