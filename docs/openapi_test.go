@@ -38,6 +38,7 @@ var operations = []string{
 	"GET /api/v1/approvals", "GET /api/v1/approvals/{approval}", "POST /api/v1/approvals/{approval}/confirm",
 	"POST /api/v1/approvals/{approval}/reject",
 	"POST /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals", "GET /api/v1/me/withdrawals/{withdrawal}",
+	"POST /api/v1/login-codes", "POST /api/v1/login",
 	"POST /api/v1/guests", "POST /api/v1/me/token", "GET /api/v1/admission", "GET /api/v1/lobby", "GET /api/v1/whoami",
 	"GET /api/v1/auth/config",
 	"GET /api/v1/events", "GET /api/v1/audit",

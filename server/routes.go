@@ -11,6 +11,7 @@ import (
 	"redrain/payout/export"
 	"redrain/server/api"
 	"redrain/server/history"
+	"redrain/server/login"
 	"redrain/server/timeout"
 	"redrain/web"
 )
@@ -36,6 +37,7 @@ func (s *Server) buildHTTP() {
 		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
 		Notifier: s.notifier, Players: s.players,
+		Logins: login.NewCodes(store.NewLogins(s.redis)), Banned: s.sanctions.Banned,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.lanURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
@@ -75,9 +77,9 @@ func (s *Server) handler(a *api.API) http.Handler {
 
 // mountHealth adds what monitoring asks for.
 func (s *Server) mountHealth(mux *http.ServeMux) {
-	mux.HandleFunc("GET /healthz", s.health.live)
-	mux.HandleFunc("GET /readyz", s.health.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{}))
+	mux.Handle("/healthz", api.OnlyRead(http.HandlerFunc(s.health.live)))
+	mux.Handle("/readyz", api.OnlyRead(http.HandlerFunc(s.health.ready)))
+	mux.Handle("/metrics", api.OnlyRead(promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{})))
 }
 
 // secure sets what every answer carries.

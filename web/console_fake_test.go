@@ -239,11 +239,17 @@ func (f *consoleServer) feed(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open opens the campaign in the console, with the operator's token in the address.
+// signedIn is a script that makes the tab one of an operator, once: who signs out stays so.
+const signedIn = `if (location.pathname === "/console" && !sessionStorage.getItem("test.signed")) {
+	sessionStorage.setItem("test.signed", "1");
+	sessionStorage.setItem("redrain.operator", "op");
+}`
+
+// open opens the campaign in the console, of an operator who is signed in.
 func (f *consoleServer) open(t *testing.T, o chromium.Options) *browsertest.Page {
 	t.Helper()
-	o.Home = f.URL
+	o.Home, o.Scripts = f.URL, append(o.Scripts, signedIn)
 	p := browsertest.Open(t, o, chromium.Network)
-	p.Go("/console?token=op#/campaigns/c1")
+	p.Go("/console#/campaigns/c1")
 	return p
 }

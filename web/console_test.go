@@ -59,14 +59,39 @@ func TestConsoleSignIn(t *testing.T) {
 	p.Says("[role=alert]", "The server cannot do this just now (redis does not answer).")
 }
 
-func TestConsoleTakesTheTokenOutOfTheAddress(t *testing.T) {
+// TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and is gone from the address;
+// a token in a query does not. Who is signed in stays so where a link's token is not known.
+func TestConsoleTakesItsLink(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
-	p := f.open(t, chromium.Options{})
+	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
+	paste := func(hash string) { browsertest.Eval[bool](p, `(location.hash = %q, true)`, hash) }
+	address := func(want string) {
+		t.Helper()
+		p.Until("the address is "+want, `location.href === %q`, f.URL+want)
+	}
+	p.Go("/console?token=op#/campaigns/c1")
+	p.Says("h1", "Sign in")
+	address("/console#/campaigns/c1")
+	paste("token=wrong")
+	p.Says("[role=alert]", "The server does not know this token.")
+	paste("#token=op")
 	p.Says("h1", "Gala 2026")
-	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/campaigns/c1" {
+	if got := browsertest.Eval[string](p, `location.href`); strings.Contains(got, "token") {
 		t.Errorf("the address is %s", got)
 	}
+	paste("token=wrong")
+	p.Says(".toast.bad", "The server does not know this token.")
+	p.Says("h1", "Gala 2026")
+	p.PressText("Sign out")
+	p.Says("h1", "Sign in")
+	p.Fill("[name=token]", " "+f.URL+"/console#token=op ")
+	p.PressText("Sign in")
+	p.Says("h1", "Gala 2026")
+	p.Go("about:blank")
+	p.Go("/console#token=view")
+	p.Says("header", "View only")
+
 	// The session of a token that the server forgets ends, with words.
 	f.set(func() {
 		f.answer["GET /campaigns"] = reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})

@@ -46,6 +46,7 @@ type fakeServer struct {
 	out     []object                    // withdrawals, the newest first
 	payout  object                      // where withdrawals go
 	refusal string                      // the code with which withdrawals are refused; "": they are not
+	codes   map[string]object           // what they are exchanged for, once
 	lose    int                         // answers to withdrawals that never arrive
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
@@ -76,7 +77,7 @@ func newFake(t *testing.T) *fakeServer {
 	t.Helper()
 	f := &fakeServer{
 		rainID: rainID, pages: handler(), conns: map[*fakeConn]struct{}{}, payout: object{"provider": "wallet"},
-		answer: map[string]http.HandlerFunc{},
+		answer: map[string]http.HandlerFunc{}, codes: map[string]object{},
 		about: object{
 			"name": "年会红包雨", "state": "ready", "budget": 1000000, "packets": 5000, "wins_per_user": 3,
 			"taps_per_user": 0,
@@ -90,6 +91,7 @@ func newFake(t *testing.T) *fakeServer {
 	} {
 		f.answer["GET "+path] = reply(http.StatusOK, answer)
 	}
+	f.answer["POST /login"] = f.login
 	f.answer["GET /auth/config"] = reply(http.StatusOK, object{}) // operators have tokens only
 	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
 		"guests": true})
@@ -186,7 +188,7 @@ func (f *fakeServer) handle(c *fakeConn, m object) {
 		f.hello = m
 		f.conns[c] = struct{}{}
 		welcome := object{
-			"type": "welcome", "id": m["id"], "user": "guest-7f3a", "server_time": f.now(), "rain": f.rain,
+			"type": "welcome", "id": m["id"], "user": f.userOf(m["token"]), "server_time": f.now(), "rain": f.rain,
 			"campaign": f.campaign(m["campaign"]),
 			"claims":   append([]object{}, f.claims...), "claims_total": len(f.claims),
 			"limits": object{"taps_per_second": 20},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -17,11 +18,20 @@ func (v *visit) honest(t *testing.T) {
 	v.Go("/?campaign=mistyped")
 	v.look("wrong-id", `document.body.dataset.mode === "problem"`)
 	v.open(t, nil)
-	v.Go("/?campaign=c1&token=old")
+	v.fake.code("K1", "u1")
+	v.Go("/?campaign=c1#code=K1")
 	v.mode("waiting")
+	v.fake.code("K2", "王小雨")
+	browsertest.Eval[bool](v.Page, `(location.hash = "#code=K2", true)`)
+	v.look("who", `document.getElementById("who").open`)
+	v.click("#who-now")
 	v.fake.hangUp(4500)
 	v.Until("the way on", `!document.getElementById("play").hidden`)
 	v.look("expired", `document.body.dataset.mode === "problem"`)
+	v.open(t, nil)
+	v.Go("/?campaign=c1#code=used")
+	v.Until("the way on", `!document.getElementById("play").hidden`)
+	v.look("code-over", `document.body.dataset.mode === "problem"`)
 
 	// The line is lost in the middle of the rain, with a tap out.
 	v.open(t, func(f *fakeServer) { f.judge = func(string) object { return nil } })
@@ -75,7 +85,8 @@ func (b *browser) testNothingToPlay(t *testing.T) {
 func (b *browser) testExpired(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1&token=old", 390, 844)
+	f.code("K1", "u1")
+	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
 	p.mode("waiting")
 	f.hangUp(4500)
 	p.shows("stage-title", "Your sign-in has expired")

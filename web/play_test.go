@@ -214,31 +214,19 @@ func (b *browser) testWithoutGuests(t *testing.T) {
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
 	p := b.enter(t, f, "/")
 	p.shows("stage-title", "Please sign in")
+	f.code("K1", "u1")
 	p.click("#have-token")
-	p.Fill("#signin-token", "t2")
+	p.Fill("#signin-token", f.URL+"/?campaign=c1#code=K1") // as it was sent
 	p.State("signin")
 	p.click("#signin button")
 	p.mode("waiting")
-	if got := f.token(); got != "t2" {
+	if got := f.token(); got != "token-u1" {
 		t.Errorf("hello with %q", got)
 	}
 	// Who is known is not asked again.
 	p.Go("/")
 	p.mode("waiting")
-	if got := f.token(); got != "t2" {
+	if got := f.token(); got != "token-u1" {
 		t.Errorf("after a reload, hello with %q", got)
-	}
-}
-
-func (b *browser) testTokenInTheAddress(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
-	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1&token=secret", 390, 844)
-	p.mode("waiting")
-	if got := eval[string](p, `location.href`); got != f.URL+"/?campaign=c1" {
-		t.Errorf("the address is %s", got)
-	}
-	if got := f.token(); got != "secret" {
-		t.Errorf("hello with %q", got)
 	}
 }

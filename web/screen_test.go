@@ -226,7 +226,8 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	p.Go("about:blank") // or it would be refused, and made a guest, with the next screen
 
 	// A screen with a token keeps it over a reload, and is a guest when it is refused.
-	p = openScreen(t, f, chromium.Options{}, "/screen#token=hall")
+	f.code("K1", "hall")
+	p = openScreen(t, f, chromium.Options{}, "/screen#code=K1")
 	p.mode("waiting")
 	if got := eval[string](p, `location.href`); got != f.URL+"/screen" {
 		t.Errorf("the address is %s", got)
@@ -234,7 +235,7 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	greeted = f.greeted()
 	p.do(chromedp.Reload())
 	testenv.Eventually(t, patience, "a hello after the reload", func() bool { return f.greeted() > greeted })
-	if got := f.token(); got != "hall" {
+	if got := f.token(); got != "token-hall" {
 		t.Errorf("a hello with %q after the reload", got)
 	}
 	p.mode("waiting")

@@ -22,6 +22,7 @@ import (
 //	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
+//	rr:{login.<name>}:pass             string, expires: what a login code is exchanged for, sealed
 //	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
 //	rr:{connections}:nodes             sorted set, expires: the nodes that are there → when they last said so
@@ -135,6 +136,11 @@ func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix
 // characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
 	return k.namespace + ":{allow." + name + "." + plainOrHash(key) + "}:bucket"
+}
+
+// login is the key of what a login code is exchanged for.
+func (k keys) login(name string) string {
+	return k.namespace + ":{login." + plainOrHash(name) + "}:pass"
 }
 
 // plainOrHash is a word as it is if it may be part of a key, or its hash.

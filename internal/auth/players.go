@@ -190,9 +190,21 @@ func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
+// mintedClaims are those of the tokens that are made here.
+type mintedClaims struct {
+	jwt.RegisteredClaims
+
+	Name string `json:"name,omitempty"` // as OpenID Connect has it
+}
+
 // Mint signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret, else
 // ErrNoSecret.
 func (p *Players) Mint(user string, ttl time.Duration) (token string, expires time.Time, err error) {
+	return p.MintNamed(user, "", ttl)
+}
+
+// MintNamed is Mint with the name that the player is called by, "" for none.
+func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error) {
 	if len(p.secret) == 0 {
 		return "", time.Time{}, ErrNoSecret
 	}
@@ -204,12 +216,12 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 	}
 	now := p.clock()
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
-	claims := jwt.RegisteredClaims{
+	claims := mintedClaims{Name: name, RegisteredClaims: jwt.RegisteredClaims{
 		Issuer:    p.o.Issuer,
 		Subject:   user,
 		IssuedAt:  jwt.NewNumericDate(now),
 		ExpiresAt: jwt.NewNumericDate(expires),
-	}
+	}}
 	if p.o.Audience != "" {
 		claims.Audience = jwt.ClaimStrings{p.o.Audience}
 	}

@@ -268,6 +268,9 @@ func TestFaults(t *testing.T) {
 			want: []string{"--starts-in and --starts-at: give one of them"}},
 		"token": {args: "token --ttl=0s", want: []string{"--user: required",
 			"--jwt-secret: required, the same as the server's", "--ttl: give a duration above zero, for example 24h"}},
+		"link": {args: "token --user=u1 --link --server=x", want: []string{
+			"--link: give --jwt-secret, the same as the server's, or an operator's --token",
+			"--server: the server's address is not like http://host:port"}},
 		"migrate": {args: "migrate --backend-wait=0s", want: []string{"--mysql: required",
 			"--backend-wait: give a duration above zero, for example 30s"}},
 		"migrate what": {args: "migrate --mysql=u:secret@tcp(h:3306)/",

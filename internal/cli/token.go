@@ -1,21 +1,30 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"strings"
 	"time"
 
 	"redrain/internal/auth"
+	"redrain/internal/operator"
 	"redrain/rain"
 )
 
 type tokenCmd struct {
 	User        string        `help:"The player's id. Required."`
+	Name        string        `placeholder:"NAME" help:"What the player is called by, as the token says."`
 	TTL         time.Duration `name:"ttl" default:"24h" help:"How long the token is good."`
-	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required."`
+	JWTSecret   string        `name:"jwt-secret" placeholder:"SECRET" help:"The server's secret. Required, but for --link with an operator's --token."`
 	JWTAudience string        `name:"jwt-audience" placeholder:"AUD" help:"The token's aud, where the server asks for one."`
 	JWTIssuer   string        `name:"jwt-issuer" placeholder:"ISS" help:"The token's iss, where the server asks for one."`
-	JSON        bool          `name:"json" help:"Say when it expires, too."`
+	Link        bool          `help:"Print a link to the player's page of --server instead, which signs in as the player: once, within two minutes."`
+	Campaign    string        `placeholder:"ID" help:"The campaign of the link of --link."`
+
+	remote
 }
 
 func (c *tokenCmd) check() []string {
@@ -25,30 +34,78 @@ func (c *tokenCmd) check() []string {
 	} else if err != nil {
 		faults = append(faults, "--user: "+err.Error())
 	}
-	if c.JWTSecret == "" {
+	switch {
+	case c.JWTSecret != "":
+	case !c.Link:
 		faults = append(faults, "--jwt-secret: required, the same as the server's")
+	case c.Token == "":
+		faults = append(faults, "--link: give --jwt-secret, the same as the server's, or an operator's --token")
 	}
 	if c.TTL <= 0 {
 		faults = append(faults, "--ttl: give a duration above zero, for example 24h")
 	}
-	return faults
+	return append(faults, c.remote.check()...)
 }
 
-// Run prints a token.
+// Run prints a token, or a link.
 func (c *tokenCmd) Run(app *App) error {
+	if c.Link && c.JWTSecret == "" {
+		return c.link(app, c.Token, operator.LoginWish{
+			User: c.User, Name: c.Name, Campaign: c.Campaign, TTLMS: c.TTL.Milliseconds(),
+		})
+	}
 	players, err := auth.NewPlayers(auth.PlayersOptions{
 		Secret: c.JWTSecret, Audience: c.JWTAudience, Issuer: c.JWTIssuer, Log: app.newLogger(logText, slog.LevelInfo),
 	})
 	if err != nil {
 		return err
 	}
-	token, expires, err := players.Mint(c.User, c.TTL)
+	token, expires, err := players.MintNamed(c.User, c.Name, c.TTL)
 	if err != nil {
 		return err
+	}
+	if c.Link {
+		return c.link(app, token, operator.LoginWish{Campaign: c.Campaign})
 	}
 	if c.JSON {
 		return printJSON(app, map[string]any{"user": c.User, "token": token, "expires_at": expires.UnixMilli()})
 	}
 	_, err = fmt.Fprintln(app.Stdout, token)
 	return err
+}
+
+// link asks the server for a code, with the player's own token or an operator's, and prints the link with it.
+func (c *tokenCmd) link(app *App, token string, wish operator.LoginWish) error {
+	to := c.remote
+	to.Token = token
+	return to.talk(func(ctx context.Context, client *operator.Client) error {
+		code, err := client.LoginCode(ctx, wish)
+		if _, answered := errors.AsType[*operator.Error](err); err != nil && !answered {
+			return fmt.Errorf("%w (a link is made by a running server: give its address with --server, "+
+				"or leave out --link for a token)", err)
+		}
+		if err != nil {
+			return err
+		}
+		link, err := c.absolute(code.Link)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(app, map[string]any{"user": c.User, "code": code.Code, "expires_at": code.ExpiresAt,
+				"link": link})
+		}
+		_, err = fmt.Fprintln(app.Stdout, link)
+		return err
+	})
+}
+
+// absolute is a link of the server's with its address before it, without a password that may be in that.
+func (c *tokenCmd) absolute(link string) (string, error) {
+	server, err := url.Parse(c.Server)
+	if err != nil {
+		return "", err
+	}
+	server.User = nil
+	return strings.TrimRight(server.String(), "/") + link, nil
 }

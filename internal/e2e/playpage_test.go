@@ -25,7 +25,7 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 	g := &playPage{Page: browsertest.Open(t, o, forgiven...), t: t}
 	address := "/?debug&campaign=" + url.QueryEscape(campaign)
 	if user != "" {
-		address += "#token=" + token(t, user)
+		address += "#code=" + loginCode(t, o.Home, user)
 	}
 	g.Go(address)
 	if user == "" {
@@ -35,6 +35,17 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 	}
 	g.Until("the page is in the room", `!["landing", "entering"].includes(document.body.dataset.mode)`)
 	return g
+}
+
+// loginCode is a code that signs a player in at a node, made with the player's own token.
+func loginCode(t *testing.T, home, user string) string {
+	t.Helper()
+	client, err := operator.New(operator.Options{Server: home, Token: token(t, user)})
+	must(err)
+	defer client.Close()
+	made, err := client.LoginCode(within(t, 20*time.Second), operator.LoginWish{})
+	must(err)
+	return made.Code
 }
 
 // Mode waits until the page is in a mode.

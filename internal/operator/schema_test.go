@@ -37,7 +37,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
 		"RiskVerdict": operator.RiskVerdict{}, "PlayerConnection": operator.PlayerConnection{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
-		"Approval": operator.Approval{},
+		"Approval": operator.Approval{}, "LoginCodeRequest": operator.LoginWish{}, "LoginCode": operator.LoginCode{},
 	} {
 		var want []string
 		for name := range strings.FieldsSeq(schema) {

@@ -78,6 +78,8 @@ func (a *API) routes() []route {
 		{"GET", "/me/withdrawals/{id}", player, a.myWithdrawal, 0},
 		{"POST", "/me/token", player, a.renewGuest, 0},
 		{"POST", "/guests", anyone, a.guest, 0},
+		{"POST", "/login-codes", entering, a.makeLoginCode, 0},
+		{"POST", "/login", anyone, a.login, 0},
 		{"GET", "/admission", player, a.admission, 0},
 		{"GET", "/lobby", anyone, a.lobby, 0},
 		{"GET", "/auth/config", anyone, a.signIn, 0},
@@ -114,7 +116,7 @@ func (a *API) Mount(mux *http.ServeMux) {
 func (a *API) dispatch(methods map[string]route) http.Handler {
 	public, allowed := false, slices.Sorted(maps.Keys(methods))
 	for _, rt := range methods {
-		public = public || rt.need == anyone || rt.need == player
+		public = public || rt.public()
 	}
 	if methods[http.MethodGet].handle != nil {
 		allowed = append(allowed, http.MethodHead)
@@ -143,6 +145,17 @@ func (a *API) crossOrigin(methods []string) *cors.Cors {
 		AllowedOrigins: a.o.AllowedOrigins, AllowedMethods: methods,
 		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key"},
 		ExposedHeaders: []string{"Retry-After"}, MaxAge: int((10 * time.Minute).Seconds()),
+	})
+}
+
+// OnlyRead refuses all methods but GET and HEAD, as a problem like every error.
+func OnlyRead(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			refuseMethod(w, http.MethodGet, http.MethodHead)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

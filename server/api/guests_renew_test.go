@@ -13,7 +13,7 @@ import (
 )
 
 // minter mints tokens that are the player's name, and takes them.
-type minter struct{}
+type minter struct{ Players }
 
 func (minter) Verify(_ context.Context, token string) (string, error) {
 	if token == "" {

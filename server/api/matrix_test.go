@@ -66,6 +66,8 @@ var matrix = map[string]string{
 	"POST /approvals/{id}/reject":               "cashier admin shared",
 	"GET /me":                                   "player",
 	"GET /admission":                            "player",
+	"POST /login-codes":                         "player admin shared",
+	"POST /login":                               "all",
 	"GET /me/claims":                            "player",
 	"POST /me/withdrawals":                      "player",
 	"GET /me/withdrawals":                       "player",
@@ -186,7 +188,7 @@ func TestWhoAmI(t *testing.T) {
 			`"approvals","players"]`,
 		"shared": `"name":"operator","role":"operator","rights":["read","campaigns","deposits","withdrawals",` +
 			`"letters",` +
-			`"approvals","players","seal"],"shared":true`,
+			`"approvals","players","seal","logins"],"shared":true`,
 		"none": `this takes the right read`,
 	} {
 		r := httptest.NewRequest(http.MethodGet, Root+"/whoami", nil)

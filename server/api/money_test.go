@@ -45,6 +45,12 @@ func (d *desk) Verify(_ context.Context, token string) (string, error) {
 
 func (d *desk) Mint(string, time.Duration) (string, time.Time, error) { panic("not asked") }
 
+func (d *desk) MintNamed(string, string, time.Duration) (string, time.Time, error) {
+	panic("not asked")
+}
+
+func (d *desk) Grant(context.Context, string) (auth.Grant, error) { panic("not asked") }
+
 func (d *desk) Withdraw(_ context.Context, id, user string, amount rain.Money) (ledger.Withdrawal, rain.Money, error) {
 	if amount > 500 {
 		return ledger.Withdrawal{}, 0, ledger.ErrIdempotencyUnequal

@@ -75,6 +75,8 @@ type Outbox interface {
 // Players signs and checks players' tokens. [auth.Players] does.
 type Players interface {
 	Verify(ctx context.Context, token string) (user string, err error)
+	Grant(ctx context.Context, token string) (auth.Grant, error)
+	MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error)
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
@@ -179,6 +181,7 @@ type API struct {
 	previews previews
 	refusals refusals
 	guests   *prometheus.CounterVec
+	logins   *prometheus.CounterVec
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -224,7 +227,11 @@ type Options struct {
 	Notifier  Notifier
 	Players   Players
 	Operators Operators
-	SignIn    *SignIn // nil: operators have no identity provider
+	// Logins are the codes that sign players in.
+	Logins Logins
+	// Banned tells whether a player is banned, as far as this node knows; nil: nobody is.
+	Banned func(user string) bool
+	SignIn *SignIn // nil: operators have no identity provider
 	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
 	Demo func() string
 	// WakePayer is called when a withdrawal waits to be paid.
@@ -270,5 +277,5 @@ func New(o Options) *API {
 		o.Limits = noLimits{}
 	}
 	return &API{o: o, previews: newPreviews(), refusals: newRefusals(o.Registerer),
-		guests: newGuestCounts(o.Registerer)}
+		guests: newGuestCounts(o.Registerer), logins: newLoginCounts(o.Registerer)}
 }

@@ -19,6 +19,9 @@ const (
 	approving   right = "approvals"   // be the second person, with the right to what is decided on
 	policing    right = "players"     // disconnect, ban and unban players
 	sealing     right = "seal"        // make a new key for the seals
+	// entering is to make codes that sign in as any player: whoever may could withdraw as they could. Players may make
+	// codes for themselves.
+	entering right = "logins"
 )
 
 // What routes that are not operators' ask for.
@@ -28,7 +31,8 @@ const (
 )
 
 // operatorsRights are all that an operator can have.
-var operatorsRights = []right{reading, campaigning, depositing, paying, judging, approving, policing, sealing}
+var operatorsRights = []right{reading, campaigning, depositing, paying, judging, approving, policing, sealing,
+	entering}
 
 // rightsOfRole is what each role may do.
 var rightsOfRole = map[auth.Role][]right{

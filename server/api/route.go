@@ -18,8 +18,11 @@ type route struct {
 	within       time.Duration // how long an answer may take; 0: what usual says
 }
 
-// commands tells whether it is an operator's command, and not a question.
-func (rt route) commands() bool { return rt.need != anyone && rt.need != player && rt.need != reading }
+// commands tells whether it is an operator's command, and not a question. What players may do too logs for itself.
+func (rt route) commands() bool { return !rt.public() && rt.need != reading }
+
+// public tells whether it is for others than operators.
+func (rt route) public() bool { return rt.need == anyone || rt.need == player || rt.need == entering }
 
 // unlimited is the time of what streams: each write of it has a deadline of its own.
 const unlimited = -1

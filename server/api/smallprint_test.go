@@ -97,6 +97,19 @@ func TestMethodsAndOrigins(t *testing.T) {
 	}
 }
 
+// TestOnlyRead: what is only read says so to all other methods.
+func TestOnlyRead(t *testing.T) {
+	reads := OnlyRead(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "DELETE": 405, "OPTIONS": 405} {
+		w := httptest.NewRecorder()
+		reads.ServeHTTP(w, httptest.NewRequest(method, "/healthz", nil))
+		if w.Code != want || want == 405 && (w.Header().Get("Allow") != "GET, HEAD" ||
+			w.Header().Get("Content-Type") != "application/problem+json") {
+			t.Errorf("%s: %d %v", method, w.Code, w.Header())
+		}
+	}
+}
+
 // TestAnUnauthorizedAnswer says what to come with.
 func TestAnUnauthorizedAnswer(t *testing.T) {
 	w := httptest.NewRecorder()

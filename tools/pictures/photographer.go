@@ -75,7 +75,16 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	phone, err := p.open("/?debug&campaign="+campaign.ID+"#token="+token,
+	player, err := operator.New(operator.Options{Server: p.home, Token: token})
+	if err != nil {
+		return err
+	}
+	defer player.Close()
+	code, err := player.LoginCode(ctx, operator.LoginWish{})
+	if err != nil {
+		return err
+	}
+	phone, err := p.open("/?debug&campaign="+campaign.ID+"#code="+code.Code,
 		browser.Device{Width: 390, Height: 844, Scale: 2, Touch: true}, "zh-CN,zh")
 	if err != nil {
 		return err

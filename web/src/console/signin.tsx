@@ -1,22 +1,26 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { takeToken } from "../shared/session.ts";
+import { broughtBy, takeBrought } from "../shared/address.ts";
 import { ApiError, whoami } from "./api.ts";
 import { texts } from "./i18n.ts";
 import { back, inWindow, provider, redirect, usable, type Back, type Provider } from "./oidc.ts";
-import { enter, keptToken, leave } from "./session.ts";
+import { current, enter, keptToken, leave } from "./session.ts";
 import { frame } from "./strings/frame.ts";
-import { Button, Dialog, Field, faultWords } from "./ui/index.ts";
+import { Button, Dialog, Field, faultWords, toast } from "./ui/index.ts";
 
 const t = texts(frame);
 
 // A token in the address is taken out of it at once, before anybody shares the address.
-let given = takeToken(new URL(location.href));
+let given = takeBrought("token");
 // So is what an identity provider has sent somebody back with.
 let came: Promise<Back | undefined> | undefined = back();
 came.catch(() => {}); // told by SignIn, which is drawn later
+// A link may also be opened in this very tab. Who is signed in stays so where the server does not know its token.
+let arrived: ((token: string) => void) | null = null; // of the sign-in, while there is one
 addEventListener("hashchange", () => {
-  const another = takeToken(new URL(location.href));
-  if (another) (given = another), leave();
+  const another = takeBrought("token");
+  if (!another) return;
+  if (current().is === "out") return arrived ? arrived(another) : void (given = another);
+  void tryOut(another).then((cause) => cause && toast(words(cause), "bad"));
 });
 
 /** SignIn asks for the token, or tries the one that was given or kept, or that a provider has sent. */
@@ -28,6 +32,15 @@ export function SignIn() {
   const [accountFault, setAccountFault] = useState<ApiError | undefined>();
 
   useEffect(() => {
+    const attempt = async (candidate: string): Promise<void> => {
+      setSilent(true);
+      const cause = await tryOut(candidate);
+      setFault(cause);
+      // A token that could not be tried, because the server was away, is not wrong: it stays in the field.
+      setRefused(cause && cause.status !== 401 ? candidate : "");
+      setSilent(false);
+    };
+    arrived = (token) => void attempt(token);
     const answer = came ?? Promise.resolve(undefined);
     came = undefined;
     void answer.then(async (sent) => {
@@ -35,14 +48,10 @@ export function SignIn() {
       const candidate = given ?? keptToken();
       given = null;
       if (sent) setAccountFault(await tryOut(sent.token));
-      else if (candidate) {
-        const cause = await tryOut(candidate);
-        setFault(cause);
-        // A token that could not be tried, because the server was away, is not wrong: it stays in the field.
-        if (cause && cause.status !== 401) setRefused(candidate);
-      }
+      else if (candidate) return attempt(candidate);
       setSilent(false);
     }, (cause: unknown) => (setAccountFault(asFault(cause)), setSilent(false)));
+    return () => void (arrived = null);
   }, []);
 
   if (told) return <main id="content" class="signin panel"><p role="status">{t("windowDone")}</p></main>;
@@ -83,6 +92,11 @@ async function tryOut(token: string): Promise<ApiError | undefined> {
   } catch (cause) {
     return asFault(cause);
   }
+}
+
+// words say why a token was not taken.
+function words(fault: ApiError): string {
+  return fault.status === 401 ? t("wrongToken") : faultWords(fault);
 }
 
 function asFault(cause: unknown): ApiError {
@@ -129,7 +143,7 @@ function TokenForm({ first = "", fault: known }: { first?: string; fault?: ApiEr
     if (!busy) input.current?.focus();
   }, [busy]);
   async function attempt(): Promise<void> {
-    const candidate = token.trim();
+    const candidate = broughtBy(token, "token"); // or the whole link, as the server has printed it
     if (!candidate) return setFault("empty");
     setBusy(true);
     const cause = await tryOut(candidate);
@@ -137,17 +151,17 @@ function TokenForm({ first = "", fault: known }: { first?: string; fault?: ApiEr
     setFault(cause);
     setBusy(false);
   }
-  const words = !fault ? "" : fault === "empty" ? t("needToken") : fault.status === 401 ? t("wrongToken") : faultWords(fault);
+  const said = !fault ? "" : fault === "empty" ? t("needToken") : words(fault);
   return (
     <form noValidate onSubmit={(e) => (e.preventDefault(), busy || void attempt())}>
       <input type="text" name="username" value="redrain" autocomplete="username" hidden />
       <Field label={t("token")} hint={t("signInHint")}>
         {(control) => (
           <input {...control} ref={input} name="token" type="password" autocomplete="current-password" spellcheck={false}
-            aria-invalid={words ? true : undefined} value={token} onInput={(e) => setToken(e.currentTarget.value)} />
+            aria-invalid={said ? true : undefined} value={token} onInput={(e) => setToken(e.currentTarget.value)} />
         )}
       </Field>
-      <p class="faulttext" role="alert">{words}</p>
+      <p class="faulttext" role="alert">{said}</p>
       <Button submit kind="main" busy={busy}>{busy ? t("signingIn") : t("signIn")}</Button>
     </form>
   );

@@ -109,9 +109,13 @@ export class Hud {
   /** user names the player; the whole name, which an organizer may ask for, is its title. */
   user(name: string): void {
     byId("user").title = name;
-    // A guest has no name of their own: the end of the generated one tells them apart.
-    const guest = /^guest-\w*?(\w{4})$/.exec(name);
-    write(byId("user"), name ? this.#i18n.t("player", { user: guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : name }) : "");
+    write(byId("user"), name ? this.#i18n.t("player", { user: this.player(name) }) : "");
+  }
+
+  /** player is how a player's id is shown. A guest has no name of their own: the end of the generated one tells them apart. */
+  player(id: string): string {
+    const guest = /^guest-\w*?(\w{4})$/.exec(id);
+    return guest?.[1] ? this.#i18n.t("guest", { name: guest[1] }) : id;
   }
 
   sound(on: boolean): void {

@@ -12,7 +12,7 @@ export class Landing {
   readonly #text: (key: Key) => string;
 
   /** text gives the words of a key. */
-  constructor(guest: () => void, signin: (token: string) => void, text: (key: Key) => string) {
+  constructor(guest: () => void, signin: (text: string) => void, text: (key: Key) => string) {
     this.#text = text;
     this.#play.addEventListener("click", guest);
     this.#have.addEventListener("click", () => {
@@ -21,10 +21,10 @@ export class Landing {
     });
     this.#form.addEventListener("submit", (e) => {
       e.preventDefault();
-      const token = this.#token.value.trim();
-      if (!token) return;
+      const text = this.#token.value.trim();
+      if (!text) return;
       this.#token.value = "";
-      signin(token);
+      signin(text);
     });
   }
 

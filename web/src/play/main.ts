@@ -8,12 +8,14 @@ import { Scene } from "../rain/scene.ts";
 import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
+import type { Player } from "../shared/player.ts";
 import { Session } from "../shared/session.ts";
 import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { expose } from "./debug.ts";
 import { meet } from "./challenge.ts";
 import { byId, write } from "./dom.ts";
+import { Entry } from "./entry.ts";
 import { Game, type Scored } from "./game.ts";
 import { Hud } from "./hud.ts";
 import { Keys } from "./keys.ts";
@@ -45,6 +47,7 @@ session.meet = meet;
 const model = newModel(!session.known);
 let phase: Phase = "none";
 let timer = 0;
+let following = false;
 
 const now = (): number => room.now();
 const i18n = new I18n(strings);
@@ -62,14 +65,28 @@ const luck = new LuckCheck({ i18n, session, user: () => model.user });
 const active = (): boolean => phase === "falling" && !sheet.isOpen && !card.open;
 const game = new Game({ canvas, scene, client: () => room.client, now, active, words, tapped, scored });
 const keys = new Keys({ canvas, scene, game, now, active, say: (key, values) => announcer.say(i18n.t(key, values)) });
-const landing = new Landing(enter, (token) => {
-  session.use(token);
-  wallet.reset();
-  rounds.clear();
-  enter();
-}, (key) => i18n.t(key));
+const landing = new Landing(enter, (text) => entry.given(text), (key) => i18n.t(key));
 
 const room = new Room({ model, session, wallet, scene, hud, landing, announcer, i18n, refresh: () => void sheet.refresh(), unheard, told: () => rounds.told(), changed: render });
+
+const entry = new Entry({
+  session, i18n, name: (user) => hud.player(user), become,
+  coming: () => {
+    if (session.known) return; // who plays goes on until they have chosen
+    Object.assign(model, { landing: false, problem: null });
+    landing.show(false);
+    render();
+  },
+  unreached: () => {
+    if (!room.client) model.away = performance.now();
+    render();
+    return lobby.soon(LOBBY_EVERY);
+  },
+  stay: () => {
+    if (!room.client) enter();
+  },
+  refused: (problem, banned) => void outside(problem, banned),
+});
 
 // render writes the page from the model, and schedules itself for the time when the page changes by the clock alone.
 function render(): void {
@@ -218,17 +235,36 @@ function win(amount: number): void {
 
 // enter begins to play with the session's token, or begins again after a problem.
 function enter(): void {
-  const again = model.problem !== null;
   Object.assign(model, { landing: false, problem: null });
   landing.show(false);
   const campaign = lobby.named();
   if (room.client || campaign) room.play(campaign);
-  else if (!again) void follow();
+  else if (!following) void follow();
   render();
+}
+
+// become has somebody else play.
+function become(player: Player): void {
+  session.use(player);
+  wallet.reset();
+  rounds.clear();
+  room.client?.close();
+  byId("retry").hidden = true;
+  enter();
+}
+
+// outside is where a link has not let anybody in: there may be another way.
+async function outside(problem: Problem, banned: boolean): Promise<void> {
+  Object.assign(model, { problem, away: null });
+  landing.show(!banned, false);
+  render();
+  const about = banned ? null : await lobby.lobby(lobby.named()).catch(() => null);
+  if (about?.guests && model.problem === problem) landing.asGuest();
 }
 
 // follow finds the campaign to play, and the next one when this one is idle.
 async function follow(): Promise<never> {
+  following = true;
   for (;;) {
     try {
       const campaign = await lobby.current();
@@ -318,5 +354,7 @@ fit();
 if (new URL(location.href).searchParams.has("debug")) expose(scene, now, () => room.client);
 write(byId("user"), "");
 translate();
-if (model.landing) void introduce();
+window.addEventListener("hashchange", () => entry.look());
+if (entry.look()) render();
+else if (model.landing) void introduce();
 else enter();

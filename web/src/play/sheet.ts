@@ -33,6 +33,10 @@ export class Sheet {
     this.#withdraw = new Withdraw(parts, () => void this.refresh());
     parts.wallet.addEventListener("change", () => this.render());
     parts.i18n.onChange(() => this.render());
+    byId("sign-out").addEventListener("click", () => {
+      parts.session.forget();
+      location.reload();
+    });
     byId("sheet-close").addEventListener("click", () => this.#dialog.close());
     this.#dialog.addEventListener("click", (e) => {
       if (e.target === this.#dialog) this.#dialog.close(); // a click outside of the dialog
@@ -109,7 +113,8 @@ export class Sheet {
 
   render(): void {
     if (!this.#dialog.open) return;
-    const { i18n, wallet } = this.#parts;
+    const { i18n, wallet, session } = this.#parts;
+    byId("sign-out").hidden = session.guest || !session.known;
     const claims = wallet.list().slice(0, SHOWN);
     const out = wallet.withdrawals().slice(0, SHOWN);
     write(byId("sheet-balance"), wallet.balance === null ? "–" : yuan(wallet.balance));

@@ -1,11 +1,13 @@
 // Who the screen is to the server: the holder of a token, or a guest. There is nobody to ask, so a refused one is replaced.
 
 import { due, type Guest, type Meet, newGuest, renewed } from "../shared/guest.ts";
-import { takeToken } from "../shared/session.ts";
+import { takeBrought } from "../shared/address.ts";
+import { ApiError } from "../shared/api.ts";
+import { type Player, signIn } from "../shared/player.ts";
 import { work } from "../shared/work.ts";
 
 const GUEST = "redrain.screen"; // in localStorage: the same guest after a restart of the browser
-const GIVEN = "redrain.screen.token"; // in sessionStorage: the address loses its token, a reload must not
+const GIVEN = "redrain.screen.signed-in"; // in localStorage: a code works once, the screen is to come back after a restart
 
 const meet: Meet = (challenge) => {
   if (!challenge.work) throw new Error(`nobody is here to do ${challenge.kind}: open the screen with a token`);
@@ -14,27 +16,48 @@ const meet: Meet = (challenge) => {
 
 /** Identity gives the token for each connection. */
 export class Identity {
-  readonly #given: string | null;
+  #code: string | null; // of the address, until it is exchanged
+  #exchanging: Promise<void> | null = null;
+  #given: Player | null;
   #guest: Guest | null;
   #asGuest: boolean;
 
   constructor(url: URL) {
-    const fresh = takeToken(url);
-    if (fresh) keep(() => sessionStorage.setItem(GIVEN, fresh));
-    this.#given = fresh ?? recall(() => sessionStorage.getItem(GIVEN));
+    this.#code = takeBrought("code", url);
+    this.#given = parse<Player>(recall(() => localStorage.getItem(GIVEN)));
     this.#asGuest = this.#given === null;
-    this.#guest = parse(recall(() => localStorage.getItem(GUEST)));
+    this.#guest = parse<Guest>(recall(() => localStorage.getItem(GUEST)));
+    // At once, for a code does not live long. What fails is tried again with the first connection.
+    if (this.#code) this.#enter(this.#code).catch(() => {});
   }
 
   /** token is what to say hello with. It throws an ApiError where the server takes no guests. */
   async token({ renew = false } = {}): Promise<string> {
-    if (!this.#asGuest && this.#given) return this.#given;
+    if (this.#code) await this.#enter(this.#code);
+    if (!this.#asGuest && this.#given) return this.#given.token;
     const known = this.#guest && this.#guest.expires_at > Date.now() ? this.#guest : null;
     if (known && !renew && !due(known)) return known.token;
     const guest = await (known ? renewed(known, meet) : newGuest(meet));
     this.#guest = guest;
     keep(() => localStorage.setItem(GUEST, JSON.stringify(guest)));
     return guest.token;
+  }
+
+  #enter(code: string): Promise<void> {
+    return (this.#exchanging ??= this.#exchange(code).finally(() => (this.#exchanging = null)));
+  }
+
+  // exchange takes what the code is for. One that is worth nothing is forgotten: the screen goes on as it would without.
+  async #exchange(code: string): Promise<void> {
+    try {
+      const given = await signIn(code);
+      this.#given = given;
+      this.#asGuest = false;
+      keep(() => localStorage.setItem(GIVEN, JSON.stringify(given)));
+    } catch (fault) {
+      if (!(fault instanceof ApiError) || fault.status < 400 || fault.status >= 500 || fault.status === 429) throw fault;
+    }
+    this.#code = null;
   }
 
   /** refused says that the token, or the wish for one, was turned down: the next is a new guest's, or the given one again. */
@@ -47,10 +70,10 @@ export class Identity {
   }
 }
 
-function parse(text: string | null): Guest | null {
+function parse<T extends { token: string; expires_at: number }>(text: string | null): T | null {
   try {
-    const guest = JSON.parse(text ?? "null") as Partial<Guest> | null;
-    return typeof guest?.token === "string" && typeof guest.expires_at === "number" ? { token: guest.token, expires_at: guest.expires_at, ...(guest.since ? { since: guest.since } : {}) } : null;
+    const kept = JSON.parse(text ?? "null") as T | null;
+    return typeof kept?.token === "string" && typeof kept.expires_at === "number" ? kept : null;
   } catch {
     return null;
   }

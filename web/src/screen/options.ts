@@ -1,6 +1,6 @@
 // What the address of the page asks for.
 
-/** Options are those of /screen?campaign=ID&lang=zh|en|both&join=URL; the token of #token= is Identity's. */
+/** Options are those of /screen?campaign=ID&lang=zh|en|both&join=URL; the code of #code= is Identity's. */
 export interface Options {
   /** id of the campaign to show; null: whatever the server has on */
   campaign: string | null;

@@ -57,7 +57,7 @@ export const strings = {
   guest: { zh: "游客 {id}", en: "Guest {id}" },
 
   away: { zh: "正在重新连接", en: "Reconnecting" },
-  need_token: { zh: "大屏未获准进入：请用 /screen#token=… 打开", en: "The screen was refused: open /screen#token=…" },
+  need_token: { zh: "大屏未获准进入：请用 /screen#code=… 打开", en: "The screen was refused: open /screen#code=…" },
   unknown_campaign: { zh: "没有这个活动：请检查 ?campaign=", en: "No such campaign: check ?campaign=" },
   refused: { zh: "连接被拒绝（{code}），正在重试", en: "The connection was refused ({code}). Trying again" },
 } satisfies Table;

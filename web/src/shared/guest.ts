@@ -14,6 +14,8 @@ export type Meet = (challenge: Challenge) => Promise<string>;
 export interface Guest {
   token: string;
   expires_at: number;
+  /** The generated name; old pages have not kept it. */
+  user?: string;
   /** When the token was given, by this device; old pages have not kept it. */
   since?: number;
 }
@@ -49,6 +51,6 @@ export async function renewed(guest: Guest, meet: Meet | null): Promise<Guest> {
   }
 }
 
-function kept({ token, expires_at }: Answer): Guest {
-  return { token, expires_at, since: Date.now() };
+function kept({ user, token, expires_at }: Answer): Guest {
+  return { user, token, expires_at, since: Date.now() };
 }

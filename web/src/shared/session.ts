@@ -1,10 +1,13 @@
-// Who is playing: the holder of a token from the address or from storage, or a new guest.
+// Who is playing: somebody who has signed in, or a guest.
 
 import { ApiError } from "./api.ts";
 import { due, type Guest, type Meet, newGuest, renewed } from "./guest.ts";
+import { claimsOf, type Player } from "./player.ts";
 
-const STORED = "redrain.player"; // in localStorage: a guest stays the same in this browser
-const GIVEN = "redrain.token"; // in sessionStorage: a token that a person brought lasts as long as the tab
+// In localStorage: a player stays the same in this browser, also when a phone has thrown the tab away. Guest and player do not replace
+// each other: a guest has won something, too.
+const GUEST = "redrain.player";
+const SIGNED_IN = "redrain.signed-in";
 
 /** Session gives the token for each connection. */
 export class Session {
@@ -12,26 +15,31 @@ export class Session {
   refusal = "";
   /** does what the server may ask of a guest first */
   meet: Meet | null = null;
-  #token: string | null = null;
-  #guest: Guest | null = null; // whose token it is, where it is a guest's
+  #player: Player | null; // who has signed in
+  #guest: Guest | null; // of this browser
+  #token: string | null;
   #asking: Promise<string> | null = null; // the request for a guest, so that two callers get the same one
 
-  constructor(url = new URL(location.href)) {
-    const given = takeToken(url) ?? recall();
-    if (given) {
-      this.use(given);
-      return;
-    }
-    const kept = load();
-    if (kept && !(kept.expires_at <= Date.now())) {
-      this.#token = kept.token;
-      this.#guest = kept;
-    }
+  constructor() {
+    this.#player = load<Player>(SIGNED_IN);
+    const kept = load<Guest>(GUEST);
+    this.#guest = kept && !(kept.expires_at <= Date.now()) ? kept : null;
+    this.#token = (this.#player ?? this.#guest)?.token ?? null;
   }
 
   /** guest tells whether the name was generated here, so that a new one may replace it. */
   get guest(): boolean {
-    return this.#guest !== null;
+    return this.#player === null && this.#guest !== null;
+  }
+
+  /** user is who plays; "" where nobody does, or an old page has not kept it. */
+  get user(): string {
+    return this.#player?.user ?? (this.#token ? (claimsOf(this.#token)?.sub ?? this.#guest?.user ?? "") : "");
+  }
+
+  /** called is what they are called by; "" where the token does not say. */
+  get called(): string {
+    return (this.#token && claimsOf(this.#token)?.name) || "";
   }
 
   /** known tells whether there is a token already. */
@@ -41,6 +49,7 @@ export class Session {
 
   /** token is the player's token. It makes a guest where there is none yet, and renews a guest's token in good time, or where it is asked to. */
   async token({ renew = false } = {}): Promise<string> {
+    if (this.#player) return this.#player.token;
     const guest = this.#guest;
     if (this.#token && !(guest && (renew || due(guest)))) return this.#token;
     this.#asking ??= this.#keep(guest ? renewed(guest, this.meet) : newGuest(this.meet)).finally(() => (this.#asking = null));
@@ -57,70 +66,44 @@ export class Session {
     if (before !== this.#token) return this.#token ?? guest.token; // somebody has signed in meanwhile
     this.#token = guest.token;
     this.#guest = guest;
-    save(guest);
+    save(GUEST, guest);
     return guest.token;
   }
 
-  /** use signs in with a token that a person has brought. It outlasts a reload, which takes it out of the address. */
-  use(token: string): void {
-    this.#token = token;
-    this.#guest = null;
-    remember(token);
+  /** use signs somebody in. */
+  use(player: Player): void {
+    this.#player = player;
+    this.#token = player.token;
+    save(SIGNED_IN, player);
   }
 
-  /** forget drops a token that was refused. */
+  /** forget drops a token that was refused, or signs out. A guest of this browser is still there when a player has gone. */
   forget(): void {
     this.#token = null;
+    if (this.#player) {
+      this.#player = null;
+      save(SIGNED_IN, null);
+      return;
+    }
     this.#guest = null;
-    save(null);
-    remember(null);
+    save(GUEST, null);
   }
 }
 
-/** takeToken takes ?token= or #token= out of the address, so that it is not shared along with it. */
-export function takeToken(url: URL): string | null {
-  const hash = new URLSearchParams(url.hash.slice(1));
-  const token = url.searchParams.get("token") || hash.get("token");
-  if (!token) return null;
-  url.searchParams.delete("token");
-  if (hash.has("token")) { // any other hash belongs to the page and stays
-    hash.delete("token");
-    url.hash = hash.toString();
-  }
-  history.replaceState(null, "", url);
-  return token;
-}
-
-function load(): Guest | null {
+function load<T extends { token: string }>(name: string): T | null {
   try {
-    return JSON.parse(localStorage.getItem(STORED) ?? "null") as Guest | null;
+    const kept = JSON.parse(localStorage.getItem(name) ?? "null") as T | null;
+    return kept && typeof kept.token === "string" ? kept : null;
   } catch {
     return null;
   }
 }
 
-function recall(): string | null {
+function save(name: string, value: object | null): void {
   try {
-    return sessionStorage.getItem(GIVEN);
+    if (value) localStorage.setItem(name, JSON.stringify(value));
+    else localStorage.removeItem(name);
   } catch {
-    return null;
-  }
-}
-
-function remember(token: string | null): void {
-  try {
-    if (token) sessionStorage.setItem(GIVEN, token);
-    else sessionStorage.removeItem(GIVEN);
-  } catch {
-    // No storage: the token lasts as long as the page.
-  }
-}
-
-function save(guest: Guest | null): void {
-  try {
-    if (guest) localStorage.setItem(STORED, JSON.stringify(guest));
-    else localStorage.removeItem(STORED);
-  } catch {
-    // No storage: the guest lasts as long as the page.
+    // No storage: it lasts as long as the page.
   }
 }

@@ -1,0 +1,239 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/auth"
+	"redrain/rain"
+	"redrain/server/limit"
+	"redrain/server/login"
+)
+
+const (
+	// codeRate and codeBurst are how many codes a player may have made in a second, and at once.
+	codeRate, codeBurst = 0.1, 5
+	// wrongCodesAMinute are those of one address. A code cannot be guessed; this bounds what trying costs.
+	wrongCodesAMinute = 60
+	// loginFor is how long a token is good that is made for a code, where the operator does not say.
+	loginFor = 24 * time.Hour
+	// maxName is the length of the name that a player is called by, in characters.
+	maxName = 64
+)
+
+// Logins are codes that sign players in, each once. [login.Codes] is that.
+type Logins interface {
+	Make(ctx context.Context, pass login.Pass, life time.Duration) (code string, err error)
+	Take(ctx context.Context, code string) (login.Pass, error) // login.ErrNoCode
+}
+
+// loginWish is what a code is asked for. A player says at most the campaign.
+type loginWish struct {
+	User     string `json:"user"`
+	Name     string `json:"name"`
+	Campaign string `json:"campaign"`
+	TTLMS    int64  `json:"ttl_ms"` // of the token that is made; 0: loginFor
+}
+
+type loginCodeView struct {
+	Code      string `json:"code"`
+	ExpiresAt int64  `json:"expires_at"`
+	Link      string `json:"link"` // behind the address of the server
+}
+
+// newLoginCounts counts what became of login codes.
+func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_login_codes_total",
+		Help: "Login codes, by outcome: made, used (exchanged for a token), refused (used before, expired or made " +
+			"up), banned (the player is), too_many (made for one player, or wrong ones of one address).",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"made", "used", "refused", "banned", "too_many"} {
+		c.WithLabelValues(outcome)
+	}
+	if reg != nil {
+		reg.MustRegister(c)
+	}
+	return c
+}
+
+// makeLoginCode makes a code that signs a player in: the one whose token asks for it, or one whom an operator names.
+func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) error {
+	body, err := readAtMost(w, r, maxPlayerBody)
+	if err != nil {
+		return err
+	}
+	var wish loginWish
+	if err := decode(body, &wish); err != nil {
+		return err
+	}
+	var pass login.Pass
+	if who.user != "" {
+		pass, err = a.passOfPlayer(w, r, who, wish)
+	} else {
+		pass, err = a.passByOperator(wish)
+	}
+	if err != nil {
+		return err
+	}
+	if a.banned(pass.User) {
+		a.logins.WithLabelValues("banned").Inc()
+		return errBannedLogin
+	}
+	now := a.o.Clock()
+	life := min(login.Life, time.Duration(pass.Until-now)*time.Millisecond)
+	if life <= 0 { // a token is also taken for moments after its end
+		return errUnauthorized
+	}
+	if who.user == "" { // nobody becomes a player whom the audit log does not name
+		record := auditRecord(r, who, "login.code", pass.User,
+			map[string]any{"name": wish.Name, "token_until": pass.Until})
+		if err := a.o.Audit.Audit(r.Context(), record); err != nil {
+			return err
+		}
+	}
+	code, err := a.o.Logins.Make(r.Context(), pass, life)
+	if err != nil {
+		return err
+	}
+	a.logins.WithLabelValues("made").Inc()
+	a.o.Log.Info("a login code was made", "user", pass.User, "by", who.name, "role", who.role, "addr",
+		limit.Address(r))
+	WriteJSON(w, http.StatusCreated, loginCodeView{Code: code, ExpiresAt: now + life.Milliseconds(),
+		Link: linkOf(code, wish.Campaign)})
+	return nil
+}
+
+// linkOf is where a code is used, behind the address of the server. What follows # is sent to nobody.
+func linkOf(code, campaign string) string {
+	link := "/"
+	if campaign != "" {
+		link += "?campaign=" + url.QueryEscape(campaign)
+	}
+	return link + "#code=" + code
+}
+
+// passOfPlayer is the player's own token: what comes out of the code is what went in, with the same claims and the same
+// end.
+func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller, wish loginWish) (login.Pass, error) {
+	if wish.User != "" && wish.User != who.user || wish.Name != "" || wish.TTLMS != 0 {
+		return login.Pass{}, refuse(http.StatusForbidden, "forbidden",
+			"a player's token makes codes for that player and with that token; leave out user, name and ttl_ms")
+	}
+	ok, after, err := a.o.Limits.Allow(r.Context(), "logincode", who.user, codeRate, codeBurst)
+	if err != nil {
+		return login.Pass{}, err
+	}
+	if !ok {
+		a.logins.WithLabelValues("too_many").Inc()
+		return login.Pass{}, tooMany(w, after, "too many login codes for this player; try again shortly")
+	}
+	token := auth.Bearer(r)
+	grant, err := a.o.Players.Grant(r.Context(), token)
+	if err != nil {
+		return login.Pass{}, err // it was good a moment ago
+	}
+	return login.Pass{User: grant.User, Token: token, Until: grant.Until}, nil
+}
+
+// passByOperator is a token that is made for a player.
+func (a *API) passByOperator(wish loginWish) (login.Pass, error) {
+	var faults rain.Invalid
+	if err := rain.CheckUser(wish.User); err != nil {
+		faults = append(faults, rain.FieldError{Field: "user", Message: "is required: " + err.Error()})
+	}
+	if err := checkName(wish.Name); err != nil {
+		faults = append(faults, rain.FieldError{Field: "name", Message: err.Error()})
+	}
+	ttl := cmp.Or(wish.TTLMS, loginFor.Milliseconds())
+	if least, most := login.Life.Milliseconds(), guestFor.Milliseconds(); ttl < least || ttl > most {
+		faults = append(faults, rain.FieldError{Field: "ttl_ms", Message: fmt.Sprintf("is from %d to %d", least, most)})
+	}
+	if len(faults) > 0 {
+		return login.Pass{}, faults
+	}
+	token, expires, err := a.o.Players.MintNamed(wish.User, wish.Name, time.Duration(ttl)*time.Millisecond)
+	if errors.Is(err, auth.ErrNoSecret) {
+		return login.Pass{}, refuse(http.StatusConflict, "no_secret",
+			"this server signs no players' tokens (it has no --jwt-secret): ask with the player's own token")
+	}
+	if err != nil {
+		return login.Pass{}, err
+	}
+	return login.Pass{User: wish.User, Token: token, Until: expires.UnixMilli()}, nil
+}
+
+// checkName is the fault of a name that a player is called by; "" is none.
+func checkName(name string) error {
+	if name == "" {
+		return nil
+	}
+	if utf8.RuneCountInString(name) > maxName {
+		return fmt.Errorf("has at most %d characters", maxName)
+	}
+	if rain.CheckUser(name) != nil {
+		return errors.New("is text without control characters, and without characters that are not seen")
+	}
+	return nil
+}
+
+// login exchanges a code for the token that it was made for.
+func (a *API) login(w http.ResponseWriter, r *http.Request, _ caller) error {
+	body, err := readAtMost(w, r, maxPlayerBody)
+	if err != nil {
+		return err
+	}
+	var said struct {
+		Code string `json:"code"`
+	}
+	if err := decode(body, &said); err != nil {
+		return err
+	}
+	if said.Code == "" {
+		return rain.Invalid{{Field: "code", Message: "is required: what a link has behind #code="}}
+	}
+	pass, err := a.o.Logins.Take(r.Context(), said.Code)
+	if err == nil && pass.Until <= a.o.Clock() {
+		err = login.ErrNoCode
+	}
+	switch {
+	case errors.Is(err, login.ErrNoCode):
+		return a.refuseCode(w, r)
+	case err != nil:
+		return err
+	case a.banned(pass.User):
+		a.logins.WithLabelValues("banned").Inc()
+		return errBannedLogin
+	}
+	a.logins.WithLabelValues("used").Inc()
+	a.o.Log.Info("a login code was used", "user", pass.User, "addr", limit.Address(r))
+	WriteJSON(w, http.StatusOK, guestView{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until})
+	return nil
+}
+
+// refuseCode answers a request whose code is worth nothing. Only those are slowed: a hall behind one address may all
+// come in by links at once.
+func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
+	if ok, after := a.allowed(r.Context(), "wrong-code", limit.Address(r), wrongCodesAMinute); !ok && after > 0 {
+		a.logins.WithLabelValues("too_many").Inc()
+		return tooMany(w, after, "too many codes from this address that were used or have expired; try again shortly")
+	}
+	a.logins.WithLabelValues("refused").Inc()
+	a.o.Log.Info("a login code was refused: it was used before, has expired, or was never given", "addr",
+		limit.Address(r))
+	return refuse(http.StatusGone, "code_used_or_expired",
+		"this code was used before or has expired; a code works once, within two minutes: ask for a new link")
+}
+
+// banned tells whether a player is banned, as far as this node knows.
+func (a *API) banned(user string) bool { return a.o.Banned != nil && a.o.Banned(user) }
+
+var errBannedLogin = refuse(http.StatusForbidden, "banned", "this player is banned, and cannot sign in")

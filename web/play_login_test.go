@@ -1,0 +1,163 @@
+package web_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"redrain/internal/testenv"
+)
+
+// testACodeInTheAddress: it signs in, and is gone from the address before anybody can share it; a reload goes on as the
+// same player. A token in the address signs nobody in, wherever it stands.
+func (b *browser) testACodeInTheAddress(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	f.code("K1", "u1")
+	// The server is away at first: the code is kept for as long.
+	good := f.answer["POST /login"]
+	f.setAnswer("POST /login", reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable"}))
+	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
+	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
+	f.setAnswer("POST /login", good)
+	p.mode("waiting")
+	p.shows("user", "You are u1")
+	p.address("/?campaign=c1")
+	p.do(chromedp.Reload())
+	p.shows("user", "You are u1")
+	if got := f.token(); got != "token-u1" {
+		t.Errorf("hello with %q", got)
+	}
+
+	// A newer code of the same player asks nothing, also one that is opened in this very tab.
+	f.code("K2", "u1")
+	eval[bool](p, `(location.hash = "code=K2", true)`)
+	testenv.Eventually(t, patience, "the code is taken", func() bool { return f.usedUp("K2") })
+	p.address("/?campaign=c1")
+	p.shows("user", "You are u1")
+	if p.isOpen("who")() {
+		t.Error("the player is asked whether they would like to be themselves")
+	}
+
+	// Signed out, a token in the address is nothing, and is taken out of it.
+	p.click("#purse")
+	p.click("#sign-out")
+	for _, address := range []string{"/?campaign=c1&token=secret", "/?campaign=c1#token=secret",
+		"/?campaign=c1&code=K3&token=a#token=secret&x=1"} {
+		f.code("K3", "u3")
+		p.Go("about:blank")
+		p.Go(address)
+		p.mode("landing")
+		want := "/?campaign=c1"
+		if address[len(address)-1] == '1' {
+			want += "#x=1"
+		}
+		p.address(want)
+		if f.usedUp("K3") {
+			t.Error("a code in a query was used")
+		}
+	}
+}
+
+// address waits until the page's address is a path of the fake server.
+func (p *tab) address(path string) {
+	p.t.Helper()
+	p.Until("the address is "+path, `location.href === %q`, p.fake.URL+path)
+}
+
+// usedUp tells whether a code was exchanged.
+func (f *fakeServer) usedUp(code string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, there := f.codes[code]
+	return !there
+}
+
+// testNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are
+// what they say.
+func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	p.shows("user", "You are Guest 7f3a")
+
+	// In the tab where the guest plays. No is the default, and Esc says no.
+	f.code("K1", "u1")
+	eval[bool](p, `(location.hash = "#code=K1", true)`)
+	testenv.Eventually(t, patience, "the question", p.isOpen("who"))
+	p.shows("who-text", "You play as Guest 7f3a, and this link is u1’s. Go on as u1? What each has won stays theirs")
+	p.State("who")
+	if got := eval[string](p, `document.activeElement.id`); got != "who-now" {
+		t.Errorf("the focus is on %q", got)
+	}
+	p.click("#who-now")
+	testenv.Eventually(t, patience, "the answer", func() bool { return !p.isOpen("who")() })
+	p.shows("user", "You are Guest 7f3a")
+	p.do(chromedp.Reload())
+	p.shows("user", "You are Guest 7f3a")
+
+	// In a new tab, as a link from a chat, and in the other language.
+	p.click("#language")
+	f.code("K2", "u1")
+	p.Go("about:blank")
+	p.Go("/?campaign=c1#code=K2")
+	testenv.Eventually(t, patience, "the question", p.isOpen("who"))
+	p.shows("who-text", "您现在以「游客 7f3a」的身份参加，这个链接是「u1」的。要换成「u1」吗？各自抢到的红包仍归各自")
+	p.click("#who-next")
+	p.shows("user", "您是u1")
+	p.address("/?campaign=c1")
+	if got := f.token(); got != "token-u1" {
+		t.Errorf("hello with %q", got)
+	}
+
+	// A link that was used changes nothing either.
+	eval[bool](p, `(location.hash = "#code=K2", true)`)
+	p.shows("who-text", "一个链接只能用一次，两分钟内有效。您仍以「u1」的身份参加")
+	p.State("code-over")
+	if !p.hidden("who-next") {
+		t.Error("there is somebody else to be")
+	}
+	p.click("#who-now")
+	p.shows("user", "您是u1")
+
+	// The guest is still there when the player has gone.
+	p.click("#purse")
+	p.click("#sign-out")
+	p.shows("user", "您是游客 7f3a")
+	if got := f.token(); got != "t1" {
+		t.Errorf("hello with %q", got)
+	}
+}
+
+// testACodeThatIsOver: the page says so, and has ways on.
+func (b *browser) testACodeThatIsOver(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	p := b.open(t, f, "/?campaign=c1#code=used", 390, 844)
+	p.mode("problem")
+	p.shows("stage-title", "This link was used or has expired")
+	p.shows("play", "Play as a guest")
+	p.address("/?campaign=c1")
+	p.State("over")
+	f.code("K1", "u1")
+	p.click("#have-token")
+	p.Fill("#signin-token", " K1 ")
+	p.click("#signin button")
+	p.shows("user", "You are u1")
+	p.mode("waiting")
+
+	// Without a campaign in the address a guest finds what is on; a banned player has no way on.
+	p = b.open(t, f, "/#code=used", 390, 844)
+	p.shows("stage-title", "This link was used or has expired")
+	p.click("#play")
+	p.shows("user", "You are Guest 7f3a")
+	p.mode("waiting")
+	f.setAnswer("POST /login", reply(http.StatusForbidden, object{"status": 403, "code": "banned"}))
+	p = b.open(t, f, "/?campaign=c1#code=mallorys", 390, 844)
+	p.shows("stage-title", "You have been removed from the event")
+	if !p.hidden("play") || !p.hidden("have-token") {
+		t.Error("a banned player has a way on")
+	}
+}

@@ -1,0 +1,127 @@
+// Who comes by a link: its code is exchanged for a token, and nobody who plays here becomes somebody else unasked.
+
+import { broughtBy, takeBrought } from "../shared/address.ts";
+import { ApiError } from "../shared/api.ts";
+import type { I18n } from "../shared/i18n.ts";
+import { bearer, claimsOf, type Player, signIn } from "../shared/player.ts";
+import type { Session } from "../shared/session.ts";
+import { dialog } from "./dialog.ts";
+import { byId, write } from "./dom.ts";
+import type { Problem } from "./stage.ts";
+import type { strings } from "./strings.ts";
+
+const OVER: Problem = { title: "code_over", hint: "code_over_hint" };
+const BANNED: Problem = { title: "ended_away", hint: "ended_away_hint" };
+
+/** Around is what the entry needs of the page. */
+export interface Around {
+  session: Session;
+  i18n: I18n<typeof strings>;
+  /** how the page calls a player */
+  name: (user: string) => string;
+  /** a code is on its way */
+  coming: () => void;
+  /** nobody answers: try again after a while */
+  unreached: () => Promise<void>;
+  /** who the session has goes on */
+  stay: () => void;
+  /** somebody else plays from now on */
+  become: (player: Player) => void;
+  /** nobody plays here, and nobody comes in; banned: for good */
+  refused: (problem: Problem, banned: boolean) => void;
+}
+
+/** Entry lives as long as the page. */
+export class Entry {
+  readonly #around: Around;
+  readonly #box = dialog("who");
+  #code = ""; // the newest that came
+  #asked: Player | null = null; // whom the dialog is about; null: a link that is over
+  #words: () => void = () => {};
+
+  constructor(around: Around) {
+    this.#around = around;
+    byId("who-next").addEventListener("click", () => this.#close(true));
+    byId("who-now").addEventListener("click", () => this.#close(false));
+    this.#box.addEventListener("cancel", () => this.#close(false)); // who does not choose stays who they are
+    around.i18n.onChange(() => this.#words());
+  }
+
+  /** look takes a code out of the address, and tells whether there was one. */
+  look(): boolean {
+    const code = takeBrought("code");
+    if (code) void this.take(code);
+    return code !== null;
+  }
+
+  /** given is for what somebody has put into the field: a code, a link with one, or a token of their own. */
+  given(text: string): void {
+    const player = bearer(text.trim());
+    if (player) this.#arrived(player);
+    else void this.take(broughtBy(text, "code"));
+  }
+
+  /** take exchanges a code. */
+  async take(code: string): Promise<void> {
+    const { coming, unreached } = this.#around;
+    this.#code = code;
+    coming();
+    while (this.#code === code) {
+      try {
+        const player = await signIn(code);
+        return this.#arrived(player);
+      } catch (fault) {
+        if (fault instanceof ApiError && fault.status >= 400 && fault.status < 500 && fault.status !== 408 && fault.status !== 429) return this.#refused(fault);
+        await unreached();
+      }
+    }
+  }
+
+  #arrived(player: Player): void {
+    const { session, become } = this.#around;
+    if (!session.known || session.user === player.user) return become(player);
+    this.#show(player);
+  }
+
+  #refused(fault: ApiError): void {
+    const { session, refused } = this.#around;
+    const banned = fault.code === "banned";
+    if (session.known) this.#show(null);
+    else refused(banned ? BANNED : OVER, banned);
+  }
+
+  // show asks who is to play, or says that a link is over to who plays already.
+  #show(player: Player | null): void {
+    this.#asked = player;
+    this.#words = () => this.#write();
+    this.#write();
+    byId("who-next").hidden = !player;
+    if (!this.#box.open) this.#box.showModal();
+  }
+
+  #write(): void {
+    const { i18n } = this.#around;
+    const [now, next] = this.#names();
+    const key = this.#asked ? "who" : "code_over";
+    write(byId("who-title"), i18n.t(key));
+    write(byId("who-text"), i18n.t(this.#asked ? "who_text" : "code_over_stay", { now, next }));
+    write(byId("who-next"), i18n.t("who_next", { next }));
+    write(byId("who-now"), i18n.t(this.#asked ? "who_now" : "who_on", { now }));
+  }
+
+  // names are what both are called by. Two who are called the same are told apart by their ids.
+  #names(): readonly [string, string] {
+    const { session, name } = this.#around;
+    const ids = [name(session.user), name(this.#asked?.user ?? "")] as const;
+    const called = [session.called || ids[0], (this.#asked && claimsOf(this.#asked.token)?.name) || ids[1]] as const;
+    return called[0] === called[1] ? ids : called;
+  }
+
+  #close(next: boolean): void {
+    const player = this.#asked;
+    this.#words = () => {};
+    this.#box.close();
+    if (next && player) this.#around.become(player);
+    else this.#around.stay();
+  }
+}
