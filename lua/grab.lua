@@ -41,6 +41,7 @@
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
 local EARLY_MS = 250 -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
+local BEATS_AHEAD, PART_AHEAD = 4, 10 -- with draws the pacing is so many beats ahead, and a tenth of the rain besides
 local DIGIT = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 local USER, TICKET, n = 5, (#argv + 5) / 2, (#argv - 5) / 2 -- five arguments come before those of the n taps
 local match, format, concat = string.match, string.format, table.concat
@@ -48,7 +49,7 @@ local match, format, concat = string.match, string.format, table.concat
 -- Read -----------------------------------------------------------------------------------------------------------------
 
 local s = redis.call('HMGET', state, 'status', 'left', 'won', 'last', 'moves', 'wins_per_user', 'taps_per_user', 'first_wave',
-  'opens', 'closes', 'paced', 'duration_ms', 'base_wave', 'base')
+  'opens', 'closes', 'paced', 'duration_ms', 'base_wave', 'base', 'beat_ms')
 local status, last, moves = s[1], s[4], s[5]
 if not status or status == 'rebuilding' then
   return redis.error_reply('NOSTATE Redis knows nothing of this shard')
@@ -62,7 +63,7 @@ if argv[2] ~= last or argv[3] ~= moves then
   end
 end
 local left, won, wins_per_user, taps_per_user = tonumber(s[2]), tonumber(s[3]), tonumber(s[6]), tonumber(s[7])
-local opens, closes, duration = tonumber(s[9]), tonumber(s[10]), tonumber(s[12])
+local opens, closes, duration, beat = tonumber(s[9]), tonumber(s[10]), tonumber(s[12]), tonumber(s[15])
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -80,11 +81,15 @@ local tapped_before = limited and redis.call('HMGET', taps, unpack(field))
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
 
--- How many packets may go now. The pacing counts from what was there when the rain's first batch came.
+-- How many packets may go now. The pacing counts from what was there when the rain's first batch came. Where luck decides
+-- it releases the packets of a whole beat at once, and is ahead of the time: who draws early in a beat must not find what those
+-- after them do not. It only holds back what a crowd that comes all at once would take beyond its odds.
 local released, base = left, nil
 if open and s[11] == '1' then
   base = s[13] == argv[1] and tonumber(s[14]) or left
-  local elapsed = math.max(0, math.min(now - opens, duration))
+  local elapsed = math.max(0, now - opens)
+  if beat > 0 then elapsed = (math.floor(elapsed / beat) + BEATS_AHEAD) * beat + duration / PART_AHEAD end
+  elapsed = math.min(elapsed, duration)
   released = math.max(0, math.floor(base * elapsed / duration) - (base - left))
 end
 

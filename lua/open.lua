@@ -44,7 +44,7 @@ end
 
 redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'won', '0', 'last', '0-1', 'moves', '0', 'epoch', '0',
   'wins_per_user', ARGV[5], 'taps_per_user', ARGV[6], 'first_wave', '', 'opens', '0', 'closes', '0', 'paced', '0',
-  'duration_ms', '0', 'base_wave', '', 'base', '0')
+  'duration_ms', '0', 'beat_ms', '0', 'base_wave', '', 'base', '0')
 redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
 redis.call('RPUSH', stock, ARGV[3], '.')
 redis.call('HSET', wins, '', '')

@@ -82,7 +82,7 @@ if step == 'finish' then
   end
   local rev = ARGV[3] == 'closed' and '9007199254740991' or '0'
   redis.call('HSET', state, 'status', ARGV[3], 'rev', rev, 'last', ARGV[6], 'moves', ARGV[7], 'epoch', ARGV[8], 'first_wave', '',
-    'opens', '0', 'closes', '0', 'paced', '0', 'duration_ms', '0', 'base_wave', '', 'base', '0')
+    'opens', '0', 'closes', '0', 'paced', '0', 'duration_ms', '0', 'beat_ms', '0', 'base_wave', '', 'base', '0')
   return 1
 end
 

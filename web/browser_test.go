@@ -39,6 +39,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("keyboard only", b.testKeyboard)
 	t.Run("what the server tells", b.testStates)
 	t.Run("a full room", b.testWaitingRoom)
+	t.Run("a countdown", b.testSpread)
 	t.Run("screen: an evening", b.testScreenEvening)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)

@@ -39,3 +39,31 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	f.mu.Unlock()
 	p.shows("stage-title", "等待下一场红包雨")
 }
+
+// testSpread: in a countdown a page comes in at a moment of its own, and says meanwhile nothing that is not so.
+func (b *browser) testSpread(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	f := newFake(t)
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
+		"guests": true, "starts_in_ms": 3_600_000}))
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p.mode("landing")
+	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.
+	quiet := eval[bool](p, `(() => {
+		Math.random = () => 0.999;
+		window.clicked = performance.now();
+		window.WebSocket = class extends WebSocket {
+			constructor(...of) {
+				super(...of);
+				window.waited ??= performance.now() - window.clicked;
+			}
+		};
+		document.getElementById("play").click();
+		return document.getElementById("banner").hidden;
+	})()`)
+	testenv.Eventually(t, patience, "the page comes in", func() bool { return eval[bool](p, `window.waited > 0`) })
+	if waited := eval[float64](p, `window.waited`); !quiet || waited < 2_900 {
+		t.Errorf("in after %.0f ms; without a banner: %v", waited, quiet)
+	}
+	p.mode("waiting")
+}

@@ -136,6 +136,35 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 	}
 }
 
+// Where luck decides, the pacing is four beats and a tenth of the rain ahead of a beat's beginning, so that it makes no
+// difference when in a beat somebody draws.
+func TestPacingIsAheadOfDraws(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
+			// and 60 s may go, a third.
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
+				r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
+				r.Odds, r.BeatMS = rain.OddsOne-1, 10_000
+			}})
+			won := 0
+			for p := range 60 {
+				switch r := gm.Tap("u"+strconv.Itoa(p), gm.Drop(0)); r.Outcome {
+				case outcome.Won:
+					won++
+				case outcome.Empty:
+				default:
+					t.Fatalf("tap %d: %v", p, r)
+				}
+			}
+			if won != 30 {
+				t.Errorf("%d of 90 packets went, want 30", won)
+			}
+			gm.Balance()
+		})
+	}
+}
+
 func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {

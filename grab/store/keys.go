@@ -57,6 +57,7 @@ const (
 	fieldCloses      = "closes"        // from when on no tap of it counts
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
+	fieldBeat        = "beat_ms"       // of a rain in which players have draws, 0 of others
 	// Also the scripts' own: "base_wave" and "base", the rain for which the pacing was begun, and the stock at that
 	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
 )

@@ -44,7 +44,7 @@ func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapsh
 
 // settings are the fields of the state that the campaign decides.
 var settings = []string{fieldStatus, fieldRevision, fieldWinsPerUser, fieldTapsPerUser, fieldFirstWave, fieldOpens,
-	fieldCloses, fieldPaced, fieldDuration}
+	fieldCloses, fieldPaced, fieldDuration, fieldBeat}
 
 // borrowedAtOnce is how many moves are read in one call, about.
 const borrowedAtOnce = 500

@@ -17,7 +17,8 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 		Rains: []rain.Rain{falling}}
 	paused := map[string]string{
 		"rev": "4", "status": "paused", "wins_per_user": "3", "taps_per_user": "0", "first_wave": "7", "opens": "1000",
-		"closes": "2800", "paced": "1", "duration_ms": "500", "left": "0", "won": "0", "last": "0-0", "moves": "0",
+		"closes": "2800", "paced": "1", "duration_ms": "500", "beat_ms": "0",
+		"left": "0", "won": "0", "last": "0-0", "moves": "0",
 		"epoch": "0", "base_wave": "7", "base": "9",
 	}
 	closed := maps.Clone(paused)
@@ -50,6 +51,7 @@ func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 		"longer":                  {of: paused, field: "closes", value: "9999", want: "the state's closes"},
 		"not paced":               {of: paused, field: "paced", value: "0", want: "the state's paced"},
 		"faster":                  {of: paused, field: "duration_ms", value: "5", want: "the state's duration_ms"},
+		"with draws":              {of: paused, field: "beat_ms", value: "9", want: "the state's beat_ms"},
 	} {
 		state := maps.Clone(tc.of)
 		if tc.field != "" {

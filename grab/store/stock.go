@@ -77,15 +77,18 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 // rainFields are the fields of the state that say when taps count. A rain that was stopped is none.
 func rainFields(r *rain.Rain) []any {
 	if r == nil || r.StoppedAt != 0 {
-		return []any{fieldFirstWave, "", fieldOpens, 0, fieldCloses, 0, fieldPaced, 0, fieldDuration, 0}
+		return []any{fieldFirstWave, "", fieldOpens, 0, fieldCloses, 0, fieldPaced, 0, fieldDuration, 0, fieldBeat, 0}
 	}
-	paced := 0
+	paced, beat := 0, int64(0)
 	if r.Pacing == rain.PacingEven {
 		paced = 1
 	}
+	if r.Draws() {
+		beat = r.BeatMS
+	}
 	return []any{
 		fieldFirstWave, r.FirstWave, fieldOpens, r.StartsAt, fieldCloses, r.TapsUntil() + closesAfterMS,
-		fieldPaced, paced, fieldDuration, r.DurationMS,
+		fieldPaced, paced, fieldDuration, r.DurationMS, fieldBeat, beat,
 	}
 }
 

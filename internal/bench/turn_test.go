@@ -48,6 +48,8 @@ func TestTheWaitingRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	w := r.Waited
 	if r.Joined != 3 || w.Players != 2 || w.Admitted != 2 || len(w.Waits) != 2 || len(w.Astray) != 2 ||
 		asked["p1"] != 3 || knocked["p0"] != 2 || knocked["p1"] != 2 || knocked["p2"] != 1 {

@@ -175,8 +175,9 @@ type Lobby struct {
 	Campaign    string `json:"campaign"` // "" while none is on
 	Name        string `json:"name"`
 	WinsPerUser int    `json:"wins_per_user"`
-	Guests      bool   `json:"guests"` // whether anyone may play, under a generated name
-	Join        string `json:"join"`   // the page's address in the local network; only a browser on the server is told
+	Guests      bool   `json:"guests"`       // whether anyone may play, under a generated name
+	StartsInMS  int64  `json:"starts_in_ms"` // until the next rain, where one is to come; else 0
+	Join        string `json:"join"`         // the page in the local network; for a browser on the server alone
 }
 
 // Sponsor is somebody who pays for campaigns.

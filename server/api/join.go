@@ -13,6 +13,9 @@ type lobbyView struct {
 	WinsPerUser int    `json:"wins_per_user"`
 	// Guests tells whether anybody may play under a generated name.
 	Guests bool `json:"guests"`
+	// StartsInMS is how long it is until the next rain, where one is to come: pages that all come in then do not do
+	// so at one moment.
+	StartsInMS int64 `json:"starts_in_ms,omitempty"`
 	// Join is where a phone on the same network finds the player's page: for a big screen that was opened as
 	// localhost, whose own address is of no use in a QR code. Others are not told the addresses of the machine.
 	Join string `json:"join,omitempty"`

@@ -15,6 +15,7 @@ func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	view := lobbyView{Guests: a.o.Guests, Join: a.joinURL(r)}
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
+		view.StartsInMS = startsIn(c, a.o.Clock())
 	} else if id != "" {
 		return posting.ErrUnknownCampaign
 	}
@@ -29,6 +30,14 @@ func (a *API) wanted(id string) *rain.Campaign {
 		return a.o.Campaigns.Cached(id)
 	}
 	return frontDoor(a.o.Campaigns.Live(), a.o.Demo(), a.o.Clock())
+}
+
+// startsIn is how long it is until the next rain of a campaign, in ms; 0 where none is to come, or it falls.
+func startsIn(c *rain.Campaign, now int64) int64 {
+	if r := c.Current(); r != nil && r.Phase(now, false) == rain.PhaseCountdown {
+		return r.StartsAt - now
+	}
+	return 0
 }
 
 // frontDoor is the campaign that a person who comes in by the front door would want to see; nil where there is

@@ -49,3 +49,18 @@ func TestFrontDoor(t *testing.T) {
 		t.Errorf("%s is wanted, and nobody can play it", got.ID)
 	}
 }
+
+// TestStartsIn: a countdown is told as long as it lasts.
+func TestStartsIn(t *testing.T) {
+	t.Parallel()
+	c := &rain.Campaign{Status: rain.Open}
+	if got := startsIn(c, 5); got != 0 {
+		t.Errorf("no rain in %d ms", got)
+	}
+	c.Rains = []rain.Rain{{StartsAt: 1_000, DurationMS: 1_000, FallMS: 500}}
+	for now, want := range map[int64]int64{5: 995, 999: 1, 1_000: 0, 9_000: 0} {
+		if got := startsIn(c, now); got != want {
+			t.Errorf("at %d in %d ms, want %d", now, got, want)
+		}
+	}
+}

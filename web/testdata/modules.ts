@@ -5,6 +5,7 @@ import { minor, yuan } from "../src/shared/money.ts";
 import { strings } from "../src/play/strings.ts";
 import { problemOf } from "../src/play/problem.ts";
 import { phrases } from "../src/shared/phrases.ts";
+import { spread } from "../src/play/lobby.ts";
 import { Combo, Rounds } from "../src/play/round.ts";
 import { type Scenery, type Stage, stage } from "../src/play/stage.ts";
 import { Wallet } from "../src/play/wallet.ts";
@@ -108,6 +109,14 @@ const tests = {
     same("an event", phrases("年会红包雨"), ["年会", "红包雨"]);
     same("nothing is lost", phrases("Gala 2026 · 恭喜发财 大吉").join(""), "Gala 2026 · 恭喜发财 大吉");
     same("no Chinese", phrases("Year of the horse"), ["Year of the horse"]);
+  },
+
+  spread() {
+    same("nobody knows", spread(null), 0);
+    same("it rains, or an older server says nothing", spread({ told: 5 }, 6), 0);
+    same("an hour before", spread({ starts_in_ms: 3_600_000, told: 0 }, 10), 3_000);
+    same("soon", spread({ starts_in_ms: 6_000, told: 1_000 }, 3_000), 1_000);
+    same("too late", spread({ starts_in_ms: 6_000, told: 1_000 }, 8_000), 0);
   },
 
   rounds() {

@@ -12,7 +12,7 @@ import type { Wallet } from "./wallet.ts";
 const COMBO_FROM = 3;
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
-export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean };
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user">> & { guests?: boolean; starts_in_ms?: number; told?: number };
 
 /** Hud shows texts of an I18n. */
 export class Hud {

@@ -6,8 +6,11 @@ import type * as schemas from "../shared/schemas.ts";
 
 const PATIENCE = 10_000; // ms for an answer
 
-/** Lobby is the campaign to open. An older server tells its id alone. */
-export type Lobby = Pick<schemas.Lobby, "campaign"> & Partial<schemas.Lobby>;
+const SPREAD_PART = 4; // of the time until a rain, in which pages come in
+const SPREAD_MOST = 3_000; // ms: who has pressed a button waits for no longer
+
+/** Lobby is the campaign to open. An older server tells its id alone. told is when it was told, by performance.now(). */
+export type Lobby = Pick<schemas.Lobby, "campaign"> & Partial<schemas.Lobby> & { told?: number };
 
 /** named is the campaign of ?campaign=, or null. */
 export function named(url = new URL(location.href)): string | null {
@@ -19,16 +22,20 @@ export async function lobby(campaign: string | null = null): Promise<Lobby | nul
   try {
     const query = campaign ? `?campaign=${encodeURIComponent(campaign)}` : "";
     const l = await request<Lobby>(`/lobby${query}`, { signal: within(PATIENCE) });
-    return l.campaign ? l : null;
+    return l.campaign ? { ...l, told: performance.now() } : null;
   } catch (fault) {
     if (fault instanceof ApiError && fault.status === 404) return null;
     throw fault;
   }
 }
 
-/** current is the id of the campaign that is on; null when there is none. */
-export async function current(): Promise<string | null> {
-  return (await lobby())?.campaign ?? null;
+/**
+ * spread is over how many ms to come in: in a countdown a hall presses the button together, and there is time. It is 0 where
+ * it rains, or nobody knows.
+ */
+export function spread(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
+  const left = (l?.starts_in_ms ?? 0) - (now - (l?.told ?? now));
+  return Math.max(0, Math.min(SPREAD_MOST, left / SPREAD_PART));
 }
 
 /** soon is a wait of one to two times ms: everybody in the hall asks, but not at once. */

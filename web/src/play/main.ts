@@ -238,7 +238,7 @@ function enter(): void {
   Object.assign(model, { landing: false, problem: null });
   landing.show(false);
   const campaign = lobby.named();
-  if (room.client || campaign) room.play(campaign);
+  if (room.client || campaign) room.play(campaign, lobby.spread(model.about));
   else if (!following) void follow();
   render();
 }
@@ -267,8 +267,9 @@ async function follow(): Promise<never> {
   following = true;
   for (;;) {
     try {
-      const campaign = await lobby.current();
-      if (campaign && !room.client) room.play(campaign);
+      const about = await lobby.lobby();
+      const campaign = about?.campaign;
+      if (campaign && !room.client) room.play(campaign, lobby.spread(about));
       else if (campaign) move(campaign);
       else if (!room.client) model.problem = NOTHING;
       if (!room.client) model.away = null;

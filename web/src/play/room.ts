@@ -42,6 +42,7 @@ export interface Around {
 export class Room {
   client: RainClient | null = null;
   readonly #around: Around;
+  #spreading = false; // the first connection waits for its moment
   #renewed = false; // a new guest was made since the last welcome
 
   constructor(around: Around) {
@@ -53,10 +54,14 @@ export class Room {
     return this.client?.serverNow() ?? Date.now();
   }
 
-  /** play begins, in the campaign where there is no client yet, and begins again after a problem. */
-  play(campaign: string | null): void {
+  /**
+   * play begins, in the campaign where there is no client yet, and begins again after a problem: within so many ms, so that a
+   * hall does not come in at one moment.
+   */
+  play(campaign: string | null, spread = 0): void {
     if (!this.client && campaign) this.client = this.#join(campaign);
-    this.client?.connect();
+    this.#spreading = spread > 0;
+    this.client?.connect({ spread });
   }
 
   #join(campaign: string): RainClient {
@@ -120,7 +125,8 @@ export class Room {
   // state follows the socket: a banner while it reconnects, a problem when it has ended for good.
   #state({ state, code = 0, retryIn = 0 }: StateMessage): void {
     const { model, changed } = this.#around;
-    if (state === "waiting") model.away = model.queue ? null : performance.now() + retryIn;
+    if (state !== "waiting") this.#spreading = false;
+    else model.away = model.queue || this.#spreading ? null : performance.now() + retryIn; // nothing is wrong in a queue
     if (state === "ended") this.#ended(code);
     changed();
   }
