@@ -33,6 +33,7 @@ var operations = []string{
 	"GET /api/v1/users/{user}/withdrawals", "GET /api/v1/withdrawals", "GET /api/v1/withdrawals/{withdrawal}",
 	"POST /api/v1/withdrawals/{withdrawal}/hold", "POST /api/v1/withdrawals/{withdrawal}/release",
 	"POST /api/v1/withdrawals/{withdrawal}/paid", "POST /api/v1/withdrawals/{withdrawal}/back",
+	"GET /api/v1/users", "GET /api/v1/bans", "GET /api/v1/risk", "GET /api/v1/alarms",
 	"GET /api/v1/risk/held", "POST /api/v1/risk/release", "POST /api/v1/risk/confirm",
 	"GET /api/v1/lists", "POST /api/v1/lists", "GET /api/v1/lists/{list}", "DELETE /api/v1/lists/{list}",
 	"GET /api/v1/lists/{list}/members", "POST /api/v1/lists/{list}/members", "PUT /api/v1/lists/{list}/members",

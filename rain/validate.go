@@ -3,6 +3,7 @@ package rain
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -63,14 +64,15 @@ func DefaultSplit() SplitSpec {
 	return s.SplitSpec()
 }
 
-// CheckSponsor returns an error unless an id can be a sponsor's. The id becomes part of an account's id and of
-// a URL path.
+// CheckSponsor returns an error unless an id can be a sponsor's: letters and digits of any script. The id becomes part
+// of an account's id and of a URL path.
 func CheckSponsor(id string) error {
 	if id == "" || len(id) > MaxSponsorLen {
-		return fmt.Errorf("is 1 to %d characters", MaxSponsorLen)
+		return fmt.Errorf("is 1 to %d bytes", MaxSponsorLen)
 	}
 	for _, r := range id {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r) {
+		seen := r != utf8.RuneError && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+		if !seen || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.", r) {
 			return fmt.Errorf("holds letters, digits, and - _ . only")
 		}
 	}

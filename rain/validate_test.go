@@ -72,7 +72,12 @@ func TestValidateSpec(t *testing.T) {
 		{"sponsor with a colon", func(s *rain.Spec) { s.Sponsor = "user:1" }, "sponsor"},
 		{"sponsor with a slash", func(s *rain.Spec) { s.Sponsor = "a/b" }, "sponsor"},
 		{"sponsor with a space", func(s *rain.Spec) { s.Sponsor = "a " }, "sponsor"},
-		{"sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = "商家" }, "sponsor"},
+		{"sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = "商家-２０26" }, ""},
+		{"longest sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = strings.Repeat("商", 21) + "a" }, ""},
+		{"longer sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = strings.Repeat("商", 22) }, "sponsor"},
+		{"sponsor that is not seen", func(s *rain.Spec) { s.Sponsor = "a\u3164" }, "sponsor"},
+		{"sponsor with a joiner", func(s *rain.Spec) { s.Sponsor = "a\u200db" }, "sponsor"},
+		{"sponsor that is no text", func(s *rain.Spec) { s.Sponsor = "a\xff" }, "sponsor"},
 
 		{"no budget", func(s *rain.Spec) { s.Budget = 0 }, "budget"},
 		{"negative budget", func(s *rain.Spec) { s.Budget = -1 }, "budget"},

@@ -12,7 +12,7 @@ func TestFaultsSayWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*rain.Spec){
 		"name: is required: 1 to 200 bytes of UTF-8":             func(s *rain.Spec) { s.Name = "" },
-		"sponsor: is 1 to 64 characters":                         func(s *rain.Spec) { s.Sponsor = "" },
+		"sponsor: is 1 to 64 bytes":                              func(s *rain.Spec) { s.Sponsor = "" },
 		"sponsor: holds letters, digits, and - _ . only":         func(s *rain.Spec) { s.Sponsor = "a b" },
 		"budget: is required: 1 to 1000000000000000 minor units": func(s *rain.Spec) { s.Budget = 0 },
 		"packets: is required: 1 to 100000000":                   func(s *rain.Spec) { s.Packets = 0 },

@@ -86,6 +86,11 @@ func newFake(t *testing.T) *fakeServer {
 	}
 	f.answer["POST /guests"] = reply(http.StatusCreated,
 		object{"user": "guest-7f3a", "token": "t1", "expires_at": f.now() + 3_600_000})
+	for path, answer := range map[string]object{ // of the head of each page of the console
+		"/alarms": object{"items": []object{}}, "/risk": object{"wins": 0, "amount": 0}, "/reconciliation/proved": nil,
+	} {
+		f.answer["GET "+path] = reply(http.StatusOK, answer)
+	}
 	f.answer["POST /login"] = f.login
 	f.answer["GET /auth/config"] = reply(http.StatusOK, object{}) // operators have tokens only
 	f.answer["GET /lobby"] = reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,

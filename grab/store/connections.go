@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -76,6 +77,24 @@ func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[st
 		}
 	}
 	return all, nil
+}
+
+// Of are a player's connections on the nodes that are there, the oldest first.
+func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error) {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := c.rdb.HGetAll(ctx, c.keys.connections(user)).Result()
+	if c.checked(err) != nil {
+		return nil, fmt.Errorf("reading a player's connections: %w", err)
+	}
+	list := slices.DeleteFunc(connectionsOf(user, fields),
+		func(one Connection) bool { return !slices.Contains(nodes, one.Node) })
+	slices.SortFunc(list, func(x, y Connection) int {
+		return cmp.Or(cmp.Compare(x.Since, y.Since), cmp.Compare(x.N, y.N))
+	})
+	return list, nil
 }
 
 // field is the connection's name among those of its player.

@@ -48,6 +48,16 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 					}
 				}
 			}
+			of := func(want ...store.Connection) {
+				t.Helper()
+				if got, err := c.Of(t.Context(), "v"); err != nil || !slices.Equal(got, want) {
+					t.Errorf("of v: %v, %v; want %v", got, err, want)
+				}
+			}
+			older := store.Connection{User: "v", Node: "b", N: 7, Since: 100}
+			newer := store.Connection{User: "v", Node: "a", N: 3, Since: 200}
+			tell([]store.Connection{newer, older}, nil)
+			of() // of nodes that are not there
 			up := func(want ...string) {
 				t.Helper()
 				if nodes, err := c.Nodes(t.Context()); err != nil || !slices.Equal(nodes, want) {
@@ -65,8 +75,10 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 			now++
 			must(c.Here(t.Context(), "b"))
 			up("a", "b")
+			of(older, newer)
 			now += store.PresentFor.Milliseconds() - 1
 			up("b")
+			of(older)
 			must(c.Gone(t.Context(), "b"))
 			up()
 		})

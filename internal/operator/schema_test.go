@@ -35,6 +35,7 @@ func TestTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 		"AuditVerification": operator.AuditVerification{},
 		"StatementReport":   operator.StatementReport{}, "StatementFinding": operator.StatementFinding{},
 		"Player": operator.Player{}, "Sanction": operator.Sanction{},
+		"RiskVerdict": operator.RiskVerdict{}, "PlayerConnection": operator.PlayerConnection{},
 		"HeldWin": operator.HeldWin{}, "RiskReason": operator.RiskReason{},
 		"PlayerList": operator.PlayerList{}, "ListMember": operator.ListMember{},
 		"Approval": operator.Approval{}, "LoginCodeRequest": operator.LoginWish{}, "LoginCode": operator.LoginCode{},

@@ -59,6 +59,7 @@ type Claim struct {
 	Amount rain.Money `json:"amount"`
 	At     int64      `json:"at"`
 	State  string     `json:"state"`
+	Held   bool       `json:"held,omitempty"`   // granted, and kept apart until a person has decided
 	Ticket string     `json:"ticket,omitempty"` // the drop or the beat that it was won with
 }
 
@@ -218,6 +219,25 @@ type Player struct {
 	Balance   rain.Money `json:"balance"`
 	Banned    bool       `json:"banned"`
 	Sanctions []Sanction `json:"sanctions"` // the newest first, at most 100
+	// Verdicts are what was said against the player, the newest first, which counts.
+	Verdicts []RiskVerdict `json:"verdicts"`
+	// Connections are those that there are now, on all nodes; nil: nobody can say.
+	Connections []PlayerConnection `json:"connections,omitzero"`
+}
+
+// PlayerConnection is a socket of a player.
+type PlayerConnection struct {
+	Node  string `json:"node"`
+	Since int64  `json:"since"` // Unix ms
+}
+
+// RiskVerdict is what was said against a player.
+type RiskVerdict struct {
+	Verdict string       `json:"verdict"` // allow, hold or deny
+	Score   int          `json:"score"`
+	Reasons []RiskReason `json:"reasons"`
+	By      string       `json:"by"`
+	At      int64        `json:"at"` // Unix ms
 }
 
 // Sanction is something that an operator has done about a player.

@@ -116,6 +116,7 @@ type Claim struct {
 	Amount rain.Money `json:"amount"`
 	State  string     `json:"state"`
 	Luck   int        `json:"luck,omitempty"` // as in Result
+	Held   bool       `json:"held,omitempty"` // kept apart until a person has decided
 }
 
 // Limits tells a client how fast it may go.

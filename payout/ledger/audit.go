@@ -129,7 +129,17 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 }
 
 // ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
-func (a *AuditLog) ListAudit(ctx context.Context, cursor string,
+func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) ([]AuditRecord, string, error) {
+	return a.list(ctx, "id < ?", nil, cursor, limit)
+}
+
+// ListAuditOf is ListAudit of the records about one target.
+func (a *AuditLog) ListAuditOf(ctx context.Context, target, cursor string,
+	limit int) (list []AuditRecord, next string, err error) {
+	return a.list(ctx, "target = ? AND id < ?", []any{sqldb.Storable(target, 200)}, cursor, limit)
+}
+
+func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
 	before, err := numberCursor(cursor, math.MaxInt64)
 	if err != nil {
@@ -138,8 +148,8 @@ func (a *AuditLog) ListAudit(ctx context.Context, cursor string,
 	list, err = sqldb.List(ctx, a.db, func(scan sqldb.Scan) (r AuditRecord, err error) {
 		err = scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, (*[]byte)(&r.Detail))
 		return r, err
-	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?", before,
-		limit+1)
+	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE "+where+" ORDER BY id DESC LIMIT ?",
+		append(args, before, limit+1)...)
 	if err != nil {
 		return nil, "", fmt.Errorf("audit log: %w", err)
 	}

@@ -129,23 +129,6 @@ func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (l
 	return list, err
 }
 
-// ListCampaigns lists all campaigns, newest first, those with a Fault too. An empty cursor begins; next is empty on the
-// last page.
-func (s *Campaigns) ListCampaigns(ctx context.Context, cursor string,
-	limit int) (list []*rain.Campaign, next string, err error) {
-	where, args := "", []any{}
-	if cursor != "" {
-		at, id, ok := cutCursor(cursor)
-		if !ok {
-			return nil, "", ErrBadCursor
-		}
-		where, args = "WHERE created_at < ? OR (created_at = ? AND id < ?) ", []any{at, at, id}
-	}
-	list, err = s.campaigns(ctx, where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
-	list, next = page(list, limit, func(c *rain.Campaign) string { return joinCursor(c.CreatedAt, c.ID) })
-	return list, next, err
-}
-
 // Live lists the campaigns that may still have something in Redis: all but the drained ones. It leaves out those whose
 // rows make no sense, so that these hold up no other one; the proof of the books names them.
 func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {

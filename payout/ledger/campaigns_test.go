@@ -242,7 +242,7 @@ func TestLists(t *testing.T) {
 		var got []string
 		pages, cursor := 0, ""
 		for {
-			list, next, err := b.ListCampaigns(ctx, cursor, 2)
+			list, next, err := b.ListCampaigns(ctx, ledger.CampaignQuery{After: cursor, Limit: 2})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,15 +256,17 @@ func TestLists(t *testing.T) {
 		if want := []string{"e", "c", "a", "d", "b"}; !slices.Equal(got, want) || pages != 3 {
 			t.Errorf("%v in %d pages, want %v", got, pages, want)
 		}
-		if list, next, err := b.ListCampaigns(ctx, "", 5); len(list) != 5 || next != "" || err != nil {
+		list, next, err := b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 5})
+		if len(list) != 5 || next != "" || err != nil {
 			t.Error(len(list), next, err)
 		}
 		for _, cursor := range []string{"x", "-", "5", "5-", "x-a"} {
-			if _, _, err := b.ListCampaigns(ctx, cursor, 2); !errors.Is(err, ledger.ErrBadCursor) {
+			_, _, err := b.ListCampaigns(ctx, ledger.CampaignQuery{After: cursor, Limit: 2})
+			if !errors.Is(err, ledger.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}
 		}
-		_, err := b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
+		_, err = b.Update(ctx, "c", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
 		if err != nil {
 			t.Fatal(err)
 		}

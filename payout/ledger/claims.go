@@ -25,7 +25,18 @@ const (
 	StateSettled ClaimState = "settled"
 	StateFailed  ClaimState = "failed" // refused, and tried again
 	StateDead    ClaimState = "dead"
+	// StateHeld is a claim that is kept apart until a person has decided. Players and lists are told that it is
+	// granted, and held.
+	StateHeld ClaimState = "held"
 )
+
+// Told is a state as everybody outside is told of it.
+func (s ClaimState) Told() (state ClaimState, held bool) {
+	if s == StateHeld {
+		return StateGranted, true
+	}
+	return s, false
+}
 
 // Claim is what a player has won and been paid, or what could not be paid.
 type Claim struct {
@@ -37,6 +48,7 @@ type Claim struct {
 	WonAt    int64  // Unix ms
 	Ticket   string // what it was won with: a drop, or a beat; "" where only the letter's text says so
 	State    ClaimState
+	Held     bool // kept apart until a person has decided; its State is granted
 }
 
 // ClaimQuery says which claims to list: those of a campaign, in the order of their packets; or those of a player,
@@ -82,7 +94,7 @@ const (
 	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, state FROM payout WHERE " +
 		"NOT EXISTS (SELECT 1 FROM held h WHERE h.claim = payout.claim AND h.state <> 'released') AND "
 	// A win that is kept apart is granted for as long as nobody has decided, and dead when the sponsor has it back.
-	heldClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'granted' FROM held " +
+	heldClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'held' FROM held " +
 		"WHERE state = 'held' AND "
 	confirmedClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'dead' FROM held " +
 		"WHERE state = 'confirmed' AND "
@@ -204,6 +216,7 @@ func newestFirst(a, b Claim) int {
 
 func scanClaim(scan sqldb.Scan) (c Claim, err error) {
 	err = scan(&c.Campaign, &c.Packet, &c.Claim, &c.User, &c.Amount, &c.WonAt, &c.Ticket, &c.State)
+	c.State, c.Held = c.State.Told()
 	return c, err
 }
 
@@ -258,12 +271,13 @@ var claimTables = []string{
 	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND (resolved_at = 0 OR reason LIKE '" +
 		posting.DismissedReason + "%') AND ",
 	"SELECT campaign_id, packet, state FROM payout WHERE ",
-	"SELECT campaign_id, packet, CASE state WHEN 'held' THEN 'granted' ELSE 'dead' END FROM held " +
+	"SELECT campaign_id, packet, CASE state WHEN 'held' THEN 'held' ELSE 'dead' END FROM held " +
 		"WHERE state <> 'released' AND ",
 }
 
 // ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been
-// promised to another player too: that is not this player's claim, and says nothing about it.
+// promised to another player too: that is not this player's claim, and says nothing about it. Only here a claim that is
+// kept apart is StateHeld.
 func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
 	states := make(map[string]ClaimState, len(claims))
 	packets := map[string][]int{}

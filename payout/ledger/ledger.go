@@ -30,6 +30,7 @@ type Ledger struct {
 	Sanctions   *Sanctions
 	Risk        *Risk
 	Lists       *Lists
+	Players     *Players
 }
 
 // New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
@@ -60,6 +61,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Sanctions:   &Sanctions{db: db, clock: clock},
 		Risk:        &Risk{db: db, clock: clock},
 		Lists:       &Lists{db: db, clock: clock},
+		Players:     &Players{db: db},
 		Roots:       chain.NewRoots(db, clock),
 		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}

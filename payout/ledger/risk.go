@@ -149,14 +149,22 @@ func scanHeld(scan sqldb.Scan) (h Held, err error) {
 
 // HeldQuery says which held wins to list, the oldest first.
 type HeldQuery struct {
-	State HeldState
-	After string // the cursor; "" begins
-	Limit int    // at least 1
+	State    HeldState
+	User     string // "": of all players
+	Campaign string // "": of all campaigns; not with a User
+	After    string // the cursor; "" begins
+	Limit    int    // at least 1
 }
 
 // ListHeld lists held wins. next is empty on the last page.
 func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next string, err error) {
 	where, args := "WHERE state = ? ", []any{string(q.State)}
+	switch {
+	case q.User != "":
+		where, args = where+"AND user_id = ? ", append(args, q.User)
+	case q.Campaign != "":
+		where, args = where+"AND campaign_id = ? ", append(args, q.Campaign)
+	}
 	if q.After != "" {
 		at, claim, ok := cutCursor(q.After)
 		if !ok {

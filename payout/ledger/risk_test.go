@@ -92,13 +92,25 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			t.Errorf("held money is withdrawn: %v", err)
 		}
 		states, err := b.ClaimStates(ctx, "bot", claims(0, 1))
-		if err != nil || states["c-0"] != ledger.StateSettled || states["c-1"] != ledger.StateGranted {
+		if err != nil || states["c-0"] != ledger.StateSettled || states["c-1"] != ledger.StateHeld {
 			t.Errorf("states %v, %v", states, err)
 		}
 		list, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, Limit: 10})
 		if err != nil || len(list) != 3 || list[0].Claim != "c-1" || list[0].Score != 70 ||
 			verdict.Parse(list[0].Reasons)[0].Sentence != "12 of 12 taps" {
 			t.Errorf("held: %+v, %v", list, err)
+		}
+		for q, want := range map[ledger.HeldQuery]int{
+			{User: "bot"}: 3, {User: "person"}: 0, {Campaign: "c"}: 3, {Campaign: "d"}: 0,
+		} {
+			q.State, q.Limit = ledger.HeldOpen, 10
+			if list, _, err := l.Risk.ListHeld(ctx, q); err != nil || len(list) != want {
+				t.Errorf("held of %+v: %+v, %v", q, list, err)
+			}
+		}
+		shown, _, err := b.ListClaims(ctx, ledger.ClaimQuery{Campaign: "c", Limit: 10})
+		if err != nil || len(shown) != 5 || shown[0].Held || shown[1].State != ledger.StateGranted || !shown[1].Held {
+			t.Errorf("claims with held ones: %+v, %v", shown, err)
 		}
 		released, err := l.Risk.Release(paytest.As(t, "risk.release"), claims(1), looker)
 		if err != nil || len(released.Released) != 1 || released.Released[0].Balance != 20 {

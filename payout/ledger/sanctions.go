@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/history"
@@ -80,6 +82,24 @@ func (s *Sanctions) Of(ctx context.Context, user string) ([]sanction.Sanction, e
 		return nil, fmt.Errorf("what was done about player %q: %w", user, err)
 	}
 	return list, nil
+}
+
+// Bans are those that hold, the newest first. An empty cursor begins; next is empty on the last page.
+func (s *Sanctions) Bans(ctx context.Context, cursor string,
+	limit int) (list []sanction.Sanction, next string, err error) {
+	before, err := numberCursor(cursor, math.MaxInt64)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err = sqldb.List(ctx, s.db, sanction.Scan, "SELECT "+sanction.Columns+" FROM sanction "+
+		"WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
+		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+
+		"ORDER BY number DESC LIMIT ?", before, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("who is banned: %w", err)
+	}
+	list, next = page(list, limit, func(g sanction.Sanction) string { return strconv.FormatInt(g.Number, 10) })
+	return list, next, nil
 }
 
 // Refresh brings a list up to date, and returns what is new in it.

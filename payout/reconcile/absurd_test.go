@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -102,7 +103,7 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	if ids, err := b.LiveIDs(t.Context()); err != nil || len(ids) != 2 {
 		t.Errorf("%s: to be proved are %q, %v", what, ids, err)
 	}
-	if list, _, err := b.ListCampaigns(t.Context(), "", 10); err != nil || len(list) != 2 {
+	if list, _, err := b.ListCampaigns(t.Context(), ledger.CampaignQuery{Limit: 10}); err != nil || len(list) != 2 {
 		t.Errorf("%s: listed are %d, %v", what, len(list), err)
 	}
 }

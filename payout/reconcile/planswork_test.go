@@ -101,7 +101,11 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, err := b.UserBalances(ctx, []string{"u1", "u2"}); return err },
 		func() error { _, _, err := b.ListSponsors(ctx, "", 1); return err },
 		func() error { _, err := b.SponsorBalance(ctx, "acme"); return err },
-		func() error { _, next, err := b.ListCampaigns(ctx, "", 1); return errors.Join(err, noPage(next)) },
+		func() error { return askCampaigns(ctx, b) },
+		func() error { _, _, err := l.Players.ListPlayers(ctx, "u", "", 10); return err },
+		func() error { _, _, err := l.Sanctions.Bans(ctx, "", 10); return err },
+		func() error { _, err := l.Risk.VerdictsOf(ctx, "bot"); return err },
+		func() error { _, _, err := b.ListAuditOf(ctx, "campaign:c1", "", 1); return err },
 		func() error { _, err := b.Live(ctx); return err },
 		func() error { _, err := b.LiveIDs(ctx); return err },
 		func() error { _, _, err := b.Due(ctx, b.Clock.Now(), "", 1); return err },
@@ -128,8 +132,13 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, _, err := l.Risk.Verdict(ctx, "bot"); return err },
 		func() error { _, _, err := l.Risk.CountHeld(ctx); return err },
 		func() error {
-			_, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, After: "1-h1-0", Limit: 1})
-			return err
+			for _, q := range []ledger.HeldQuery{{}, {User: "bot"}, {Campaign: "c1"}} {
+				q.State, q.After, q.Limit = ledger.HeldOpen, "1-h1-0", 1
+				if _, _, err := l.Risk.ListHeld(ctx, q); err != nil {
+					return err
+				}
+			}
+			return nil
 		},
 		func() error { return askPlayerLists(t, l) },
 		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
@@ -163,9 +172,30 @@ func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
 	return l.Lists.Delete(ctx, "guests")
 }
 
-func noPage(next string) error {
-	if next == "" {
-		return errors.New("no second page")
+// askCampaigns lists campaigns in each order and by each condition, two pages where there are two.
+func askCampaigns(ctx context.Context, b *paytest.Books) error {
+	now := b.Clock.Now()
+	for _, q := range []ledger.CampaignQuery{
+		{}, {Upwards: true}, {Order: ledger.ByExpiry}, {Order: ledger.ByExpiry, Upwards: true},
+		{Order: ledger.ByName}, {Order: ledger.ByName, Upwards: true}, {Order: ledger.ByBudget},
+		{Order: ledger.ByBudget, Upwards: true}, {Sponsor: "acme"}, {Words: []string{"a", "c"}},
+		{State: rain.StateRaining, Now: now}, {State: rain.StateReady, Now: now}, {State: string(rain.Closed)},
+		{State: string(rain.Closed), Order: ledger.ByName},
+		{State: string(rain.Paused)}, {State: string(rain.Paused), Order: ledger.ByName, Sponsor: "acme"},
+	} {
+		q.Limit = 1
+		_, next, err := b.ListCampaigns(ctx, q)
+		if err != nil {
+			return err
+		}
+		if q.State == "" && next == "" {
+			return errors.New("no second page")
+		}
+		if q.After = next; next != "" {
+			if _, _, err = b.ListCampaigns(ctx, q); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"unicode/utf8"
 
 	"redrain/payout/ledger"
+	"redrain/rain"
 	"redrain/server/limit"
 	"redrain/server/timeout"
 )
@@ -55,7 +57,16 @@ func (a *API) logCommand(r *http.Request, who caller, err error) {
 }
 
 func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Audit.ListAudit, func(rec ledger.AuditRecord) auditView {
+	read, target := a.o.Audit.ListAudit, r.URL.Query().Get("target")
+	if !utf8.ValidString(target) {
+		return rain.Invalid{{Field: "target", Message: "is what a record is about, as the records have it"}}
+	}
+	if target != "" {
+		read = func(ctx context.Context, cursor string, limit int) ([]ledger.AuditRecord, string, error) {
+			return a.o.Audit.ListAuditOf(ctx, target, cursor, limit)
+		}
+	}
+	return answerList(w, r, read, func(rec ledger.AuditRecord) auditView {
 		return auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
 			Detail: rec.Detail}
 	})

@@ -63,11 +63,6 @@ func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
 	return a.o.Campaigns.Get(r.Context(), r.PathValue("id"))
 }
 
-func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
-	now := a.o.Clock()
-	return answerList(w, r, a.o.History.ListCampaigns, func(c *rain.Campaign) campaignView { return viewOf(c, now) })
-}
-
 func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 	c, err := a.campaignOf(r)
 	if err != nil {

@@ -23,12 +23,13 @@ type claimView struct {
 	Amount rain.Money `json:"amount"`
 	At     int64      `json:"at"`
 	State  string     `json:"state"`
+	Held   bool       `json:"held,omitempty"`   // kept apart until a person has decided
 	Ticket string     `json:"ticket,omitempty"` // the drop or the beat that it was won with
 }
 
 func claimViewOf(c ledger.Claim) claimView {
 	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
-		State: string(c.State), Ticket: c.Ticket}
+		State: string(c.State), Held: c.Held, Ticket: c.Ticket}
 }
 
 // campaignClaims lists a campaign's claims in the order of their packets: those in the ledger, and merged with them

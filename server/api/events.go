@@ -20,6 +20,8 @@ import (
 type Events struct {
 	o EventsOptions
 
+	alarms openAlarms
+
 	mu    sync.Mutex
 	feeds map[*feed]struct{}
 	over  bool                      // no feed begins any more
@@ -75,7 +77,10 @@ func eventView(c *rain.Campaign, now int64) campaignView {
 }
 
 // Alarm says that something needs a person.
-func (e *Events) Alarm(n cluster.Alarm) { e.say("alarm", n.Campaign, n) }
+func (e *Events) Alarm(n cluster.Alarm) {
+	e.alarms.raise(n, e.o.Clock())
+	e.say("alarm", n.Campaign, n)
+}
 
 // phase says a rain's phase where it has changed.
 func (e *Events) phase(c *rain.Campaign, now int64) {

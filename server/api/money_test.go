@@ -128,6 +128,10 @@ func (d *desk) Audit(_ context.Context, r ledger.AuditRecord) error {
 	return nil
 }
 
+func (*desk) ListAuditOf(context.Context, string, string, int) ([]ledger.AuditRecord, string, error) {
+	return nil, "", nil
+}
+
 func (d *desk) ListAudit(_ context.Context, cursor string, _ int) ([]ledger.AuditRecord, string, error) {
 	if cursor != "" {
 		return nil, "", ledger.ErrBadCursor

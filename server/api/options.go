@@ -48,7 +48,7 @@ type Stats interface {
 
 // campaignList is every campaign that there has been.
 type campaignList interface {
-	ListCampaigns(ctx context.Context, cursor string, limit int) (list []*rain.Campaign, next string, err error)
+	ListCampaigns(ctx context.Context, q ledger.CampaignQuery) (list []*rain.Campaign, next string, err error)
 }
 
 // claimList is the claims that the ledger has.
@@ -135,6 +135,8 @@ type Notifier interface {
 type auditRecords interface {
 	Audit(ctx context.Context, r ledger.AuditRecord) error
 	ListAudit(ctx context.Context, cursor string, limit int) (list []ledger.AuditRecord, next string, err error)
+	ListAuditOf(ctx context.Context, target, cursor string, limit int) (list []ledger.AuditRecord, next string,
+		err error)
 }
 
 // auditRoots is what the roots of the audit chains say, and whether the ledger still has what they hold.
@@ -214,6 +216,9 @@ type Options struct {
 	Sanctions   sanctions
 	Held        heldWins
 	Lists       playerLists
+	PlayerList  playerList
+
+	Connections Connections
 
 	Wins      Wins
 	Outbox    Outbox

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 )
 
@@ -18,6 +20,8 @@ type heldWins interface {
 	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
 	Trust(ctx context.Context, users []string, by ledger.Person) error
 	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
+	CountHeld(ctx context.Context) (n int64, amount rain.Money, err error)
+	VerdictsOf(ctx context.Context, user string) ([]verdict.Verdict, error)
 }
 
 type heldView struct {
@@ -49,7 +53,11 @@ func heldViewOf(h ledger.Held) heldView {
 
 // heldWins lists wins that are, or were, kept apart, the oldest first.
 func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
-	state := ledger.HeldState(r.URL.Query().Get("state"))
+	query := r.URL.Query()
+	state, user, campaign := ledger.HeldState(query.Get("state")), query.Get("user"), query.Get("campaign")
+	if user != "" && campaign != "" || !utf8.ValidString(user+campaign) {
+		return rain.Invalid{{Field: "user", Message: "give a player or a campaign, or neither"}}
+	}
 	switch state {
 	case "":
 		state = ledger.HeldOpen
@@ -58,8 +66,24 @@ func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return rain.Invalid{{Field: "state", Message: "is held, released or confirmed"}}
 	}
 	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Held, string, error) {
-		return a.o.Held.ListHeld(ctx, ledger.HeldQuery{State: state, After: cursor, Limit: limit})
+		return a.o.Held.ListHeld(ctx, ledger.HeldQuery{State: state, User: user, Campaign: campaign, After: cursor,
+			Limit: limit})
 	}, heldViewOf)
+}
+
+// riskSummary is how much waits for a decision.
+type riskSummary struct {
+	Wins   int64      `json:"wins"`
+	Amount rain.Money `json:"amount"`
+}
+
+func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) error {
+	n, amount, err := a.o.Held.CountHeld(r.Context())
+	if err != nil {
+		return err
+	}
+	WriteJSON(w, http.StatusOK, riskSummary{n, amount})
+	return nil
 }
 
 // decideHeld releases or confirms held wins, and answers how those are now that there are.

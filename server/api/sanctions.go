@@ -13,6 +13,7 @@ import (
 type sanctions interface {
 	Give(ctx context.Context, user string, act sanction.Act, by ledger.Person) (sanction.Sanction, error)
 	Of(ctx context.Context, user string) ([]sanction.Sanction, error)
+	Bans(ctx context.Context, cursor string, limit int) (list []sanction.Sanction, next string, err error)
 }
 
 // playerRecord is a player as operators see them.
@@ -21,6 +22,9 @@ type playerRecord struct {
 	Balance   rain.Money     `json:"balance"`
 	Banned    bool           `json:"banned"`
 	Sanctions []sanctionView `json:"sanctions"` // the newest first
+	Verdicts  []verdictView  `json:"verdicts"`  // the newest first; it counts
+	// Connections are those that there are now; left out: nobody can say.
+	Connections []connectionView `json:"connections,omitzero"`
 }
 
 type sanctionView struct {
@@ -44,7 +48,12 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := playerRecord{User: user, Balance: balance, Sanctions: []sanctionView{}}
+	verdicts, err := a.o.Held.VerdictsOf(r.Context(), user)
+	if err != nil {
+		return err
+	}
+	p := playerRecord{User: user, Balance: balance, Sanctions: []sanctionView{},
+		Verdicts: listOf(verdicts, "", verdictViewOf).Items, Connections: a.connectionsOf(r.Context(), user)}
 	for i := range given {
 		s := given[len(given)-1-i] // the oldest first, so that the newest decides
 		if s.Act != sanction.Disconnect {

@@ -35,6 +35,10 @@ func (a *auditNotes) Audit(_ context.Context, r ledger.AuditRecord) error {
 	return nil
 }
 
+func (*auditNotes) ListAuditOf(context.Context, string, string, int) ([]ledger.AuditRecord, string, error) {
+	return nil, "", nil
+}
+
 func (*auditNotes) ListAudit(context.Context, string, int) ([]ledger.AuditRecord, string, error) {
 	return nil, "", nil
 }

@@ -70,6 +70,7 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 	}
 	for i := range claims {
 		if state, ok := states[ids[i]]; ok {
+			state, claims[i].Held = state.Told()
 			claims[i].State = string(state)
 		}
 	}

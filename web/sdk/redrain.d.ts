@@ -171,6 +171,8 @@ export interface Claim {
   state: "granted" | "settled" | "failed" | "dead";
   /** As in TapWon; left out where it is 0 or not known. */
   luck?: number;
+  /** It is granted, and a person checks it before it is money. */
+  held?: boolean;
 }
 
 /** Somebody who has won, under a masked id. */

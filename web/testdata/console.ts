@@ -3,7 +3,7 @@
 import { clock, count, millis, money, percent, rate, seconds, when } from "../src/console/format.ts";
 import { fill } from "../src/console/i18n.ts";
 import { newest } from "../src/console/campaign/page.tsx";
-import { matches, merge } from "../src/console/campaign/uselist.ts";
+import { ALL, listPath, merge } from "../src/console/campaign/uselist.ts";
 import { Feed } from "../src/console/live/feed.ts";
 import { Rates } from "../src/console/live/rates.ts";
 import { pastOf } from "../src/console/live/past.ts";
@@ -195,7 +195,8 @@ const tests: Record<string, () => void | Promise<void>> = {
     const [a, b, c] = ["a", "b", "c"].map((id) => ({ ...CAMPAIGN, id }));
     if (!a || !b || !c) return;
     same("merge", merge([{ ...a, name: "new" }], [a, b, c]).map((x) => x.id + x.name), ["anew", "bSpring Gala", "cSpring Gala"]);
-    same("matches", ["gala", "ACME spring", "c1", "", "nobody"].map((text) => matches(CAMPAIGN, text)), [true, true, true, true, false]);
+    same("paths", [listPath(ALL, ""), listPath({ text: "年会 a&b", state: "closed", sort: "budget.desc" }, "5-c")].map((path) => [...new URLSearchParams(path.split("?")[1])].join(" ")),
+      ["limit,50", "limit,50 q,年会 a&b state,closed sort,budget order,desc cursor,5-c"]);
   },
 
   newest() {

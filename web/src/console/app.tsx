@@ -7,6 +7,7 @@ import { pages } from "./pages.tsx";
 import { to, useRoute } from "./route.ts";
 import { useStanding } from "./session.ts";
 import { SignIn, SignInAgain } from "./signin.tsx";
+import { StatusLine } from "./status/line.tsx";
 import { frame } from "./strings/frame.ts";
 import { Empty, Toasts } from "./ui/index.ts";
 
@@ -37,9 +38,10 @@ export function App() {
     <>
       <a class="skip" href="#content" onClick={skip}>{t("skip")}</a>
       <Header route={route} />
+      <StatusLine key={standing.who.name} />
       {/* What one person has typed is not shown to the next one who signs in. */}
       <Fragment key={standing.who.name}>
-        {head === "campaigns" || head === "new" ? <Campaigns route={route} />
+        {head === "campaigns" || head === "new" || head === "first" ? <Campaigns route={route} />
           : <main id="content" class="single" tabIndex={-1}>{Other ? <Other route={route} /> : <Lost />}</main>}
       </Fragment>
       {standing.lapsed && <SignInAgain name={standing.who.shared ? undefined : standing.who.name} />}

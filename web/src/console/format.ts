@@ -65,7 +65,7 @@ export function zone(ms: number): string {
   const m = Math.abs(minutes);
   const offset = `UTC${minutes < 0 ? "-" : "+"}${two(Math.floor(m / 60))}:${two(m % 60)}`;
   const name = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  return name ? `${name} (${offset})` : offset;
+  return name && name !== "UTC" ? `${name} (${offset})` : offset;
 }
 
 /** seconds is a duration in milliseconds as seconds, without needless decimals: "10", "2.5". The unit is the text's. */

@@ -1,33 +1,37 @@
 import packet from "../../img/packet.svg";
 import { usePending } from "./approvals/pending.ts";
+import { count } from "./format.ts";
 import { language, texts } from "./i18n.ts";
+import { useHeld } from "./risk/count.ts";
 import { to, type Route } from "./route.ts";
 import { leave, mayAct, useStanding, type Who } from "./session.ts";
 import { approvals } from "./strings/approvals.ts";
 import { frame } from "./strings/frame.ts";
 import { people } from "./strings/people.ts";
+import { risk } from "./strings/risk.ts";
 import { Badge, Button } from "./ui/index.ts";
 
 const t = texts(frame);
 const p = texts(people);
 const a = texts(approvals);
+const r = texts(risk);
 
 const LINKS = [
-  ["campaigns", "campaigns"], ["sponsors", "sponsors"], ["payouts", "payouts"], ["withdrawals", "withdrawals"], ["approvals", "approvals"],
+  ["campaigns", "campaigns"], ["sponsors", "sponsors"], ["payouts", "payouts"], ["withdrawals", "withdrawals"], ["users", "players"], ["risk", "risk"], ["approvals", "approvals"],
   ["reconciliation", "reconciliation"], ["audit", "audit"], ["api", "apipage"],
 ] as const;
 
 /** Header is the top of every page: where one is, who one is, the language. */
 export function Header({ route }: { route: Route }) {
   const standing = useStanding();
-  const here = route.parts[0] === "new" ? "campaigns" : route.parts[0];
+  const here = route.parts[0] === "new" || route.parts[0] === "first" ? "campaigns" : route.parts[0];
   const who = standing.is === "in" ? standing.who : undefined;
   return (
     <header class="bar">
       <a class="brand" href={to("campaigns")}><img src={packet} alt="" width="18" height="23" /><span>redrain <span class="thin">{t("console")}</span></span></a>
       {who && (
         <nav class="pages" aria-label={t("nav")}>
-          {LINKS.map(([path, key]) => <a key={path} href={to(path)} aria-current={path === here ? "page" : undefined}>{t(key)}{path === "approvals" && <Pending />}</a>)}
+          {LINKS.map(([path, key]) => <a key={path} href={to(path)} aria-current={path === here ? "page" : undefined}>{t(key)}{path === "approvals" && <Pending />}{path === "risk" && <Held />}</a>)}
         </nav>
       )}
       <div class="me">
@@ -45,6 +49,12 @@ export function Header({ route }: { route: Route }) {
 function Pending() {
   const n = usePending();
   return n === "" ? null : <> <span class="count"><span aria-hidden="true">{n}</span><span class="unseen">{a("waiting", { n })}</span></span></>;
+}
+
+/** Held is how many wins wait for a person. */
+function Held() {
+  const n = useHeld()?.wins ?? 0;
+  return n === 0 ? null : <> <span class="count"><span aria-hidden="true">{count(n)}</span><span class="unseen">{r("waitingShort", { n })}</span></span></>;
 }
 
 /** Person is the name of who is signed in, and what they are. */

@@ -9,7 +9,7 @@ const STORED = "redrain.operator";
 export type Who = Pick<WhoAmI, "role"> & Partial<WhoAmI>;
 
 /** Right is something that not everybody may do; the server's names, as /whoami tells them. */
-export type Right = "campaigns" | "deposits" | "withdrawals" | "letters" | "approvals";
+export type Right = "campaigns" | "deposits" | "withdrawals" | "letters" | "approvals" | "players";
 
 /**
  * Standing is the state of the sign-in. lapsed: the server knows the token no more, and who it was has to sign in again;
@@ -72,7 +72,7 @@ export function useStanding(): Standing {
   return standing;
 }
 
-const RIGHTS: readonly Right[] = ["campaigns", "deposits", "withdrawals", "letters", "approvals"];
+const RIGHTS: readonly Right[] = ["campaigns", "deposits", "withdrawals", "letters", "approvals", "players"];
 
 /** may tells whether who is signed in has a right. Older servers tell no rights, have operators and viewers, and no orders to approve. */
 export function may(right: Right): boolean {

@@ -135,7 +135,7 @@ export class Sheet {
   #claim(c: Entry): HTMLLIElement {
     const { i18n } = this.#parts;
     const what = c.packet ? i18n.t("packet", { packet: c.packet }) : i18n.t("packet_plain");
-    return row(span("what", what), span(`state ${c.state}`, i18n.t(c.state)), span("amount", `+${yuan(c.amount)}`));
+    return row(span("what", what), span(`state ${c.state}`, i18n.t(c.held && c.state === "granted" ? "held" : c.state)), span("amount", `+${yuan(c.amount)}`));
   }
 
   #out(w: Withdrawal): HTMLLIElement {

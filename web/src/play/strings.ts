@@ -125,6 +125,7 @@ export const strings = {
   guest: { zh: "游客 {name}", en: "Guest {name}" },
   empty_list: { zh: "还没有红包，下一场雨见", en: "No packets yet. See you in the next rain" },
   granted: { zh: "入账中", en: "on its way" },
+  held: { zh: "核对中", en: "being checked" },
   settled: { zh: "已入账", en: "received" },
   failed: { zh: "处理中", en: "being handled" },
   dead: { zh: "处理中", en: "being handled" },

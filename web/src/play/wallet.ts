@@ -98,7 +98,7 @@ export class Wallet extends EventTarget {
   page(items: readonly Claim[]): void {
     const newer = this.list().filter((c) => !items.some((i) => i.claim === c.claim));
     const before = this.#claims;
-    this.#claims = new Map([...items].reverse().map((i) => [i.claim, before.get(i.claim) ?? i]));
+    this.#claims = new Map([...items].reverse().map((i) => [i.claim, { ...i, ...before.get(i.claim) }]));
     for (const c of [...items, ...newer].reverse()) this.#put(c);
     this.total = Math.max(this.total, this.#claims.size);
     this.#changed();

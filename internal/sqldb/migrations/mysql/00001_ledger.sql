@@ -31,6 +31,11 @@ CREATE TABLE IF NOT EXISTS campaign (
     split_seed    CHAR(64)       NOT NULL,           -- secret
     KEY campaign_created (created_at, id),
     KEY campaign_players (players_list, drained),
+    KEY campaign_expires (expires_at, id),
+    KEY campaign_name (name, id),
+    KEY campaign_budget (budget, id),
+    KEY campaign_sponsor (sponsor, created_at, id),
+    KEY campaign_status (status, created_at, id),
     KEY campaign_drained (drained, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -226,6 +231,7 @@ CREATE TABLE IF NOT EXISTS audit (
     link   BIGINT         NULL,
     hash   BINARY(32)     NULL,
     KEY audit_action (action, id),                   -- finds restores
+    KEY audit_target (target, id),                   -- what was done about one player
     UNIQUE KEY audit_link (stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

@@ -37,6 +37,8 @@ CREATE TABLE IF NOT EXISTS held (
     KEY held_open (state, claim),
     KEY held_campaign (campaign_id, state, packet),
     KEY held_user (user_id, state, won_at, campaign_id, packet),
+    KEY held_user_state (user_id, state, held_at, claim),
+    KEY held_campaign_state (campaign_id, state, held_at, claim),
     KEY held_hold (hold_id),
     KEY held_release (release_id),
     KEY held_confirm (confirm_id),

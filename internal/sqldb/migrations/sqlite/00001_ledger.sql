@@ -26,6 +26,11 @@ CREATE TABLE campaign (
     split_seed       TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX campaign_created ON campaign (created_at, id);
+CREATE INDEX campaign_expires ON campaign (expires_at, id);
+CREATE INDEX campaign_name ON campaign (name, id);
+CREATE INDEX campaign_budget ON campaign (budget, id);
+CREATE INDEX campaign_sponsor ON campaign (sponsor, created_at, id);
+CREATE INDEX campaign_status ON campaign (status, created_at, id);
 CREATE INDEX campaign_drained ON campaign (drained, id);
 CREATE INDEX campaign_players ON campaign (players_list, drained);
 
@@ -214,6 +219,7 @@ CREATE TABLE audit (
     hash             BLOB
 ) STRICT;
 CREATE INDEX audit_action ON audit (action, id);
+CREATE INDEX audit_target ON audit (target, id);
 CREATE UNIQUE INDEX audit_link ON audit (stripe, link);
 
 -- Append-only. What each campaign, withdrawal and dead letter has been: see payout/ledger/history.

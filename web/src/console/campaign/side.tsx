@@ -5,27 +5,52 @@ import { useInterval, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
+import { ui } from "../strings/ui.ts";
 import type { Campaign, Stats } from "../../shared/schemas.ts";
+import { may } from "../session.ts";
+import { first } from "../strings/first.ts";
 import { Act, Button, Empty, FaultBox, Loading, State } from "../ui/index.ts";
-import { matches, type List } from "./uselist.ts";
+import type { List, Query, Sort } from "./uselist.ts";
 
 const t = texts(strings);
+const states = texts(ui);
+const f = texts(first);
 
-/** Side is the list of campaigns. */
-export function Side({ list, chosen }: { list: List; chosen: string | undefined }) {
-  const [text, setText] = useState("");
-  const shown = list.items.filter((c) => matches(c, text));
+const STATES = ["", "ready", "raining", "paused", "closed", "loading"] as const;
+const SORTS: readonly Sort[] = ["created.desc", "created.asc", "expires.asc", "name.asc", "budget.desc"];
+
+interface SideProps {
+  list: List;
+  chosen: string | undefined;
+  query: Query;
+  ask: (query: Query) => void;
+}
+
+// Nobody has made a campaign of their own yet: at most the server's demo is there.
+const newcomer = (list: List) => !list.loading && !list.fault && !list.more && list.items.every((c) => c.sponsor === DEMO);
+const DEMO = "demo";
+
+/** Side is the list of campaigns: those that are looked for, in the order that is chosen. The server looks and sorts. */
+export function Side({ list, chosen, query, ask }: SideProps) {
+  const filtered = query.text.trim() !== "" || query.state !== "";
   return (
     <nav class="side" aria-label={t("list")}>
-      <div class="find">
-        <input type="search" value={text} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => setText(e.currentTarget.value)} />
+      <search class="find">
+        <input type="search" value={query.text} maxLength={60} placeholder={t("filter")} aria-label={t("filter")} onInput={(e) => ask({ ...query, text: e.currentTarget.value })} />
         <Act needs="campaigns" kind="main" href={to("new")}>{t("create")}</Act>
-      </div>
+        <select name="state" aria-label={t("state")} value={query.state} onChange={(e) => ask({ ...query, state: e.currentTarget.value })}>
+          {STATES.map((s) => <option key={s} value={s} selected={s === query.state}>{s ? states(`state_${s}`) : t("anyState")}</option>)}
+        </select>
+        <select name="sort" aria-label={t("sort")} value={query.sort} onChange={(e) => ask({ ...query, sort: SORTS.find((s) => s === e.currentTarget.value) ?? query.sort })}>
+          {SORTS.map((s) => <option key={s} value={s} selected={s === query.sort}>{t(`sort_${s}`)}</option>)}
+        </select>
+      </search>
       {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
-      <ul>{shown.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
-      {shown.length === 0 && !list.fault && (list.loading ? <Loading />
-        : <Empty><p>{text ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
-      {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{text ? t("searchOlder") : t("older")}</Button></div>}
+      {newcomer(list) && !filtered && may("campaigns") && <a class="invite" href={to("first")}>{f("invite")}</a>}
+      <ul>{list.items.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
+      {list.items.length === 0 && !list.fault && (list.loading ? <Loading />
+        : <Empty><p>{filtered ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
+      {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{t("more")}</Button></div>}
     </nav>
   );
 }

@@ -6,7 +6,20 @@ import type { Campaign } from "../../shared/schemas.ts";
 const EVERY = 5_000; // ms between two loads of the first page
 const LIMIT = 50;
 
-/** List is the campaigns that are known so far, the newest first. */
+/** Sort is an order of the list: by what, and which way. */
+export type Sort = "created.desc" | "created.asc" | "expires.asc" | "name.asc" | "budget.desc";
+
+/** Query is which campaigns are looked for, and in which order they come. */
+export interface Query {
+  text: string;
+  state: string;
+  sort: Sort;
+}
+
+/** ALL is every campaign, the newest first. */
+export const ALL: Query = { text: "", state: "", sort: "created.desc" };
+
+/** List is the campaigns of a query that are known so far, in its order. */
 export interface List {
   items: readonly Campaign[];
   loading: boolean;
@@ -16,35 +29,53 @@ export interface List {
   reload: () => void;
 }
 
-const page = (cursor: string, signal: AbortSignal) =>
-  api<Page<Campaign>>(`/campaigns?limit=${LIMIT}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`, { signal });
+/** listPath is the path of a page of a query. */
+export function listPath({ text, state, sort }: Query, cursor: string): string {
+  const [by = "", order = ""] = sort.split(".");
+  const query = new URLSearchParams({ limit: String(LIMIT), ...(text && { q: text }), ...(state && { state }), ...(sort !== ALL.sort && { sort: by, order }), ...(cursor && { cursor }) });
+  return `/campaigns?${query}`;
+}
 
-/** useList loads the campaigns page by page, and keeps reloading the first, where new ones appear and states change. */
-export function useList(): List {
-  const first = useLoad((signal) => page("", signal), []);
-  const [items, setItems] = useState<readonly Campaign[]>([]);
-  const [cursor, setCursor] = useState<string | undefined>(); // undefined: of the first page
-  const [wanted, setWanted] = useState<string | undefined>();
-  const next = useLoad(async (signal) => (wanted ? { of: wanted, page: await page(wanted, signal) } : undefined), [wanted]);
-  const taken = useRef<string | undefined>(undefined);
+/** Known is what is known of a query: all its items, those of later pages among them, and where the next page begins. */
+interface Known {
+  of: string;
+  items: readonly Campaign[];
+  later: readonly Campaign[];
+  cursor: string;
+}
+
+/** useList loads the campaigns of a query page by page, and keeps reloading the first, where new ones appear and states change. */
+export function useList(query: Query): List {
+  const of = JSON.stringify(query);
+  const page = (cursor: string, signal: AbortSignal) => api<Page<Campaign>>(listPath(query, cursor), { signal });
+  const first = useLoad((signal) => page("", signal), [of]);
+  const [known, setKnown] = useState<Known | undefined>();
+  const [wanted, want] = useState<{ of: string; cursor: string } | undefined>();
+  const asked = wanted?.of === of ? wanted.cursor : "";
+  const next = useLoad(async (signal) => (asked ? { of, cursor: asked, page: await page(asked, signal) } : undefined), [of, asked]);
+  const taken = useRef("");
   // It waits for a slow answer and does not ask twice.
   useInterval(() => first.loading || first.reload(), EVERY);
   useEffect(() => {
     if (!first.data) return;
-    const fresh = first.data.items;
-    setItems((known) => merge(fresh, known));
-    if (cursor === undefined) setCursor(first.data.next_cursor ?? "");
+    const { items: fresh, next_cursor: cursor = "" } = first.data;
+    setKnown((k) => {
+      if (k?.of !== of) return { of, items: fresh, later: [], cursor };
+      // Only states change: where one is asked for, who has left it is dropped.
+      return { ...k, items: merge(fresh, query.state ? k.later : k.items), ...(k.later.length === 0 && { cursor }) };
+    });
   }, [first.data]);
   useEffect(() => {
-    if (!next.data || taken.current === next.data.of) return;
-    taken.current = next.data.of;
-    const { items: older, next_cursor } = next.data.page;
-    setItems((known) => merge(known, older));
-    setCursor(next_cursor ?? "");
+    if (!next.data || taken.current === next.data.of + next.data.cursor) return;
+    taken.current = next.data.of + next.data.cursor;
+    const { items: later, next_cursor: cursor = "" } = next.data.page;
+    setKnown((k) => (k?.of === of ? { of, items: merge(k.items, later), later: merge(k.later, later), cursor } : k));
   }, [next.data]);
+  const mine = known?.of === of ? known : undefined;
+  const items = mine?.items ?? [];
   return {
-    items, more: Boolean(cursor), loading: next.loading || (first.loading && items.length === 0), fault: first.fault ?? next.fault,
-    loadMore: () => (wanted === cursor ? next.reload() : setWanted(cursor)), reload: first.reload,
+    items, more: Boolean(mine?.cursor), loading: next.loading || (first.loading && !mine), fault: first.fault ?? next.fault,
+    loadMore: () => mine && (asked === mine.cursor ? next.reload() : want({ of, cursor: mine.cursor })), reload: first.reload,
   };
 }
 
@@ -52,11 +83,4 @@ export function useList(): List {
 export function merge(before: readonly Campaign[], after: readonly Campaign[]): Campaign[] {
   const there = new Set(before.map((c) => c.id));
   return [...before, ...after.filter((c) => !there.has(c.id))];
-}
-
-/** matches tells whether a campaign has a text in its name, sponsor or id. */
-export function matches(c: Campaign, text: string): boolean {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = `${c.name} ${c.sponsor} ${c.id}`.toLowerCase();
-  return words.every((w) => all.includes(w));
 }

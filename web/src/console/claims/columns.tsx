@@ -6,14 +6,17 @@ import { Money, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(claims);
 
+// A claim's id is that of its campaign, and of the packet.
+const campaignOf = (claim: string) => claim.slice(0, claim.lastIndexOf("-"));
+
 /** claimColumns are the columns of a list of claims; player is left out on a player's own page. */
 export function claimColumns(player: boolean): Column<Claim>[] {
   const user: Column<Claim> = { key: "user", head: t("user"), cell: (c) => <a class="id" href={to("users", c.user)}>{c.user}</a> };
   return [
     { key: "packet", head: t("packet"), cell: (c) => c.packet },
-    ...(player ? [user] : [{ key: "claim", head: t("claim"), hide: true, cell: (c: Claim) => <span class="mono">{c.claim}</span> }]),
+    ...(player ? [user] : [{ key: "campaign", head: t("campaign"), cell: (c: Claim) => <a class="mono" href={to("campaigns", campaignOf(c.claim))}>{campaignOf(c.claim)}</a> }]),
     { key: "amount", head: t("amount"), num: true, cell: (c) => <Money minor={c.amount} /> },
-    { key: "state", head: t("state"), cell: (c) => <State of={c.state} /> },
+    { key: "state", head: t("state"), cell: (c) => (c.held ? <a href={to("risk", { user: c.user })}><State of="checked" /></a> : <State of={c.state} />) },
     { key: "at", head: t("at"), cell: (c) => <Time ms={c.at} /> },
   ];
 }

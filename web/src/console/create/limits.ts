@@ -8,7 +8,7 @@ export const MAX_LISTED = 1_000_000;
 export const MAX_SHARDS = 256;
 /** Bytes of UTF-8. */
 export const MAX_NAME_BYTES = 200;
-/** Bytes; a sponsor's id is ASCII. */
+/** Bytes of UTF-8 of a sponsor's id: a Chinese character has three. */
 export const MAX_SPONSOR = 64;
 /** Bytes of UTF-8 of a deposit's reference. */
 export const MAX_REFERENCE_BYTES = 128;

@@ -114,8 +114,8 @@ function checkList(list: AmountList, min: number | null, max: number | null, add
 /** sponsorFault is what is wrong with a sponsor's id, which becomes part of a path. */
 export function sponsorFault(id: string): "required" | "sponsorChars" | "sponsorLong" | null {
   if (id === "") return "required";
-  if (!/^[A-Za-z0-9._-]+$/.test(id)) return "sponsorChars";
-  return id.length > limit.MAX_SPONSOR ? "sponsorLong" : null;
+  if (!/^[\p{L}\p{Nd}._-]+$/u.test(id) || /\p{Default_Ignorable_Code_Point}/u.test(id)) return "sponsorChars";
+  return limit.bytes(id) > limit.MAX_SPONSOR ? "sponsorLong" : null;
 }
 
 function readDecimal(text: string): number | null {

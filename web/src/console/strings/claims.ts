@@ -32,7 +32,8 @@ export const claims = {
   csvFiltered: { zh: "金额单位为分，时间为 Unix 毫秒，按上面的条件筛选。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. The filters above apply." },
 
   userTitle: { zh: "玩家 {user}", en: "Player {user}" },
-  balance: { zh: "余额", en: "Balance" },
+  copyUser: { zh: "复制玩家 ID", en: "Copy the id" },
+  campaign: { zh: "活动", en: "Campaign" },
   userClaims: { zh: "中奖记录", en: "Claims" },
   userWithdrawals: { zh: "提现", en: "Withdrawals" },
   userNone: { zh: "这位玩家还没有中奖", en: "This player has won nothing yet" },

@@ -102,7 +102,7 @@ export const faults = {
   required: { zh: "必填", en: "Is required" },
   nameLong: { zh: "太长：{is} 字节，最多 {most}（一个汉字 3 字节）", en: "Too long: {is} bytes, at most {most}" },
   sponsorChars: { zh: "只能用字母、数字和 - _ .", en: "Letters, digits and - _ . only" },
-  sponsorLong: { zh: "最多 {most} 个字符", en: "At most {most} characters" },
+  sponsorLong: { zh: "最多 {most} 字节，一个汉字占三个", en: "At most {most} bytes; a Chinese character has three" },
   notMoney: { zh: "请填写金额，例如 88.00（最多两位小数）", en: "An amount such as 88.00, two decimals at most" },
   notCount: { zh: "请填写整数", en: "A whole number" },
   notNumber: { zh: "请填写数字，例如 24", en: "A number such as 24" },

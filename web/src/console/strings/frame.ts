@@ -13,6 +13,8 @@ export const frame = {
   withdrawals: { zh: "提现", en: "Withdrawals" },
   approvals: { zh: "待确认", en: "Approvals" },
   reconciliation: { zh: "对账", en: "Reconciliation" },
+  players: { zh: "玩家", en: "Players" },
+  risk: { zh: "风控", en: "Risk" },
   audit: { zh: "审计日志", en: "Audit log" },
   apipage: { zh: "接口", en: "API" },
   viewer: { zh: "只读", en: "View only" },

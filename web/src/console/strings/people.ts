@@ -15,5 +15,6 @@ export const people = {
   needs_deposits: { zh: "需要入账权限（出纳或管理员）。", en: "This takes the right to deposit: a cashier’s or an admin’s." },
   needs_withdrawals: { zh: "需要提现权限（出纳或管理员）。", en: "This takes the right to withdrawals: a cashier’s or an admin’s." },
   needs_approvals: { zh: "需要确认权限（出纳或管理员）。", en: "This takes the right to approve: a cashier’s or an admin’s." },
-  needs_letters: { zh: "需要死信权限（出纳或管理员）。", en: "This takes the right to dead letters: a cashier’s or an admin’s." },
+  needs_letters: { zh: "需要死信权限（出纳或管理员）。", en: "This takes the right to dead letters and held wins: a cashier’s or an admin’s." },
+  needs_players: { zh: "需要玩家权限（运营或管理员）。", en: "This takes the right to players: an operator’s or an admin’s." },
 } satisfies Table;

@@ -24,6 +24,7 @@ export const ui = {
   state_countdown: { zh: "即将开始", en: "countdown" },
   state_falling: { zh: "进行中", en: "falling" },
   state_ended: { zh: "已结束", en: "ended" },
+  state_checked: { zh: "核对中", en: "being checked" },
   state_granted: { zh: "待入账", en: "granted" },
   state_settled: { zh: "已入账", en: "settled" },
   state_failed: { zh: "失败", en: "failed" },
@@ -38,10 +39,5 @@ export const ui = {
   state_returned: { zh: "已退回", en: "returned" },
 
   fault_unreachable: { zh: "连不上服务器。请检查网络后重试。", en: "The server cannot be reached. Check the network, then try again." },
-  fault_unavailable: { zh: "服务暂时不可用（{what}）。请稍后重试。", en: "The server cannot do this just now ({what}). Try again in a moment." },
-  fault_forbidden: { zh: "您没有这个权限。请让有权限的人操作。", en: "You do not have the right to this. Ask somebody who has." },
-  fault_unauthorized: { zh: "令牌已失效，请重新登录。", en: "The server does not know this token any more. Sign in again." },
-  fault_name_needed: { zh: "这要两个人一起做，而共用令牌不代表任何人。请用您自己的令牌登录。", en: "This takes two people, and a shared token is nobody’s own. Sign in with a token of your own." },
-  fault_unknown_campaign: { zh: "没有这个活动。", en: "There is no such campaign." },
   fault_page: { zh: "页面出错：{what}", en: "This page has a fault: {what}" },
 } satisfies Table;

@@ -1,14 +1,20 @@
 import type { ApiError } from "../api.ts";
+import { texts } from "../i18n.ts";
+import { faults } from "../strings/faults.ts";
 import { Button } from "./button.tsx";
 import { t } from "./strings.ts";
+
+const f = texts(faults);
+
+// Where fields are wrong, they say it better than the whole.
+const whatOf = (fault: ApiError) => fault.fields.map((one) => `${one.field}: ${one.message}`).join("; ") || fault.message;
 
 /** faultWords is a fault in the reader's language, with what to do. */
 export function faultWords(fault: ApiError): string {
   if (fault.status === 0) return fault.code === "page_fault" ? t("fault_page", { what: fault.message }) : t("fault_unreachable");
-  const key = `fault_${fault.code}`;
-  if (t.has(key)) return t(key, { what: fault.message });
-  if (fault.status === 403) return t("fault_forbidden");
-  if (fault.status >= 500) return t("fault_unavailable", { what: fault.message });
+  if (f.has(fault.code)) return f(fault.code, { what: whatOf(fault) });
+  if (fault.status === 403) return f("forbidden");
+  if (fault.status >= 500) return f("unavailable", { what: fault.message });
   return fault.message; // the server's English text, for lack of a translation
 }
 

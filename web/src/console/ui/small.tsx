@@ -16,7 +16,7 @@ export function Badge({ tone = "none", children }: { tone?: Tone; children: Comp
 
 const TONES: Record<string, Tone> = {
   ready: "good", raining: "live", falling: "live", paused: "warn", countdown: "warn", loading: "none", closed: "none", ended: "none",
-  granted: "warn", settled: "good", failed: "warn", dead: "bad", pending: "warn", paid: "good",
+  granted: "warn", checked: "warn", settled: "good", failed: "warn", dead: "bad", pending: "warn", paid: "good",
 };
 
 /** State is the badge of a state that the API names: of a campaign, a rain, a claim, a withdrawal. */

@@ -1,0 +1,253 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/operator"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+	"redrain/room"
+)
+
+// suspects has the rules speak against players.
+func suspects(t *testing.T, s setting, users ...string) {
+	t.Helper()
+	db, err := sqldb.OpenMySQL(s.mysql)
+	must(err)
+	defer func() { must(db.Close()) }()
+	books := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache())
+	for _, user := range users {
+		_, err := books.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold, Score: 70,
+			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
+		must(err)
+	}
+}
+
+// TestPlayersAndHeldWinsInTheConsole: what bots win is held and said to be so; an operator sees why, releases one
+// player's and confirms another's, finds a player by the beginning of an id, sees their socket, bans them, which ends it,
+// and lifts the ban. Who may only look sees all of it, and no button.
+func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	s := realSetting(t)
+	cfg := s.config()
+	cfg.Risk = "hold"
+	n := startNode(t, cfg)
+	suspects(t, s, "bot-1", "机器人 2")
+	spec := fund(t, n, "risky", 1_000, 100)
+	spec.Name, spec.WinsPerUser = "年会", 5
+	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	rainSpec := rain.DefaultRain()
+	rainSpec.DurationMS, rainSpec.FallMS = 300_000, 20_000
+	_, err = n.client.StartRain(within(t, 20*time.Second), c.ID, rainSpec, "")
+	must(err)
+	var last *player
+	for _, user := range []string{"李雷", "bot-1", "机器人 2"} {
+		last = join(t, n, user, c.ID)
+		for range 2 {
+			if r := last.answered(t, last.tap(last.freshDrop(t))); r.Outcome != "won" {
+				t.Fatalf("%s: %+v", user, r)
+			}
+		}
+	}
+	api := newAPIClient(t, n)
+	testenv.Eventually(t, time.Minute, "four wins are held", func() bool {
+		return api.call("GET", "/risk", "").field("wins") == "4"
+	})
+	mine := newAPIClient(t, n)
+	mine.token = token(t, "bot-1")
+	own := mine.call("GET", "/me/claims", "")
+	if strings.Count(string(own.body), `"state":"granted","held":true`) != 2 {
+		t.Errorf("a player's own held claims: %s", own.body)
+	}
+
+	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	p.Go("/console#token=" + operatorToken)
+	p.Says(".pages .count", "4")
+	p.Says(".status", "No alarm")
+	decideInConsole(t, p, n)
+	banInConsole(t, p, last)
+	lookAtPlayers(p, c.ID)
+
+	viewer := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	viewer.Go("/console#token=" + viewerToken)
+	viewer.Says("header", "View only")
+	for _, place := range []string{"#/users/bot-1", "#/users", "#/risk"} {
+		goTo(viewer, place)
+		viewer.Says("h1", map[string]string{"#/users": "Players", "#/risk": "Risk"}[place])
+		viewer.Until("no button changes anything",
+			`!/Ban…|Lift|Disconnect…|Release…|Confirm/.test(document.querySelector("main").innerText)`)
+	}
+}
+
+// decideInConsole releases what one player has won, and gives back what another has, each with a reason.
+func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
+	t.Helper()
+	balance := func(user string) rain.Money {
+		found, err := n.client.Player(within(t, 10*time.Second), user)
+		must(err)
+		return found.Balance
+	}
+	for _, step := range []struct{ user, press, dialog, toast string }{
+		{"bot-1", "Release…", "goes to 1 player", "2 wins released"},
+		{"机器人 2", "Confirm the hold…", "This cannot be undone", "2 wins given back"},
+	} {
+		goTo(p, "#/risk")
+		p.Says("h1", "Risk")
+		p.Until("the list is there", `document.querySelectorAll("tbody tr").length > 0`)
+		p.Says("tbody", "Faster than people +70 12 of 12 taps")
+		p.Fill("search [name=user]", step.user)
+		p.Until("only theirs", `document.querySelectorAll("tbody tr").length === 2`)
+		p.Press(".picked [name=all]")
+		p.Says(".picked", "2 chosen: ¥")
+		p.PressText(step.press)
+		p.Says("dialog", step.dialog)
+		p.Until("a reason is asked", `document.querySelector("dialog [type=submit]").disabled`)
+		p.Fill("dialog .field input", "看过了")
+		p.State("decides")
+		p.PressTwice("dialog [type=submit]")
+		p.Says(".toasts", step.toast)
+		p.Until("none of theirs is left", `!document.querySelector("tbody tr")`)
+		goTo(p, "#/campaigns")
+	}
+	if balance("bot-1") == 0 || balance("机器人 2") != 0 {
+		t.Errorf("balances %d and %d", balance("bot-1"), balance("机器人 2"))
+	}
+	p.Until("nothing waits", `!document.querySelector(".pages .count")`)
+}
+
+// banInConsole finds a player who is connected, and bans them, and lifts the ban.
+func banInConsole(t *testing.T, p *browsertest.Page, connected *player) {
+	t.Helper()
+	goTo(p, "#/users")
+	p.Says("tbody", "李雷")
+	p.Fill("search [name=user]", "机器")
+	p.Until("one is found", `document.querySelectorAll("tbody tr").length === 1`)
+	p.Press("tbody a")
+	p.Says("h1", "Player 机器人 2")
+	p.Says(".details", "1 socket")
+	p.Says("main", "dead")
+	p.PressText("Ban…")
+	p.Says("dialog", "All connections end at once.")
+	p.Fill("dialog .field input", "外挂")
+	p.PressTwice("dialog [type=submit]")
+	p.Says(".toasts", "is banned")
+	wantClose(t, connected, room.CodeSentAway)
+	p.Says("h1", "banned")
+	p.Says("main", "user.ban")
+	p.State("banned")
+	goTo(p, "#/users")
+	p.Says("#bans tbody", "外挂")
+	p.PressText("Lift the ban…")
+	p.Fill("dialog .field input", "误会")
+	p.PressTwice("dialog [type=submit]")
+	p.Says("#bans", "Nobody is banned")
+}
+
+// lookAtPlayers looks at the pages in both languages, on a phone and a desktop.
+func lookAtPlayers(p *browsertest.Page, campaign string) {
+	p.T.Helper()
+	names := []string{"bot-1", "机器人 2", "李雷", "年会", "看过了", "外挂", "误会", campaign, "operator", "rules", "redrain",
+		"shared token", "English", "中文"}
+	for _, language := range []string{"en", "zh"} {
+		if language == "zh" {
+			p.PressText("中文")
+		}
+		for _, place := range []struct{ name, hash, has string }{
+			{"players", "#/users", "tbody tr"}, {"player", "#/users/bot-1", "tbody tr"}, {"risk", "#/risk", ".empty"},
+			{"alarms", "#/alarms", ".empty"}, {"list", "#/campaigns", ".side li"},
+		} {
+			goTo(p, place.hash)
+			p.Until("the page is there", `!!document.querySelector(%q) && !document.querySelector("main .loading")`,
+				place.has)
+			p.Look("console-"+place.name, language, []browser.Device{browser.LargePhone, browser.Desktop},
+				slices.Concat(names, []string{"user.ban", "user.unban"})...)
+		}
+	}
+}
+
+// TestCampaignsAreFoundInTheConsole: the list is searched, filtered and sorted by the server, page by page.
+func TestCampaignsAreFoundInTheConsole(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	n := startNode(t, setting{}.config())
+	spec := fund(t, n, "many", 100_000, 1)
+	for i := range 60 {
+		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
+		_, err := n.client.CreateCampaign(within(t, time.Minute), spec, "")
+		must(err)
+	}
+	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{Limit: 1})
+	must(err)
+	_, err = n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)
+	must(err)
+	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	p.Go("/console#token=" + operatorToken)
+	names := func(what, want string) {
+		t.Helper()
+		p.Until(what, `[...document.querySelectorAll(".side li .name > :first-child")]
+			.map((e) => e.textContent).join().startsWith(%q)`, want)
+	}
+	count := func(what string, want int) {
+		t.Helper()
+		p.Until(what, `document.querySelectorAll(".side li").length === %d`, want)
+	}
+	count("a page", 50)
+	p.Press(".side .end button")
+	count("all", 60)
+	chooseIn(p, ".side [name=sort]", "name.asc")
+	names("by name", "节目00,节目01,节目02")
+	p.Press(".side .end button")
+	count("all by name", 60)
+	names("still by name", "节目00,节目01,节目02")
+	chooseIn(p, ".side [name=sort]", "budget.desc")
+	names("by budget", list.Items[0].Name)
+	p.Fill(".side [type=search]", "节目3")
+	count("ten have it", 10)
+	p.Fill(".side [type=search]", "")
+	chooseIn(p, ".side [name=state]", "closed")
+	count("one is closed", 1)
+	p.Fill(".side [type=search]", "%")
+	p.Says(".side", "None of these matches.")
+	api := newAPIClient(t, n)
+	api.want(api.call("GET", "/campaigns?sort=size", ""), http.StatusUnprocessableEntity, "invalid")
+	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "invalid")
+}
+
+// TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens the
+// players' page, on which a guest plays, and lets it rain: three clicks, and a reload between them loses nothing.
+func TestAFirstRainInThreeClicks(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	n := startNode(t, setting{}.config())
+	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	p.Go("/console#token=" + operatorToken)
+	p.Says("h1", "Your first rain, in three clicks")
+	p.State("first run")
+	p.Press(".first li:nth-child(1) button")
+	p.Until("it is made", `location.hash.startsWith("#/first/")`)
+	p.Says(".first", "Made: Trial rain")
+	browsertest.Eval[any](p, `void location.reload()`)
+	p.Says(".first", "Made: Trial rain")
+	p.State("made")
+	address := browsertest.Eval[string](p, `document.querySelector(".first li:nth-child(2) a").href`)
+	phone := browsertest.Open(t, browser.Options{Home: n.url, Device: browser.LargePhone}, browser.Network)
+	phone.Go(strings.TrimPrefix(address, n.url))
+	p.Press(".first li:nth-child(3) button")
+	p.Says(".toasts", "The rain has begun.")
+	p.Says(".rainnow", "falling")
+	p.State("raining")
+	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
+	must(err)
+	if len(list.Items) != 1 || list.Items[0].Sponsor != "trial" || len(list.Items[0].Rains) != 1 {
+		t.Errorf("there is %+v", list.Items)
+	}
+}

@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"context"
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"redrain/rain"
+)
+
+// CampaignOrder is by what campaigns are listed.
+type CampaignOrder string
+
+// The orders. Campaigns of which it says the same are ordered by their ids.
+const (
+	ByCreation CampaignOrder = "created"
+	ByExpiry   CampaignOrder = "expires"
+	ByName     CampaignOrder = "name"
+	ByBudget   CampaignOrder = "budget"
+)
+
+// CampaignOrders are all of them.
+func CampaignOrders() []CampaignOrder { return []CampaignOrder{ByCreation, ByExpiry, ByName, ByBudget} }
+
+// column is the column of the table; each has an index.
+func (o CampaignOrder) column() string {
+	switch o {
+	case ByExpiry:
+		return "expires_at"
+	case ByName:
+		return "name"
+	case ByBudget:
+		return "budget"
+	default:
+		return "created_at"
+	}
+}
+
+// key is what the order says of a campaign.
+func (o CampaignOrder) key(c *rain.Campaign) string {
+	switch o {
+	case ByExpiry:
+		return strconv.FormatInt(c.ExpiresAt, 10)
+	case ByName:
+		return c.Name
+	case ByBudget:
+		return strconv.FormatInt(int64(c.Budget), 10)
+	default:
+		return strconv.FormatInt(c.CreatedAt, 10)
+	}
+}
+
+// CampaignQuery says which campaigns to list. The zero value with a limit is all of them, newest first.
+type CampaignQuery struct {
+	Words   []string // each of them is in the name, the sponsor or the id
+	Sponsor string   // "": of all
+	State   string   // as rain.Campaign.State says it at Now; "": in all
+	Now     int64    // Unix ms
+	Order   CampaignOrder
+	Upwards bool   // the least first
+	After   string // the cursor; "" begins
+	Limit   int    // at least 1
+}
+
+// ListCampaigns lists campaigns, those with a Fault too. next is empty on the last page.
+func (s *Campaigns) ListCampaigns(ctx context.Context, q CampaignQuery) (list []*rain.Campaign, next string,
+	err error) {
+	where, args := q.where()
+	column, beyond, direction := q.Order.column(), "<", "DESC"
+	if q.Upwards {
+		beyond, direction = ">", "ASC"
+	}
+	if q.After != "" {
+		key, id, ok := q.cutCursor()
+		if !ok {
+			return nil, "", ErrBadCursor
+		}
+		where = append(where, "("+column+" "+beyond+" ? OR ("+column+" = ? AND id "+beyond+" ?))")
+		args = append(args, key, key, id)
+	}
+	text := ""
+	if len(where) > 0 {
+		text = "WHERE " + strings.Join(where, " AND ") + " "
+	}
+	list, err = s.campaigns(ctx, text+"ORDER BY "+column+" "+direction+", id "+direction+" LIMIT ?",
+		append(args, q.Limit+1)...)
+	list, next = page(list, q.Limit, q.cursor)
+	return list, next, err
+}
+
+// where are the conditions of a query, but for its cursor.
+func (q CampaignQuery) where() (where []string, args []any) {
+	if q.Sponsor != "" {
+		where, args = append(where, "sponsor = ?"), append(args, q.Sponsor)
+	}
+	for _, word := range q.Words {
+		// Ids are bytes to MySQL, which would tell upper from lower case in them.
+		where = append(where, "(name LIKE ? ESCAPE '!' OR CAST(sponsor AS CHAR) LIKE ? ESCAPE '!' OR "+
+			"CAST(id AS CHAR) LIKE ? ESCAPE '!')")
+		like := "%" + likely.Replace(word) + "%"
+		args = append(args, like, like, like)
+	}
+	const falls = "EXISTS (SELECT 1 FROM rain r WHERE r.campaign_id = campaign.id AND r.starts_at <= ? AND " +
+		"CASE WHEN r.stopped_at <> 0 THEN r.stopped_at ELSE r.starts_at + r.duration_ms + r.fall_ms END > ?)"
+	switch q.State {
+	case "":
+	case rain.StateRaining, rain.StateReady:
+		// Of all that there have been few are not drained, and an index has them.
+		not := map[bool]string{true: "", false: "NOT "}[q.State == rain.StateRaining]
+		where = append(where, "drained = 0", "status = ?", not+falls)
+		args = append(args, string(rain.Open), q.Now, q.Now)
+	case string(rain.Closed):
+		where, args = append(where, "status = ?"), append(args, q.State)
+	default:
+		where, args = append(where, "drained = 0", "status = ?"), append(args, q.State)
+	}
+	return where, args
+}
+
+// likely writes what LIKE would take for a pattern as what it is.
+var likely = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// A cursor of campaigns by their creation is as those of all lists by time; the others name their order, so that none
+// is taken for one of another order.
+
+func (q CampaignQuery) cursor(last *rain.Campaign) string {
+	key := q.Order.key(last)
+	switch q.Order {
+	case ByCreation, "":
+		return joinCursor(last.CreatedAt, last.ID)
+	case ByName:
+		key = base64.RawURLEncoding.EncodeToString([]byte(key))
+	}
+	return strings.Join([]string{string(q.Order), key, last.ID}, ".")
+}
+
+// cutCursor is cursor backwards.
+func (q CampaignQuery) cutCursor() (key any, id string, ok bool) {
+	if q.Order == ByCreation || q.Order == "" {
+		at, id, ok := cutCursor(q.After)
+		return at, id, ok
+	}
+	parts := strings.SplitN(q.After, ".", 3)
+	if len(parts) != 3 || parts[0] != string(q.Order) || parts[2] == "" {
+		return nil, "", false
+	}
+	if q.Order == ByName {
+		name, err := base64.RawURLEncoding.DecodeString(parts[1])
+		return string(name), parts[2], err == nil
+	}
+	n, err := strconv.ParseInt(parts[1], 10, 64)
+	return n, parts[2], err == nil
+}

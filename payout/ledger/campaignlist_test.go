@@ -1,0 +1,160 @@
+package ledger_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// listed turns all pages of a list of campaigns, of so many each, and fails where a campaign comes twice.
+func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) []string {
+	t.Helper()
+	var ids []string
+	for q.Limit = limit; ; {
+		list, next, err := b.ListCampaigns(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%+v: %v", q, err)
+		}
+		ids = append(ids, idsOf(list)...)
+		if next == "" {
+			break
+		}
+		q.After = next
+	}
+	if known := slices.Compact(slices.Sorted(slices.Values(ids))); len(known) != len(ids) {
+		t.Errorf("%+v: %v has a campaign twice", q, ids)
+	}
+	return ids
+}
+
+// Each order lists every campaign once, whatever the size of a page, and backwards it lists the same backwards.
+func TestCampaignsInEachOrder(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		names := []string{"春节 红包", "Gala", "gala", "100%_off!", "年会", "Gala"}
+		for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			b.OpenCampaign(t, id, rain.Spec{Name: names[i], Budget: rain.Money(20 + i%2), Packets: 2})
+			b.Statement(t, "UPDATE campaign SET created_at = "+[]string{"7", "7", "9", "8", "7", "5"}[i]+
+				", expires_at = "+[]string{"50", "40", "40", "90", "10", "40"}[i]+" WHERE id = '"+id+"'")
+		}
+		for _, order := range ledger.CampaignOrders() {
+			up := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 10)
+			for limit := 1; limit < 7; limit++ {
+				if got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit); !slices.Equal(got, up) {
+					t.Errorf("by %s, %d at once: %v, want %v", order, limit, got, up)
+				}
+				down := listed(t, b, ledger.CampaignQuery{Order: order}, limit)
+				slices.Reverse(down)
+				if !slices.Equal(down, up) {
+					t.Errorf("by %s, downwards: %v, upwards %v", order, down, up)
+				}
+			}
+		}
+		for order, want := range map[ledger.CampaignOrder]string{
+			ledger.ByCreation: "fabedc", ledger.ByExpiry: "ebcfad", ledger.ByBudget: "acebdf",
+		} {
+			if got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 2); strings.Join(got, "") != want {
+				t.Errorf("by %s: %v, want %s", order, got, want)
+			}
+		}
+		for _, cursor := range []string{"x", "-", "5-a", "budget.x.a", "budget.5.", "name.!.a", "expires.5.a", "budget.5"} {
+			for _, order := range []ledger.CampaignOrder{ledger.ByBudget, ledger.ByName} {
+				if strings.HasPrefix(cursor, string(order)+".5.a") {
+					continue
+				}
+				_, _, err := b.ListCampaigns(t.Context(), ledger.CampaignQuery{Order: order, After: cursor, Limit: 1})
+				if !errors.Is(err, ledger.ErrBadCursor) {
+					t.Errorf("by %s, cursor %q: %v", order, cursor, err)
+				}
+			}
+		}
+	})
+}
+
+// What is searched for is found in name, sponsor and id, all words of it, and never taken for a pattern.
+func TestCampaignsAreFound(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		for id, name := range map[string]string{"c-1": "春节 红包 2026", "c-2": "Gala night", "c-3": "100%_off!"} {
+			b.OpenCampaign(t, id, rain.Spec{Name: name, Budget: 20, Packets: 2})
+		}
+		for search, want := range map[string]string{
+			"红包": "c-1", "gala": "c-2", "NIGHT gala": "c-2", "gala 红包": "", "%": "c-3", "_": "c-3", "!": "c-3",
+			"0%_": "c-3", "acme": "c-1 c-2 c-3", "ACME": "c-1 c-2 c-3", "C-2": "c-2", "a'a": "", `\`: "", `"`: "",
+		} {
+			got := listed(t, b, ledger.CampaignQuery{Words: strings.Fields(search), Order: ledger.ByName}, 2)
+			slices.Sort(got)
+			if strings.Join(got, " ") != want {
+				t.Errorf("%q finds %v, want %s", search, got, want)
+			}
+		}
+		if got := listed(t, b, ledger.CampaignQuery{Sponsor: "acme"}, 2); len(got) != 3 {
+			t.Errorf("acme has %v", got)
+		}
+		if got := listed(t, b, ledger.CampaignQuery{Sponsor: "acm"}, 2); len(got) != 0 {
+			t.Errorf("acm has %v", got)
+		}
+	})
+}
+
+// A campaign is found in the state that it is shown in, at each moment, and in no other.
+func TestCampaignsInEachState(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		now := b.Clock.Now()
+		update := func(id string, change func(c *rain.Campaign) error) {
+			t.Helper()
+			if _, err := b.Update(ctx, id, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []string{"new", "soon", "stopped", "paused", "closed", "drained"} {
+			b.OpenCampaign(t, id, rain.Spec{Budget: 20, Packets: 2})
+		}
+		paytest.Must(t, b.CreateCampaign(ctx, b.LoadingCampaign(t, "loading")))
+		for _, id := range []string{"soon", "stopped", "paused"} {
+			update(id, func(c *rain.Campaign) error {
+				_, err := c.AddRain("r-"+id, rain.DefaultRain(), rain.Seed{1}, now)
+				return err
+			})
+		}
+		update("stopped", func(c *rain.Campaign) error {
+			_, err := c.StopRain("r-stopped", now+5000)
+			return err
+		})
+		update("paused", func(c *rain.Campaign) error { return c.Pause() })
+		update("closed", func(c *rain.Campaign) error { return c.Close(now) })
+		update("drained", func(c *rain.Campaign) error { c.Drained = true; return c.Close(now) })
+
+		all, _, err := b.ListCampaigns(ctx, ledger.CampaignQuery{Limit: 100})
+		paytest.Must(t, err)
+		seen := map[string]bool{}
+		for _, at := range []int64{now, now + 2999, now + 3000, now + 4999, now + 5000, now + 16_999, now + 17_000} {
+			for _, state := range []string{"loading", "ready", "raining", "paused", "closed"} {
+				var want []string
+				for _, c := range all {
+					if c.State(at) == state {
+						want = append(want, c.ID)
+					}
+				}
+				got := listed(t, b, ledger.CampaignQuery{State: state, Now: at}, 2)
+				slices.SortFunc(want, cmp.Compare)
+				slices.Sort(got)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s after %d ms: %v, want %v", state, at-now, got, want)
+				}
+				seen[state] = seen[state] || len(want) > 0
+			}
+		}
+		if len(seen) != 5 || !seen["raining"] || !seen["loading"] || !seen["paused"] {
+			t.Errorf("states that were seen: %v", seen)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// Players finds players: those who have had money, and those about whom something was said or done.
+type Players struct{ db *sqldb.DB }
+
+// Player is one of them.
+type Player struct {
+	User    string
+	Balance rain.Money
+	Banned  bool
+}
+
+// ListPlayers lists the players whose ids begin with a text, in the order of their ids. after is the cursor, the id of
+// the last one that was given; next is empty on the last page.
+func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
+	limit int) (list []Player, next string, err error) {
+	users, err := s.begin(ctx, prefix, after, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("listing players: %w", err)
+	}
+	users, next = page(users, limit, func(last string) string { return last })
+	balances, err := booking.UserBalances(ctx, s.db, users)
+	if err != nil {
+		return nil, "", err
+	}
+	banned, err := s.banned(ctx, users)
+	if err != nil {
+		return nil, "", fmt.Errorf("who of the listed players is banned: %w", err)
+	}
+	for _, user := range users {
+		list = append(list, Player{User: user, Balance: balances[user], Banned: banned[user]})
+	}
+	return list, next, nil
+}
+
+// begin are the first ids that begin with a text, after another one.
+func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (users []string, err error) {
+	for _, in := range []struct{ query, column, before string }{
+		{"SELECT account_id FROM balance", "account_id", userPrefix},
+		{"SELECT account_id FROM balance", "account_id", heldPrefix},
+		{"SELECT DISTINCT user_id FROM sanction", "user_id", ""},
+		{"SELECT DISTINCT user_id FROM verdict", "user_id", ""},
+	} {
+		from := in.before + prefix
+		where, args := " WHERE "+in.column+" > ? AND "+in.column+" >= ?", []any{in.before + after, from}
+		if end := beyond(from); end != "" {
+			where, args = where+" AND "+in.column+" < ?", append(args, end)
+		}
+		found, err := sqldb.Column[string](ctx, s.db, in.query+where+" ORDER BY "+in.column+" LIMIT ?",
+			append(args, limit)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			users = append(users, id[len(in.before):])
+		}
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	return users[:min(len(users), limit)], nil
+}
+
+// beyond is the least text that comes after all that begin with a prefix; "" where there is none.
+func beyond(prefix string) string {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		if last++; utf16.IsSurrogate(last) {
+			last = 0xE000 // the first after those
+		}
+		if last <= unicode.MaxRune {
+			return prefix + string(last)
+		}
+	}
+	return ""
+}
+
+// The beginnings of the ids of accounts that players have.
+var (
+	userPrefix = booking.UserAccount("").ID()
+	heldPrefix = booking.HeldAccount("").ID()
+)
+
+// banned tells who of some players is.
+func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, error) {
+	newest, banned := map[string]int64{}, map[string]bool{}
+	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
+		var user string
+		var act sanction.Act
+		var number int64
+		err := scan(&user, &act, &number)
+		if number > newest[user] {
+			newest[user], banned[user] = number, act == sanction.Ban
+		}
+		return err
+	}, "SELECT user_id, act, number FROM sanction WHERE act <> 'disconnect' AND user_id IN", users)
+	return banned, err
+}
+
+// mostVerdicts is how many verdicts about one player are listed.
+const mostVerdicts = 20
+
+// VerdictsOf are the newest verdicts about a player, the newest first.
+func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]verdict.Verdict, error) {
+	list, err := sqldb.List(ctx, s.db, verdict.Scan, "SELECT "+verdict.Columns+
+		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostVerdicts)
+	if err != nil {
+		return nil, fmt.Errorf("the verdicts about player %q: %w", user, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,124 @@
+package ledger_test
+
+import (
+	"slices"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/sanction"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// Players are found by the beginning of their ids, wherever something is known of them: money, a ban, a verdict.
+func TestPlayersAreFound(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		node := paytest.Node(t, b)
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10})
+		b.MustPost(t, paytest.Entry("c", 1, paytest.Win("ua", 0, 10), paytest.Win("张三", 1, 10),
+			paytest.Win("u%", 2, 10), paytest.Win("UA", 3, 10)))
+		for _, user := range []string{"ub", "ua", "张四"} {
+			if _, err := node.Sanctions.Give(ctx, user, sanction.Ban, warden); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := node.Sanctions.Give(ctx, "张四", sanction.Unban, warden); err != nil {
+			t.Fatal(err)
+		}
+		suspect(t, node, "uc")
+		for prefix, want := range map[string][]string{
+			"\U0010FFFF": nil, "\uD7FF": nil,
+			"u": {"u%", "ua", "ub", "uc"}, "ua": {"ua"}, "张": {"张三", "张四"}, "U": {"UA"}, "u%": {"u%"}, "_": nil,
+			"": {"UA", "u%", "ua", "ub", "uc", "张三", "张四"},
+		} {
+			for limit := 1; limit < 8; limit++ {
+				var got []string
+				for after := ""; ; {
+					list, next, err := node.Players.ListPlayers(ctx, prefix, after, limit)
+					paytest.Must(t, err)
+					for _, p := range list {
+						got = append(got, p.User)
+						if p.Banned != (p.User == "ua" || p.User == "ub") {
+							t.Errorf("%+v", p)
+						}
+						if won := slices.Contains([]string{"ua", "张三", "u%", "UA"}, p.User); (p.Balance == 10) != won {
+							t.Errorf("%+v", p)
+						}
+					}
+					if after = next; next == "" {
+						break
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%q, %d at once: %v, want %v", prefix, limit, got, want)
+				}
+			}
+		}
+		verdicts, err := node.Risk.VerdictsOf(ctx, "uc")
+		if err != nil || len(verdicts) != 1 || verdicts[0].By != ledger.ByRules {
+			t.Errorf("verdicts %+v, %v", verdicts, err)
+		}
+	})
+}
+
+// The list of bans has those that hold, each once, and by whom and why.
+func TestBansThatHold(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		s := paytest.Node(t, b).Sanctions
+		for _, g := range []struct {
+			user string
+			act  sanction.Act
+		}{
+			{"a", sanction.Ban}, {"b", sanction.Ban}, {"c", sanction.Disconnect}, {"b", sanction.Unban},
+			{"d", sanction.Ban}, {"a", sanction.Ban}, {"d", sanction.Disconnect}, {"e", sanction.Unban},
+		} {
+			if _, err := s.Give(ctx, g.user, g.act, warden); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for limit := 1; limit < 4; limit++ {
+			var got []string
+			for cursor := ""; ; {
+				list, next, err := s.Bans(ctx, cursor, limit)
+				paytest.Must(t, err)
+				for _, one := range list {
+					got = append(got, one.User)
+					if one.By != "ann" || one.Reason != "a bot" || one.Act != sanction.Ban {
+						t.Errorf("%+v", one)
+					}
+				}
+				if cursor = next; next == "" {
+					break
+				}
+			}
+			if want := []string{"a", "d"}; !slices.Equal(got, want) {
+				t.Errorf("%d at once: %v, want %v", limit, got, want)
+			}
+		}
+	})
+}
+
+// The log about one player has what was done about them, and nothing of others whose ids begin alike.
+func TestTheLogAboutOne(t *testing.T) {
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		s := paytest.Node(t, b).Sanctions
+		for _, user := range []string{"a", "ab", "a"} {
+			if _, err := s.Give(paytest.As(t, "user.ban"), user, sanction.Ban, warden); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list, next, err := b.ListAuditOf(t.Context(), "user:a", "", 1)
+		if err != nil || len(list) != 1 || next == "" {
+			t.Fatal(list, next, err)
+		}
+		list, next, err = b.ListAuditOf(t.Context(), "user:a", next, 1)
+		if err != nil || len(list) != 1 || list[0].Target != "user:a" || next != "" {
+			t.Error(list, next, err)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"redrain/server/cluster"
+)
+
+const (
+	// alarmsKept is how long an alarm that is not raised again is open.
+	alarmsKept = 24 * time.Hour
+	// mostAlarms is how many different ones are kept; beyond it those go that were raised the longest ago.
+	mostAlarms = 200
+)
+
+// alarmView is an alarm that is open. One that is raised again, of the same campaign, is the same.
+type alarmView struct {
+	Code     string `json:"code"`
+	Campaign string `json:"campaign"` // "" of none
+	Message  string `json:"message"`  // as it was raised last
+	FirstAt  int64  `json:"first_at"`
+	At       int64  `json:"at"` // when it was raised last
+	Times    int    `json:"times"`
+}
+
+// openAlarms are those that this node has heard of, from any node.
+type openAlarms struct {
+	mu sync.Mutex
+	by map[alarmKey]alarmView
+}
+
+type alarmKey struct{ code, campaign string }
+
+func (o *openAlarms) raise(n cluster.Alarm, now int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.by == nil {
+		o.by = map[alarmKey]alarmView{}
+	}
+	key := alarmKey{n.Code, n.Campaign}
+	v, open := o.by[key]
+	if !open || v.At < now-alarmsKept.Milliseconds() {
+		v = alarmView{Code: n.Code, Campaign: n.Campaign, FirstAt: now}
+	}
+	v.Message, v.At, v.Times = n.Message, now, v.Times+1
+	o.by[key] = v
+	if len(o.by) > mostAlarms {
+		oldest := key
+		for k, one := range o.by {
+			if one.At < o.by[oldest].At {
+				oldest = k
+			}
+		}
+		delete(o.by, oldest)
+	}
+}
+
+// list are the alarms that are open, the newest first.
+func (o *openAlarms) list(now int64) []alarmView {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	open := []alarmView{}
+	for key, v := range o.by {
+		if v.At < now-alarmsKept.Milliseconds() {
+			delete(o.by, key)
+			continue
+		}
+		open = append(open, v)
+	}
+	slices.SortFunc(open, func(a, b alarmView) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Campaign, b.Campaign))
+	})
+	return open
+}
+
+// listAlarms lists the alarms of the last day that this node has heard of, the newest first.
+func (a *API) listAlarms(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	WriteJSON(w, http.StatusOK, list[alarmView]{Items: a.o.Events.alarms.list(a.o.Clock())})
+	return nil
+}

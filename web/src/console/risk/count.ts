@@ -1,0 +1,25 @@
+// How much is held, as the head and the page say it.
+
+import { useEffect } from "preact/hooks";
+import { api } from "../api.ts";
+import { useInterval, useLoad } from "../hooks.ts";
+import type { HeldSum } from "../../shared/schemas.ts";
+
+const EVERY = 30_000; // ms
+const reloads = new Set<() => void>();
+
+/** useHeld is how many wins are held, and their sum; undefined while it is not known. */
+export function useHeld(): HeldSum | undefined {
+  const load = useLoad((signal) => api<HeldSum>("/risk", { signal }), []);
+  useInterval(() => load.loading || load.reload(), EVERY);
+  useEffect(() => {
+    reloads.add(load.reload);
+    return () => void reloads.delete(load.reload);
+  }, [load.reload]);
+  return load.data;
+}
+
+/** countHeldAgain is for who has decided about some. */
+export function countHeldAgain(): void {
+  for (const reload of reloads) reload();
+}
