@@ -44,9 +44,8 @@ func (s *Server) buildRisk() {
 		s.ledger.Poster.HoldWins()
 		s.verdicts = cluster.NewVerdicts(s.ledger.Risk, s.judged, s.guard, s.log)
 	}
-	s.risk = risk.NewWatch(risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now, Told: s.bus.Judged,
-
-		Guard: s.guard, Log: s.log, Registerer: s.metrics})
+	s.risk = risk.NewWatch(risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
+		Told: s.bus.Judged, Guard: s.guard, Log: s.log, Registerer: s.metrics})
 }
 
 // judged sends away whom a new verdict denies.

@@ -27,11 +27,11 @@ func (c *listCreateCmd) Run(app *App) error {
 	})
 }
 
-func (c *remote) showList(app *App, l operator.PlayerList, err error) error {
+func (r *remote) showList(app *App, l operator.PlayerList, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.show(app, l, func(t *table) { t.playerLists([]operator.PlayerList{l}) })
+	return r.show(app, l, func(t *table) { t.playerLists([]operator.PlayerList{l}) })
 }
 
 type listShowCmd struct {
@@ -94,7 +94,7 @@ type listImportCmd struct {
 
 // Run puts everybody in a file on a list. Where a line makes no sense nothing is changed.
 func (c *listImportCmd) Run(app *App) error {
-	file, err := os.Open(c.File) //nolint:gosec // the caller's own
+	file, err := os.Open(c.File)
 	if err != nil {
 		return fmt.Errorf("the list's file: %w", err)
 	}

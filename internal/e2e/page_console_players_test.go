@@ -34,8 +34,8 @@ func suspects(t *testing.T, s setting, users ...string) {
 }
 
 // TestPlayersAndHeldWinsInTheConsole: what bots win is held and said to be so; an operator sees why, releases one
-// player's and confirms another's, finds a player by the beginning of an id, sees their socket, bans them, which ends it,
-// and lifts the ban. Who may only look sees all of it, and no button.
+// player's and confirms another's, finds a player by the beginning of an id, sees their socket, bans them, which ends
+// it, and lifts the ban. Who may only look sees all of it, and no button.
 func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	s := realSetting(t)
@@ -223,8 +223,8 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "invalid")
 }
 
-// TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens the
-// players' page, on which a guest plays, and lets it rain: three clicks, and a reload between them loses nothing.
+// TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens
+// the players' page, on which a guest plays, and lets it rain: three clicks, and a reload between them loses nothing.
 func TestAFirstRainInThreeClicks(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())

@@ -46,7 +46,8 @@ func TestCampaignsInEachOrder(t *testing.T) {
 		for _, order := range ledger.CampaignOrders() {
 			up := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 10)
 			for limit := 1; limit < 7; limit++ {
-				if got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit); !slices.Equal(got, up) {
+				got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, limit)
+				if !slices.Equal(got, up) {
 					t.Errorf("by %s, %d at once: %v, want %v", order, limit, got, up)
 				}
 				down := listed(t, b, ledger.CampaignQuery{Order: order}, limit)
@@ -59,11 +60,13 @@ func TestCampaignsInEachOrder(t *testing.T) {
 		for order, want := range map[ledger.CampaignOrder]string{
 			ledger.ByCreation: "fabedc", ledger.ByExpiry: "ebcfad", ledger.ByBudget: "acebdf",
 		} {
-			if got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 2); strings.Join(got, "") != want {
+			got := listed(t, b, ledger.CampaignQuery{Order: order, Upwards: true}, 2)
+			if strings.Join(got, "") != want {
 				t.Errorf("by %s: %v, want %s", order, got, want)
 			}
 		}
-		for _, cursor := range []string{"x", "-", "5-a", "budget.x.a", "budget.5.", "name.!.a", "expires.5.a", "budget.5"} {
+		for _, cursor := range []string{"x", "-", "5-a", "budget.x.a", "budget.5.", "name.!.a", "expires.5.a",
+			"budget.5"} {
 			for _, order := range []ledger.CampaignOrder{ledger.ByBudget, ledger.ByName} {
 				if strings.HasPrefix(cursor, string(order)+".5.a") {
 					continue

@@ -39,21 +39,11 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 		}
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		if err := tx.Insert(ctx, "campaign", campaignColumns, [][]any{campaignRow(c)}, sqldb.Merge{}); err != nil {
-			if sqldb.IsDuplicate(err) {
-				return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
-			}
+		if err := insertCampaign(ctx, tx, c, amounts); err != nil {
 			return err
 		}
 		if err := checkInvited(ctx, tx, c.Invited(), s.clock()); err != nil {
 			return err
-		}
-		if amounts != nil {
-			row := [][]any{{c.ID, string(amounts)}}
-			if err := tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, row,
-				sqldb.Merge{}); err != nil {
-				return err
-			}
 		}
 		if err := posting.Tally(ctx, tx, map[string]posting.Totals{c.ID: {}}); err != nil {
 			return err
@@ -81,6 +71,19 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 		return fmt.Errorf("%q: %w", c.Sponsor, ErrUnknownSponsor)
 	}
 	return err
+}
+
+// insertCampaign writes the rows of a new campaign. amounts are its given ones as JSON; nil: it has none.
+func insertCampaign(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, amounts []byte) error {
+	err := tx.Insert(ctx, "campaign", campaignColumns, [][]any{campaignRow(c)}, sqldb.Merge{})
+	if sqldb.IsDuplicate(err) {
+		return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
+	}
+	if err != nil || amounts == nil {
+		return err
+	}
+	return tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"}, [][]any{{c.ID, string(amounts)}},
+		sqldb.Merge{})
 }
 
 // Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody

@@ -59,9 +59,9 @@ func returnKey(id string) string   { return "return:" + id }
 // clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
 // same id it finds what was made, in whatever state that is by now, and moves nothing. balance is the player's.
 //
-// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, playerlist.ErrDenied, a *LimitError, and
-// ErrIdempotencyUnequal where the id stands for another withdrawal. After any other error it is open whether it was
-// made; calling again is right.
+// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, playerlist.ErrDenied, a
+// *LimitError, and ErrIdempotencyUnequal where the id stands for another withdrawal. After any other error it is open
+// whether it was made; calling again is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
 	return s.withdraw(ctx, id, user, amount, false)

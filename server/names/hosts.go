@@ -56,7 +56,7 @@ func (h Hosts) Avatar(address string) string {
 func (h Hosts) have(name string) bool {
 	name = strings.ToLower(name)
 	for _, host := range h {
-		if below, any := strings.CutPrefix(host, "*"); name == host || any && strings.HasSuffix(name, below) &&
+		if below, wild := strings.CutPrefix(host, "*"); name == host || wild && strings.HasSuffix(name, below) &&
 			len(name) > len(below) {
 			return true
 		}

@@ -124,27 +124,13 @@ func Read(ctx context.Context, q sqldb.Querier, invited map[string]string, playe
 		return func(string, string, int64) string { return "" }, nil
 	}
 	on := map[string]map[string]member{}
-	look := func(list string, who []string) error {
-		if on[list] == nil {
-			on[list] = map[string]member{}
-		}
-		return sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-			var name string
-			var m member
-			err := scan(&name, &m.added, &m.removed)
-			on[list][name] = m
-			return err
-		}, "SELECT who, added_at, removed_at FROM list_member WHERE list_name = ? AND who IN", who, list)
-	}
 	for campaign, who := range players {
 		of := denying
 		if list := invited[campaign]; list != "" {
 			of = append([]string{list}, denying...)
 		}
-		for _, list := range of {
-			if err := look(list, who); err != nil {
-				return nil, fmt.Errorf("reading the list %s: %w", list, err)
-			}
+		if err := readMembers(ctx, q, of, who, on); err != nil {
+			return nil, err
 		}
 	}
 	return func(campaign, user string, at int64) string {
@@ -160,6 +146,26 @@ func Read(ctx context.Context, q sqldb.Querier, invited map[string]string, playe
 		}
 		return ""
 	}, nil
+}
+
+// readMembers reads what lists have had of some players, by list and player.
+func readMembers(ctx context.Context, q sqldb.Querier, lists, who []string, into map[string]map[string]member) error {
+	for _, list := range lists {
+		if into[list] == nil {
+			into[list] = map[string]member{}
+		}
+		err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+			var name string
+			var m member
+			err := scan(&name, &m.added, &m.removed)
+			into[list][name] = m
+			return err
+		}, "SELECT who, added_at, removed_at FROM list_member WHERE list_name = ? AND who IN", who, list)
+		if err != nil {
+			return fmt.Errorf("reading the list %s: %w", list, err)
+		}
+	}
+	return nil
 }
 
 // Denied tells whether a list denies a player everything, now.

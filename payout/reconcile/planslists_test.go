@@ -1,0 +1,62 @@
+package reconcile_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// askPlayerLists asks all there is to ask about lists of players.
+func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
+	t.Helper()
+	ctx := t.Context()
+	if _, _, err := l.Lists.ListLists(ctx, "a", 1); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Heads(ctx); err != nil {
+		return err
+	}
+	if _, _, err := l.Lists.Members(ctx, "guests", "u", 1); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Import(ctx, "guests", true, slices.Values([][]string{{"u1", "u3"}})); err != nil {
+		return err
+	}
+	if _, err := l.Lists.Remove(ctx, "guests", []string{"u3"}); err != nil {
+		return err
+	}
+	return l.Lists.Delete(ctx, "guests")
+}
+
+// askCampaigns lists campaigns in each order and by each condition, two pages where there are two.
+func askCampaigns(ctx context.Context, b *paytest.Books) error {
+	now := b.Clock.Now()
+	for _, q := range []ledger.CampaignQuery{
+		{}, {Upwards: true}, {Order: ledger.ByExpiry}, {Order: ledger.ByExpiry, Upwards: true},
+		{Order: ledger.ByName}, {Order: ledger.ByName, Upwards: true}, {Order: ledger.ByBudget},
+		{Order: ledger.ByBudget, Upwards: true}, {Sponsor: "acme"}, {Words: []string{"a", "c"}},
+		{State: rain.StateRaining, Now: now}, {State: rain.StateReady, Now: now}, {State: string(rain.Closed)},
+		{State: string(rain.Closed), Order: ledger.ByName},
+		{State: string(rain.Paused)}, {State: string(rain.Paused), Order: ledger.ByName, Sponsor: "acme"},
+	} {
+		q.Limit = 1
+		_, next, err := b.ListCampaigns(ctx, q)
+		if err != nil {
+			return err
+		}
+		if q.State == "" && next == "" {
+			return errors.New("no second page")
+		}
+		if q.After = next; next != "" {
+			if _, _, err = b.ListCampaigns(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
