@@ -90,7 +90,8 @@ func eval[T any](p *tab, expression string) T {
 
 func (p *tab) text(id string) string {
 	p.t.Helper()
-	return eval[string](p, `document.getElementById("`+id+`").textContent`)
+	// A page that is being loaded again has no elements for a moment.
+	return eval[string](p, `document.getElementById("`+id+`")?.textContent ?? ""`)
 }
 
 // shows waits until an element has a text.

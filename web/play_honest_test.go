@@ -21,7 +21,7 @@ func (v *visit) honest(t *testing.T) {
 	v.fake.code("K1", "u1")
 	v.Go("/?campaign=c1#code=K1")
 	v.mode("waiting")
-	v.fake.code("K2", "王小雨")
+	v.fake.code("K2", "wang.xiaoyu")
 	browsertest.Eval[bool](v.Page, `(location.hash = "#code=K2", true)`)
 	v.look("who", `document.getElementById("who").open`)
 	v.click("#who-now")

@@ -47,7 +47,7 @@ func (b *browser) testSpread(t *testing.T) {
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
 		"guests": true, "starts_in_ms": 3_600_000}))
 	p := b.open(t, f, "/?campaign=c1", 390, 844)
-	p.mode("landing")
+	testenv.Eventually(t, patience, "the landing", func() bool { return !p.hidden("play") })
 	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.
 	quiet := eval[bool](p, `(() => {
 		Math.random = () => 0.999;

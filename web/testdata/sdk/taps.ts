@@ -3,7 +3,7 @@
 import type { Drop, TapResult } from "../../sdk/index.ts";
 import { type Check, type Wire, type World } from "./world.ts";
 
-const WON = { outcome: "won", amount: 88, packet: "17", claim: "c1-17" };
+const WON = { outcome: "won", amount: 88, packet: "17", claim: "c1-17", luck: 63 };
 
 export const taps = {
   async results(c: Check, w: World): Promise<void> {
