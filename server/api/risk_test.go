@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"redrain/grab/store"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
 	"redrain/payout/paytest"
@@ -29,7 +31,8 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	judged, told := 0, &desk{}
 	mux := http.NewServeMux()
 	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
-		Audit: &auditNotes{}, Notifier: told, Clock: b.Clock.Now, Log: paytest.Quiet,
+		Connections: noConnections{},
+		Audit:       &auditNotes{}, Notifier: told, Clock: b.Clock.Now, Log: paytest.Quiet,
 		Judged: func() { judged++ }}).Mount(mux)
 	ask := func(who, method, path, body string, status int, want ...string) {
 		t.Helper()
@@ -75,3 +78,8 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	}
 	b.CheckBooks(t)
 }
+
+// noConnections is nobody's connections.
+type noConnections struct{}
+
+func (noConnections) Of(context.Context, string) ([]store.Connection, error) { return nil, nil }
