@@ -5,7 +5,7 @@ import { ALL, useList } from "./campaign/uselist.ts";
 import { texts } from "./i18n.ts";
 import { useSettled } from "./create/settled.ts";
 import { pages } from "./pages.tsx";
-import { to, type Route } from "./route.ts";
+import { parse, to, type Route } from "./route.ts";
 import { may } from "./session.ts";
 import { campaign as strings } from "./strings/campaign.ts";
 import { Empty } from "./ui/index.ts";
@@ -28,8 +28,11 @@ export function Campaigns({ route: { parts, query } }: { route: Route }) {
   const chosen = head !== "campaigns" || id;
   const first = list.items[0]?.id;
   useEffect(() => {
+    // Whoever has pressed a link meanwhile goes where it leads, though this page has not heard of that yet.
+    const [place, more] = parse(location.hash).parts;
+    const here = place === "campaigns" && !more;
     // Replaced, not added: back leaves the console instead of coming here again.
-    if (!New && !id && first && matchMedia(WIDE).matches) location.replace(to("campaigns", first));
+    if (here && !New && !id && first && matchMedia(WIDE).matches) location.replace(to("campaigns", first));
   }, [New, id, first]);
   return (
     <main class={`split ${chosen ? "chosen" : ""}`}>
