@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"strings"
 	"sync"
@@ -104,7 +105,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		}
 	}
 	state(operator.ClaimFailed)
-	goOn := holdAttempts(t, db)
+	goOn := holdAttempts(t, s.mysql)
 	filtered(map[string]int{
 		"": 2, "state=failed": 1, "state=granted": 0, "state=settled": 1, "state=dead": 0, "user=poison": 1,
 		"user=poison&state=settled": 0,
@@ -155,24 +156,26 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 }
 
 // holdAttempts has no further attempt counted until goOn is called: what is failed stays so for as long as a test takes
-// to look at it.
-func holdAttempts(t *testing.T, db *sqldb.DB) (goOn func()) {
+// to look at it. Its connection is a plain one: the server ends a transaction of sqldb's that says nothing for long.
+func holdAttempts(t *testing.T, dsn string) (goOn func()) {
 	t.Helper()
-	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	holds := sync.OnceFunc(func() { close(held) }) // a transaction may be tried again
-	go func() {
-		ended <- db.InTx(context.WithoutCancel(t.Context()), func(ctx context.Context, tx *sqldb.Tx) error {
-			var n int
-			_, err := tx.First(ctx, []any{&n}, "SELECT attempts FROM attempt"+tx.ForUpdate())
-			holds()
-			<-release
-			return err
-		})
-	}()
-	<-held
+	beside, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = beside.Close() })
+	tx, err := beside.BeginTx(context.WithoutCancel(t.Context()),
+		&sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	err = tx.QueryRowContext(within(t, time.Minute), "SELECT attempts FROM attempt FOR UPDATE").Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
 	goOn = sync.OnceFunc(func() {
-		close(release)
-		if err := <-ended; err != nil {
+		if err := tx.Commit(); err != nil {
 			t.Error(err)
 		}
 	})
