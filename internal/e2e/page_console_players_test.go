@@ -159,6 +159,7 @@ func lookAtPlayers(p *browsertest.Page, campaign string) {
 	p.T.Helper()
 	names := []string{"bot-1", "机器人 2", "李雷", "年会", "看过了", "外挂", "误会", campaign, "operator", "rules", "redrain",
 		"shared token", "English", "中文"}
+	p.Until("what was said in English is gone", `!document.querySelector(".toast")`)
 	for _, language := range []string{"en", "zh"} {
 		if language == "zh" {
 			p.PressText("中文")
