@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -82,9 +81,6 @@ func (i *interleaving) restart() {
 	i.mover = i.lossy.mover(nil)
 	i.pace = &pace{}
 }
-
-// tick keeps the ledger's clock from falling behind that of Redis: a barrier is set by it.
-func (i *interleaving) tick() { i.now = max(i.now, time.Now().UnixMilli()) }
 
 func (i *interleaving) actions() map[string]func(*rapid.T) {
 	with := func(do func()) func(*rapid.T) {
