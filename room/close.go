@@ -209,7 +209,7 @@ func (m *Member) on(e event) (changed bool) {
 	}
 	m.state = next
 	if next == closing {
-		m.lanes, m.control = lanes{}, nil // keeps no message alive
+		m.lanes, m.control, m.held = lanes{}, nil, false // keeps no message alive
 		m.shortenWait()
 	}
 	return true

@@ -12,6 +12,9 @@
 // served twice while others wait (turn.go). A worker writes what the connection takes at once and never waits; a
 // goroutine of its own waits for a peer that has stalled, for at most WriteTimeout (wait.go).
 //
+// What has time, news of settled wins, waits in the results lane for the next frame to its member (news.go): tens of
+// thousands of frames with a few bytes each cost more than all else that is done to tell people.
+//
 // Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for
 // many members once (frame.go). The WebSocket library makes the upgrade, and reads what
 // package ws leaves to it.
@@ -33,7 +36,7 @@
 //
 // Locks are taken in this order, left to right; most paths need one:
 //
-//	Lobby.seating → Lobby.mu → segment.mu → Member.mu → wheel.mu or workers.mu
+//	Lobby.seating → Lobby.mu → segment.mu → Member.mu → wheel.mu, workers.mu or news.mu
 //
 // No lock is held while something is encoded or written, or while onClose runs.
 package room

@@ -8,13 +8,16 @@ type engine struct {
 	metrics *metrics
 	wheel   *wheel
 	workers *workers
+	news    *news
 	started time.Time // what Member.heard counts from
 }
 
 func newEngine(o Options) *engine {
 	o = o.withDefaults()
-	return &engine{
+	e := &engine{
 		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Guard), workers: newWorkers(o.Guard),
 		started: time.Now(),
 	}
+	e.news = newNews(e.workers, e.wheel, e.started)
+	return e
 }

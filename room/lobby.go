@@ -182,6 +182,11 @@ func (l *Lobby) Has(user string) bool {
 // returns their number. encode makes the message, which must not be changed afterwards; it is called once, without a
 // lock, and not at all if the user is not here.
 func (l *Lobby) ToUser(user string, encode func() []byte) int {
+	return l.toUser(user, encode, func(m *Member, f frame) { m.queue(Results, f) })
+}
+
+// toUser hands a message to all of a user's connections.
+func (l *Lobby) toUser(user string, encode func() []byte, hand func(*Member, frame)) int {
 	var few [4]*Member // without an allocation for nearly everybody
 	members := l.connections(user, few[:0])
 	if len(members) == 0 {
@@ -192,7 +197,7 @@ func (l *Lobby) ToUser(user string, encode func() []byte) int {
 		f = sharedFrame(f.bytes)
 	}
 	for _, m := range members {
-		m.queue(Results, f)
+		hand(m, f)
 	}
 	return len(members)
 }

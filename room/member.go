@@ -25,14 +25,16 @@ type Member struct {
 	ping  bool // a ping is due
 	// control is a pong that is due while the member is open or draining; later it is the close frame that the
 	// WebSocket library wants to write.
-	control  []byte
-	queued   [laneCount]bool // the member stands in the lane's ready queue
-	busy     bool            // a goroutine writes
-	waiting  bool            // and waits for the peer
-	peerGone bool            // nobody would read a close frame of ours, or answer it
-	deadline time.Time       // draining: when all must have been written
-	code     int             // of the close
-	reason   string          // of the close
+	control   []byte
+	queued    [laneCount]bool // the member stands in the lane's ready queue
+	held      bool            // the results lane has news that waits for another frame (news.go)
+	busy      bool            // a goroutine writes
+	waiting   bool            // and waits for the peer
+	peerGone  bool            // nobody would read a close frame of ours, or answer it
+	heldSince time.Duration   // held: what news.hold has noted
+	deadline  time.Time       // draining: when all must have been written
+	code      int             // of the close
+	reason    string          // of the close
 }
 
 // seat is where a member sits.

@@ -45,7 +45,7 @@ func (m *Member) begin(lane Lane, b *batch) task {
 	}
 	b.frames = m.lanes.take(b.frames[:0])
 	b.ping, b.control = m.ping, m.control
-	m.ping, m.control, m.busy = false, nil, true
+	m.ping, m.control, m.busy, m.held = false, nil, true, false
 	return writeFrame
 }
 
