@@ -74,7 +74,8 @@ func TestOutage(t *testing.T) {
 	if r.log.count() != 1 || len(r.alarms) != 1 {
 		t.Errorf("%d lines, %d alarms", r.log.count(), len(r.alarms))
 	}
-	if message := <-r.alarms; !strings.Contains(message, "--risk-default allow") || strings.Contains(message, "127.0.0.1") {
+	if message := <-r.alarms; !strings.Contains(message, "--risk-default allow") ||
+		strings.Contains(message, "127.0.0.1") {
 		t.Error(message)
 	}
 }

@@ -48,7 +48,8 @@ func newState(o Options) *state {
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_url_answers_total",
 			Help: "Questions to the operator's risk system, by moment and answer: allow, hold, deny, or what took " +
-				"its place: late (none in time), unreachable, invalid (one that makes no sense), busy (too many at once).",
+				"its place: late (none in time), unreachable, invalid (one that makes no sense), busy (too many at " +
+				"once).",
 		}, []string{"moment", "answer"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_risk_url_seconds", Help: "How long the risk system takes to answer, time-outs included.",

@@ -68,8 +68,8 @@ func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money, ru
 	return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money, Rules: rules})
 }
 
-// Guest asks about a guest who is to be made: nil, playerlist.ErrDenied, ErrNoAnswer, or why a verdict cannot be written
-// down. One who is denied does not exist, so nothing is written about them.
+// Guest asks about a guest who is to be made: nil, playerlist.ErrDenied, ErrNoAnswer, or why a verdict cannot be
+// written down. One who is denied does not exist, so nothing is written about them.
 func (s *System) Guest(ctx context.Context, who Caller) error {
 	return s.enters(ctx, MomentGuest, who, func(verdict.Verdict) error { return nil })
 }
@@ -123,8 +123,8 @@ func (s *System) enterAnyway(ctx context.Context, user string) error {
 		{Rule: RuleNoAnswer, Sentence: "the risk system did not answer when the player came in"}})})
 }
 
-// write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing follows
-// from a ledger that is away either.
+// write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing
+// follows from a ledger that is away either.
 func (s *System) write(ctx context.Context, v verdict.Verdict) error {
 	known, found := s.o.Known(v.User)
 	same := known.Act == v.Act && known.Score >= v.Score

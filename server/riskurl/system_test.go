@@ -275,7 +275,8 @@ func TestRequestIsAsDescribed(t *testing.T) {
 	}
 	body, err = json.Marshal(Request{ID: "r1", Moment: MomentWithdrawal, At: 1, Caller: Caller{User: "u"},
 		Money: &Money{Withdrawal: "w", Amount: 250}})
-	if err != nil || string(body) != `{"id":"r1","moment":"withdrawal","at":1,"user":"u","withdrawal":"w","amount":250}` {
+	const money = `{"id":"r1","moment":"withdrawal","at":1,"user":"u","withdrawal":"w","amount":250}`
+	if err != nil || string(body) != money {
 		t.Errorf("%s, %v", body, err)
 	}
 }
