@@ -12,6 +12,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/verdict"
 	"redrain/server/challenge"
 	"redrain/server/risk"
 )
@@ -76,6 +77,10 @@ type Config struct {
 	ChallengeScript   string        // its widget's script; "" = its own
 	Risk              string        // what is done about players who may be none: off, watch or hold
 	RiskLimits        risk.Limits   // from where on the rules speak
+	RiskURL           string        // the operator's own risk system; "" = none
+	RiskSecret        string        // whsec_…, known to it too
+	RiskTimeout       time.Duration // for which it is waited
+	RiskDefault       string        // what holds where it does not answer: allow, hold or deny
 	// what must have a win before its player is told: redis, replica, stream; "" = see ConfirmMode
 	Confirm   string
 	TapRate   int     // taps per second and player; 0 = no limit
@@ -123,6 +128,7 @@ func DefaultConfig() Config {
 		AddressGuests: 1_000, AddressSeats: 300, AddressWins: 0.1, AddressExempt: []string{"127.0.0.0/8", "::1"},
 		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
 		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
+		RiskTimeout: 500 * time.Millisecond, RiskDefault: string(verdict.Allow),
 		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,

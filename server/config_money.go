@@ -5,7 +5,7 @@ import (
 	"time"
 	"unicode"
 
-	"redrain/payout/withdraw/webhook"
+	"redrain/internal/signed"
 )
 
 // maxProviderAccount is the length of the name of a receiver's account, in bytes.
@@ -31,10 +31,10 @@ func (c *Config) validateProvider(fault func(string, ...any)) {
 				"them out")
 		}
 	case ProviderHTTP:
-		if err := webhook.CheckURL(c.ProviderURL); err != nil {
+		if err := signed.CheckURL(c.ProviderURL); err != nil {
 			fault("--provider-url: %w", err)
 		}
-		if _, err := webhook.ParseSecret(c.ProviderSecret); err != nil {
+		if _, err := signed.ParseSecret(c.ProviderSecret); err != nil {
 			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
 		}
 		if len(c.ProviderAccount) > maxProviderAccount || strings.ContainsFunc(c.ProviderAccount, unicode.IsControl) {

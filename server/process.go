@@ -35,6 +35,7 @@ import (
 	"redrain/server/live"
 	"redrain/server/names"
 	"redrain/server/risk"
+	"redrain/server/riskurl"
 	"redrain/server/sockets"
 )
 
@@ -94,8 +95,10 @@ type Server struct {
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
-	figures   *live.Figures
-	names     *names.Book // nil: players are shown under masked ids
+
+	riskSystem *riskurl.System // nil: there is none
+	figures    *live.Figures
+	names      *names.Book // nil: players are shown under masked ids
 
 	verifyFiles map[string][]byte // by their names
 	events      *api.Events

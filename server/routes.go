@@ -49,6 +49,9 @@ func (s *Server) buildHTTP() {
 		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
+	if s.riskSystem != nil { // a nil one in the interface would not be nil
+		o.RiskSystem = s.riskSystem
+	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
 	}

@@ -136,7 +136,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.buildOperators(); err != nil {
 		return err
 	}
-	s.buildRisk()
+	if err := s.buildRisk(); err != nil {
+		return err
+	}
 	s.buildRooms()
 	s.buildCampaigns()
 	if err := s.proofs.Register(s.metrics); err != nil {
@@ -262,6 +264,7 @@ func (s *Server) buildRooms() {
 		Banned:      s.sanctions.Banned,
 		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
+		Ask:         s.askAtHello(),
 		Face:        s.face(),
 		Connections: s.connections,
 		Audience:    s.audience, Door: s.door, Addresses: s.addresses,

@@ -46,6 +46,8 @@ func everything() server.Config {
 		WithdrawMin:    100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
 		Risk: "hold", RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80, SpreadMS: 9, Taps: 7, Winners: 11,
 			Chorus: 3, Sessions: 4},
+		RiskURL: "https://risk.example/x", RiskSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
+		RiskTimeout: 300 * time.Millisecond, RiskDefault: "hold",
 		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
 		Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
@@ -78,6 +80,8 @@ var everySetting = map[string]string{
 	"guests-withdraw": "true", "audit-root-file": "roots.jsonl",
 	"risk": "hold", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80",
 	"risk-spread-ms": "9", "risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
+	"risk-url": "https://risk.example/x", "risk-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
+	"risk-timeout": "300ms", "risk-default": "hold",
 }
 
 // Every field of the configuration can be set in each of the three ways.

@@ -79,15 +79,19 @@ type serveCmd struct {
 	PerUser        int      `group:"limits" name:"connections-per-user" default:"${connections_per_user}" help:"Connections of one player, over all nodes; the newest stay. 0 for no limit."`
 	PayoutAttempts int      `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
-	Risk         string `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
-	RiskHold     int    `group:"risk" name:"risk-hold-score" default:"${risk_hold}" help:"Score of the rules from which wins are held; 0 for never."`
-	RiskDeny     int    `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which the verdict is deny, which is held too; 0 for never."`
-	RiskFast     int    `group:"risk" name:"risk-fast-ms" default:"${risk_fast}" help:"No hand taps a drop within so many milliseconds of its opening."`
-	RiskSpread   int    `group:"risk" name:"risk-spread-ms" default:"${risk_spread}" help:"No hand is so steady that its times differ by less than so many milliseconds."`
-	RiskTaps     int    `group:"risk" default:"${risk_taps}" help:"Taps after which hands are judged."`
-	RiskWinners  int    `group:"risk" default:"${risk_winners}" help:"So many players with wins behind one address are many."`
-	RiskChorus   int    `group:"risk" default:"${risk_chorus}" help:"So many players with the same steady rhythm are one program."`
-	RiskSessions int    `group:"risk" default:"${risk_sessions}" help:"So many players whose tokens have the same sid are no people."`
+	Risk         string        `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
+	RiskHold     int           `group:"risk" name:"risk-hold-score" default:"${risk_hold}" help:"Score of the rules from which wins are held; 0 for never."`
+	RiskDeny     int           `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which the verdict is deny, which is held too; 0 for never."`
+	RiskFast     int           `group:"risk" name:"risk-fast-ms" default:"${risk_fast}" help:"No hand taps a drop within so many milliseconds of its opening."`
+	RiskSpread   int           `group:"risk" name:"risk-spread-ms" default:"${risk_spread}" help:"No hand is so steady that its times differ by less than so many milliseconds."`
+	RiskTaps     int           `group:"risk" default:"${risk_taps}" help:"Taps after which hands are judged."`
+	RiskWinners  int           `group:"risk" default:"${risk_winners}" help:"So many players with wins behind one address are many."`
+	RiskChorus   int           `group:"risk" default:"${risk_chorus}" help:"So many players with the same steady rhythm are one program."`
+	RiskSessions int           `group:"risk" default:"${risk_sessions}" help:"So many players whose tokens have the same sid are no people."`
+	RiskURL      string        `group:"risk" name:"risk-url" placeholder:"URL" help:"Your own risk system, which is asked by signed requests when a guest is made, at hello, before wins are held and at a withdrawal; https, but on this machine. The same on every node."`
+	RiskSecret   string        `group:"risk" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	RiskTimeout  time.Duration `group:"risk" default:"${risk_timeout}" help:"How long it is waited for its answer."`
+	RiskDefault  string        `group:"risk" default:"${risk_default}" placeholder:"VERDICT" help:"What holds where it does not answer in time, or makes no sense: allow, hold, or deny, which has players come back later. Before wins are held the rules' own verdict does."`
 
 	Provider        string        `group:"money" default:"${provider}" help:"What pays withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
 	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Where --provider http asks for payments; https, but on this machine."`
@@ -150,6 +154,7 @@ func (s *serveCmd) config() server.Config {
 		ReconcileShare: s.ReconcileShare,
 		AuditRootFile:  s.AuditRootFile,
 		Risk:           s.Risk,
+		RiskURL:        s.RiskURL, RiskSecret: s.RiskSecret, RiskTimeout: s.RiskTimeout, RiskDefault: s.RiskDefault,
 		RiskLimits: risk.Limits{Hold: s.RiskHold, Deny: s.RiskDeny, FastMS: s.RiskFast, SpreadMS: s.RiskSpread,
 			Taps: s.RiskTaps, Winners: s.RiskWinners, Chorus: s.RiskChorus, Sessions: s.RiskSessions},
 		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,

@@ -132,7 +132,8 @@ func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, e
 			return "", fmt.Errorf("withdrawal %s: the ledger does not know it; say which receiver has paid it",
 				p.Withdrawal)
 		}
-		if w, _, err = s.withdrawals.withdraw(ctx, p.Withdrawal, p.User, p.Amount, true); err != nil {
+		if w, _, err = s.withdrawals.withdraw(ctx, p.Withdrawal, p.User, p.Amount,
+			entering{late: true}); err != nil {
 			return "", err
 		}
 	}

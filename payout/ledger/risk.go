@@ -22,8 +22,9 @@ const (
 )
 
 // Give writes verdicts down, of which only user, act, score and reasons are looked at, and returns how many are new.
-// What the rules or another system say of a player about whom a person has decided, or say again, is left out. From
-// the commit on the verdicts hold for all that is posted, by any node.
+// What the rules or another system say of a player about whom a person has decided, or say again, is left out, and so
+// is a hold of the rules where another system denies the player. From the commit on the verdicts hold for all that is
+// posted, by any node.
 func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error) {
 	by = sqldb.Storable(by, maxActor)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -40,6 +41,7 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 				return err
 			case found && was.Act == v.Act && was.Score >= v.Score && was.By == by,
 				found && machine(by) && !machine(was.By),
+				by == ByRules && found && was.By == ByService && was.Act == verdict.Deny && v.Act == verdict.Hold,
 				!found && v.Act == verdict.Allow && machine(by):
 				continue
 			}

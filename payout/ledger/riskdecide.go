@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"redrain/internal/faults"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
@@ -82,15 +83,19 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		if to == HeldReleased {
 			d.Released = released(open, b.Moves)
 		}
-		return auditChange(ctx, tx, now, change{"", map[string]any{"state": string(HeldOpen)}},
+		err = auditChange(ctx, tx, now, change{"", map[string]any{"state": string(HeldOpen)}},
 			change{"held:" + open[0].Claim, map[string]any{"state": string(to), "claims": len(open),
 				"amount": strconv.FormatInt(int64(total(open)), 10)}})
+		faults.Point("held.before_commit")
+		return err
 	})
 	if err != nil {
 		return Decided{}, fmt.Errorf("%d held wins: %w", len(claims), err)
 	}
+	faults.Point("held.after_commit")
 	if to == HeldReleased {
 		err = s.trust(ctx, d.Wins, by)
+		faults.Point("held.after_trust")
 	}
 	return d, err
 }

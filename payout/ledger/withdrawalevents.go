@@ -16,7 +16,7 @@ import (
 type WithdrawalEvent struct {
 	At     int64           // Unix ms
 	State  WithdrawalState // from then on
-	Actor  string          // "player:<id>", "operator:<name>", or "redrain" for what it does by itself
+	Actor  string          // "player:<id>", "operator:<name>", ByService, or "redrain" for what it does by itself
 	Reason string
 }
 

@@ -49,6 +49,8 @@ func (p Person) actor() string {
 	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
 }
 
+const holdWithdrawal = "UPDATE withdrawal SET state = 'held' WHERE id = ?"
+
 // Hold stops a withdrawal before anybody is asked to pay it. One that is held already stays so.
 func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
@@ -59,7 +61,7 @@ func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 		default:
 			return nil, ErrAlreadySent
 		}
-		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'held' WHERE id = ?", id)
+		_, err := tx.Exec(ctx, holdWithdrawal, id)
 		return &WithdrawalEvent{State: WithdrawalHeld, Actor: by.actor(), Reason: "held: " + by.Reason}, err
 	})
 }

@@ -64,12 +64,26 @@ func returnKey(id string) string   { return "return:" + id }
 // whether it was made; calling again is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
-	return s.withdraw(ctx, id, user, amount, false)
+	return s.withdraw(ctx, id, user, amount, entering{})
 }
 
-// withdraw is Withdraw. late is one that is entered after a restore, while all others are held.
+// WithdrawHeld is Withdraw of what nobody is to be asked to pay until a person has released it: it is held from the
+// moment when it exists. One that exists already stays as it is.
+func (s *Withdrawals) WithdrawHeld(ctx context.Context, id, user string, amount rain.Money,
+	why string) (w Withdrawal, balance rain.Money, err error) {
+	return s.withdraw(ctx, id, user, amount, entering{held: true, why: why})
+}
+
+// entering is how a withdrawal comes into the ledger.
+type entering struct {
+	late bool   // after a restore, while all others are held up
+	held bool   // by another system
+	why  string // it is held
+}
+
+// withdraw is Withdraw.
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
-	late bool) (w Withdrawal, balance rain.Money, err error) {
+	how entering) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
@@ -87,12 +101,20 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
 				return err
 			}
-			if !late {
+			if !how.late {
 				if err := s.mayWithdraw(ctx, tx, now, user, amount); err != nil {
 					return err
 				}
 			}
-			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
+			err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
+			if err != nil || !how.held {
+				return err
+			}
+			if _, err := tx.Exec(ctx, holdWithdrawal, id); err != nil {
+				return err
+			}
+			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+				Reason: "held: " + how.why})
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal

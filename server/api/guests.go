@@ -11,6 +11,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/server/challenge"
 	"redrain/server/limit"
+	"redrain/server/riskurl"
 )
 
 // guestFor is how long a guest's token is good.
@@ -35,7 +36,8 @@ func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 		Name: "redrain_guests_total",
 		Help: "Requests for a guest's name, by outcome: made, too_many (from one address at once), " +
 			"address_full (too many from one address in a day), challenge_required, challenge_failed, " +
-			"denied (an address on a list of those who may not), unavailable (the challenge could not be checked).",
+			"denied (an address on a list of those who may not, or by the risk system), unavailable (the challenge " +
+			"could not be checked, or the risk system not asked).",
 	}, []string{"outcome"})
 	for _, outcome := range []string{
 		"made", "too_many", "address_full", "challenge_required", "challenge_failed", "denied", "unavailable",
@@ -77,6 +79,9 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	user := auth.GuestName()
+	if err := a.vetGuest(r, riskurl.Caller{User: user, Address: address}); err != nil {
+		return err
+	}
 	token, expires, err := a.o.Players.Mint(user, guestFor)
 	if err != nil {
 		return err

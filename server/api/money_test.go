@@ -60,6 +60,16 @@ func (d *desk) Withdraw(_ context.Context, id, user string, amount rain.Money) (
 	return d.made[id], 500 - amount, nil
 }
 
+func (d *desk) WithdrawHeld(ctx context.Context, id, user string, amount rain.Money,
+	why string) (ledger.Withdrawal, rain.Money, error) {
+	w, balance, err := d.Withdraw(ctx, id, user, amount)
+	if err == nil {
+		w.State, w.LastError = ledger.WithdrawalHeld, why
+		d.made[id] = w
+	}
+	return w, balance, err
+}
+
 func (d *desk) Withdrawal(_ context.Context, id string) (ledger.Withdrawal, error) {
 	w, there := d.made[id]
 	if !there {

@@ -102,6 +102,8 @@ type withdrawalList interface {
 		id, user string,
 		amount rain.Money,
 	) (w ledger.Withdrawal, balance rain.Money, err error)
+	WithdrawHeld(ctx context.Context, id, user string, amount rain.Money, why string) (w ledger.Withdrawal,
+		balance rain.Money, err error)
 	Withdrawal(ctx context.Context, id string) (ledger.Withdrawal, error) // ledger.ErrUnknownWithdrawal
 	Hold(ctx context.Context, id string, by ledger.Person) error
 	Release(ctx context.Context, id string, by ledger.Person) error
@@ -248,6 +250,8 @@ type Options struct {
 	// MayPlay tells whether somebody may take part in a campaign, nil for any: playerlist.ErrNotInvited,
 	// playerlist.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
+	// RiskSystem is asked about guests and withdrawals. nil: nobody is.
+	RiskSystem RiskSystem
 	// Judged is called when there is a new verdict about a player; nil: nobody is to know.
 	Judged func()
 	// TellWithdrawn tells the player of a withdrawal what has become of it.

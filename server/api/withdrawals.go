@@ -112,7 +112,18 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	if err := a.o.MayPlay(r.Context(), nil, who.user, limit.Address(r)); err != nil {
 		return 0, nil, err
 	}
-	w, balance, err := a.o.Withdrawals.Withdraw(r.Context(), campaigns.NewID("w", key), who.user, in.Amount)
+	id := campaigns.NewID("w", key)
+	hold, err := a.vetWithdrawal(r, id, who.user, in.Amount)
+	if err != nil {
+		return 0, nil, err
+	}
+	var w ledger.Withdrawal
+	var balance rain.Money
+	if hold != "" {
+		w, balance, err = a.o.Withdrawals.WithdrawHeld(r.Context(), id, who.user, in.Amount, hold)
+	} else {
+		w, balance, err = a.o.Withdrawals.Withdraw(r.Context(), id, who.user, in.Amount)
+	}
 	if err != nil {
 		return 0, nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
+	"redrain/server/riskurl"
 )
 
 // Players knows who a token belongs to, and until when it is good. [auth.Players] does.
@@ -93,7 +94,10 @@ type Options struct {
 	Banned    func(user string) bool // nil: nobody is
 	// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrNotInvited, playerlist.ErrDenied, or
 	// why that cannot be told. nil: everybody may.
-	MayPlay        func(ctx context.Context, c *rain.Campaign, user, address string) error
+	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
+	// Ask asks the operator's own risk system about a player who says hello and whom all others have let in:
+	// playerlist.ErrDenied, riskurl.ErrNoAnswer, or why what it says cannot be written down. nil: nobody is asked.
+	Ask            func(ctx context.Context, who riskurl.Caller) error
 	Risk           *risk.Watch                // looks at how players tap; nil: nobody does
 	Face           func(auth.Grant) wire.Face // how a player is shown; nil: under a masked id only
 	Door           Door

@@ -33,7 +33,26 @@ func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (g
 	if err := s.g.o.MayPlay(ctx, c, user, s.addr); err != nil {
 		return nil, err
 	}
-	return s.letIn(ctx, c, user)
+	allowed, err := s.letIn(ctx, c, user)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.vetted(ctx, c); err != nil {
+		s.g.leaveDoor(c.ID, s.addr, user, true) // for somebody else
+		return nil, err
+	}
+	return allowed, nil
+}
+
+// vetted asks the operator's risk system about a player who says hello. It comes last, so that nobody asks it who does
+// not come in anyway; and once, so that it knows nothing of moves from room to room.
+func (s *session) vetted(ctx context.Context, c *rain.Campaign) error {
+	if s.asking == nil {
+		return nil
+	}
+	who := *s.asking
+	who.Campaign, s.asking = c.ID, nil
+	return s.g.o.Ask(ctx, who)
 }
 
 // Present is a connection of a player, in a room or on the way to it.

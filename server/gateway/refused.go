@@ -10,6 +10,7 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/room"
 	"redrain/server/limit"
+	"redrain/server/riskurl"
 )
 
 // refusedHellos counts the hellos of each address that were refused, over all nodes. A good one costs its address
@@ -109,6 +110,8 @@ func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err
 		s.refuseHello(ctx, outsider(err).closes, err.Error())
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
+	case errors.Is(err, riskurl.ErrNoAnswer):
+		s.end(room.CodeUnavailable, "unavailable")
 	case errors.Is(err, errTooManyRefused):
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 	default:

@@ -13,6 +13,7 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
+	"redrain/server/riskurl"
 	"redrain/server/timeout"
 
 	"golang.org/x/time/rate"
@@ -108,6 +109,9 @@ func (s *session) greet(req wire.Request) {
 	if s.g.o.Banned(user) { // who is banned from now on is found there
 		s.end(room.CodeSentAway, sentAway)
 		return
+	}
+	if s.g.o.Ask != nil {
+		s.asking = &riskurl.Caller{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued}
 	}
 	if err = s.enter(ctx, user, req); err != nil {
 		s.endHello(ctx, req.ID, req.Campaign, err)

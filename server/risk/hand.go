@@ -35,7 +35,8 @@ type Hand struct {
 	astray float64
 	last   int64 // the tap before, Unix ms
 	wins   int
-	rain   int64 // when the rain of the last tap began, Unix ms
+	rain   int64  // when the rain of the last tap began, Unix ms
+	in     string // the campaign of that tap
 
 	// The watch's, under its lock.
 	winner, inSession bool
@@ -78,7 +79,7 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 		return // late, which says nothing of a hand
 	}
 	h.mu.Lock()
-	h.rain = r.StartsAt
+	h.rain, h.in = r.StartsAt, c.ID
 	if near {
 		h.near(now, now-opened)
 	} else {
@@ -122,6 +123,13 @@ func (h *Hand) Won() {
 	if queue {
 		h.watch.changed(h)
 	}
+}
+
+// campaign is where the player has tapped last.
+func (h *Hand) campaign() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.in
 }
 
 // signals are what is known of the player alone, and whether they have won.

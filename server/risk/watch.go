@@ -2,6 +2,7 @@ package risk
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math"
 	"sync"
@@ -25,13 +26,31 @@ type Verdicts interface {
 
 // Options of a watch.
 type Options struct {
-	Limits     Limits
-	Verdicts   Verdicts
-	Told       func() // is called when there is a new verdict; nil: nobody is to know
+	Limits   Limits
+	Verdicts Verdicts
+	Told     func() // is called when there is a new verdict; nil: nobody is to know
+	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
+	// rules' counts.
+	Second     func(ctx context.Context, suspects []Suspect) map[string]verdict.Verdict
 	Clock      rain.Clock
 	Guard      *rounds.Guard
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+}
+
+// Suspect is a player against whom the rules speak, and what they say.
+type Suspect struct {
+	Who
+	Judgement
+
+	Campaign string // where they have tapped last
+}
+
+// finding is a verdict that is not in the ledger yet.
+type finding struct {
+	suspect Suspect
+	given   verdict.Verdict
+	by      string // "" before a second opinion was asked for
 }
 
 // hands is how many players a node remembers, also when they have gone: who comes back goes on where they were.
@@ -48,7 +67,7 @@ type Watch struct {
 	winners  map[string]int // by address
 	sessions map[string]int // players by the session of the issuer
 	chorus   map[int]int    // players with steady hands by their rhythm
-	untold   map[string]verdict.Verdict
+	untold   map[string]finding
 
 	metrics *metrics
 }
@@ -56,7 +75,7 @@ type Watch struct {
 // NewWatch makes a watch of which nobody is known. Its Run must be started.
 func NewWatch(o Options) *Watch {
 	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
-		untold: map[string]verdict.Verdict{}, metrics: newMetrics(o.Registerer)}
+		untold: map[string]finding{}, metrics: newMetrics(o.Registerer)}
 	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
 	if err != nil {
 		panic(err) // only for a size below 1
@@ -133,23 +152,60 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 // Look judges who has tapped since the last look, and has what is new written. What cannot be written is kept for the
-// next look.
+// next look. One Look at a time.
 func (w *Watch) Look(ctx context.Context) error {
 	for h := w.dirty.Swap(nil); h != nil; {
 		next := h.next // before the hand is queued again, which its signals allow
 		w.judge(h)
 		h = next
 	}
+	w.ask(ctx)
+	return errors.Join(w.write(ctx, ledger.ByRules), w.write(ctx, ledger.ByService))
+}
+
+// ask gets a second opinion about who is new, once; also where it cannot be written down at once.
+func (w *Watch) ask(ctx context.Context) {
+	var suspects []Suspect
 	w.mu.Lock()
-	given := make([]verdict.Verdict, 0, len(w.untold))
-	for _, v := range w.untold {
-		given = append(given, v)
+	for _, f := range w.untold {
+		if f.by == "" {
+			suspects = append(suspects, f.suspect)
+		}
+	}
+	w.mu.Unlock()
+	if len(suspects) == 0 {
+		return
+	}
+	var second map[string]verdict.Verdict
+	if w.o.Second != nil {
+		second = w.o.Second(ctx, suspects)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range suspects {
+		f := w.untold[s.User]
+		f.by = ledger.ByRules
+		if v, answered := second[s.User]; answered {
+			f.given, f.by = v, ledger.ByService
+		}
+		w.untold[s.User] = f
+	}
+}
+
+// write has verdicts written down that somebody has given.
+func (w *Watch) write(ctx context.Context, by string) error {
+	var given []verdict.Verdict
+	w.mu.Lock()
+	for _, f := range w.untold {
+		if f.by == by {
+			given = append(given, f.given)
+		}
 	}
 	w.mu.Unlock()
 	if len(given) == 0 {
 		return nil
 	}
-	fresh, err := w.o.Verdicts.Give(ctx, ledger.ByRules, given...)
+	fresh, err := w.o.Verdicts.Give(ctx, by, given...)
 	if err != nil {
 		return err
 	}
@@ -159,9 +215,7 @@ func (w *Watch) Look(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, v := range given {
-		if w.untold[v.User].Score == v.Score {
-			delete(w.untold, v.User)
-		}
+		delete(w.untold, v.User)
 	}
 	return nil
 }
@@ -183,8 +237,8 @@ func (w *Watch) judge(h *Hand) {
 		return
 	}
 	h.told = j
-	w.untold[h.who.User] = verdict.Verdict{User: h.who.User, Act: j.Act, Score: j.Score,
-		Reasons: verdict.Text(j.Reasons)}
+	w.untold[h.who.User] = finding{suspect: Suspect{Who: h.who, Judgement: j, Campaign: h.campaign()},
+		given: verdict.Verdict{User: h.who.User, Act: j.Act, Score: j.Score, Reasons: verdict.Text(j.Reasons)}}
 	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score",
 		j.Score, "reason", j.Reasons[0].Sentence)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/signed"
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/webhook"
 )
@@ -29,7 +30,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// First the signature, over the bytes as they came; nothing is believed before.
-	if err := webhook.Verify(b.key, r.Header, body, time.Now()); err != nil {
+	if err := signed.Verify(b.key, r.Header, body, time.Now()); err != nil {
 		http.Error(w, "not from redrain", http.StatusUnauthorized)
 		return
 	}
@@ -66,7 +67,7 @@ func (b *bank) pay(id string, amount int64) (transfer string) {
 // A receiver, and how redrain speaks to it.
 func Example() {
 	const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
-	key, err := webhook.ParseSecret(secret)
+	key, err := signed.ParseSecret(secret)
 	if err != nil {
 		panic(err)
 	}

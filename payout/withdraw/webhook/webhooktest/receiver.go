@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"redrain/payout/withdraw/webhook"
+	"redrain/internal/signed"
 	"redrain/rain"
 )
 
@@ -64,7 +64,7 @@ type Receiver struct {
 
 // New makes a receiver that knows Secret.
 func New() *Receiver {
-	key, err := webhook.ParseSecret(Secret)
+	key, err := signed.ParseSecret(Secret)
 	if err != nil {
 		panic("webhooktest: " + err.Error())
 	}
@@ -101,7 +101,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the sender has gone before all was here
 	}
-	if err := webhook.Verify(rc.key, r.Header, body, rc.Now()); err != nil {
+	if err := signed.Verify(rc.key, r.Header, body, rc.Now()); err != nil {
 		rc.fault("%v", err)
 		w.WriteHeader(http.StatusUnauthorized)
 		return

@@ -51,5 +51,7 @@ export const risk = {
   rule_many_winners: { zh: "同一网络多人中奖", en: "Many winners behind one address" },
   rule_one_session: { zh: "同一会话多个账号", en: "Many accounts of one session" },
   rule_young: { zh: "账号比活动还新", en: "An account younger than the rain" },
+  rule_risk_url: { zh: "您的风控系统", en: "Your risk system" },
+  rule_no_answer: { zh: "风控系统未应答", en: "No answer of the risk system" },
   rule_person: { zh: "人工决定", en: "A person’s decision" },
 } satisfies Table;

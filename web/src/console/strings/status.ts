@@ -34,5 +34,6 @@ export const status = {
   code_stream_changed: { zh: "消息流被改动", en: "The stream was changed" },
   code_escrow_not_cleared: { zh: "活动账户未清", en: "Escrow is not cleared" },
   code_move_refused: { zh: "库存移动被拒绝", en: "A move of stock was refused" },
+  code_risk_url: { zh: "风控系统不应答", en: "The risk system does not answer" },
   code_lease_dated: { zh: "时钟错误的租约", en: "A lease dated into the future" },
 } satisfies Table;

@@ -1,4 +1,4 @@
-package webhook
+package signed
 
 import (
 	"crypto/hmac"
@@ -16,7 +16,6 @@ const (
 	headerID        = "Webhook-Id"
 	headerTimestamp = "Webhook-Timestamp"
 	headerSignature = "Webhook-Signature"
-	headerKey       = "Idempotency-Key"
 )
 
 const (
@@ -31,9 +30,9 @@ const Tolerance = 5 * time.Minute
 
 // Errors of a request that must not be believed.
 var (
-	ErrNoSignature = errors.New("webhook: the request has no webhook-id, webhook-timestamp or webhook-signature")
-	ErrTooOld      = errors.New("webhook: the request's timestamp is too far from this clock")
-	ErrForged      = errors.New("webhook: no signature of the request is right")
+	ErrNoSignature = errors.New("signed: the request has no webhook-id, webhook-timestamp or webhook-signature")
+	ErrTooOld      = errors.New("signed: the request's timestamp is too far from this clock")
+	ErrForged      = errors.New("signed: no signature of the request is right")
 )
 
 // ErrBadSecret is the error of a secret that cannot be one. It does not repeat it.

@@ -1,4 +1,4 @@
-package webhook_test
+package signed_test
 
 import (
 	"encoding/base64"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/payout/withdraw/webhook"
+	"redrain/internal/signed"
 )
 
 // header makes the three headers of a request.
@@ -24,7 +24,7 @@ func header(id, timestamp, signature string) http.Header {
 // Webhooks libraries' own tests and documents.
 func TestVerifyIsStandardWebhooks(t *testing.T) {
 	t.Parallel()
-	key, err := webhook.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	key, err := signed.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,38 +43,38 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 		"four minutes early":      {header(id, timestamp, signature), body, now.Add(-4 * time.Minute), nil},
 		"one right among several": {header(id, timestamp, "v1,AAAA v2,x "+signature+" v1a,zzzz"), body, now, nil},
 		"six minutes late": {header(id, timestamp, signature), body, now.Add(6 * time.Minute),
-			webhook.ErrTooOld},
+			signed.ErrTooOld},
 		"six minutes early": {header(id, timestamp, signature), body, now.Add(-6 * time.Minute),
-			webhook.ErrTooOld},
-		"another time": {header(id, "1614265331", signature), body, now, webhook.ErrForged},
-		"another id":   {header("msg_other", timestamp, signature), body, now, webhook.ErrForged},
+			signed.ErrTooOld},
+		"another time": {header(id, "1614265331", signature), body, now, signed.ErrForged},
+		"another id":   {header("msg_other", timestamp, signature), body, now, signed.ErrForged},
 		"another body": {header(id, timestamp, signature), strings.Replace(body, "4", "5", 1), now,
-			webhook.ErrForged},
-		"no body":                 {header(id, timestamp, signature), "", now, webhook.ErrForged},
-		"a part of the signature": {header(id, timestamp, signature[:20]), body, now, webhook.ErrForged},
+			signed.ErrForged},
+		"no body":                 {header(id, timestamp, signature), "", now, signed.ErrForged},
+		"a part of the signature": {header(id, timestamp, signature[:20]), body, now, signed.ErrForged},
 		"without its version": {header(id, timestamp, strings.TrimPrefix(signature, "v1,")), body, now,
-			webhook.ErrForged},
+			signed.ErrForged},
 		"of another version": {header(id, timestamp, strings.Replace(signature, "v1", "v2", 1)), body, now,
-			webhook.ErrForged},
-		"an empty signature":       {header(id, timestamp, "v1,"), body, now, webhook.ErrForged},
-		"no signature":             {header(id, timestamp, ""), body, now, webhook.ErrNoSignature},
-		"no id":                    {header("", timestamp, signature), body, now, webhook.ErrNoSignature},
-		"no time":                  {header(id, "", signature), body, now, webhook.ErrNoSignature},
-		"a time that is none":      {header(id, "soon", signature), body, now, webhook.ErrNoSignature},
-		"a time that overflows":    {header(id, "9223372036854775807", signature), body, now, webhook.ErrTooOld},
-		"a time that overflows up": {header(id, "-9223372036854775808", signature), body, now, webhook.ErrTooOld},
+			signed.ErrForged},
+		"an empty signature":       {header(id, timestamp, "v1,"), body, now, signed.ErrForged},
+		"no signature":             {header(id, timestamp, ""), body, now, signed.ErrNoSignature},
+		"no id":                    {header("", timestamp, signature), body, now, signed.ErrNoSignature},
+		"no time":                  {header(id, "", signature), body, now, signed.ErrNoSignature},
+		"a time that is none":      {header(id, "soon", signature), body, now, signed.ErrNoSignature},
+		"a time that overflows":    {header(id, "9223372036854775807", signature), body, now, signed.ErrTooOld},
+		"a time that overflows up": {header(id, "-9223372036854775808", signature), body, now, signed.ErrTooOld},
 	} {
-		if err := webhook.Verify(key, c.header, []byte(c.body), c.now); !errors.Is(err, c.want) {
+		if err := signed.Verify(key, c.header, []byte(c.body), c.now); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	other, err := webhook.ParseSecret("whsec_" +
+	other, err := signed.ParseSecret("whsec_" +
 		base64.StdEncoding.EncodeToString([]byte("another secret of 32 bytes, long")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := webhook.Verify(other, header(id, timestamp, signature), []byte(body), now); !errors.Is(err,
-		webhook.ErrForged) {
+	if err := signed.Verify(other, header(id, timestamp, signature), []byte(body), now); !errors.Is(err,
+		signed.ErrForged) {
 		t.Errorf("another key: %v", err)
 	}
 }
@@ -83,13 +83,13 @@ func TestParseSecret(t *testing.T) {
 	t.Parallel()
 	of := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, n)) }
 	for _, good := range []string{of(24), of(32), of(64)} {
-		if key, err := webhook.ParseSecret(good); err != nil || len(key) < 24 {
+		if key, err := signed.ParseSecret(good); err != nil || len(key) < 24 {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"", "hunter2", "whsec_", "whsec_hunter2", of(23), of(65),
 		strings.TrimPrefix(of(32), "whsec_"), of(32) + "!"} {
-		if _, err := webhook.ParseSecret(bad); !errors.Is(err, webhook.ErrBadSecret) ||
+		if _, err := signed.ParseSecret(bad); !errors.Is(err, signed.ErrBadSecret) ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -102,7 +102,7 @@ func TestCheckURL(t *testing.T) {
 		"https://pay.example", "https://user:hunter2@pay.example:8443/x?y=z", "http://localhost:9",
 		"http://127.0.0.1/p", "http://[::1]:9/p", "http://127.8.8.8/",
 	} {
-		if err := webhook.CheckURL(good); err != nil {
+		if err := signed.CheckURL(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -111,7 +111,7 @@ func TestCheckURL(t *testing.T) {
 		"ftp://pay.example", "https://", "https://a/#b", "://hunter2",
 		"http://127.0.0.1.evil.example", "http://0.0.0.0",
 	} {
-		if err := webhook.CheckURL(bad); !errors.Is(err, webhook.ErrBadURL) ||
+		if err := signed.CheckURL(bad); !errors.Is(err, signed.ErrBadURL) ||
 			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", bad, err)
 		}

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"redrain/internal/operator"
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+)
+
+// suspectAll has something speak against players, in the ledger of a setting.
+func suspectAll(t *testing.T, s setting, users ...string) {
+	t.Helper()
+	db, err := sqldb.OpenMySQL(s.mysql)
+	must(err)
+	defer func() { must(db.Close()) }()
+	risk := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk
+	for _, user := range users {
+		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold,
+			Score: 99, Reasons: "[]"})
+		must(err)
+	}
+}
+
+// heldOf are a player's wins that are kept apart.
+func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Money) {
+	t.Helper()
+	list, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{Limit: 500})
+	must(err)
+	for _, h := range list.Items {
+		if h.User == user {
+			claims, amount = append(claims, h.Claim), amount+h.Amount
+		}
+	}
+	return claims, amount
+}
+
+// TestHeldWinsOverKills: a node dies when it has posted a win that is held, and at each step of a release and of a
+// confirmation. Whoever decides again finds what was done: each win is its player's or its sponsor's once, and not
+// both.
+func TestHeldWinsOverKills(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
+	s := realSetting(t)
+	cases := []struct{ act, point string }{
+		{"release", "held.before_commit"}, {"release", "held.after_commit"}, {"release", "held.after_trust"},
+		{"confirm", "held.before_commit"}, {"confirm", "held.after_commit"},
+	}
+	posted := "posted"
+	users := []string{posted}
+	for _, c := range cases {
+		users = append(users, c.act+"-"+c.point)
+	}
+	doomed := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_FAULT_AT=settle.after_commit")
+	suspectAll(t, s, users...)
+	spec := fund(t, doomed.node, "held", 10_000, 100)
+	spec.WinsPerUser = 3
+	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	long := shortRain(200)
+	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
+	_, err = doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
+	must(err)
+	first := join(t, doomed.node, posted, c.ID)
+	first.tap(first.aDrop(t))
+	doomed.awaitDeath(t, time.Minute)
+
+	sound := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_VIEWER_TOKEN="+viewerToken)
+	win := func(user string) (claims []string, amount rain.Money) {
+		t.Helper()
+		p := join(t, sound.node, user, c.ID)
+		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
+			t.Fatalf("%s: %+v", user, r)
+		}
+		testenv.Eventually(t, time.Minute, "the win of "+user+" is held", func() bool {
+			claims, amount = heldOf(t, sound.node, user)
+			return len(claims) == 1
+		})
+		p.hangUp()
+		return claims, amount
+	}
+	testenv.Eventually(t, time.Minute, "what was posted at the kill is held", func() bool {
+		claims, _ := heldOf(t, sound.node, posted)
+		return len(claims) == 1
+	})
+	var confirmed rain.Money
+	for _, k := range cases {
+		user := k.act + "-" + k.point
+		claims, amount := win(user)
+		doomed := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_FAULT_AT="+k.point)
+		if _, err := doomed.client.DecideHeld(within(t, 20*time.Second), k.act, claims, "looked at it"); err == nil {
+			t.Errorf("%s: answered by a node that is dead", user)
+		}
+		doomed.awaitDeath(t, time.Minute)
+		held, _ := heldOf(t, sound.node, user)
+		if done := k.point != "held.before_commit"; done != (len(held) == 0) {
+			t.Errorf("%s: after the kill %d are held", user, len(held))
+		}
+		other := map[string]string{"release": "confirm", "confirm": "release"}[k.act]
+		for _, act := range []string{k.act, k.act, other} {
+			_, err := sound.client.DecideHeld(within(t, 20*time.Second), act, claims, "again")
+			must(err)
+		}
+		want := amount
+		if k.act == "confirm" {
+			want, confirmed = 0, confirmed+amount
+		}
+		if u, err := sound.client.User(within(t, 10*time.Second), user); err != nil || u.Balance != want {
+			t.Errorf("%s has %d (%v), want %d", user, u.Balance, err, want)
+		}
+	}
+	if sp, err := sound.client.Sponsor(within(t, 10*time.Second), spec.Sponsor); err != nil || sp.Balance != confirmed {
+		t.Errorf("the sponsor has %d (%v), want %d", sp.Balance, err, confirmed)
+	}
+	wantBooks(t, sound.node, c.ID, "after all kills", 0)
+}

@@ -1,0 +1,142 @@
+package signed
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// ErrBadURL is the error of an address that is not safe. It does not repeat it: there may be a password in it.
+var ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
+	"whoever is on the way could answer in the receiver's name")
+
+// CheckURL tells whether requests can be sent to an address.
+func CheckURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Fragment != "" {
+		return ErrBadURL
+	}
+	ip := net.ParseIP(u.Hostname())
+	here := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme == "https" || u.Scheme == "http" && here {
+		return nil
+	}
+	return ErrBadURL
+}
+
+// SenderOptions are the settings of a Sender. All but TLS and Idle are required.
+type SenderOptions struct {
+	URL    string       // https, or http on this machine
+	Secret string       // whsec_… , known to the receiver too
+	Clock  func() int64 // Unix ms, for the timestamps
+	Most   int          // how much of an answer is read, in bytes
+	Idle   int          // connections that are kept for the next requests; 0: 16
+	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
+	// SSL_CERT_DIR name others), TLS 1.2 at least.
+	TLS *tls.Config
+}
+
+// Sender sends requests to one receiver. It may be used by any number of goroutines.
+type Sender struct {
+	o    SenderOptions
+	key  []byte
+	http *http.Client
+}
+
+// NewSender makes a sender. Nothing is sent.
+func NewSender(o SenderOptions) (*Sender, error) {
+	if err := CheckURL(o.URL); err != nil {
+		return nil, err
+	}
+	key, err := ParseSecret(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
+	transport.TLSClientConfig = o.TLS
+	if o.TLS == nil {
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	transport.MaxIdleConnsPerHost = 16
+	if o.Idle > 0 {
+		transport.MaxIdleConnsPerHost = o.Idle
+	}
+	transport.MaxResponseHeaderBytes = int64(o.Most)
+	return &Sender{o: o, key: key, http: &http.Client{
+		Transport: transport,
+		// A redirect of a POST loses its body, or sends what is in it to somebody else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Close lets go of idle connections.
+func (s *Sender) Close() { s.http.CloseIdleConnections() }
+
+// Answer is an HTTP answer, whatever its status.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte // at most one byte more than SenderOptions.Most, so that a longer one shows
+}
+
+// Post sends a body under an id, with more headers if there are any, and reads the answer. Its errors do not repeat the
+// address.
+func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Header) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.o.URL, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, withoutAddress(err)
+	}
+	timestamp := strconv.FormatInt(s.o.Clock()/1000, 10)
+	for name, values := range more {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "redrain")
+	req.Header.Set(headerID, id)
+	req.Header.Set(headerTimestamp, timestamp)
+	req.Header.Set(headerSignature, signaturePrefix+base64.StdEncoding.EncodeToString(sign(s.key, id, timestamp, body)))
+	resp, err := s.http.Do(req)
+	if err != nil {
+		return Answer{}, withoutAddress(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.o.Most)+1))
+	if err != nil {
+		return Answer{}, fmt.Errorf("the answer with status %d broke off: %w", resp.StatusCode, withoutAddress(err))
+	}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
+}
+
+// RetryAfter is what the answer says about when to ask again; 0: nothing.
+func (a Answer) RetryAfter(now time.Time) time.Duration {
+	header := a.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
+		return time.Duration(max(seconds, 0)) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// withoutAddress leaves the address out, in which there may be a password.
+func withoutAddress(err error) error {
+	u, ok := errors.AsType[*url.Error](err)
+	switch {
+	case ok && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("no answer in time: %w", u.Err)
+	case ok:
+		return fmt.Errorf("no answer: %w", u.Err)
+	}
+	return err
+}

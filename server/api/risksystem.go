@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/rain"
+	"redrain/server/limit"
+	"redrain/server/riskurl"
+)
+
+// RiskSystem is the operator's own. [riskurl.System] asks it.
+type RiskSystem interface {
+	Guest(ctx context.Context, who riskurl.Caller) error
+	Withdrawal(ctx context.Context, who riskurl.Caller, money riskurl.Money) (hold string, err error)
+}
+
+// unchecked is the answer where the system does not answer and nobody is to be let through then.
+func unchecked(err error) error {
+	if errors.Is(err, riskurl.ErrNoAnswer) {
+		return refuse(http.StatusServiceUnavailable, "unavailable", err.Error())
+	}
+	return err
+}
+
+// vetGuest asks the system about somebody who is to become a guest.
+func (a *API) vetGuest(r *http.Request, who riskurl.Caller) error {
+	if a.o.RiskSystem == nil {
+		return nil
+	}
+	err := a.o.RiskSystem.Guest(r.Context(), who)
+	switch {
+	case errors.Is(err, playerlist.ErrDenied):
+		a.guests.WithLabelValues("denied").Inc()
+	case err != nil:
+		a.guests.WithLabelValues("unavailable").Inc()
+	}
+	return unchecked(err)
+}
+
+// vetWithdrawal asks the system about money that is to leave: why it is to be held, "" where it is not. It is not asked
+// about a withdrawal that was made before, nor about money that is not there.
+func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money) (hold string, err error) {
+	if a.o.RiskSystem == nil {
+		return "", nil
+	}
+	_, err = a.o.Withdrawals.Withdrawal(r.Context(), id)
+	if err == nil || !errors.Is(err, ledger.ErrUnknownWithdrawal) {
+		return "", err
+	}
+	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+	if err != nil || balance < amount {
+		return "", err // the ledger says what is wrong with it
+	}
+	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), riskurl.Caller{User: user, Address: limit.Address(r)},
+		riskurl.Money{Withdrawal: id, Amount: amount})
+	return hold, unchecked(err)
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/payout/ledger/playerlist"
+	"redrain/room"
+	"redrain/server/riskurl"
+	"time"
+)
+
+// The risk system is asked last and once: not about who may not come in anyway, nor at moves from room to room. Who is
+// denied is told so and gives up the seat; where it does not answer they come back, and the log has no line for each.
+func TestVetted(t *testing.T) {
+	n := &neighbours{}
+	r := &rulings{of: map[string]error{"stranger c": playerlist.ErrNotInvited}}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	d := openDoor(t, n, func(o *Options) {
+		o.MayPlay = r.mayPlay
+		o.Ask = func(_ context.Context, who riskurl.Caller) error {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[who.User]++
+			if who.Campaign != "c" || who.Address == "" {
+				t.Errorf("%+v", who)
+			}
+			return map[string]error{"barred": playerlist.ErrDenied, "unlucky": riskurl.ErrNoAnswer}[who.User]
+		}
+	})
+	for user, closes := range map[string]int{"stranger": room.CodeNotInvited, "barred": room.CodeSentAway,
+		"unlucky": room.CodeUnavailable} {
+		c := d.connect()
+		c.say(`{"type":"hello","id":1,"token":"` + user + `","campaign":"c"}`)
+		if user == "barred" {
+			if m := c.hear("error"); !strings.Contains(m, `"`+wire.CodeDenied+`"`) {
+				t.Errorf("%v", m)
+			}
+		}
+		if code := c.closed(); code != closes {
+			t.Errorf("%s: closed with %d", user, code)
+		}
+	}
+	u := d.play("u")
+	u.say(`{"type":"join","id":2,"campaign":"c"}`)
+	u.hear("welcome")
+	mu.Lock()
+	defer mu.Unlock()
+	if asked["stranger"] != 0 || asked["barred"] != 1 || asked["unlucky"] != 1 || asked["u"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+	testenv.Eventually(t, 10*time.Second, "those who are turned away give up their seats", func() bool {
+		gone := strings.Join(n.door.gone(), ", ")
+		return strings.Contains(gone, "c barred true") && strings.Contains(gone, "c unlucky true")
+	})
+	if strings.Contains(d.log.String(), "cannot be let in") {
+		t.Error(d.log.String())
+	}
+}

@@ -1,0 +1,72 @@
+package riskurl
+
+import (
+	"context"
+	"sync"
+
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/verdict"
+	"redrain/server/timeout"
+)
+
+// Verdicts keeps verdicts where whoever pays reads them. [ledger.Risk] does.
+type Verdicts interface {
+	Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error)
+}
+
+// records writes verdicts down, those of one moment together: an outage with --risk-default hold gives one to each
+// newcomer, and each transaction has to wait for the one before.
+type records struct {
+	to   Verdicts
+	told func()
+	turn chan struct{} // holds one element while somebody writes
+
+	mu   sync.Mutex
+	next *page // is written when it is its turn
+}
+
+// page is what is written together.
+type page struct {
+	verdicts []verdict.Verdict
+	written  bool // is read and set by whose turn it is
+	err      error
+}
+
+// maxPage is how many verdicts wait to be written at most; who comes then is turned away.
+const maxPage = 1000
+
+func newRecords(to Verdicts, told func()) *records {
+	return &records{to: to, told: told, turn: make(chan struct{}, 1), next: &page{}}
+}
+
+// write returns when a verdict is committed. Who comes while another one is written goes with the next.
+func (r *records) write(ctx context.Context, v verdict.Verdict) error {
+	r.mu.Lock()
+	p := r.next
+	if len(p.verdicts) >= maxPage {
+		r.mu.Unlock()
+		return errBusy
+	}
+	p.verdicts = append(p.verdicts, v)
+	r.mu.Unlock()
+	select {
+	case r.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err() // whoever's turn it is writes it
+	}
+	defer func() { <-r.turn }()
+	if p.written {
+		return p.err
+	}
+	r.mu.Lock()
+	r.next = &page{}
+	r.mu.Unlock()
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend) // others wait for it too
+	defer cancel()
+	fresh, err := r.to.Give(limit, ledger.ByService, p.verdicts...)
+	p.written, p.err = true, err
+	if fresh > 0 {
+		r.told()
+	}
+	return err
+}

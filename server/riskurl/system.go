@@ -1,0 +1,224 @@
+package riskurl
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/signed"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+	"redrain/server/risk"
+)
+
+// ErrNoAnswer turns somebody away because the system does not answer and --risk-default is deny. It says nothing of
+// them, so they may come back.
+var ErrNoAnswer = errors.New("players cannot be checked just now; try again shortly")
+
+// Options of a System. All are needed but those that say so.
+type Options struct {
+	URL, Secret string
+	Timeout     time.Duration
+	Default     verdict.Act // what holds where there is no answer; our rules' own verdict holds in any case
+	CarryOut    bool        // else answers are written down, and nothing follows from them
+	Verdicts    Verdicts
+	// Known is the newest verdict about a player, as far as this node knows; nil: nothing is known.
+	Known      func(user string) (verdict.Verdict, bool)
+	Told       func()               // is called when there is a new verdict
+	Alarm      func(message string) // hears that the system does not answer
+	Clock      rain.Clock
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+	TLS        *tls.Config // for tests; nil: the system's authorities
+}
+
+// System is the operator's risk system. It has no goroutines but those of who asks.
+type System struct {
+	o       Options
+	client  *client
+	records *records
+}
+
+// New makes a System. Nothing is sent.
+func New(o Options) (*System, error) {
+	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
+		Idle: atOnce, TLS: o.TLS})
+	if err != nil {
+		return nil, err
+	}
+	if o.Known == nil {
+		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
+	}
+	return &System{o: o, records: newRecords(o.Verdicts, o.Told), client: &client{sender: sender, timeout: o.Timeout,
+		places: make(chan struct{}, atOnce), state: newState(o)}}, nil
+}
+
+// Close lets go of idle connections.
+func (s *System) Close() { s.client.sender.Close() }
+
+func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money, rules *Opinion) (Answer, error) {
+	return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money, Rules: rules})
+}
+
+// Guest asks about a guest who is to be made: nil, playerlist.ErrDenied, ErrNoAnswer, or why a verdict cannot be
+// written down. One who is denied does not exist, so nothing is written about them.
+func (s *System) Guest(ctx context.Context, who Caller) error {
+	return s.enters(ctx, MomentGuest, who, func(verdict.Verdict) error { return nil })
+}
+
+// Hello asks about a player who wants to come in, and has been let in by all others. Its errors are those of Guest. One
+// whom a person has released is not asked about.
+func (s *System) Hello(ctx context.Context, who Caller) error {
+	if s.trusted(who.User) {
+		return nil
+	}
+	return s.enters(ctx, MomentHello, who, func(v verdict.Verdict) error { return s.write(ctx, v) })
+}
+
+// enters asks about somebody who comes in. denied writes down why they do not.
+func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(verdict.Verdict) error) error {
+	answer, err := s.ask(ctx, m, who, nil, nil)
+	if err != nil {
+		return s.enterAnyway(ctx, who.User)
+	}
+	v := answer.verdictOn(who.User, nil)
+	switch answer.Verdict {
+	case verdict.Hold:
+		return s.write(ctx, v)
+	case verdict.Deny:
+		if err := denied(v); err != nil {
+			s.o.Log.Warn("a player is turned away, and why is not on record", "user", who.User, "err", err)
+		}
+		if s.o.CarryOut {
+			return playerlist.ErrDenied
+		}
+	default:
+		// What it has said before, and what the rules have, a person ends; that it did not answer, its answer does.
+		if known, found := s.o.Known(who.User); found && onlyUnanswered(known) {
+			return s.write(ctx, v)
+		}
+	}
+	return nil
+}
+
+// enterAnyway does what is to be done without an answer.
+func (s *System) enterAnyway(ctx context.Context, user string) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !s.o.CarryOut || s.o.Default == verdict.Allow:
+		return nil
+	case s.o.Default == verdict.Deny:
+		return ErrNoAnswer
+	}
+	return s.write(ctx, verdict.Verdict{User: user, Act: verdict.Hold, Reasons: verdict.Text([]verdict.Reason{
+		{Rule: RuleNoAnswer, Sentence: "the risk system did not answer when the player came in"}})})
+}
+
+// write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing
+// follows from a ledger that is away either.
+func (s *System) write(ctx context.Context, v verdict.Verdict) error {
+	known, found := s.o.Known(v.User)
+	same := known.Act == v.Act && known.Score >= v.Score
+	if found && v.Held() && known.Held() && (same || onlyUnanswered(v)) {
+		return nil
+	}
+	err := s.records.write(ctx, v)
+	if err != nil && !s.o.CarryOut {
+		s.o.Log.Warn("what the risk system says of a player is not on record", "user", v.User, "err", err)
+		return nil
+	}
+	return err
+}
+
+// trusted tells whether a person has said that a player may play.
+func (s *System) trusted(user string) bool {
+	known, found := s.o.Known(user)
+	return found && known.Act == verdict.Allow && known.By != ledger.ByRules && known.By != ledger.ByService
+}
+
+// onlyUnanswered tells whether nothing speaks against a player but that the system has not answered.
+func onlyUnanswered(v verdict.Verdict) bool {
+	if v.Act != verdict.Hold || v.Score != 0 {
+		return false
+	}
+	reasons := verdict.Parse(v.Reasons)
+	return len(reasons) == 1 && reasons[0].Rule == RuleNoAnswer
+}
+
+// Hold asks about players against whom our rules speak, all within the time-out. The answer counts, whatever the rules
+// say; about those whom the result does not have there is none, and the rules' verdict holds.
+func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]verdict.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		answers = map[string]verdict.Verdict{}
+		wg      sync.WaitGroup
+		todo    = make(chan risk.Suspect)
+	)
+	for range min(len(suspects), atOnce) {
+		wg.Go(func() {
+			for one := range todo {
+				who := Caller{User: one.User, Campaign: one.Campaign, Address: one.Address, Session: one.Session,
+					Issued: one.Issued}
+				rules := Opinion{Verdict: one.Act, Score: one.Score, Reasons: one.Reasons}
+				answer, err := s.ask(ctx, MomentHold, who, nil, &rules)
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				answers[one.User] = answer.verdictOn(one.User, &rules)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, one := range suspects {
+		if ctx.Err() != nil {
+			break
+		}
+		if !s.trusted(one.User) {
+			todo <- one
+		}
+	}
+	close(todo)
+	wg.Wait()
+	return answers
+}
+
+// Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; playerlist.ErrDenied or
+// ErrNoAnswer where it is not to be taken out at all. The answer is about the money, not about the player.
+func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold string, err error) {
+	answer, err := s.ask(ctx, MomentWithdrawal, who, &money, nil)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && s.o.CarryOut && s.o.Default == verdict.Deny:
+		return "", ErrNoAnswer
+	case err != nil && s.o.CarryOut && s.o.Default == verdict.Hold:
+		return "the risk system did not answer", nil
+	case err != nil:
+		return "", nil
+	}
+	if answer.Verdict != verdict.Allow {
+		s.o.Log.Info("the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user", who.User,
+			"verdict", string(answer.Verdict), "score", answer.Score, "reasons", answer.Reasons, "done", s.o.CarryOut)
+	}
+	switch {
+	case !s.o.CarryOut || answer.Verdict == verdict.Allow:
+		return "", nil
+	case answer.Verdict == verdict.Deny:
+		return "", playerlist.ErrDenied
+	case len(answer.Reasons) == 0:
+		return "the risk system gave no reason", nil
+	}
+	return strings.Join(answer.Reasons, "; "), nil
+}
