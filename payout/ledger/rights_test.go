@@ -23,7 +23,7 @@ var fixed = map[string][]string{
 	"archive": nil, "archive_step": nil, "chain_stub": nil, "sanction": nil, "verdict": nil,
 	"seal_key": nil, "goose_db_version": nil,
 	"campaign": {"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user",
-		"taps_per_user", "shards", "capacity", "admit_per_second", "players_list", "expires_in_ms", "created_at",
+		"taps_per_user", "shards", "capacity", "admit_per_second", "players_list", "guests_share", "expires_in_ms", "created_at",
 		"split_seed"},
 	"withdrawal": {"id", "user_id", "amount", "created_at", "txn_id"},
 	"move": {"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",

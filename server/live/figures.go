@@ -121,10 +121,11 @@ type FiguresOptions struct {
 	Lobby   *room.Lobby
 	Counts  *Counts
 	Bus     Bus
-	Names   Names                 // nil: players are shown under masked ids only
-	InStock func(campaign string) // hears of each campaign that is seen to have stock; nil: nobody does
-	KeepFor time.Duration         // how long a drained campaign stays in Redis
-	Guard   *rounds.Guard         // hears of a round that panics; nil: it is logged only
+	Names   Names // nil: players are shown under masked ids only
+	// InStock hears of each lane of a campaign that is seen to have stock; nil: nobody does.
+	InStock func(campaign string, lane rain.Lane)
+	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Clock   rain.Clock
 	Log     *slog.Logger
 }
@@ -132,7 +133,7 @@ type FiguresOptions struct {
 // NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
 	if o.InStock == nil {
-		o.InStock = func(string) {}
+		o.InStock = func(string, rain.Lane) {}
 	}
 	return &Figures{o: o, winners: map[string][]cluster.Winner{}, others: map[string]int64{}}
 }
@@ -258,10 +259,20 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 		best[i] = cluster.Winner{User: r.User, Amount: r.Amount}
 	}
 	faces, nameless := f.faces(ctx, newest, best)
-	return cluster.Figures{Node: f.o.Node, InStock: levels.Stock > 0 && levels.Unknown == 0, Room: wire.Room{
+	return cluster.Figures{Node: f.o.Node, InStock: inStock(levels), Room: wire.Room{
 		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
 		Winners: shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
 	}, Nameless: nameless}, true
+}
+
+// inStock are the lanes of which something is left; none where that is not known of every shard.
+func inStock(levels store.Levels) (lanes []rain.Lane) {
+	for lane, left := range levels.ByLane {
+		if left > 0 && levels.Unknown == 0 {
+			lanes = append(lanes, rain.Lane(lane))
+		}
+	}
+	return lanes
 }
 
 // nodesSum is what all nodes have reported of a campaign.

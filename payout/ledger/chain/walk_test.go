@@ -72,7 +72,7 @@ func TestEveryColumnIsHeld(t *testing.T) {
 				"actor", "created_at"}},
 			{"campaign", "id = 'c2'", "transaction 4 (fund:c2;",
 				[]string{"name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user",
-					"taps_per_user", "shards", "capacity", "admit_per_second", "expires_in_ms", "created_at",
+					"taps_per_user", "shards", "capacity", "admit_per_second", "guests_share", "expires_in_ms", "created_at",
 					"split_seed"}},
 			{"campaign_amounts", "campaign_id = 'c1'", "transaction 2 (fund:c1;", []string{"amounts"}},
 			{"payout", "packet = 2", "transaction 5 (pay:c1.0.",
