@@ -33,6 +33,7 @@ type Stats struct {
 	Taps           int64      `json:"taps"`
 	Won            int        `json:"won"`
 	Stock          int        `json:"stock"`
+	StockGuests    *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
 	Paid           int64      `json:"paid"`
 	AmountWon      rain.Money `json:"amount_won"`
 	AmountPaid     rain.Money `json:"amount_paid"`
@@ -260,8 +261,9 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 	}
 	faces, nameless := f.faces(ctx, newest, best)
 	return cluster.Figures{Node: f.o.Node, InStock: inStock(levels), Room: wire.Room{
-		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
-		Winners: shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
+		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, StockGuests: ofGuests(c, levels), Won: levels.Won,
+		AmountWon: levels.AmountWon,
+		Winners:   shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
 	}, Nameless: nameless}, true
 }
 
@@ -273,6 +275,14 @@ func inStock(levels store.Levels) (lanes []rain.Lane) {
 		}
 	}
 	return lanes
+}
+
+// ofGuests is what of the stock is the guests'; nil where guests and players share it.
+func ofGuests(c *rain.Campaign, levels store.Levels) *int {
+	if c.Layout().Lanes() == 1 {
+		return nil
+	}
+	return &levels.ByLane[rain.LaneGuests]
 }
 
 // nodesSum is what all nodes have reported of a campaign.
@@ -350,7 +360,8 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	return Stats{
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
-		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
+		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
+		AmountLeft:    levels.AmountLeft,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
 		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
