@@ -93,7 +93,7 @@ const tests: Record<string, () => void | Promise<void>> = {
     same("a clone is the same but for its name", body, {
       name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, players: null, guests_share: 0.07, expires_in_ms,
     });
-    const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, amounts: [50, 50, 200], expires_in_ms: 1_001 };
+    const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, guests_share: null, amounts: [50, 50, 200], expires_in_ms: 1_001 };
     const again = check(draftOf(listed)).body;
     same("with its list", [again?.amounts, again?.budget, again?.packets, again?.expires_in_ms], [[50, 50, 200], 300, 3, 1_001]);
   },
