@@ -63,7 +63,8 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 // With several shards of a lane a dry tap waits for stock, and hears of its own lane only.
 func TestADryTapHearsOfItsOwnLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := lanedBench(t, &fakeScript{}, &fakeScript{}, &fakeScript{}, &fakeScript{})
+		guests := []*fakeScript{{}, {}}
+		b := lanedBench(t, &fakeScript{}, &fakeScript{}, guests[0], guests[1])
 		b.tap(aGuest, "0.0", "g1")
 		b.tap("p", "0.0", "p1")
 		synctest.Wait()
@@ -71,6 +72,9 @@ func TestADryTapHearsOfItsOwnLane(t *testing.T) {
 		b.gate.SoldOut(rain.LanePlayers)
 		synctest.Wait()
 		b.wantTold(t, "p1 sold_out")
+		if len(guests[0].sent)+len(guests[1].sent) != 1 {
+			t.Error("the guest's tap was asked again for nothing")
+		}
 		b.gate.SoldOut(rain.LaneGuests)
 		synctest.Wait()
 		b.wantTold(t, "g1 sold_out")
