@@ -101,7 +101,8 @@ func TestByLaneCountsRanges(t *testing.T) {
 func TestGuestsShareIsANumber(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"0.1": "0.1", "0.25": "0.25", "1e-6": "0.000001", "0.999999": "0.999999", "null": "null", "0.1234567": "0.123457",
+		"0.1": "0.1", "0.25": "0.25", "1e-6": "0.000001", "0.999999": "0.999999", "null": "null",
+		"0.1234567": "0.123457",
 	} {
 		var s rain.Spec
 		if err := json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s); err != nil {

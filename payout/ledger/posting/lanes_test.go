@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. Sealed as it may be, a packet of
-// the other lane is not paid, no retry can ever pay it, and it is nobody's meanwhile. No move crosses.
+// TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. Sealed as it may be, a
+// packet of the other lane is not paid, no retry can ever pay it, and it is nobody's meanwhile. No move crosses.
 func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
