@@ -154,7 +154,7 @@ func (l Layout) Stock(shard int) (first, n int) {
 
 // ByLane counts the packets of each lane.
 func (l Layout) ByLane(numbers Numbers) (counts [LaneCount]int) {
-	for lane := range l.Lanes() {
+	for lane := range counts[:l.Lanes()] {
 		_, part := l.Part(Lane(lane))
 		for _, r := range numbers {
 			counts[lane] += max(0, min(r.Last, part.Last)-max(r.First, part.First)+1)

@@ -47,7 +47,7 @@ func newWorld(t testing.TB, b *paytest.Books, id string, shards int, guests rain
 	w := &world{t: t, b: b, f: paytest.NewFakeRedis(b.Clock.Now), lost: map[int]bool{}, allowed: 3}
 	w.c = b.OpenCampaign(t, id, rain.Spec{Budget: 5000, Packets: packetsOfWorld, Shards: shards,
 		WinsPerUser: winsOfWorld, GuestsShare: guests,
-		Split:       rain.DoubleMean})
+		Split: rain.DoubleMean})
 	w.f.Open(w.c)
 	return w
 }
