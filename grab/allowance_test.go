@@ -88,7 +88,7 @@ func TestAnAllowance(t *testing.T) {
 	gm.Want("d", gm.Drop(0), outcome.Won)
 	p.left = 1 // what was limited is not remembered
 	tap("c", gm.Drop(0), outcome.Won)
-	gm.Gate.SoldOut()
+	gm.Gate.SoldOut(rain.LanePlayers)
 	p.left = 1
 	tap("e", gm.Drop(0), outcome.SoldOut)
 	p.is(t, 4, 0)

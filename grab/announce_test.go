@@ -56,7 +56,7 @@ func TestOneShardIsTheCampaign(t *testing.T) {
 			}
 			b.tap(user, "0.0", "")
 			synctest.Wait()
-			if got := b.gate.soldOut.Load(); got != c.soldOut {
+			if got := b.gate.soldOut[rain.LanePlayers].Load(); got != c.soldOut {
 				t.Errorf("%+v: sold out %t", c, got)
 			}
 			b.gates.Close()
@@ -188,7 +188,7 @@ func TestWhatWaitsBehindAFailureIsTold(t *testing.T) {
 		if !slices.Equal(s.sent, []string{"p 0.0"}) {
 			t.Errorf("sent %q", s.sent)
 		}
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		if _, known := b.tap("p", "0.0", "p2"); known {
 			t.Error("sold out is no answer to one who may have won")
 		}

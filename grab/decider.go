@@ -45,10 +45,10 @@ type decider[T any] struct {
 	amounts   *rain.Amounts
 	clock     rain.Clock
 	drought   *drought[T]
-	alone     bool              // there is no other shard that stock could come from
+	alone     bool              // its lane has no other shard that stock could come from
 	onWin     func(*rain.Entry) // what a batch has won may leave Redis
-	onSoldOut func()            // the only shard has nothing left
-	soldOut   func() bool       // nothing is left of the campaign
+	onSoldOut func()            // the only shard of its lane has nothing left
+	soldOut   func() bool       // nothing is left for the lane
 
 	dry     []*Tap[T] // of the batch in hand
 	failing bool      // the last batch failed, and the log knows

@@ -202,8 +202,8 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 			slices.Sort(b.told)
 			b.wantTold(t, "p1 unavailable", "p2 unavailable", "p3 unavailable", "p4 unavailable", "q1 unavailable")
 		}
-		if (b.wins > 0) != immediate || !b.gate.soldOut.Load() {
-			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut.Load())
+		if (b.wins > 0) != immediate || !b.gate.soldOut[rain.LanePlayers].Load() {
+			t.Errorf("%d entries sent on their way, sold out %t", b.wins, b.gate.soldOut[rain.LanePlayers].Load())
 		}
 	}
 }
@@ -263,7 +263,7 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 	b.tap("p", "0.0", "p1")
 	b.gates.work.wg.Wait() // the batch is over
 	b.wantTold(t, "p1 unavailable")
-	b.gate.SoldOut()
+	b.gate.SoldOut(rain.LanePlayers)
 	s.err = nil
 	if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
 		t.Errorf("another drop: %v, %t", o, known)

@@ -15,7 +15,7 @@ const droughtTime = 300 * time.Millisecond
 type drought[T any] struct {
 	workers *workers
 	again   func(*Tap[T]) bool // puts a tap into the queue of its shard
-	soldOut func() bool        // nothing is left of the campaign
+	soldOut func() bool        // nothing is left for the lane
 	dry     func(taps int)
 	atMost  time.Duration // that a tap waits
 

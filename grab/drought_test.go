@@ -138,7 +138,7 @@ func TestSoldOutEndsADrought(t *testing.T) {
 		b.tap(p, "0.1", "p3")
 		synctest.Wait()
 		began := time.Now()
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		synctest.Wait()
 		b.wantTold(t, "p1 sold_out", "p2 sold_out", "p3 sold_out")
 		if o, known := b.tap(p, "0.2", ""); !known || o != outcome.SoldOut {
@@ -163,18 +163,18 @@ func TestSoldOutEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{stock: 2}
 		b := newBench(t, s, &fakeConfirmer{immediate: true})
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		c := b.gate.view.Load().campaign.Clone()
 		c.Revision++
 		b.gate.Update(c)
 		if o, known := b.tap("p", "0.0", ""); !known || o != outcome.SoldOut {
 			t.Errorf("a newer version in the same rain: %v, %t", o, known)
 		}
-		b.gate.InStock()
+		b.gate.InStock(rain.LanePlayers)
 		b.tap("p", "0.0", "p1")
 		synctest.Wait()
 		b.wantTold(t, "p1 won")
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		c = c.Clone()
 		next := *c.Current()
 		next.ID, next.FirstWave = "r2", next.FirstWave+next.Waves()
@@ -194,7 +194,7 @@ func TestStockThatIsSeenWakesNobody(t *testing.T) {
 		b, p := twoShards(t, s)
 		b.tap(p, "0.0", "p1")
 		synctest.Wait()
-		b.gate.InStock()
+		b.gate.InStock(rain.LanePlayers)
 		synctest.Wait()
 		if len(s.sent) != 1 {
 			t.Errorf("asked %q", s.sent)
@@ -250,7 +250,7 @@ func TestADryTapMayFail(t *testing.T) {
 		b.gate.Restocked(0)
 		synctest.Wait()
 		b.wantTold(t, "p1 unavailable")
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		if _, known := b.tap(p, "0.0", "p2"); known {
 			t.Error("sold out is no answer to one who may have won")
 		}
@@ -264,7 +264,7 @@ func TestADryTapMayFail(t *testing.T) {
 func TestAnUnsureWinIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, &fakeScript{stock: 1}, &fakeConfirmer{immediate: true})
-		b.gate.SoldOut()
+		b.gate.SoldOut(rain.LanePlayers)
 		b.gate.RememberUnsure("p", nil)
 		b.gate.RememberUnsure("p", []rain.Win{{User: "p", Packet: 3, Drop: "0.0"}, {User: "p", Drop: "no drop"}})
 		if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {

@@ -65,7 +65,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 					scripts[players[i]%2].restock(2)
 					b.gate.Restocked(players[i] % 2)
 				case 1:
-					b.gate.SoldOut()
+					b.gate.SoldOut(rain.LanePlayers)
 				case 2:
 					b.gate.Restored()
 				case 3:

@@ -19,7 +19,8 @@ type Gate[T any] struct {
 	o        Options
 	shards   []*shard[T]
 	players  *playerCache[T]
-	soldOut  atomic.Bool // nothing is left of the campaign, nor on its way between shards
+	layout   rain.Layout
+	soldOut  [rain.LaneCount]atomic.Bool // nothing is left for a lane's players, nor on its way between shards
 
 	mu   sync.Mutex // one Update at a time
 	view atomic.Pointer[view]
@@ -59,7 +60,8 @@ func (v *view) next(c *rain.Campaign) *view {
 
 // newGate makes a gate whose shards are not there yet.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
-	g := &Gate[T]{campaign: c.ID, o: o, shards: make([]*shard[T], store.Shards(c)), players: newPlayerCache[T]()}
+	g := &Gate[T]{campaign: c.ID, o: o, layout: c.Layout(), shards: make([]*shard[T], store.Shards(c)),
+		players: newPlayerCache[T]()}
 	g.view.Store(viewOf(c))
 	return g
 }
@@ -80,7 +82,9 @@ func (g *Gate[T]) Update(c *rain.Campaign) {
 	next := old.next(c)
 	g.view.Store(next)
 	if rainID(next.rain) != rainID(old.rain) {
-		g.soldOut.Store(false)
+		for lane := range g.soldOut {
+			g.soldOut[lane].Store(false)
+		}
 	}
 }
 
@@ -108,18 +112,19 @@ func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) {
 // Forget drops what is known of a player who is not on this node any more.
 func (g *Gate[T]) Forget(user string) { g.players.forget(user) }
 
-// SoldOut tells the gate that nothing is left of its campaign, nor on its way between shards.
-func (g *Gate[T]) SoldOut() {
-	g.soldOut.Store(true)
-	for _, s := range g.shards {
-		s.drought.end()
+// SoldOut tells the gate that nothing is left for the players of a lane, nor on its way between their shards.
+func (g *Gate[T]) SoldOut(lane rain.Lane) {
+	if !g.has(lane) {
+		return
 	}
+	g.soldOut[lane].Store(true)
+	g.endDroughts(lane)
 }
 
 // Restocked tells the gate that stock has come to a shard.
 func (g *Gate[T]) Restocked(shard int) {
-	g.soldOut.Store(false)
 	if shard >= 0 && shard < len(g.shards) {
+		g.soldOut[g.layout.LaneOfShard(shard)].Store(false)
 		g.shards[shard].drought.end()
 	}
 }
@@ -127,18 +132,34 @@ func (g *Gate[T]) Restocked(shard int) {
 // Restored tells the gate that what was found sold out may not be so any more: Redis had lost the stock and has it
 // again.
 func (g *Gate[T]) Restored() {
-	g.soldOut.Store(false)
-	for _, s := range g.shards {
-		s.drought.end()
+	for lane := range rain.Lane(g.layout.Lanes()) {
+		g.mayHave(lane)
 	}
 }
 
-// InStock tells the gate that its campaign has been seen to have stock. Where it was found sold out that is not so any
-// more, and this node has not heard of it. A figure that is older than the last win does no harm: the next tap finds
-// the campaign sold out again.
-func (g *Gate[T]) InStock() {
-	if g.soldOut.Load() {
-		g.Restored()
+// InStock tells the gate that a lane of its campaign has been seen to have stock. Where it was found sold out that is
+// not so any more, and this node has not heard of it. A figure that is older than the last win does no harm: the next
+// tap finds the lane sold out again.
+func (g *Gate[T]) InStock(lane rain.Lane) {
+	if g.has(lane) && g.soldOut[lane].Load() {
+		g.mayHave(lane)
+	}
+}
+
+// has tells whether the campaign has a lane. What other nodes say is not believed.
+func (g *Gate[T]) has(lane rain.Lane) bool { return lane >= 0 && int(lane) < g.layout.Lanes() }
+
+// mayHave forgets that nothing is left for a lane.
+func (g *Gate[T]) mayHave(lane rain.Lane) {
+	g.soldOut[lane].Store(false)
+	g.endDroughts(lane)
+}
+
+// endDroughts tells the taps that wait in a lane that there is news.
+func (g *Gate[T]) endDroughts(lane rain.Lane) {
+	shards, _ := g.layout.Part(lane)
+	for _, s := range g.shards[shards.First : shards.Last+1] {
+		s.drought.end()
 	}
 }
 
@@ -189,7 +210,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	switch {
 	case p.wins() >= v.campaign.WinsPerUser:
 		return outcome.Result{Outcome: outcome.Already}, true // as the script would say: every win is known here
-	case g.soldOut.Load() && !slices.Contains(p.undecided, t.ticket):
+	case g.soldOut[g.layout.Lane(t.User)].Load() && !slices.Contains(p.undecided, t.ticket):
 		// What may be won is asked for again, the last packet too.
 		return outcome.Result{Outcome: outcome.SoldOut}, true
 	case !v.rain.Lucky(t.User, t.ticket), p.draws.tookAnother(t.ticket, t.Drop):
@@ -209,7 +230,7 @@ func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 func (g *Gate[T]) send(p *cachedPlayer[T], t *Tap[T]) (r outcome.Result, known bool) {
 	if len(p.flying) > 0 {
 		t.waits = time.Now() // a drought is not waited for by one tap after the other
-	} else if !g.shards[rain.HomeShard(t.User, len(g.shards))].push(t) {
+	} else if !g.shards[g.layout.Home(t.User)].push(t) {
 		p.draws.giveBack(t.ticket)
 		t.settle(outcome.Result{})
 		return outcome.Result{Outcome: outcome.Unavailable}, true

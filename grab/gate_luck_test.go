@@ -102,7 +102,7 @@ func TestAWinOfABeatIsRemembered(t *testing.T) {
 	fresh := gm.Node().Gate(gm.C)
 	win := rain.Win{User: user, Packet: won.Packet, Amount: won.Amount, Drop: ticket.String()}
 	fresh.Remember(user, []rain.Win{win})
-	fresh.SoldOut()
+	fresh.SoldOut(rain.LanePlayers)
 	if got := grabtest.TapOn(fresh, user, packets[0]); got != won {
 		t.Errorf("%v, want %v", got, won)
 	}

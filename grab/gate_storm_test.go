@@ -58,7 +58,7 @@ func TestEveryTapHasOneResult(t *testing.T) {
 			gm.Gate.Remember("u1", []rain.Win{{User: "u1", Packet: 0, Amount: 1, Drop: "99999.1"}})
 			switch i % 4 {
 			case 0:
-				gm.Gate.SoldOut()
+				gm.Gate.SoldOut(rain.LanePlayers)
 			case 1:
 				gm.Gate.Restocked(i % 3)
 			case 2:

@@ -153,7 +153,7 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 				t.Errorf("the script on an empty shard: %v", r)
 			}
 			heard := gm.Node().Gate(gm.C)
-			heard.SoldOut()
+			heard.SoldOut(rain.LanePlayers)
 			if r := grabtest.TapOn(heard, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
 				t.Errorf("a node that has heard of it: %v", r)
 			}

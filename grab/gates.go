@@ -75,14 +75,17 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 	push := func(t *Tap[T]) bool { return s.push(t) } // the coalescer comes last
 	tell := answers[T]{tell: gs.answer, next: push}
 	s.drought = newDrought(gs.work, tell)
-	s.drought.again, s.drought.soldOut = push, g.soldOut.Load
+	lane := g.layout.LaneOfShard(number)
+	shards, _ := g.layout.Part(lane)
+	soldOut := g.soldOut[lane].Load
+	s.drought.again, s.drought.soldOut = push, soldOut
 	s.drought.dry = func(taps int) { gs.o.OnDry(g.campaign, number, taps) }
 	d := &decider[T]{
 		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
 		answers: tell, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
-		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: len(g.shards) == 1,
+		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: shards.Count() == 1,
 		onWin:     gs.o.OnWin,
-		onSoldOut: g.SoldOut, soldOut: g.soldOut.Load,
+		onSoldOut: func() { g.SoldOut(lane) }, soldOut: soldOut,
 	}
 	s.coalescer = newCoalescer(gs.work, d.decide, d.giveUp)
 	return s

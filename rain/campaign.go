@@ -50,6 +50,9 @@ type Spec struct {
 	AdmitPerSecond int `json:"admit_per_second"`
 	// Players says who may take part; nil: everybody.
 	Players *Players `json:"players"`
+	// GuestsShare is the part of the packets that guests may win, and nobody else; the others are the players'. None:
+	// guests and players win from one stock.
+	GuestsShare Share `json:"guests_share"`
 
 	ExpiresInMS int64 `json:"expires_in_ms"`
 }

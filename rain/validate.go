@@ -121,6 +121,7 @@ func (s *Spec) Validate() error {
 			e.add("players.list", "%s", err)
 		}
 	}
+	s.validateLanes(&e)
 	if s.ExpiresInMS < 1_000 || s.ExpiresInMS > maxExpiresInMS {
 		e.add("expires_in_ms", "is 1,000 to %d", int64(maxExpiresInMS))
 	}

@@ -292,7 +292,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			t.Errorf("%d %s", status, body)
 		}
 		gate := s.gates.Gate(c)
-		gate.SoldOut()
+		gate.SoldOut(rain.LanePlayers)
 		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -160,7 +160,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
 		Figures:   s.figures.Heard,
-		SoldOut:   s.atGate((*gate).SoldOut),
+		SoldOut:   s.atLane((*gate).SoldOut),
 		Dry:       s.mover.Dry,
 		Restocked: func(campaign string, shard int) { s.atGate(func(g *gate) { g.Restocked(shard) })(campaign) },
 		Restored:  s.atGate((*gate).Restored),
@@ -181,6 +181,11 @@ func (s *Server) atGate(do func(*gate)) func(campaign string) {
 			do(s.gates.Gate(c))
 		}
 	}
+}
+
+// atLane has something done at a campaign's gate for one of its lanes.
+func (s *Server) atLane(do func(*gate, rain.Lane)) func(campaign string, lane rain.Lane) {
+	return func(campaign string, lane rain.Lane) { s.atGate(func(g *gate) { do(g, lane) })(campaign) }
 }
 
 // buildGrab makes the tap's way to Redis and back.
@@ -231,7 +236,7 @@ func (s *Server) buildRooms() {
 		Node:  s.node, Sums: store.NewSums(s.redis), Reports: store.NewNodes(s.redis),
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
 		Door:  s.door,
-		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atGate((*gate).InStock), KeepFor: drainedKept,
+		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atLane((*gate).InStock), KeepFor: drainedKept,
 		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.recorder = history.NewRecorder(history.RecorderOptions{

@@ -141,7 +141,7 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,` +
 		`"max":2000,"amounts":null,` +
 		`"wins_per_user":1,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"players":null,` +
-		`"expires_in_ms":86400000}`
+		`"guests_share":null,"expires_in_ms":86400000}`
 	if got := posts[0].body; got != want {
 		t.Errorf("posted %s, want %s", got, want)
 	}

@@ -65,6 +65,9 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 	listed := func(text string) map[string]string {
 		return map[string]string{"split": "list", "amounts": text, "max": "", "shards": "1"}
 	}
+	share := func(millionths rain.Share) func(*rain.Spec) {
+		return func(s *rain.Spec) { s.GuestsShare = millionths }
+	}
 	cases := []written{
 		{"good", nil, func(*rain.Spec) {}},
 		{"the longest name", map[string]string{"name": strings.Repeat("雨", 66) + "ab"},
@@ -112,6 +115,18 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 		{"too many shards", map[string]string{"shards": "257"}, set("shards", 257)},
 		{"more shards than packets", map[string]string{"shards": "4", "packets": "3", "budget": "3"},
 			func(s *rain.Spec) { s.Shards, s.Packets, s.Budget = 4, 3, 300 }},
+		{"a guests' share", map[string]string{"guests_share": "12.5"}, share(125_000)},
+		{"the least share", map[string]string{"guests_share": "0.02%"}, share(200)},
+		{"less than a packet", map[string]string{"guests_share": "0.0199"}, share(199)},
+		{"no share", map[string]string{"guests_share": "0"}, share(-1)},
+		{"all are the guests'", map[string]string{"guests_share": "100"}, share(-1)},
+		{"a share of no number", map[string]string{"guests_share": "a tenth"}, share(-1)},
+		{"fewer than the guests' shards", map[string]string{"guests_share": "1", "shards": "102"},
+			func(s *rain.Spec) { s.GuestsShare, s.Shards = 10_000, 102 }},
+		{"as many as the guests' shards", map[string]string{"guests_share": "1", "shards": "101"},
+			func(s *rain.Spec) { s.GuestsShare, s.Shards = 10_000, 101 }},
+		{"fewer than the players' shards", map[string]string{"guests_share": "99", "shards": "101"},
+			func(s *rain.Spec) { s.GuestsShare, s.Shards = 990_000, 101 }},
 		{"the shortest", map[string]string{"expires_in_ms": "1", "unit": "seconds"}, set("expires_in_ms", 1_000)},
 		{"too short", map[string]string{"expires_in_ms": "0.999", "unit": "seconds"}, set("expires_in_ms", 999)},
 		{"a week", map[string]string{"expires_in_ms": "7", "unit": "days"}, set("expires_in_ms", week)},
@@ -148,8 +163,9 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 		want.Name, want.Sponsor, want.Budget, want.Packets, want.Split, want.Max = "Gala", "acme", 1_000_000, 5_000,
 			rain.Gaussian, &most
 		c.spec(&want)
-		fields := []string{}
-		if faults, ok := errors.AsType[rain.Invalid](want.Validate()); ok {
+		fields, completed := []string{}, want
+		completed.Complete()
+		if faults, ok := errors.AsType[rain.Invalid](completed.Validate()); ok {
 			for _, f := range faults {
 				fields = append(fields, f.Field)
 			}

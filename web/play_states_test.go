@@ -22,6 +22,9 @@ func (b *browser) testStates(t *testing.T) {
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "Every packet is gone. Enjoy the show")
+	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 4, "stock_guests": 4, "won": 5,
+		"winners": []object{}})
+	p.shows("note", "Every packet that you could win is gone")
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88, "name": hostileName}}})

@@ -98,7 +98,7 @@ func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user str
 		for _, r := range records {
 			p.AddOlder(r.Entry, r.Win)
 		}
-		if err := c.Confirm(ctx, of.ID, rain.HomeShard(user, store.Shards(of)), &p); err != nil {
+		if err := c.Confirm(ctx, of.ID, of.Layout().Home(user), &p); err != nil {
 			c.log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", of.ID, "err", err)
 		}
 		good = p.Confirmed

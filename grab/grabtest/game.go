@@ -22,6 +22,7 @@ import (
 // shard, and a rain that has been falling for ten seconds and goes on for minutes.
 type Setup struct {
 	Packets, Wins, Taps, Shards int
+	GuestsShare                 rain.Share
 	Budget                      rain.Money
 	Split                       rain.SplitKind
 	TapRate                     int
@@ -97,6 +98,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 			Name: "Gala", Sponsor: "acme", Budget: cmp.Or(s.Budget, rain.Money(packets)*100), Packets: packets, Min: 1,
 			Split: cmp.Or(s.Split, rain.Even), WinsPerUser: cmp.Or(s.Wins, 1), TapsPerUser: s.Taps,
 			Shards:      cmp.Or(s.Shards, 1),
+			GuestsShare: s.GuestsShare,
 			ExpiresInMS: rain.DefaultExpiryMS,
 		},
 	}

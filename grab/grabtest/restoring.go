@@ -55,7 +55,7 @@ func (gm *Game) Known(shard int) (all []Known) {
 
 // Restoration is what a rebuild would make of the wins: the rest of the shard is the stock.
 func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
-	first, n := rain.ShardRange(gm.C.Packets, gm.C.Shards, shard)
+	first, n := gm.C.Layout().Stock(shard)
 	taken := make(map[int]bool, len(wins))
 	for _, k := range wins {
 		taken[k.Win.Packet] = true

@@ -16,7 +16,7 @@ const (
 	Unavailable Outcome = iota // nothing is known to be decided: to be tapped again
 	Won
 	Already     // the player has all the wins allowed
-	SoldOut     // nothing is left of the campaign
+	SoldOut     // nothing is left of the campaign for the player
 	NotOpen     // no rain, countdown, paused or ended
 	Limited     // the player's taps are used up, or what the guests of their address may win
 	Empty       // a decoy; or nothing could be had just now, by the pacing or because stock is on its way

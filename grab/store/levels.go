@@ -15,7 +15,8 @@ import (
 // Of a shard that is unknown nobody knows what has been won there. Its own part of the split counts as left, so that
 // nobody takes a campaign for sold out that may have something left; Won is what the others have given away.
 type Levels struct {
-	Stock      int // packets that can still be won
+	Stock      int                 // packets that can still be won
+	ByLane     [rain.LaneCount]int // of the stock
 	Won        int
 	AmountLeft rain.Money // of the stock
 	AmountWon  rain.Money
@@ -62,7 +63,7 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 			if failed == nil {
 				failed = fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 			}
-			first, n := rain.ShardRange(c.Packets, Shards(c), shard)
+			first, n := c.Layout().Stock(shard)
 			left = append(left, rain.Range{First: first, Last: first + n - 1})
 			continue
 		}
@@ -73,7 +74,7 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 		return Levels{}, failed
 	}
 	left = rain.Remaining(left, reclaimed) // what is lent may have come to its shard already
-	sum.Stock, sum.AmountLeft = left.Count(), amounts.Sum(left)
+	sum.Stock, sum.ByLane, sum.AmountLeft = left.Count(), c.Layout().ByLane(left), amounts.Sum(left)
 	sum.AmountWon = c.Budget - sum.AmountLeft - amounts.Sum(reclaimed)
 	return sum, nil
 }

@@ -29,7 +29,7 @@ func TestOpenGivesEveryShardItsPart(t *testing.T) {
 				}
 			}
 			gm.Balance()
-			if l := gm.Levels(); l != (store.Levels{Stock: packets, AmountLeft: gm.C.Budget}) {
+			if l := gm.Levels(); l != (store.Levels{Stock: packets, ByLane: one(packets), AmountLeft: gm.C.Budget}) {
 				t.Errorf("levels %+v", l)
 			}
 			won := rain.Money(0)
@@ -43,7 +43,8 @@ func TestOpenGivesEveryShardItsPart(t *testing.T) {
 				}
 			}
 			gm.Balance()
-			want := store.Levels{Stock: packets - 50, Won: 50, AmountLeft: gm.C.Budget - won, AmountWon: won}
+			want := store.Levels{Stock: packets - 50, ByLane: one(packets - 50), Won: 50,
+				AmountLeft: gm.C.Budget - won, AmountWon: won}
 			if l := gm.Levels(); l != want {
 				t.Errorf("levels %+v, want %+v", l, want)
 			}

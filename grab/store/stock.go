@@ -29,7 +29,7 @@ func NewStock(s *Store) *Stock { return &Stock{s.client} }
 // It fails with ErrClosed where a shard is closed, and with ErrLate.
 func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		first, n := rain.ShardRange(c.Packets, Shards(c), shard)
+		first, n := c.Layout().Stock(shard)
 		all := rain.Numbers{{First: first, Last: first + n - 1}}
 		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(), n,
 			c.WinsPerUser, c.TapsPerUser).Int()

@@ -54,6 +54,7 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 		want.Stock += won[shard]
 		want.Won -= won[shard]
 	}
+	want.ByLane = one(want.Stock)
 	want.AmountLeft, want.AmountWon = rain.Money(100*want.Stock), rain.Money(100*want.Won)
 
 	nodes[3].Kill()
@@ -106,14 +107,14 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 // A shard that Redis has lost is unknown as well, as long as there is another one.
 func TestALostShardIsUnknown(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 30, Shards: 3})
-	if got := gm.Levels(); got != (store.Levels{Stock: 30, AmountLeft: 3000}) {
+	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4); err != nil {
 		t.Fatal(err)
 	}
 	gm.LoseShard(1)
-	if got := gm.Levels(); got != (store.Levels{Stock: 30, AmountLeft: 3000, Unknown: 1}) {
+	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}) {
 		t.Errorf("%+v", got)
 	}
 	levels, err := gm.G.Shards(t.Context(), gm.C)

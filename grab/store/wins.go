@@ -25,7 +25,7 @@ func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit
 	if err != nil {
 		return nil, 0, err
 	}
-	key := w.keys.shard(c.ID, rain.HomeShard(user, Shards(c))).Wins
+	key := w.keys.shard(c.ID, c.Layout().Home(user)).Wins
 	var records []Record
 	total, next := 0, ""
 	for {

@@ -20,6 +20,7 @@ type campaignCreateCmd struct {
 	Capacity       int           `default:"0" help:"Players in the room at once, over all nodes; the others wait their turn. 0 for no limit."`
 	AdmitPerSecond int           `default:"0" help:"Players that are let in within a second; 0 for all at once."`
 	Players        string        `placeholder:"LIST" help:"Only the players on this list may take part, see redrain list."`
+	GuestsShare    rain.Share    `placeholder:"SHARE" help:"Part of the packets that guests may win, such as 0.1, and nobody else; the others are for players with a token. By default all win from one stock."`
 	ExpiresIn      time.Duration `default:"${expires_in}" help:"After that time, what is left goes back to the sponsor."`
 	IdempotencyKey string        `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
 	remote
@@ -41,7 +42,7 @@ func (c *campaignCreateCmd) Run(app *App) error {
 	spec := rain.Spec{
 		Name: c.Name, Sponsor: c.Sponsor, Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts, WinsPerUser: c.WinsPerUser, TapsPerUser: c.TapsPerUser, Shards: c.Shards,
-		Capacity: c.Capacity, AdmitPerSecond: c.AdmitPerSecond,
+		Capacity: c.Capacity, AdmitPerSecond: c.AdmitPerSecond, GuestsShare: c.GuestsShare,
 		ExpiresInMS: c.ExpiresIn.Milliseconds(),
 	}
 	if c.Players != "" {
@@ -144,6 +145,9 @@ func (t *table) campaign(c operator.Campaign) {
 	}
 	if list := c.Invited(); list != "" {
 		t.row("players", "on the list "+list)
+	}
+	if c.GuestsShare != 0 {
+		t.row("guests share", fmt.Sprintf("%s of the packets", c.GuestsShare))
 	}
 	t.row("created", t.at(c.CreatedAt))
 	t.row("expires", t.at(c.ExpiresAt))

@@ -30,7 +30,7 @@ func TestCommands(t *testing.T) {
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":1000000,"packets":5000,` +
 				`"split":"double_mean","min":1,"max":500,` +
 				`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":3,` +
-				`"capacity":0,"admit_per_second":0,"players":null,"expires_in_ms":86400000}`,
+				`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":86400000}`,
 		},
 		"create a list": {
 			args: "campaign create --name Gala --sponsor acme --budget 6 --packets 3 --split list --amounts 1," +
@@ -39,7 +39,7 @@ func TestCommands(t *testing.T) {
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,` +
 				`"split":"list","min":2,"max":null,` +
 				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,` +
-				`"capacity":0,"admit_per_second":0,"players":null,"expires_in_ms":3600000} once`,
+				`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":3600000} once`,
 		},
 		"preview": {
 			args:   "campaign preview --budget 1000000 --packets 5000 --split gaussian --min 50 --max 350",

@@ -86,7 +86,7 @@ func TestRequests(t *testing.T) {
 		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",` +
 			`"min":1,"max":null,` +
 			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,` +
-			`"capacity":0,"admit_per_second":0,"players":null,"expires_in_ms":1000}`, "once",
+			`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
 		"PreviewSplit": {`{"packets":3,"mean":3.33,"deviation":1.25,"smallest":2,"median":3,"largest":5,` +
 			`"histogram":[{"from":2,"to":2,"packets":1}]}`,

@@ -25,8 +25,9 @@ type Stats struct {
 	Online         int64      `json:"online"` // connections in the room
 	Taps           int64      `json:"taps"`   // answered with a result
 	Won            int64      `json:"won"`
-	Stock          int64      `json:"stock"` // packets left
-	Paid           int64      `json:"paid"`  // packets settled
+	Stock          int64      `json:"stock"`                  // packets left
+	StockGuests    *int64     `json:"stock_guests,omitempty"` // of these the guests', where they have a part of their own
+	Paid           int64      `json:"paid"`                   // packets settled
 	AmountWon      rain.Money `json:"amount_won"`
 	AmountPaid     rain.Money `json:"amount_paid"`
 	AmountLeft     rain.Money `json:"amount_left"`    // of the stock

@@ -206,15 +206,17 @@ type Action struct {
 
 // Room is the room's figures, once a second.
 type Room struct {
-	Type      string     `json:"type"`
-	T         int64      `json:"t"`
-	Online    int64      `json:"online"`
-	Stock     int        `json:"stock"`
-	Won       int        `json:"won"`
-	AmountWon rain.Money `json:"amount_won"`        // the sum of all won packets
-	Winners   []Winner   `json:"winners"`           // the newest, newest first
-	Top       []Winner   `json:"top"`               // the players who have won most in this campaign, most first
-	Waiting   int64      `json:"waiting,omitempty"` // players in the waiting room
+	Type   string `json:"type"`
+	T      int64  `json:"t"`
+	Online int64  `json:"online"`
+	Stock  int    `json:"stock"`
+	// StockGuests is what of the stock is the guests', and none of the players'; nil where they share it.
+	StockGuests *int       `json:"stock_guests,omitempty"`
+	Won         int        `json:"won"`
+	AmountWon   rain.Money `json:"amount_won"`        // the sum of all won packets
+	Winners     []Winner   `json:"winners"`           // the newest, newest first
+	Top         []Winner   `json:"top"`               // the players who have won most in this campaign, most first
+	Waiting     int64      `json:"waiting,omitempty"` // players in the waiting room
 }
 
 // Winner is somebody who has won, under a masked id, and as people know them where that is shown.

@@ -22,7 +22,8 @@ type table struct {
 var wholeTables = []table{
 	{name: "campaign", of: "id", columns: []string{"id", "name", "sponsor", "budget", "packets", "split", "min_amount",
 		"max_amount", "wins_per_user", "taps_per_user", "shards", "capacity", "admit_per_second",
-		"players_list", "expires_in_ms", "status", "created_at", "expires_at", "revision", "drained", "split_seed"}},
+		"players_list", "guests_share", "expires_in_ms", "status", "created_at", "expires_at", "revision",
+		"drained", "split_seed"}},
 	{name: "campaign_amounts", of: "campaign_id", columns: []string{"campaign_id", "amounts"}},
 	{name: "rain", of: "campaign_id", key: "ordinal", columns: []string{"campaign_id", "ordinal", "id", "starts_at",
 		"duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing", "odds", "beat_ms", "odds_record",

@@ -19,7 +19,7 @@ import (
 
 var campaignColumns = []string{
 	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
-	"shards", "capacity", "admit_per_second", "players_list",
+	"shards", "capacity", "admit_per_second", "players_list", "guests_share",
 	"expires_in_ms", "status", "created_at", "expires_at", "revision",
 	"drained", "split_seed",
 }
@@ -32,7 +32,7 @@ func campaignRow(c *rain.Campaign) []any {
 	return []any{
 		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
 		c.TapsPerUser,
-		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(),
+		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(), int64(c.GuestsShare),
 		c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
 		c.Drained,
 		c.SplitSeed.Hex(),
@@ -61,6 +61,7 @@ func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 		p.Int(n)
 	}
 	p.Text(c.Invited())
+	p.Int(int64(c.GuestsShare))
 	p.Text(c.SplitSeed.Hex())
 	if amounts != nil {
 		p.Bytes(amounts)
@@ -77,8 +78,8 @@ func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
 	var drained int64
 	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
 		&c.TapsPerUser,
-		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &invited, &c.ExpiresInMS, &c.Status, &c.CreatedAt, &c.ExpiresAt,
-		&c.Revision, &drained, &seed)
+		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &invited, &c.GuestsShare, &c.ExpiresInMS, &c.Status,
+		&c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
 	if err != nil {
 		return nil, err
 	}

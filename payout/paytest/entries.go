@@ -1,6 +1,8 @@
 package paytest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -88,6 +90,20 @@ func Home(name string, shard, shards int) string {
 			return user
 		}
 		user = fmt.Sprintf("%s.%d", name, n)
+	}
+}
+
+// HomeOf is Home for a campaign that may have lanes: on a guests' shard the player is a guest.
+func HomeOf(name string, shard int, l rain.Layout) string {
+	for n, user := 1, name; ; n++ {
+		if l.Home(user) == shard {
+			return user
+		}
+		user = fmt.Sprintf("%s.%d", name, n)
+		if l.LaneOfShard(shard) == rain.LaneGuests {
+			sum := sha256.Sum256([]byte(user))
+			user = rain.GuestPrefix + hex.EncodeToString(sum[:rain.GuestBytes])
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	defer f.mu.Unlock()
 	f.live = append(f.live, c)
 	for s := range c.Shards {
-		first, n := rain.ShardRange(c.Packets, c.Shards, s)
+		first, n := c.Layout().Stock(s)
 		sh := &FakeShard{Stock: Packets(first, first+n-1), campaign: c, amounts: amounts,
 			Players: map[string]rain.PlayerRecord{}, Borrowed: map[string]int64{}}
 		sh.Snapshot.Shard, sh.Snapshot.Found, sh.Snapshot.LastEntry = s, true, "0-0"
@@ -73,7 +73,7 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	e := rain.Entry{}
 	for _, u := range users {
 		packet, _ := sh.Stock.Take()
-		e.Wins = append(e.Wins, Win(Home(u, shard, sh.campaign.Shards), packet, sh.amounts.Of(packet)))
+		e.Wins = append(e.Wins, Win(HomeOf(u, shard, sh.campaign.Layout()), packet, sh.amounts.Of(packet)))
 	}
 	sh.record(f.add(campaign, shard, sh, e))
 	return len(users)
@@ -85,7 +85,7 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 	sh := f.Shards[FakeKey{campaign, shard}]
 	var may []string
 	for _, u := range users {
-		home := Home(u, shard, sh.campaign.Shards)
+		home := HomeOf(u, shard, sh.campaign.Layout())
 		if sh.Players[home].Wins < most && !slices.Contains(may, home) {
 			may = append(may, home)
 		}

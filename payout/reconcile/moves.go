@@ -49,6 +49,7 @@ func (m *move) name() string {
 
 // readMoves reads the moves of the campaign.
 func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
+	layout := r.campaign.Layout()
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		m := &move{}
 		var doneAt int64
@@ -61,6 +62,8 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 			m.fault = fmt.Sprintf("its numbers are not %d packets of the campaign", m.packets)
 		case m.From == m.To || r.shards[m.From] == nil || r.shards[m.To] == nil:
 			m.fault = "there are no two such shards"
+		case layout.LaneOfShard(m.From) != layout.LaneOfShard(m.To):
+			m.fault = "one shard is the guests', the other one the players'"
 		case m.Number <= 0 || m.ToNumber < 0 || m.ToNumber > 0 && !m.Done:
 			m.fault = fmt.Sprintf("it is number %d of its donor and number %d of its recipient, and done is %v",
 				m.Number,
@@ -168,7 +171,7 @@ func (r *campaignCheck) lend(n int, of *moved) {
 
 // holdShard makes the list of the packets that a shard must have.
 func (r *campaignCheck) holdShard(n int, of *moved) {
-	first, count := rain.ShardRange(r.campaign.Packets, max(r.campaign.Shards, 1), n)
+	first, count := r.campaign.Layout().Stock(n)
 	here, twice, absent := tally(append(of.came, rain.Range{First: first, Last: first + count - 1}), of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {

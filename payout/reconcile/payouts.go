@@ -156,9 +156,14 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 		p.found.add("a payout that is not the split's", key, "%s: the split says %d", row.name(),
 			p.amounts.Of(row.packet))
 	}
-	if home := rain.HomeShard(row.user, c.Shards); row.shard != home {
+	layout := c.Layout()
+	if home := layout.Home(row.user); row.shard != home {
 		p.found.add("a payout in a wrong shard", key, "%s: it says shard %d, but the player's is shard %d",
 			row.name(), row.shard, home)
+	}
+	if !layout.MayHave(row.user, row.packet) {
+		p.found.add("a payout of another lane's packet", key, "%s: guests and players have packets of their own, and "+
+			"this one is not of the player's lane", row.name())
 	}
 	if err := c.CheckLuck(row.user, row.drop); err != nil {
 		p.found.add("a payout without luck", key, "%s: it was won with %s, but %s", row.name(), row.drop, err)

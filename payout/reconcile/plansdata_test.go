@@ -43,7 +43,7 @@ var many = []manyRows{
 		"IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), 0, seq, CONCAT('p', seq % 20000), 5, seq, 0, 'given up', " +
 		"'x', seq, " +
 		"IF(seq % 1000 = 0, 0, seq)"},
-	{"campaign", 8_000, "CONCAT('b', seq), 'Gala', 'acme', 100, 10, 'even', 1, NULL, 1, 1, 1, 0, 0, '', 1000, " +
+	{"campaign", 8_000, "CONCAT('b', seq), 'Gala', 'acme', 100, 10, 'even', 1, NULL, 1, 1, 1, 0, 0, '', 0, 1000, " +
 		"'closed', seq, seq, 1, 1, REPEAT('0', 64)"},
 	{"rain", 8_000, "CONCAT('b', seq DIV 2), seq % 2, seq, 1, 1, 1, 1, 0, 'none', 0, 1000, '', 0, " +
 		"REPEAT('0', 64), 0"},

@@ -10,6 +10,7 @@ import (
 	"redrain/internal/testenv/property"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
+	"redrain/rain"
 )
 
 // TestNoFalseFinding plays, settles, moves, loses and rebuilds at random, also between any two reads of a
@@ -20,7 +21,11 @@ func TestNoFalseFinding(t *testing.T) {
 	run, proofs := 0, 0
 	property.Check(t, 40, func(rt *rapid.T) {
 		run++
-		w := newWorld(t, b, fmt.Sprintf("p%d", run), rapid.IntRange(1, 4).Draw(rt, "shards"))
+		shards, guests := rapid.IntRange(1, 4).Draw(rt, "shards"), rain.Share(0)
+		if shards > 1 && rapid.Bool().Draw(rt, "lanes") {
+			guests = rain.Share(rapid.IntRange(50_000, 950_000).Draw(rt, "guests' share"))
+		}
+		w := newWorld(t, b, fmt.Sprintf("p%d", run), shards, guests)
 		for range rapid.IntRange(1, 12).Draw(rt, "rounds") {
 			for range rapid.IntRange(0, 12).Draw(rt, "steps") {
 				w.act(rt)

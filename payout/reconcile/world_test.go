@@ -42,12 +42,12 @@ const (
 	winsOfWorld    = 4
 )
 
-func newWorld(t testing.TB, b *paytest.Books, id string, shards int) *world {
+func newWorld(t testing.TB, b *paytest.Books, id string, shards int, guests rain.Share) *world {
 	t.Helper()
 	w := &world{t: t, b: b, f: paytest.NewFakeRedis(b.Clock.Now), lost: map[int]bool{}, allowed: 3}
 	w.c = b.OpenCampaign(t, id, rain.Spec{Budget: 5000, Packets: packetsOfWorld, Shards: shards,
-		WinsPerUser: winsOfWorld,
-		Split:       rain.DoubleMean})
+		WinsPerUser: winsOfWorld, GuestsShare: guests,
+		Split: rain.DoubleMean})
 	w.f.Open(w.c)
 	return w
 }
@@ -118,7 +118,7 @@ func (w *world) settle(rt *rapid.T, remove bool) {
 
 func (w *world) lend(rt *rapid.T) {
 	from, to := w.shard(rt), w.shard(rt)
-	if from == to {
+	if layout := w.c.Layout(); from == to || layout.LaneOfShard(from) != layout.LaneOfShard(to) {
 		return
 	}
 	w.named++

@@ -82,8 +82,11 @@ func (c *Caps) Exempt(address string) bool { return exempt(c.o.Exempt, address) 
 // bounds tells whether a player who calls from an address is bounded.
 func (c *Caps) bounds(address, user string) bool { return rain.IsGuest(user) && !c.Exempt(address) }
 
-// most is how much of a campaign an address may win.
-func (c *Caps) most(of *rain.Campaign) int { return max(leastWins, int(c.o.Wins*float64(of.Packets))) }
+// most is how much of a campaign an address may win: a part of what its guests can win at all.
+func (c *Caps) most(of *rain.Campaign) int {
+	_, packets := of.Layout().Part(rain.LaneGuests)
+	return max(leastWins, int(c.o.Wins*float64(packets.Count())))
+}
 
 // Enter seats a player, and returns what they may win together with the others of their address; nil for all that the
 // campaign allows. The error is ErrFull, or one of Redis. Leave must be called after it, unless it fails.

@@ -326,3 +326,17 @@ func TestRedisIsAway(t *testing.T) {
 		t.Errorf("%v when Redis answers again", why)
 	}
 }
+
+// Where guests have packets of their own, an address may win its part of these.
+func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
+	t.Parallel()
+	c := &Caps{o: Options{Wins: 0.1}}
+	of := &rain.Campaign{Spec: rain.Spec{Packets: 10_000, Shards: 4}}
+	if got := c.most(of); got != 1_000 {
+		t.Errorf("%d of all packets", got)
+	}
+	of.GuestsShare = 200_000
+	if got := c.most(of); got != 200 {
+		t.Errorf("%d of the guests' 2,000", got)
+	}
+}

@@ -48,6 +48,7 @@ func (a *API) createCampaign(r *http.Request, who caller, body []byte, key strin
 	if err := decode(body, &spec); err != nil {
 		return 0, nil, err
 	}
+	spec.Complete()
 	if err := spec.Validate(); err != nil {
 		return 0, nil, err
 	}

@@ -26,7 +26,7 @@ func (s *stage) Cached(id string) *rain.Campaign     { return s.known[id] }
 func (s *stage) Changed(*rain.Campaign)              {}
 func (s *stage) Restored(string)                     {}
 func (s *stage) Restocked(string, int)               {}
-func (s *stage) SoldOut(string)                      {}
+func (s *stage) SoldOut(string, rain.Lane)           {}
 func (s *stage) Alarm(string, string, string)        {}
 
 func (s *stage) Live(context.Context) (live []*rain.Campaign, err error) {

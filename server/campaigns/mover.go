@@ -213,14 +213,8 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 		return err
 	}
 	needs := m.needs(c.ID, levels, now)
-	if soldOut(c, levels) {
-		if len(needs) > 0 {
-			m.o.Bus.SoldOut(c.ID)
-		}
-		return err
-	}
 	p.note(levels, now)
-	moves := plan(p.stuck.without(levels), p.rates, needs, p.refusals.lenders(now))
+	moves := m.plan(c, levels, p, needs, now)
 	if len(moves) > movesOfRound {
 		moves = moves[:movesOfRound]
 		m.wakeUp()
@@ -230,6 +224,27 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 		p.finishAt = now // the next round carries it on
 	}
 	return errors.Join(err, carried)
+}
+
+// plan says which moves to make between the shards of each lane, and tells of lanes that are sold out.
+func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[int]need, now int64) []transfer {
+	var moves []transfer
+	layout := c.Layout()
+	for lane := range rain.Lane(layout.Lanes()) {
+		shards, packets := layout.Part(lane)
+		if !soldOut(levels[shards.First:shards.Last+1], packets.Count()) {
+			moves = append(moves, plan(within(p.stuck.without(levels), shards), p.rates, needs,
+				p.refusals.lenders(now))...)
+			continue
+		}
+		for shard := range needs {
+			if shard >= shards.First && shard <= shards.Last {
+				m.o.Bus.SoldOut(c.ID, lane)
+				break
+			}
+		}
+	}
+	return moves
 }
 
 // expect counts packets that are on their way to a shard.

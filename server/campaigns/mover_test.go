@@ -270,7 +270,7 @@ func TestStockFollowsThePlayers(t *testing.T) {
 	c := l.raining(servertest.EvenSpec(120, 12, 4))
 	soldOut, restocked := make(chan string, 1), make(chan int, 100)
 	err := l.bus.Listen(nil, cluster.Listener{
-		SoldOut:   func(campaign string) { soldOut <- campaign },
+		SoldOut:   func(campaign string, _ rain.Lane) { soldOut <- campaign },
 		Restocked: func(_ string, shard int) { restocked <- shard },
 	})
 	if err != nil {

@@ -68,9 +68,9 @@ func (p *pace) note(levels []store.Level, now int64) {
 	p.at = now
 }
 
-// soldOut tells whether every packet is won: never where a shard is unknown. What is won never becomes less, so the
-// shards need not be read at one moment.
-func soldOut(c *rain.Campaign, levels []store.Level) bool {
+// soldOut tells whether every packet of a lane is won, by what its shards have: never where one is unknown. What is won
+// never becomes less, so the shards need not be read at one moment.
+func soldOut(levels []store.Level, packets int) bool {
 	won := 0
 	for _, l := range levels {
 		if !l.Known {
@@ -78,7 +78,16 @@ func soldOut(c *rain.Campaign, levels []store.Level) bool {
 		}
 		won += l.Won
 	}
-	return won >= c.Packets
+	return won >= packets
+}
+
+// within is the levels for a plan of one lane: the shards of another count as ones of which nothing is known, so they
+// neither give nor get. It changes the levels that it is given.
+func within(levels []store.Level, shards rain.Range) []store.Level {
+	for shard := range levels {
+		levels[shard].Known = levels[shard].Known && shard >= shards.First && shard <= shards.Last
+	}
+	return levels
 }
 
 // transfer is a move that should be made.

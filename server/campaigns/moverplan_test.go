@@ -230,15 +230,15 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 	c := &rain.Campaign{Spec: rain.Spec{Packets: 10}}
 	levels := levelsOf(0, 0)
 	levels[0].Won, levels[1].Won = 4, 5
-	if soldOut(c, levels) {
+	if soldOut(levels, c.Packets) {
 		t.Error("one is on its way")
 	}
 	levels[1].Won = 6
-	if !soldOut(c, levels) {
+	if !soldOut(levels, c.Packets) {
 		t.Error("all are won")
 	}
 	levels[0].Known = false
-	if soldOut(c, levels) {
+	if soldOut(levels, c.Packets) {
 		t.Error("a lost shard may get some back")
 	}
 }

@@ -70,7 +70,7 @@ func TestNoLetterStopsARebuild(t *testing.T) {
 				for _, s := range levels {
 					won += s.Won
 				}
-				return won, soldOut(c, levels)
+				return won, soldOut(levels, c.Packets)
 			}
 			if won, _ := sum(); won != 3 {
 				t.Errorf("%d packets count as won", won)

@@ -44,7 +44,8 @@ type Bus interface {
 	Changed(c *rain.Campaign)             // a campaign has a newer version
 	Restored(campaign string)             // Redis has a campaign's stock again, after it was lost
 	Restocked(campaign string, shard int) // stock has come to a shard
-	SoldOut(campaign string)              // nothing is left, nor on its way between shards
+	// SoldOut: nothing is left for a lane, nor on its way between its shards.
+	SoldOut(campaign string, lane rain.Lane)
 	Alarm(code, campaign, message string) // something needs a person
 }
 

@@ -75,7 +75,7 @@ func (h *told) Live() []*rain.Campaign              { return nil }
 func (h *told) Changed(c *rain.Campaign)            { h.others[c.ID] = c.Revision }
 func (h *told) Restored(string)                     {}
 func (h *told) Restocked(string, int)               {}
-func (h *told) SoldOut(string)                      {}
+func (h *told) SoldOut(string, rain.Lane)           {}
 func (h *told) Alarm(string, string, string)        {}
 
 // TestACommandIsToldToAll: each command takes effect in Redis, and this node and the others know of it at once; also

@@ -87,8 +87,10 @@ func (b *Bus) Changed(camp *rain.Campaign) {
 	}
 }
 
-// SoldOut tells every node that nothing is left of a campaign, nor on its way between its shards.
-func (b *Bus) SoldOut(campaign string) { b.hint(topicSoldOut, campaign, struct{}{}) }
+// SoldOut tells every node that nothing is left for a lane of a campaign, nor on its way between its shards.
+func (b *Bus) SoldOut(campaign string, lane rain.Lane) {
+	b.hint(topicSoldOut, campaign, soldOutNotice{Lane: lane})
+}
 
 // Dry tells who moves stock that a shard has nothing left for taps that wait on this node.
 func (b *Bus) Dry(campaign string, shard, taps int) {
@@ -205,7 +207,7 @@ type Listener struct {
 	Changed func(campaign string, revision int64)
 	Won     func(campaign string, n Won)
 	Figures func(campaign string, n Figures)
-	SoldOut func(campaign string)
+	SoldOut func(campaign string, lane rain.Lane)
 	Dry     func(campaign string, n DryShard)
 	Alarm   func(n Alarm)
 
@@ -228,7 +230,7 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
 		subscribe(b, guard, topicWon, l.Won),
 		subscribe(b, guard, topicFigures, l.Figures),
-		subscribe(b, guard, topicSoldOut, func(campaign string, _ struct{}) { l.SoldOut(campaign) }),
+		subscribe(b, guard, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Lane) }),
 		subscribe(b, guard, topicDry, l.Dry),
 		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
 		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),

@@ -35,9 +35,10 @@ type SettledClaim struct {
 
 // Figures are what a room is shown once a second, from the node that has added them up.
 type Figures struct {
-	Node    string    `json:"node"`
-	Room    wire.Room `json:"room"`
-	InStock bool      `json:"in_stock"` // every shard is known, and something is left
+	Node string    `json:"node"`
+	Room wire.Room `json:"room"`
+	// InStock are the lanes of which something is left; none where a shard is unknown.
+	InStock []rain.Lane `json:"in_stock,omitempty"`
 	// Nameless are players whom the room is shown without a name. A node where one of them is may know it.
 	Nameless []string `json:"nameless,omitempty"`
 }
@@ -57,6 +58,10 @@ type DryShard struct {
 	Shard int    `json:"shard"`
 	Node  string `json:"node"` // that tells it
 	Taps  int    `json:"taps"` // that wait there
+}
+
+type soldOutNotice struct {
+	Lane rain.Lane `json:"lane"`
 }
 
 type stockedNotice struct {

@@ -156,7 +156,7 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 			}
 			heard <- campaign
 		},
-		Won: func(string, Won) {}, Figures: func(string, Figures) {}, SoldOut: func(string) {},
+		Won: func(string, Won) {}, Figures: func(string, Figures) {}, SoldOut: func(string, rain.Lane) {},
 		Dry:   func(string, DryShard) {},
 		Alarm: func(Alarm) {}, Restocked: func(string, int) {}, Restored: func(string) {},
 		Withdrawn: func(Withdrawn) {},

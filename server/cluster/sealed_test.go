@@ -46,7 +46,7 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 		Changed: func(campaign string, _ int64) { note(topicChanged)(campaign) },
 		Won:     func(campaign string, _ Won) { note(topicWon)(campaign) },
 		Figures: func(campaign string, _ Figures) { note(topicFigures)(campaign) },
-		SoldOut: note(topicSoldOut), Restored: note(topicRestored),
+		SoldOut: func(campaign string, _ rain.Lane) { note(topicSoldOut)(campaign) }, Restored: note(topicRestored),
 		Dry:       func(campaign string, _ DryShard) { note(topicDry)(campaign) },
 		Restocked: func(campaign string, _ int) { note(topicStocked)(campaign) },
 		Alarm:     func(n Alarm) { note(topicAlarm)(n.Campaign) },
@@ -96,7 +96,7 @@ func everything(t *testing.T, b *Bus) (topics []string) {
 	b.Changed(&rain.Campaign{ID: "c"})
 	b.hint(topicWon, "c", Won{})
 	b.Figures("c", Figures{})
-	b.SoldOut("c")
+	b.SoldOut("c", rain.LanePlayers)
 	b.Dry("c", 0, 1)
 	b.Restocked("c", 0)
 	b.Restored("c")
@@ -162,7 +162,7 @@ func TestForgedNoticesAreRefused(t *testing.T) {
 	if n := testutil.ToFloat64(h.refused.seal); n != float64(forged) || !strings.Contains(h.reason, "rr.control.") {
 		t.Errorf("%v are counted as refused of %d: %s", n, forged, h.reason)
 	}
-	h.SoldOut("c") // and it goes on
+	h.SoldOut("c", rain.LanePlayers) // and it goes on
 	h.until(t, "what comes later is heard", func() bool { return len(h.heard) == len(topics)+1 })
 }
 
@@ -204,14 +204,14 @@ func TestANewerKeyOfANotice(t *testing.T) {
 	rotated := bus.o
 	rotated.Sealer = seal.NewRing(seal.Secret{2}, seal.Secret{1})
 	teller := NewBus(bus.nc, rotated)
-	teller.SoldOut("lost")
+	teller.SoldOut("lost", rain.LanePlayers)
 	testenv.Eventually(t, time.Minute, "one is dropped", func() bool {
 		return testutil.ToFloat64(h.refused.unchecked) == 1
 	})
 	tell(t, teller, "u", "c-1")
-	teller.SoldOut("kept")
+	teller.SoldOut("kept", rain.LanePlayers)
 	h.until(t, "both are heard", func() bool { return len(h.heard) == 2 })
-	bus.SoldOut("kept") // with the key before
+	bus.SoldOut("kept", rain.LanePlayers) // with the key before
 	h.until(t, "the key before is good", func() bool { return len(h.heard) == 3 })
 	h.mu.Lock()
 	defer h.mu.Unlock()

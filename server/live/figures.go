@@ -33,6 +33,7 @@ type Stats struct {
 	Taps           int64      `json:"taps"`
 	Won            int        `json:"won"`
 	Stock          int        `json:"stock"`
+	StockGuests    *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
 	Paid           int64      `json:"paid"`
 	AmountWon      rain.Money `json:"amount_won"`
 	AmountPaid     rain.Money `json:"amount_paid"`
@@ -121,10 +122,11 @@ type FiguresOptions struct {
 	Lobby   *room.Lobby
 	Counts  *Counts
 	Bus     Bus
-	Names   Names                 // nil: players are shown under masked ids only
-	InStock func(campaign string) // hears of each campaign that is seen to have stock; nil: nobody does
-	KeepFor time.Duration         // how long a drained campaign stays in Redis
-	Guard   *rounds.Guard         // hears of a round that panics; nil: it is logged only
+	Names   Names // nil: players are shown under masked ids only
+	// InStock hears of each lane of a campaign that is seen to have stock; nil: nobody does.
+	InStock func(campaign string, lane rain.Lane)
+	KeepFor time.Duration // how long a drained campaign stays in Redis
+	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Clock   rain.Clock
 	Log     *slog.Logger
 }
@@ -132,7 +134,7 @@ type FiguresOptions struct {
 // NewFigures makes the figures of a node. Their Run must be started.
 func NewFigures(o FiguresOptions) *Figures {
 	if o.InStock == nil {
-		o.InStock = func(string) {}
+		o.InStock = func(string, rain.Lane) {}
 	}
 	return &Figures{o: o, winners: map[string][]cluster.Winner{}, others: map[string]int64{}}
 }
@@ -258,10 +260,29 @@ func (f *Figures) sum(ctx context.Context, campaign string) (cluster.Figures, bo
 		best[i] = cluster.Winner{User: r.User, Amount: r.Amount}
 	}
 	faces, nameless := f.faces(ctx, newest, best)
-	return cluster.Figures{Node: f.o.Node, InStock: levels.Stock > 0 && levels.Unknown == 0, Room: wire.Room{
-		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, Won: levels.Won, AmountWon: levels.AmountWon,
-		Winners: shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
+	return cluster.Figures{Node: f.o.Node, InStock: inStock(levels), Room: wire.Room{
+		T: f.o.Clock(), Online: nodes.online, Stock: levels.Stock, StockGuests: ofGuests(c, levels), Won: levels.Won,
+		AmountWon: levels.AmountWon,
+		Winners:   shown(newest, faces), Top: shown(best, faces), Waiting: waiting,
 	}, Nameless: nameless}, true
+}
+
+// inStock are the lanes of which something is left; none where that is not known of every shard.
+func inStock(levels store.Levels) (lanes []rain.Lane) {
+	for lane, left := range levels.ByLane {
+		if left > 0 && levels.Unknown == 0 {
+			lanes = append(lanes, rain.Lane(lane))
+		}
+	}
+	return lanes
+}
+
+// ofGuests is what of the stock is the guests'; nil where guests and players share it.
+func ofGuests(c *rain.Campaign, levels store.Levels) *int {
+	if c.Layout().Lanes() == 1 {
+		return nil
+	}
+	return &levels.ByLane[rain.LaneGuests]
 }
 
 // nodesSum is what all nodes have reported of a campaign.
@@ -339,7 +360,8 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	return Stats{
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
-		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, AmountLeft: levels.AmountLeft,
+		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
+		AmountLeft:    levels.AmountLeft,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
 		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows

@@ -34,8 +34,8 @@ func (f *Figures) Heard(campaign string, n cluster.Figures) {
 }
 
 func (f *Figures) show(rm *room.Room, n cluster.Figures) {
-	if n.InStock {
-		f.o.InStock(rm.Campaign())
+	for _, lane := range n.InStock {
+		f.o.InStock(rm.Campaign(), lane)
 	}
 	n.Room.Type = wire.TypeRoom
 	rm.Broadcast(room.Rain, wire.Encode(n.Room))

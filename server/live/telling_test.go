@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -97,13 +98,13 @@ func TestFiguresTellOfStock(t *testing.T) {
 		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
 		quiet := slog.New(slog.DiscardHandler)
 		lobby := room.NewLobby(room.Options{Log: quiet})
-		heard := 0
+		var heard []rain.Lane
 		f := NewFigures(FiguresOptions{
 			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
 			Counts: NewCounts(), Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() },
-			InStock: func(campaign string) {
+			InStock: func(campaign string, lane rain.Lane) {
 				if campaign == "c" {
-					heard++
+					heard = append(heard, lane)
 				}
 			}, Log: quiet,
 		})
@@ -113,20 +114,24 @@ func TestFiguresTellOfStock(t *testing.T) {
 		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
 		for _, is := range []struct {
 			levels store.Levels
-			stock  bool
+			lanes  []rain.Lane
 		}{
-			{store.Levels{Won: 9, Stock: 1}, true}, {store.Levels{Won: 10}, false},
-			{store.Levels{Won: 7, Stock: 3, Unknown: 1}, false},
+			{store.Levels{Won: 9, Stock: 1, ByLane: [rain.LaneCount]int{1, 0}}, []rain.Lane{rain.LanePlayers}},
+			{store.Levels{Won: 9, Stock: 1, ByLane: [rain.LaneCount]int{0, 1}}, []rain.Lane{rain.LaneGuests}},
+			{store.Levels{Won: 8, Stock: 2, ByLane: [rain.LaneCount]int{1, 1}},
+				[]rain.Lane{rain.LanePlayers, rain.LaneGuests}},
+			{store.Levels{Won: 10}, nil},
+			{store.Levels{Won: 7, Stock: 3, ByLane: [rain.LaneCount]int{2, 1}, Unknown: 1}, nil},
 		} {
-			s.levels, s.told, heard = is.levels, nil, 0
+			s.levels, s.told, heard = is.levels, nil, nil
 			f.tell(ctx, lobby.Room("c"))
-			if len(s.told) != 1 || s.told[0].InStock != is.stock || (heard == 1) != is.stock {
-				t.Errorf("%+v: heard %d times, the others are told %+v", is.levels, heard, s.told)
+			if len(s.told) != 1 || !slices.Equal(s.told[0].InStock, is.lanes) || !slices.Equal(heard, is.lanes) {
+				t.Errorf("%+v: heard of %v, the others are told %+v", is.levels, heard, s.told)
 			}
-			heard = 0
-			f.Heard("c", cluster.Figures{Node: "b", InStock: is.stock})
-			if (heard == 1) != is.stock {
-				t.Errorf("%+v from another node: heard %d times", is.levels, heard)
+			heard = nil
+			f.Heard("c", cluster.Figures{Node: "b", InStock: is.lanes})
+			if !slices.Equal(heard, is.lanes) {
+				t.Errorf("%+v from another node: heard of %v", is.levels, heard)
 			}
 			f.forget("c") // this node tells again
 		}

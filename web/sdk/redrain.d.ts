@@ -77,7 +77,7 @@ export interface Drop {
  * - `won`: amount, packet and claim come with it.
  * - `empty`: not this one: a decoy, or no packet is released yet. Another drop may win.
  * - `already`: the player has all the wins that one player may have.
- * - `sold_out`: no packets are left (for this player's shard).
+ * - `sold_out`: no packets are left that this player could win.
  * - `limited`: the player has used up the campaign's taps, or the guests of their address what they may win together.
  * - `late`: it has landed. `unknown_drop`: there is no such drop, or not yet. `not_open`: no rain falls, or it is paused.
  * - `too_fast`: faster than the server takes taps. `unavailable`: nothing is known to be decided.
@@ -290,6 +290,8 @@ export interface RoomMessage {
   online: number;
   /** Packets left. */
   stock: number;
+  /** What of the stock is the guests', and none of the players'; left out where they share it. */
+  stock_guests?: number;
   /** Packets won. */
   won: number;
   /** What the won packets come to, where the server tells it. */

@@ -33,7 +33,7 @@ function same(what: string, got: unknown, want: unknown): void {
 
 const campaign: Campaign = {
   id: "c1", name: "Bob's \"Gala\" $HOME", sponsor: "acme", budget: 1_000_000, packets: 5_000, split: "gaussian", min: 50, max: 350, amounts: null,
-  wins_per_user: 3, taps_per_user: 0, shards: 2, capacity: 4, admit_per_second: 5, expires_in_ms: 5_400_000, state: "ready", created_at: 0, expires_at: 0, revision: 1, rains: [],
+  wins_per_user: 3, taps_per_user: 0, shards: 2, capacity: 4, admit_per_second: 5, guests_share: 0.07, expires_in_ms: 5_400_000, state: "ready", created_at: 0, expires_at: 0, revision: 1, rains: [],
 };
 
 /** A file that is kept in memory. */
@@ -91,9 +91,9 @@ const tests: Record<string, () => void | Promise<void>> = {
     const body = check(draftOf(campaign)).body;
     const { name, sponsor, budget, packets, split, min, max, wins_per_user, taps_per_user, shards, capacity, admit_per_second, expires_in_ms } = campaign;
     same("a clone is the same but for its name", body, {
-      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, players: null, expires_in_ms,
+      name: nextName(name), sponsor, budget, packets, split, min, max, amounts: null, wins_per_user, taps_per_user, shards, capacity, admit_per_second, players: null, guests_share: 0.07, expires_in_ms,
     });
-    const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, amounts: [50, 50, 200], expires_in_ms: 1_001 };
+    const listed: Campaign = { ...campaign, split: "list", min: 1, max: null, budget: 300, packets: 3, shards: 1, guests_share: null, amounts: [50, 50, 200], expires_in_ms: 1_001 };
     const again = check(draftOf(listed)).body;
     same("with its list", [again?.amounts, again?.budget, again?.packets, again?.expires_in_ms], [[50, 50, 200], 300, 3, 1_001]);
   },

@@ -92,6 +92,7 @@ const tests = {
     same("and then no more", [at({ rain }, 21_000).big, at({ rain, since: 25_000 }, 26_000).big], [undefined, undefined]);
     same("sold out shows after the rain", [mode({ rain, stock: 0 }, 22_000), mode({ rain, stock: 0 }, 30_000)], ["falling", "over"]);
     same("and in a line while it rains", at({ rain, stock: 0 }, 22_000).note?.key, "note_sold_out");
+    same("others may win on", [at({ rain, stock: 0, lanes: true }, 22_000).note?.key, at({ rain, stock: 0, lanes: true }, 30_000).title], ["lane_gone", "lane_gone"]);
     same("who has all that one may have is told", [0, 1, 2].map((packets) => at({ rain, packets }, 22_000).note?.key), [undefined, undefined, "note_full"]);
     same("paused", mode({ rain: { ...rain, phase: "paused" } }, 22_000), "paused");
     same("closed", mode({ campaign: { ...campaign, state: "closed" } }), "over");

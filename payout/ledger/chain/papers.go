@@ -25,7 +25,7 @@ var papers = map[string]paper{
 	"fund": {[]string{"c.id", "c.name", "c.sponsor", "c.budget", "c.packets", "c.split", "c.min_amount",
 		"c.max_amount", "c.wins_per_user", "c.taps_per_user", "c.shards", "c.capacity", "c.admit_per_second",
 		"c.expires_in_ms", "c.created_at",
-		"c.players_list", "c.split_seed", "a.amounts"},
+		"c.players_list", "c.guests_share", "c.split_seed", "a.amounts"},
 		"txn t JOIN campaign c ON c.id = SUBSTR(t.idem_key, 6) LEFT JOIN campaign_amounts a ON a.campaign_id = c.id",
 		"t.id", "c.id"},
 	"pay": {[]string{"campaign_id", "packet", "claim", "user_id", "amount", "state", "drop_id", "shard", "won_at",

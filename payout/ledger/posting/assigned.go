@@ -219,7 +219,7 @@ func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) 
 			if err := scan(&t.User, &t.Amount); err != nil {
 				return err
 			}
-			if rain.HomeShard(t.User, c.Shards) == shard && len(top) < limit {
+			if c.Layout().Home(t.User) == shard && len(top) < limit {
 				top = append(top, t)
 			}
 			return nil

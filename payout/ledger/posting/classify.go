@@ -176,8 +176,13 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
 		return err.Error()
 	}
-	if rain.HomeShard(w.User, campaign.Shards) != e.Ref.Shard {
+	layout := campaign.Layout()
+	if layout.Home(w.User) != e.Ref.Shard {
 		return fmt.Sprintf("the player's taps are not decided on shard %d", e.Ref.Shard)
+	}
+	if !layout.MayHave(w.User, w.Packet) {
+		return fmt.Sprintf("packet %d is not of the player's lane: guests and players have packets of their own",
+			w.Packet)
 	}
 	return b.players.refusal(campaign, w)
 }

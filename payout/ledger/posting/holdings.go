@@ -34,7 +34,7 @@ func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 		if holdings == nil {
 			holdings = map[shardKey]*packetSet{}
 		}
-		holdings[key] = &packetSet{holdingOf(c.Packets, c.Shards, shard, moves).Numbers}
+		holdings[key] = &packetSet{holdingOf(c.Layout(), shard, moves).Numbers}
 	}
 	return holdings, nil
 }

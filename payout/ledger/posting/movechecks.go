@@ -42,21 +42,24 @@ func isWritten(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 // refusalOf says why a shard cannot have lent something; "" where it can. The caller has locked the shard's epoch,
 // so no other move from there gets its row meanwhile.
 func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, lent rain.Lent) (string, error) {
-	var packets, shards int
-	known, err := tx.First(ctx, []any{&packets, &shards}, "SELECT packets, shards FROM campaign WHERE id = ?", campaign)
+	var l rain.Layout
+	known, err := tx.First(ctx, []any{&l.Packets, &l.Shards, &l.GuestsShare},
+		"SELECT packets, shards, guests_share FROM campaign WHERE id = ?", campaign)
 	if err != nil {
 		return "", err
 	}
-	shards = max(shards, 1)
+	l.Shards = max(l.Shards, 1)
 	switch {
 	case !known:
 		return ErrUnknownCampaign.Error(), nil
-	case from < 0 || from >= shards || lent.To < 0 || lent.To >= shards:
+	case from < 0 || from >= l.Shards || lent.To < 0 || lent.To >= l.Shards:
 		return fmt.Sprintf("the campaign has no shards %d and %d", from, lent.To), nil
 	case from == lent.To:
 		return "it goes to the shard that it comes from", nil
+	case l.LaneOfShard(from) != l.LaneOfShard(lent.To):
+		return fmt.Sprintf("shards %d and %d are of different lanes, guests' and players'", from, lent.To), nil
 	case len(lent.Numbers) == 0 || slices.ContainsFunc(lent.Numbers, func(r rain.Range) bool {
-		return r.First < 0 || r.First > r.Last || r.Last >= packets
+		return r.First < 0 || r.First > r.Last || r.Last >= l.Packets
 	}):
 		return "the campaign has no such packets", nil
 	}
@@ -67,7 +70,7 @@ func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	if reason := wrongNumber(moves, from, lent.Number, lent.Epoch); reason != "" {
 		return reason, nil
 	}
-	holds := packetSet{holdingOf(packets, shards, from, moves).Numbers}
+	holds := packetSet{holdingOf(l, from, moves).Numbers}
 	if foreign := holds.without(lent.Numbers); len(foreign) > 0 {
 		return fmt.Sprintf("packets %s are not there by the moves before", inShort(foreign)), nil
 	}
@@ -183,8 +186,8 @@ func inShort(numbers rain.Numbers) string {
 }
 
 // holdingOf reckons what a shard has been given, and has not given away again, from the moves from and to it.
-func holdingOf(packets, shards, shard int, moves []Move) (h Holding) {
-	first, n := rain.ShardRange(packets, max(shards, 1), shard)
+func holdingOf(l rain.Layout, shard int, moves []Move) (h Holding) {
+	first, n := l.Stock(shard)
 	came, gone := rain.Numbers{{First: first, Last: first + n - 1}}, rain.Numbers{}
 	for i := range moves {
 		move := &moves[i]

@@ -207,5 +207,5 @@ func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h 
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}
-	return holdingOf(c.Packets, c.Shards, shard, moves), nil
+	return holdingOf(c.Layout(), shard, moves), nil
 }

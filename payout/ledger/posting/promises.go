@@ -61,7 +61,8 @@ func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
 	}
 	w := e.Wins[0]
 	_, _, err = e.Ref.Position()
-	if err != nil || rain.CheckUser(w.User) != nil || rain.HomeShard(w.User, c.Shards) != e.Ref.Shard ||
+	if err != nil || rain.CheckUser(w.User) != nil || c.Layout().Home(w.User) != e.Ref.Shard ||
+		!c.Layout().MayHave(w.User, w.Packet) ||
 		c.CheckTicket(w.User, w.Drop, e.SealedAt) != nil {
 		return t, false
 	}

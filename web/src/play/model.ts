@@ -12,7 +12,10 @@ export interface Model {
   about: About | null;
   campaign: Campaign | null;
   rain: Rain | null;
+  /** what the player can win */
   stock: number | null;
+  /** others can win other packets */
+  lanes: boolean;
   online: number | null;
   winners: Winner[];
   /** who has won most of this event, most first, as far as it is in the ledger */
@@ -33,7 +36,7 @@ export interface Model {
 /** newModel is the model before anything is known; landing: nobody has signed in. */
 export function newModel(landing: boolean): Model {
   return {
-    landing, problem: null, about: null, campaign: null, rain: null, stock: null, online: null, winners: [], top: [],
+    landing, problem: null, about: null, campaign: null, rain: null, stock: null, lanes: false, online: null, winners: [], top: [],
     user: "", packets: 0, since: 0, away: null, queue: null, over: 0,
   };
 }

@@ -16,6 +16,7 @@ import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
 import { isOf, type Wallet } from "./wallet.ts";
 
+const GUEST = /^guest-[0-9a-f]{20}$/; // the id of one, as the server makes it
 const WINNERS = 8; // that the ticker goes through
 
 /** Around is what the room writes to. */
@@ -93,7 +94,9 @@ export class Room {
       scene.wake();
     });
     client.on("room", (m) => {
-      Object.assign(model, { online: m.online, stock: m.stock, winners: mergeNewest(model.winners, m.winners, WINNERS), top: Array.isArray(m.top) ? m.top : [] });
+      const guests = m.stock_guests; // where they have packets of their own, the others are not theirs
+      const stock = guests === undefined ? m.stock : GUEST.test(model.user) ? guests : m.stock - guests;
+      Object.assign(model, { online: m.online, stock, lanes: guests !== undefined, winners: mergeNewest(model.winners, m.winners, WINNERS), top: Array.isArray(m.top) ? m.top : [] });
       changed();
     });
     client.on("settled", (m) => {

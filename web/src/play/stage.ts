@@ -24,6 +24,8 @@ export interface Scenery {
   campaign: Pick<Campaign, "state" | "wins_per_user"> | null;
   rain: Pick<Rain, "phase" | "starts_at" | "ends_at"> | null;
   stock: number | null;
+  /** the stock is what the player can win, and others can win other packets */
+  lanes?: boolean;
   /** the event as strangers are told of it */
   about?: { guests?: boolean } | null;
   /** nobody has signed in yet */
@@ -54,7 +56,7 @@ export interface Stage {
 
 /** stage says what to show; t is the server's time. */
 export function stage(s: Scenery, t: number): Stage {
-  const { problem, campaign, rain, stock } = s;
+  const { problem, campaign, rain, stock, lanes } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
   if (s.landing) return { mode: "landing", title: "title", hint: s.about?.guests === false ? "landing_invited" : "landing_hint", about: true };
   if (s.queue) return queued(s.queue, t);
@@ -67,7 +69,7 @@ export function stage(s: Scenery, t: number): Stage {
     const left = rain.starts_at - t;
     return { mode: "countdown", title: "next_rain", hint: "get_ready", big: countdown(left), calm: left > LARGE, about: true };
   }
-  if (stock === 0) return { mode: "over", title: "sold_out_title", hint: "sold_out_hint" };
+  if (stock === 0) return { mode: "over", title: lanes ? "lane_gone" : "sold_out_title", hint: "sold_out_hint" };
   if (campaign.state === "paused") return { mode: "paused", title: "paused_title", hint: "paused_hint" };
   return { mode: "waiting", title: "waiting", hint: "waiting_hint", about: true };
 }
@@ -79,10 +81,10 @@ function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): S
 }
 
 // falling is a shout in the first moment, then nothing but a line for players who can win no more.
-function falling({ campaign, stock, packets = 0 }: Scenery, age: number): Stage {
+function falling({ campaign, stock, lanes, packets = 0 }: Scenery, age: number): Stage {
   const at: Stage = age < SHOUT ? { mode: "falling", big: "go" } : { mode: "falling" };
   const max = campaign?.wins_per_user ?? 0;
   if (max > 0 && packets >= max) at.note = { key: max === 1 ? "note_full_one" : "note_full", values: { n: max } };
-  else if (stock === 0) at.note = { key: "note_sold_out", values: {} };
+  else if (stock === 0) at.note = { key: lanes ? "lane_gone" : "note_sold_out", values: {} };
   return at;
 }

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS campaign (
     capacity      INT            NOT NULL,
     admit_per_second INT            NOT NULL,
     players_list     VARBINARY(64)  NOT NULL, -- the list of those who may take part; empty: everybody
+    guests_share     BIGINT         NOT NULL, -- the guests' part of the packets, in millionths; 0: they share the stock with the players
     expires_in_ms BIGINT         NOT NULL,
     status        VARCHAR(16)    NOT NULL,
     created_at    BIGINT         NOT NULL,

@@ -17,6 +17,7 @@ CREATE TABLE campaign (
     capacity         INTEGER NOT NULL,
     admit_per_second INTEGER NOT NULL,
     players_list     TEXT    NOT NULL,
+    guests_share     INTEGER NOT NULL,
     expires_in_ms    INTEGER NOT NULL,
     status           TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,

@@ -31,6 +31,8 @@ export interface Draft {
   admit_per_second: string;
   /** The name of the list of those who may take part; "" is everybody. */
   players: string;
+  /** The guests' part of the packets, in percent; "": guests and players win from one stock. */
+  guests_share: string;
   /** In units of `unit`. */
   expires_in_ms: string;
   unit: Unit;
@@ -43,7 +45,7 @@ export type Field = Exclude<keyof Draft, "unit">;
 export function emptyDraft(): Draft {
   return {
     name: "", sponsor: "", budget: "", packets: "", split: "double_mean", min: "0.01", max: "", amounts: "",
-    wins_per_user: "1", taps_per_user: "0", shards: "1", capacity: "0", admit_per_second: "0", players: "", expires_in_ms: "24", unit: "hours",
+    wins_per_user: "1", taps_per_user: "0", shards: "1", capacity: "0", admit_per_second: "0", players: "", guests_share: "", expires_in_ms: "24", unit: "hours",
   };
 }
 
@@ -55,6 +57,7 @@ export function draftOf(c: Pick<Campaign, keyof NewCampaign>): Draft {
     min: plainYuan(c.min), max: c.max === null ? "" : plainYuan(c.max), amounts: c.amounts ? writeAmounts(c.amounts) : "",
     wins_per_user: String(c.wins_per_user), taps_per_user: String(c.taps_per_user), shards: String(c.shards),
     capacity: String(c.capacity), admit_per_second: String(c.admit_per_second), players: c.players?.list ?? "",
+    guests_share: c.guests_share == null ? "" : String(Math.round(c.guests_share * 1e6) / 1e4),
     expires_in_ms: String(c.expires_in_ms / UNITS[unit]), unit,
   };
 }

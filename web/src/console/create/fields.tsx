@@ -92,6 +92,7 @@ export function RuleFields({ state }: { state: FormState }) {
         <TextField {...text(state, "capacity")} kind="numeric" hint={t("capacityHint")} />
         <TextField {...text(state, "admit_per_second")} kind="numeric" hint={t("admitHint")} />
         <TextField {...text(state, "players")} hint={t("playersHint")} />
+        <TextField {...text(state, "guests_share")} kind="decimal" hint={t("shareHint")} />
       </div>
     </fieldset>
   );

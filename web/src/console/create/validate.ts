@@ -69,6 +69,9 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   if (capacity !== null && capacity > limit.MAX_CAPACITY) add("capacity", "tapsRange", { most: limit.MAX_CAPACITY });
   const admit = number("admit_per_second", readCount, "notCount");
   if (admit !== null && admit > limit.MAX_ADMIT) add("admit_per_second", "tapsRange", { most: limit.MAX_ADMIT });
+  const share = d.guests_share.trim() === "" ? 0 : readShare(d.guests_share);
+  if (share === null) add("guests_share", "shareRange");
+  else if (share > 0 && packets !== null && shards !== null && !lanesFit(packets, shards, share)) add("guests_share", "shareFew");
   const expiry = number("expires_in_ms", readDecimal, "notNumber");
   const expires = expiry === null ? null : Math.round(expiry * UNITS[d.unit]);
   if (expires !== null && (expires < limit.MIN_EXPIRY_MS || expires > limit.MAX_EXPIRY_MS)) add("expires_in_ms", "expiryRange");
@@ -81,7 +84,7 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
     faults, list, split: cut,
     body: whole ? {
       name, sponsor, ...cut, wins_per_user: wins, taps_per_user: taps, shards, capacity, admit_per_second: admit,
-      players: d.players.trim() === "" ? null : { list: d.players.trim() }, expires_in_ms: expires,
+      players: d.players.trim() === "" ? null : { list: d.players.trim() }, guests_share: share ? share / 1e6 : null, expires_in_ms: expires,
     } : null,
   };
 }
@@ -116,6 +119,20 @@ export function sponsorFault(id: string): "required" | "sponsorChars" | "sponsor
   if (id === "") return "required";
   if (!/^[\p{L}\p{Nd}._-]+$/u.test(id) || /\p{Default_Ignorable_Code_Point}/u.test(id)) return "sponsorChars";
   return limit.bytes(id) > limit.MAX_SPONSOR ? "sponsorLong" : null;
+}
+
+// readShare reads percent as millionths; null for what is no part of the packets.
+function readShare(text: string): number | null {
+  const percent = readDecimal(text.replace(/\s*[%％]\s*$/, ""));
+  const share = percent === null ? 0 : Math.round(percent * 1e4);
+  return share > 0 && share < 1e6 ? share : null;
+}
+
+// lanesFit: guests have half of the shards, players the other half and the odd one, and each shard has a packet. One shard is made two.
+function lanesFit(packets: number, shards: number, share: number): boolean {
+  const guests = Math.floor((packets * share) / 1e6);
+  const ofGuests = Math.floor(Math.max(shards, 2) / 2);
+  return guests >= ofGuests && packets - guests >= Math.max(shards, 2) - ofGuests;
 }
 
 function readDecimal(text: string): number | null {

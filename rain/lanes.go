@@ -1,0 +1,193 @@
+package rain
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Share is a part of a whole, in millionths. The zero value is none: it is left out.
+type Share int64
+
+const (
+	shareOne     Share = 1_000_000
+	shareInvalid Share = -1
+	shareRule          = "is a number above 0 and below 1, in millionths; left out, guests and players share the stock"
+)
+
+// parseShare reads a share as a person writes it: 0.1.
+func parseShare(text string) Share {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f > 0 && f < 1) {
+		return shareInvalid
+	}
+	if s := Share(math.Round(f * float64(shareOne))); s > 0 && s < shareOne {
+		return s
+	}
+	return shareInvalid
+}
+
+// String is the share as a person writes it: 0.1; "" for none.
+func (s Share) String() string {
+	switch {
+	case s == 0:
+		return ""
+	case s < 0 || s >= shareOne:
+		return "invalid"
+	}
+	return "0." + strings.TrimRight(fmt.Sprintf("%06d", int64(s)), "0")
+}
+
+// MarshalJSON writes a number, or null for none.
+func (s Share) MarshalJSON() ([]byte, error) {
+	switch {
+	case s == 0:
+		return []byte("null"), nil
+	case s < 0 || s >= shareOne:
+		return []byte(`"invalid"`), nil
+	}
+	return []byte(s.String()), nil
+}
+
+// UnmarshalJSON reads a number, or null. What cannot be a share is refused by Spec.Validate, among the other faults.
+func (s *Share) UnmarshalJSON(text []byte) error {
+	if bytes.Equal(text, []byte("null")) {
+		return nil // as if it were left out
+	}
+	*s = parseShare(string(text))
+	return nil
+}
+
+// UnmarshalText reads the value of a flag.
+func (s *Share) UnmarshalText(text []byte) error {
+	if *s = parseShare(string(text)); *s == shareInvalid {
+		return fmt.Errorf("%s", shareRule)
+	}
+	return nil
+}
+
+// Lane is a part of a campaign that is for some of its players only: they win its packets and no others. A campaign
+// with a GuestsShare has two, any other one has one, which is everybody's.
+type Lane int
+
+// The lanes.
+const (
+	LanePlayers Lane = iota // of those with a token of somebody's; without a GuestsShare of everybody
+	LaneGuests
+	LaneCount int = iota
+)
+
+// Layout says where a campaign's packets and players are. It follows from the campaign's settings, and never changes.
+// A lane has packets and shards of its own: the guests' are the last ones. So whatever keeps a shard's packets apart
+// from another's keeps the lanes apart.
+type Layout struct {
+	Packets     int
+	Shards      int
+	GuestsShare Share
+}
+
+// Layout is the campaign's.
+func (s *Spec) Layout() Layout {
+	return Layout{Packets: s.Packets, Shards: max(s.Shards, 1), GuestsShare: s.GuestsShare}
+}
+
+// Lanes are the lanes that there are, in the order of their numbers.
+func (l Layout) Lanes() int {
+	if l.GuestsShare == 0 {
+		return 1
+	}
+	return LaneCount
+}
+
+// Part is what a lane has: its shards, and its packets. The guests' packets are the GuestsShare of all, rounded down.
+// How many tap does not follow from how much they may win, so each lane has half of the shards; the players have the
+// odd one.
+func (l Layout) Part(lane Lane) (shards, packets Range) {
+	if l.GuestsShare == 0 {
+		return Range{0, l.Shards - 1}, Range{0, l.Packets - 1}
+	}
+	ofShards := l.Shards - l.Shards/2
+	ofPackets := l.Packets - int(int64(l.Packets)*int64(l.GuestsShare)/int64(shareOne))
+	if lane == LaneGuests {
+		return Range{ofShards, l.Shards - 1}, Range{ofPackets, l.Packets - 1}
+	}
+	return Range{0, ofShards - 1}, Range{0, ofPackets - 1}
+}
+
+// Lane is the lane of a player.
+func (l Layout) Lane(user string) Lane {
+	if l.GuestsShare != 0 && IsGuest(user) {
+		return LaneGuests
+	}
+	return LanePlayers
+}
+
+// LaneOfShard is the lane that a shard is of.
+func (l Layout) LaneOfShard(shard int) Lane {
+	if shards, _ := l.Part(LanePlayers); shard > shards.Last {
+		return LaneGuests
+	}
+	return LanePlayers
+}
+
+// MayHave tells whether a packet is one that a player can win.
+func (l Layout) MayHave(user string, packet int) bool {
+	_, packets := l.Part(l.Lane(user))
+	return packet >= packets.First && packet <= packets.Last
+}
+
+// Home is the shard on which a player takes part.
+func (l Layout) Home(user string) int {
+	shards, _ := l.Part(l.Lane(user))
+	return shards.First + HomeShard(user, shards.Count())
+}
+
+// Stock is the part of the split that a shard is stocked with: packets first … first+n-1. The parts of a lane differ by
+// at most one packet.
+func (l Layout) Stock(shard int) (first, n int) {
+	shards, packets := l.Part(l.LaneOfShard(shard))
+	first, n = ShardRange(packets.Count(), shards.Count(), shard-shards.First)
+	return packets.First + first, n
+}
+
+// ByLane counts the packets of each lane.
+func (l Layout) ByLane(numbers Numbers) (counts [LaneCount]int) {
+	for lane := range counts[:l.Lanes()] {
+		_, part := l.Part(Lane(lane))
+		for _, r := range numbers {
+			counts[lane] += max(0, min(r.Last, part.Last)-max(r.First, part.First)+1)
+		}
+	}
+	return counts
+}
+
+// validateLanes checks that each lane has a shard, and each of its shards a packet.
+func (s *Spec) validateLanes(e *Invalid) {
+	if s.GuestsShare == 0 || s.Packets < 1 || s.Packets > MaxPackets {
+		return
+	}
+	if s.GuestsShare < 0 || s.GuestsShare >= shareOne {
+		e.add("guests_share", shareRule)
+		return
+	}
+	if s.Shards < LaneCount {
+		e.add("shards", "is at least %d with guests_share: guests and players have shards of their own", LaneCount)
+		return
+	}
+	for lane := range LaneCount {
+		if shards, packets := s.Layout().Part(Lane(lane)); packets.Count() < shards.Count() {
+			e.add("guests_share", "leaves %d packets for the %d shards of one of the lanes: take more packets, fewer "+
+				"shards, or another share", packets.Count(), shards.Count())
+			return
+		}
+	}
+}
+
+// Complete raises the number of shards to what the lanes need at least.
+func (s *Spec) Complete() {
+	if s.GuestsShare != 0 && s.Shards == 1 {
+		s.Shards = LaneCount
+	}
+}

@@ -1,0 +1,165 @@
+package rain_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"redrain/rain"
+)
+
+// laned is a campaign's spec with lanes, such as Validate accepts.
+func laned(t *rapid.T) rain.Spec {
+	s := rain.DefaultSpec()
+	s.Name, s.Sponsor = "Gala", "acme"
+	s.Shards = rapid.IntRange(1, rain.MaxShards).Draw(t, "shards")
+	s.Packets = rapid.IntRange(1, 5_000).Draw(t, "packets")
+	s.Budget = rain.Money(s.Packets)
+	s.GuestsShare = rain.Share(rapid.IntRange(0, 999_999).Draw(t, "share"))
+	s.Complete()
+	if s.Validate() != nil {
+		t.Skip("refused")
+	}
+	return s
+}
+
+// guest is the id of a guest.
+func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
+
+// Each packet is in one lane and on one shard of it; guests have the share and no packet more; each player's home is
+// of their lane; and without a share all is as ever.
+func TestLanesAreApart(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := laned(t)
+		l := s.Layout()
+		packet := 0
+		for shard := range l.Shards {
+			first, n := l.Stock(shard)
+			if first != packet || n < 1 {
+				t.Fatalf("shard %d has %d packets from %d on, want some from %d on", shard, n, first, packet)
+			}
+			packet += n
+			_, packets := l.Part(l.LaneOfShard(shard))
+			if first < packets.First || first+n-1 > packets.Last {
+				t.Fatalf("shard %d has packets %d to %d, its lane %v", shard, first, first+n-1, packets)
+			}
+			if f, m := rain.ShardRange(s.Packets, s.Shards, shard); s.GuestsShare == 0 && (f != first || m != n) {
+				t.Fatalf("without lanes shard %d has %d packets from %d on, want %d from %d on", shard, n, first, m, f)
+			}
+		}
+		if packet != s.Packets {
+			t.Fatalf("%d packets are on shards, of %d", packet, s.Packets)
+		}
+		counts := l.ByLane(rain.Numbers{{First: 0, Last: s.Packets - 1}})
+		if counts[rain.LaneGuests] != s.Packets*int(s.GuestsShare)/1_000_000 ||
+			counts[rain.LanePlayers]+counts[rain.LaneGuests] != s.Packets {
+			t.Fatalf("the lanes have %v of %d packets", counts, s.Packets)
+		}
+		for n := range 20 {
+			for _, user := range []string{guest(n), fmt.Sprint("u", n), rain.GuestPrefix + fmt.Sprint(n)} {
+				lane, home := l.Lane(user), l.Home(user)
+				if want := s.GuestsShare != 0 && rain.IsGuest(user); (lane == rain.LaneGuests) != want {
+					t.Fatalf("%s is in lane %d", user, lane)
+				}
+				if home < 0 || home >= l.Shards || l.LaneOfShard(home) != lane {
+					t.Fatalf("%s, of lane %d, is at home on shard %d", user, lane, home)
+				}
+				if s.GuestsShare == 0 && home != rain.HomeShard(user, s.Shards) {
+					t.Fatalf("without lanes %s is at home on shard %d", user, home)
+				}
+				for shard := range l.Shards {
+					first, _ := l.Stock(shard)
+					if l.MayHave(user, first) != (l.LaneOfShard(shard) == lane) {
+						t.Fatalf("%s, of lane %d, and packet %d of shard %d", user, lane, first, shard)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestByLaneCountsRanges(t *testing.T) {
+	t.Parallel()
+	l := rain.Layout{Packets: 10, Shards: 2, GuestsShare: 300_000} // guests have 7 to 9
+	for _, is := range []struct {
+		numbers rain.Numbers
+		want    [rain.LaneCount]int
+	}{
+		{nil, [rain.LaneCount]int{}},
+		{rain.Numbers{{First: 2, Last: 4}, {First: 0, Last: 0}}, [rain.LaneCount]int{4, 0}},
+		{rain.Numbers{{First: 6, Last: 7}, {First: 9, Last: 9}}, [rain.LaneCount]int{1, 2}},
+	} {
+		if got := l.ByLane(is.numbers); got != is.want {
+			t.Errorf("%v: %v, want %v", is.numbers, got, is.want)
+		}
+	}
+}
+
+func TestGuestsShareIsANumber(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"0.1": "0.1", "0.25": "0.25", "1e-6": "0.000001", "0.999999": "0.999999", "null": "null",
+		"0.1234567": "0.123457",
+	} {
+		var s rain.Spec
+		if err := json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got, err := json.Marshal(s.GuestsShare); string(got) != want || err != nil {
+			t.Errorf("%s is written %s (%v), want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0", "1", "-0.1", "2", `"0.1"`, "true", "1e-9", "0.9999999", "{}"} {
+		s := rain.DefaultSpec()
+		s.Name, s.Sponsor, s.Budget, s.Packets, s.Shards = "Gala", "acme", 100, 100, 2
+		if err := json.Unmarshal([]byte(`{"guests_share":`+text+`}`), &s); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		wantFault(t, text, s.Validate(), "guests_share")
+	}
+}
+
+func TestLanesNeedShardsAndPackets(t *testing.T) {
+	t.Parallel()
+	for name, is := range map[string]struct {
+		packets, shards int
+		share           rain.Share
+		fault           string
+	}{
+		"one shard is made two":            {100, 1, 100_000, ""},
+		"a packet for each shard":          {100, 20, 100_000, ""},
+		"fewer packets than guests' ones":  {100, 22, 100_000, "guests_share"},
+		"fewer packets than players' ones": {100, 22, 900_000, "guests_share"},
+		"none for guests":                  {9, 2, 100_000, "guests_share"},
+		"one packet":                       {1, 1, 500_000, "shards"},
+		"none":                             {9, 1, 0, ""},
+	} {
+		s := rain.DefaultSpec()
+		s.Name, s.Sponsor, s.Budget, s.Packets, s.Shards, s.GuestsShare =
+			"Gala", "acme", rain.Money(is.packets), is.packets, is.shards, is.share
+		s.Complete()
+		if err := s.Validate(); is.fault == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if is.fault != "" {
+			wantFault(t, name, err, is.fault)
+		}
+		if c := (&rain.Campaign{Spec: s, Status: rain.Open}); (c.CheckStored() != nil) != (is.fault != "") {
+			t.Errorf("%s, stored: %v", name, c.CheckStored())
+		}
+	}
+}
+
+// wantFault wants a fault of a field.
+func wantFault(t *testing.T, name string, err error, field string) {
+	t.Helper()
+	faults, _ := err.(rain.Invalid) //nolint:errorlint // Validate returns it as it is
+	for _, f := range faults {
+		if f.Field == field {
+			return
+		}
+	}
+	t.Errorf("%s: %v, want a fault of %s", name, err, field)
+}
