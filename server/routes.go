@@ -75,7 +75,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.publicURL(), Files: s.verifyFiles,
-		Images: s.cfg.images(),
+		Images: s.cfg.images(), WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)
 }
