@@ -120,7 +120,7 @@ func (p *tab) ticks(language string) {
 	won := map[string]string{"en": " won ¥", "zh": " 抢到 ¥"}[language]
 	for _, line := range []struct{ text, picture string }{
 		{"\u2068小雨 ☔\u2069" + won + "888.00", "whole"},
-		{"\u2068Wilhelmina von und zu Lichtenste\u2069" + won + "887.00", ""},
+		{"\u2068Wilhelmina vo…\u2069" + won + "887.00", ""},
 		{"\u2068مريم\u2069" + won + "886.00", ""},
 		{"\u2068Lee\u2069" + won + "883.00", ""},
 	} {
