@@ -68,7 +68,8 @@ func (p *tab) soak(start int64) {
 	var earlyWins, drops int
 	seconds := int(soakFor.Seconds())
 	for second := range seconds {
-		at := start + int64(second+2)*1000 // told in time, as the server does
+		// Waves are told in time, as the server does.
+		at := start + int64(second+2)*1000
 		for part := range 5 { // a wave each 200 ms
 			var wave [][3]int
 			for k := range soakAir * 1000 / soakFall / 5 {
