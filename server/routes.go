@@ -49,6 +49,9 @@ func (s *Server) buildHTTP() {
 		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
+	if s.names != nil {
+		o.Name = s.names.Name
+	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
 	}
