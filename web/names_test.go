@@ -125,7 +125,8 @@ func (p *tab) ticks(language string) {
 		{"\u2068Lee\u2069" + won + "883.00", ""},
 	} {
 		p.Until("the ticker says "+line.text+" beside its picture",
-			`document.getElementById("ticker-text").textContent === %q && (%s) === %q`, line.text, loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
+			`document.getElementById("ticker-text").textContent === %q && (%s) === %q`, line.text,
+			loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
 		p.Shoot("ticker " + language + " " + line.text[3:6])
 	}
 	if wide := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {

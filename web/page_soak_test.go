@@ -93,10 +93,10 @@ func (p *tab) soak(start int64) {
 	late = p.Holdings()
 	sorted, reference := slices.Sorted(slices.Values(frames)), slices.Sorted(slices.Values(work))[len(work)/2]
 	most := sorted[len(sorted)*95/100] * soakWork / reference
-	t.Logf("%d looks, %d packets in the air, %d wins: scripts of a frame (p95) %.1f ms at the median, %.1f in 19 of 20, %.1f "+
-		"at most; reference work %.1f ms: on the phone %.1f in 19 of 20; after %d wins %+v, at the end %+v", len(frames),
-		drops/len(frames), wins, sorted[len(sorted)/2], sorted[len(sorted)*95/100], sorted[len(sorted)-1], reference, most,
-		earlyWins, early, late)
+	t.Logf("%d looks, %d packets in the air, %d wins: scripts of a frame (p95) %.1f ms at the median, %.1f in 19 of "+
+		"20, %.1f at most; reference work %.1f ms: on the phone %.1f in 19 of 20", len(frames), drops/len(frames), wins,
+		sorted[len(sorted)/2], sorted[len(sorted)*95/100], sorted[len(sorted)-1], reference, most)
+	t.Logf("after %d wins %+v, at the end %+v", earlyWins, early, late)
 	if most > soakFrame {
 		t.Errorf("scripts take %.1f ms of a frame, want at most %v", most, soakFrame)
 	}

@@ -1,11 +1,11 @@
-// Command lighthouse has Lighthouse (https://github.com/GoogleChrome/lighthouse) look at the pages: the player's, the big
-// screen, the console's sign-in and the console of somebody who is signed in. It fails where one of its four
+// Command lighthouse has Lighthouse (https://github.com/GoogleChrome/lighthouse) look at the pages: the player's, the
+// big screen, the console's sign-in and the console of somebody who is signed in. It fails where one of its four
 // figures is under 95.
 //
 //	go run -C tools ./lighthouse [-runs 3] [-keep FOLDER]
 //
-// It starts redrain in this process, with a campaign, and needs npx, which fetches Lighthouse, and a Chromium. Of several
-// runs the middle figures count: what else the machine does costs points of performance.
+// It starts redrain in this process, with a campaign, and needs npx, which fetches Lighthouse, and a Chromium. Of
+// several runs the middle figures count: what else the machine does costs points of performance.
 package main
 
 import (
