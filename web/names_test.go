@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -118,7 +119,7 @@ func loadedIn(selector string) string {
 func (p *tab) ticks(language string) {
 	p.t.Helper()
 	won := map[string]string{"en": " won ¥", "zh": " 抢到 ¥"}[language]
-	for _, line := range []struct{ text, picture string }{
+	for i, line := range []struct{ text, picture string }{
 		{"\u2068小雨 ☔\u2069" + won + "888.00", "whole"},
 		{"\u2068Wilhelmina vo…\u2069" + won + "887.00", ""},
 		{"\u2068مريم\u2069" + won + "886.00", ""},
@@ -127,7 +128,7 @@ func (p *tab) ticks(language string) {
 		p.Until("the ticker says "+line.text+" beside its picture",
 			`document.getElementById("ticker-text").textContent === %q && (%s) === %q`, line.text,
 			loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
-		p.Shoot("ticker " + language + " " + line.text[3:6])
+		p.Shoot(fmt.Sprintf("ticker %s %d", language, i))
 	}
 	if wide := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 		p.t.Errorf("the page is %v px wider than the phone", wide)
