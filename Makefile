@@ -96,5 +96,9 @@ generate: ## make the generated files anew
 pictures: ## take the README's pictures of the pages anew (needs chromium)
 	$(GO) run -C tools ./pictures
 
+.PHONY: lighthouse
+lighthouse: ## have Lighthouse look at the pages; fails under 95 (needs chromium, and npx, which fetches it; ARGS="-runs 3")
+	$(GO) run -C tools ./lighthouse $(ARGS)
+
 .PHONY: check
 check: lint types allocs test-all ## all that CI checks

@@ -42,6 +42,8 @@ type Config struct {
 	TLSKey        string   // file of its key, PEM
 	PublicURL     string   // where the server is reached from outside, as chats show it; "" = not known
 	VerifyFiles   []string // text files that are served below "/", by which others know whose the server is
+	WeChatSign    string   // who signs the player's page for WeChat's JS-SDK; "" = nobody, it is not loaded
+	WeChatSDK     string   // WeChat's script
 	Proxies       []string // networks and addresses of proxies whose word is taken for who is calling
 	ProxyProtocol bool     // connections of those may begin with a PROXY header
 	// "" = in-process; else an address, several by commas (Cluster), or a redis:// or rediss:// URL
@@ -129,7 +131,8 @@ func DefaultConfig() Config {
 		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
 		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
 		RiskTimeout: 500 * time.Millisecond, RiskDefault: string(verdict.Allow),
-		ChallengeWork: 100_000, PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
+		WeChatSDK: "https://res.wx.qq.com/open/js/jweixin-1.6.0.js", ChallengeWork: 100_000,
+		PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,
 		OIDCRolesClaim: "roles", OIDCNameClaim: "email",
 		ReconcileEvery: time.Minute, ReconcileShare: 0.2, Demo: true, DrainTimeout: 30 * time.Second,
 		BackendWait: 30 * time.Second, Namespace: "rr",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"redrain/server/caller"
+	"redrain/web"
 )
 
 // validateFront checks where the process listens and whose word it takes for who is calling.
@@ -21,6 +22,7 @@ func (c *Config) validateFront(fault func(string, ...any)) {
 	}
 	c.validatePublic(fault)
 	c.validateVerifyFiles(fault)
+	c.validateWeChat(fault)
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		fault("--tls-cert and --tls-key: give both, or none")
 	}
@@ -42,6 +44,22 @@ func (c *Config) validatePublic(fault func(string, ...any)) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		fault("--public-url %q: give scheme://host[:port]", c.PublicURL)
+	}
+}
+
+// validateWeChat checks the addresses that the player's page asks in WeChat's browser. What is loaded from them in the
+// clear could be anybody's.
+func (c *Config) validateWeChat(fault func(string, ...any)) {
+	for _, asked := range []struct{ flag, address string }{
+		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
+	} {
+		if c.WeChatSign == "" {
+			return
+		}
+		u, err := url.Parse(asked.address)
+		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || web.Origin(asked.address) == "" {
+			fault("%s %q: give an https URL", asked.flag, asked.address)
+		}
 	}
 }
 

@@ -65,6 +65,8 @@ func TestValidateNamesEachFault(t *testing.T) {
 		},
 		"--avatar-hosts: is for": func(c *Config) { c.AvatarHosts = []string{"a.example"} },
 		"--verify-files":         func(c *Config) { c.VerifyFiles = []string{"index.html"} },
+		"--wechat-sign-url":      func(c *Config) { c.WeChatSign = "http://sign.example/" },
+		"--wechat-sdk-url":       func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
 		"--proxy-protocol":       func(c *Config) { c.ProxyProtocol = true },
 		"--jwt-max-life":         func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {

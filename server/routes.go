@@ -52,6 +52,9 @@ func (s *Server) buildHTTP() {
 	if s.riskSystem != nil { // a nil one in the interface would not be nil
 		o.RiskSystem = s.riskSystem
 	}
+	if s.names != nil {
+		o.Name = s.names.Name
+	}
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
 	}
@@ -78,7 +81,7 @@ func (s *Server) handler(a *api.API) http.Handler {
 	}
 	mux.Handle("/", web.Handler(web.Options{
 		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.publicURL(), Files: s.verifyFiles,
-		Images: s.cfg.images(),
+		Images: s.cfg.images(), WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)
 }

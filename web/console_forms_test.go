@@ -73,6 +73,9 @@ func TestConsoleForms(t *testing.T) {
 				// another address, so that nothing of the page before is looked at
 				p.Go("/console?" + place + "#/" + place)
 				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
+				if place == "users/u1" {
+					p.Says(".details", "<b>小雨</b>")
+				}
 				p.State(strings.ReplaceAll(place, "/", "-"))
 				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 					t.Errorf("%s is %v px wider than the screen", place, wide)

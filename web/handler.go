@@ -3,9 +3,6 @@ package web
 import (
 	"maps"
 	"net/http"
-	"net/url"
-	"regexp"
-	"strings"
 
 	"redrain/docs"
 )
@@ -24,6 +21,8 @@ type Options struct {
 	// Images are origins of pictures of players, as a Content-Security-Policy names them, on the player's page and the
 	// big screen.
 	Images []string
+	// WeChat is what a link looks like that is sent on in WeChat; its zero value leaves that to WeChat.
+	WeChat WeChat
 	// Files are text files of the operator's that are served below "/", by their names.
 	Files map[string][]byte
 }
@@ -46,7 +45,7 @@ func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
 	delete(dist, bundleManifest)
-	pages := buildPages(m, o.PublicURL)
+	pages := buildPages(m, o)
 	files := map[string]*file{
 		"/":                   pages["index.html"],
 		"/screen":             pages["screen.html"],
@@ -73,16 +72,8 @@ func Handler(o Options) http.Handler {
 			f, ok = app[language(r.Header.Get("Accept-Language"))], true
 			w.Header().Set("Vary", "Accept-Language")
 		}
-		secure(w.Header(), r.Host, f)
-		if r.URL.Path == "/console" && o.SignIn != nil {
-			allowConnect(w.Header(), o.SignIn())
-		}
-		if (r.URL.Path == "/" || r.URL.Path == "/screen") && len(o.Images) > 0 {
-			allowImages(w.Header(), strings.Join(o.Images, " "))
-		}
-		if r.URL.Path == "/" && len(o.Widget) > 0 {
-			allowWidget(w.Header(), strings.Join(o.Widget, " "))
-		}
+		secure(w.Header(), f)
+		w.Header().Set("Content-Security-Policy", o.policy(r.URL.Path, r.Host, f).String())
 		switch {
 		case !ok:
 			http.Error(w, "There is no such page.", http.StatusNotFound)
@@ -99,52 +90,11 @@ func Handler(o Options) http.Handler {
 // compiler in it.
 const bundleManifest = "manifest.json"
 
-// hostPattern is what a Host header may look like to be repeated in a header of ours.
-var hostPattern = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?$`)
-
-// allowConnect lets a page's scripts talk to the origin of an address, too.
-func allowConnect(h http.Header, address string) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || !hostPattern.MatchString(u.Host) {
-		return
-	}
-	const policy, connect = "Content-Security-Policy", "connect-src "
-	h.Set(policy, strings.Replace(h.Get(policy), connect, connect+u.Scheme+"://"+u.Host+" ", 1))
-}
-
-// allowWidget lets a page load a widget's script, which makes frames and styles of its own.
-func allowWidget(h http.Header, origins string) {
-	const policy = "Content-Security-Policy"
-	is := strings.NewReplacer("script-src ", "script-src "+origins+" ", "connect-src ", "connect-src "+origins+" ").
-		Replace(h.Get(policy))
-	h.Set(policy, is+"; frame-src "+origins+"; style-src 'self' "+origins)
-}
-
-// allowImages lets a page show pictures of other hosts.
-func allowImages(h http.Header, origins string) {
-	const policy = "Content-Security-Policy"
-	h.Set(policy, h.Get(policy)+"; img-src 'self' "+origins)
-}
-
-// secure sets the headers that all answers share. The socket is named by its full origin, because some browsers do not
-// count ws: and wss: as 'self'. f is the file that is asked for; nil where there is none.
-func secure(h http.Header, host string, f *file) {
-	connect := "'self'"
-	if hostPattern.MatchString(host) {
-		connect += " ws://" + host + " wss://" + host
-	}
-	script := "'self'"
-	if f != nil && f.inline != "" {
-		script += " " + f.inline
-	}
+// secure sets the headers that all answers share. f is the file that is asked for; nil where there is none.
+func secure(h http.Header, f *file) {
 	if f != nil && f.anyOrigin {
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
-	h.Set("Content-Security-Policy", strings.Join([]string{
-		"default-src 'self'", "img-src 'self' data:", "script-src " + script, "connect-src " + connect,
-		"object-src 'none'", "base-uri 'none'",
-		"form-action 'self'", "frame-ancestors 'self'",
-	}, "; "))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")

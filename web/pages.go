@@ -55,10 +55,11 @@ func (m manifest) asset(name string) (string, error) {
 	return served, nil
 }
 
-// buildPages makes each page from its template in pages/. public is where the server is reached from outside, "" where
-// nobody has said.
-func buildPages(m manifest, public string) map[string]*file {
-	t := template.New("").Funcs(template.FuncMap{"asset": m.asset, "public": func() string { return public }})
+// buildPages makes each page from its template in pages/.
+func buildPages(m manifest, o Options) map[string]*file {
+	t := template.New("").Funcs(template.FuncMap{
+		"asset": m.asset, "public": func() string { return o.PublicURL }, "wechat": func() WeChat { return o.WeChat },
+	})
 	t = template.Must(t.ParseFS(content, "pages/*.html"))
 	pages := map[string]*file{}
 	for _, p := range t.Templates() {

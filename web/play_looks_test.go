@@ -15,13 +15,10 @@ import (
 var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文", "中", "EN, switch to English", "redrain", "张*", "g*1a2b"}
 
 // TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices
-// of the people: nobody is shut out (axe), nothing is in the other language, nothing has to be scrolled sideways.
-// Where pictures are kept, all devices are looked at.
+// of the people: nobody is shut out (axe), nothing is in the other language, and everything fits.
 func TestPlayLooks(t *testing.T) {
-	devices := []chromium.Device{chromium.SmallPhone, chromium.Desktop}
-	if browsertest.Pictured() {
-		devices = []chromium.Device{chromium.SmallPhone, chromium.LargePhone, chromium.Landscape, chromium.Desktop}
-	}
+	devices := []chromium.Device{chromium.SmallPhone, chromium.Phone, chromium.Landscape, chromium.SmallLandscape,
+		chromium.Desktop}
 	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
 		t.Run(language, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
@@ -68,6 +65,7 @@ func (v *visit) open(t *testing.T, prepare func(*fakeServer)) {
 	}
 	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept}
 	v.tab = &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	v.Looked = v.fits
 	v.Go("/?debug")
 	v.Until("the debug line", `!!document.getElementById("debug")`)
 	browsertest.Eval[bool](v.Page, `(document.getElementById("debug").hidden = true)`)

@@ -87,3 +87,8 @@ func either[T any](condition bool, yes, no T) T {
 	}
 	return no
 }
+
+// Throttle makes the page's processor so many times slower; 1 is as it is.
+func (p *Page) Throttle(times float64) error {
+	return p.Do(Patience, call(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: times}))
+}

@@ -111,6 +111,8 @@ type serveCmd struct {
 	TLSKey         string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Key of --tls-cert, PEM."`
 	PublicURL      string        `group:"process" name:"public-url" placeholder:"URL" help:"Where the server is reached from outside, such as https://rain.example.com: for the address and picture that chats show beside a link, and for the QR code of a screen that was opened on this machine."`
 	VerifyFiles    []string      `group:"process" placeholder:"FILE" help:"Text files that are served below /, by which others are shown whose the domain is, such as WeChat's MP_verify_….txt."`
+	WeChatSign     string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK: asked by the page, with the page's address in ?url=, it answers {appId, timestamp, nonceStr, signature}. Then a link that is sent on in WeChat has the page's title, sentence and picture."`
+	WeChatSDK      string        `group:"process" name:"wechat-sdk-url" default:"${wechat_sdk}" help:"WeChat's JS-SDK, which the page loads in WeChat's browser with --wechat-sign-url."`
 	TrustedProxies []string      `group:"process" placeholder:"CIDR" help:"Networks and addresses of proxies that are believed: the client is the right-most address in X-Forwarded-For that is none of them."`
 	ProxyProtocol  bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
 	Roles          []string      `group:"process" default:"${roles}" help:"What this process does: any of gateway, relay, settle and operator."`
@@ -130,6 +132,7 @@ func (s *serveCmd) config() server.Config {
 	return server.Config{
 		Listen: s.Listen, AdminListen: s.AdminListen, TLSCert: s.TLSCert, TLSKey: s.TLSKey,
 		PublicURL: s.PublicURL, VerifyFiles: s.VerifyFiles, Proxies: s.TrustedProxies, ProxyProtocol: s.ProxyProtocol,
+		WeChatSign: s.WeChatSign, WeChatSDK: s.WeChatSDK,
 		JWTAudience: s.JWTAudience, JWTIssuer: s.JWTIssuer, JWTMaxLife: s.JWTMaxLife,
 		Redis: s.Redis, NATS: s.NATS, MySQL: s.MySQL, DataDir: s.DataDir, Roles: s.Roles,
 		OperatorToken: s.OperatorToken, ViewerToken: s.ViewerToken,

@@ -58,6 +58,9 @@ func (c *userUnbanCmd) Run(app *App) error { return c.give(app, "unban") }
 // player shows a player and what was done about them.
 func (t *table) player(p operator.Player) {
 	t.row("user", p.User)
+	if p.Name != "" {
+		t.row("name", p.Name)
+	}
 	t.row("balance", p.Balance)
 	t.row("banned", p.Banned)
 	for _, s := range p.Sanctions {

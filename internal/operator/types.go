@@ -217,6 +217,7 @@ const (
 // Player is a player as operators see them.
 type Player struct {
 	User      string     `json:"user"`
+	Name      string     `json:"name,omitempty"` // of the player's token; "": not known now
 	Balance   rain.Money `json:"balance"`
 	Banned    bool       `json:"banned"`
 	Sanctions []Sanction `json:"sanctions"` // the newest first, at most 100

@@ -236,6 +236,8 @@ type Options struct {
 	Logins Logins
 	// Banned tells whether a player is banned, as far as this node knows; nil: nobody is.
 	Banned func(user string) bool
+	// Name is what a player is called, "" where nobody knows; nil: players have no names.
+	Name   func(ctx context.Context, user string) string
 	SignIn *SignIn // nil: operators have no identity provider
 	// Demo is the campaign that a newcomer plays, "" for none. Nil: there is never one.
 	Demo func() string

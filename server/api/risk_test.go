@@ -33,6 +33,7 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
 		Connections: noConnections{},
 		Audit:       &auditNotes{}, Notifier: told, Clock: b.Clock.Now, Log: paytest.Quiet,
+		Name:   func(_ context.Context, user string) string { return "Name of " + user },
 		Judged: func() { judged++ }}).Mount(mux)
 	ask := func(who, method, path, body string, status int, want ...string) {
 		t.Helper()
@@ -72,7 +73,7 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
 		`"state":"released"`, `"state":"confirmed"`)
 	said("bot", verdict.Allow, "operator:cashier")
-	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`)
+	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`, `"name":"Name of bot"`)
 	if judged < 3 {
 		t.Errorf("the nodes heard of %d decisions", judged)
 	}

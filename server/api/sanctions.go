@@ -19,6 +19,7 @@ type sanctions interface {
 // playerRecord is a player as operators see them.
 type playerRecord struct {
 	User      string         `json:"user"`
+	Name      string         `json:"name,omitempty"` // by the token; left out: not known now
 	Balance   rain.Money     `json:"balance"`
 	Banned    bool           `json:"banned"`
 	Sanctions []sanctionView `json:"sanctions"` // the newest first
@@ -54,6 +55,9 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := playerRecord{User: user, Balance: balance, Sanctions: []sanctionView{},
 		Verdicts: listOf(verdicts, "", verdictViewOf).Items, Connections: a.connectionsOf(r.Context(), user)}
+	if a.o.Name != nil {
+		p.Name = a.o.Name(r.Context(), user)
+	}
 	for i := range given {
 		s := given[len(given)-1-i] // the oldest first, so that the newest decides
 		if s.Act != sanction.Disconnect {

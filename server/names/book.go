@@ -100,6 +100,18 @@ func (b *Book) Faces(ctx context.Context, users []string) (map[string]wire.Face,
 	return faces, nil
 }
 
+// Name is what a player is called, as far as this node or any other knows; "" where nobody does.
+func (b *Book) Name(ctx context.Context, user string) string {
+	if face, here := b.o.Here(user); here && face.Name != "" {
+		return face.Name
+	}
+	faces, err := b.Faces(ctx, []string{user})
+	if err != nil {
+		b.o.Log.Debug("a player's name could not be read", "err", err)
+	}
+	return faces[user].Name
+}
+
 // Run tells names until ctx ends.
 func (b *Book) Run(ctx context.Context) error {
 	told, since := map[store.Named]bool{}, time.Now()

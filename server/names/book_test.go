@@ -107,6 +107,29 @@ func TestABookTellsWhoIsCalled(t *testing.T) {
 	})
 }
 
+// A player's name is what this node knows, else what any has told, checked again; nobody's where nothing can be read.
+func TestNameOfAPlayer(t *testing.T) {
+	s := &shelf{names: map[string]store.Named{
+		"far": {User: "far", Name: "远\u202e方"}, "near": {User: "near", Name: "old"},
+	}}
+	b := New(Options{Store: s, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Here: func(user string) (wire.Face, bool) {
+			face, here := map[string]wire.Face{"near": {Name: "近"}, "nameless": {}}[user]
+			return face, here
+		},
+		Banned: func(string) bool { return false },
+	})
+	for user, want := range map[string]string{"near": "近", "far": "远方", "nameless": "", "nobody": ""} {
+		if got := b.Name(t.Context(), user); got != want {
+			t.Errorf("%s is called %q, want %q", user, got, want)
+		}
+	}
+	s.away = errors.New("away")
+	if got := b.Name(t.Context(), "far"); got != "" {
+		t.Errorf("%q, where nothing can be read", got)
+	}
+}
+
 // Names that wait are told together, and never too many at once.
 func TestManyNamesAreToldInParts(t *testing.T) {
 	b := New(Options{Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {

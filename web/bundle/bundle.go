@@ -37,6 +37,7 @@ var groups = []struct {
 		{InputPath: "src/play/main.ts", OutputPath: "play"},
 		{InputPath: "src/work/main.ts", OutputPath: "work"},
 		{InputPath: "src/late/main.ts", OutputPath: "late"},
+		{InputPath: "src/wechat/main.ts", OutputPath: "wechat"},
 	}},
 	{Desks, []api.EntryPoint{
 		{InputPath: "src/screen/main.tsx", OutputPath: "screen"},

@@ -19,6 +19,9 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 		if wide := Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 			p.T.Errorf("%s is %v px wider than the screen", name, wide)
 		}
+		if p.Looked != nil {
+			p.Looked(name)
+		}
 	}
 	p.Speaks(language, state, names...)
 }

@@ -16,6 +16,8 @@ import (
 type Page struct {
 	*browser.Page
 	T *testing.T
+	// Looked is called by Look for each device, with the name of the state on it; nil: nothing else is looked at.
+	Looked func(name string)
 
 	forgiven []browser.Kind
 }

@@ -1,5 +1,5 @@
 // What the player's page loads when it is at leisure, so that a whole hall is not kept waiting for it: music, practice, the
-// poster, the proof of a rain, the form for withdrawals, and the figures for support.
+// poster, the proof of a rain, the form for withdrawals, the figures for support, and what WeChat wants to know.
 
 export { expose } from "./debug.ts";
 export { LuckCheck } from "./luck.ts";
@@ -7,3 +7,7 @@ export { Music } from "./music.ts";
 export { Keepsake } from "./keepsake.ts";
 export { Practice } from "./practice.ts";
 export { Withdraw } from "./withdraw.ts";
+
+// In WeChat's browser, where the operator has set up its JS-SDK, there is a little more. Its own faults are its own.
+const wechat = document.querySelector<HTMLMetaElement>("meta[name=wechat]");
+if (wechat && navigator.userAgent.includes("MicroMessenger")) void import(wechat.content).catch(() => {});

@@ -2,6 +2,7 @@
 // from programs.
 
 import type { Challenge } from "../shared/schemas.ts";
+import { load } from "../shared/script.ts";
 import { work } from "../shared/work.ts";
 import { dialog } from "./dialog.ts";
 import { byId } from "./dom.ts";
@@ -44,17 +45,5 @@ async function ask({ kind, script, site_key: sitekey }: Challenge, place: HTMLEl
       callback: proof,
       "error-callback": (code: unknown) => failed(new Error(`${kind}: ${String(code)}`)),
     });
-  });
-}
-
-function load(src: string): Promise<void> {
-  if (document.querySelector(`script[src="${CSS.escape(src)}"]`)) return Promise.resolve();
-  return new Promise((loaded, failed) => {
-    const el = Object.assign(document.createElement("script"), { src, onload: () => loaded() });
-    el.onerror = () => {
-      el.remove(); // the next try loads it again
-      failed(new Error("the widget's script cannot be loaded"));
-    };
-    document.head.append(el);
   });
 }

@@ -21,6 +21,8 @@ export class Hud {
   readonly #big = byId("big");
   readonly #purse = byId("purse");
   readonly #progress = byId("progress");
+  readonly #coin = byId("ticker").firstElementChild as Element;
+  readonly #broken = new Set<string>(); // addresses of pictures that cannot be loaded
   #combo = 0;
   #said = 0;
 
@@ -105,7 +107,26 @@ export class Hud {
     el.hidden = !winner;
     if (!winner) return;
     const line = byId("ticker-text");
-    if (write(line, this.#i18n.t("ticker", { user: winner.name ? calling(winner.name) : this.name(winner.user), amount: yuan(winner.amount) }))) replay(line, "slide");
+    if (!write(line, this.#i18n.t("ticker", { user: this.called(winner), amount: yuan(winner.amount) }))) return;
+    replay(line, "slide");
+    el.firstElementChild?.replaceWith(this.#picture(winner.avatar));
+  }
+
+  // picture is a winner's, or the coin. Each is an element of its own: one whose address changes shows the one before until the next is loaded.
+  #picture(address: string | undefined): Element {
+    if (!address || this.#broken.has(address)) return this.#coin;
+    const image = Object.assign(new Image(20, 20), { alt: "", referrerPolicy: "no-referrer" });
+    image.onerror = () => {
+      this.#broken.add(address);
+      image.replaceWith(this.#coin);
+    };
+    image.src = address;
+    return image;
+  }
+
+  /** called is how somebody is shown: by their name, or under a masked id. */
+  called({ user, name }: Winner): string {
+    return name ? calling(name) : this.name(user);
   }
 
   /** name is how a masked name is shown: for a guest, a word and the visible digits. */

@@ -50,5 +50,6 @@ export class Landing {
   form(on: boolean): void {
     this.#form.hidden = !on;
     this.#have.setAttribute("aria-expanded", String(on));
+    document.body.classList.toggle("signs", on);
   }
 }

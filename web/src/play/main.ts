@@ -205,7 +205,7 @@ function cards(left: number): void {
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
   luck?.show(round.rain);
   const [best] = model.top;
-  card.show(round, stopped, time, best ? { ...best, user: hud.name(best.user) } : null);
+  card.show(round, stopped, time, best ? { ...best, user: hud.called(best) } : null);
 }
 
 let lost = 0; // since when there is no line, ms of the page's clock; 0: there is one

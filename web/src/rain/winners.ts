@@ -24,7 +24,10 @@ function same(a: Winner, b: Winner | undefined): boolean {
   return a.user === b?.user && a.amount === b.amount;
 }
 
+const LONG = 14; // letters of a name of which a phone's line has room for the rest of the sentence
+
 /** calling is a name within a sentence: whatever direction its letters have, the words around it stay where they are. */
 export function calling(name: string): string {
-  return `\u2068${name}\u2069`;
+  const letters = [...name];
+  return `\u2068${letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : name}\u2069`;
 }

@@ -1,7 +1,7 @@
 // After a rain: what was given, and who has won most.
 
 import type { Winner } from "../../sdk/redrain.d.ts";
-import { Avatar, Clock, type Fact, Facts, money, number, wide } from "./parts.tsx";
+import { Clock, Face, type Fact, Facts, money, number, wide } from "./parts.tsx";
 import { JoinCorner } from "./qr.tsx";
 import type { State } from "./state.ts";
 import type { Key } from "./strings.ts";
@@ -16,6 +16,7 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
   const title: Key = finale === null ? "board" : `finale_${finale}`;
   // The winners are those of all rains, above them stand the figures of one: the first may have more than was given in it.
   const ofAll = finale === null && (state.round?.before?.won ?? 0) > 0;
+  const faces = state.top.slice(0, STEPS.length).some((w) => w.avatar);
   const others = state.top.slice(3, finale === null ? 7 : 8);
   return (
     <main class="board">
@@ -27,7 +28,7 @@ export function Board({ state, left, finale, join }: { state: State; left: numbe
       <div class={others.length > 0 ? "lower" : "lower few"}>
         <section class="top">
           <h2><T k={ofAll ? "top_so_far" : "top"} /></h2>
-          {state.top.length === 0 ? <p class="nobody"><T k={state.figures?.won === 0 ? "nobody_won" : "no_top"} /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} />)}</ol>}
+          {state.top.length === 0 ? <p class="nobody"><T k={state.figures?.won === 0 ? "nobody_won" : "no_top"} /></p> : <ol class="podium">{STEPS.map((n) => <Step key={n} n={n} winner={state.top[n - 1]} faces={faces} />)}</ol>}
         </section>
         {(others.length > 0 || finale === null) && (
           <div class="beside">
@@ -50,14 +51,15 @@ function longest(winners: readonly Winner[], words: Words): number {
   return Math.max(...winners.map((w) => Math.min(wide(words.of(w)), LONG) + money(w.amount).length));
 }
 
-function Step({ n, winner }: { n: number; winner: Winner | undefined }) {
+// Where one of the three has a picture, all have the place for it: what stands on a step takes of its height.
+function Step({ n, winner, faces }: { n: number; winner: Winner | undefined; faces: boolean }) {
   const words = useWords();
   if (!winner) return <li class={`step step-${n} vacant`} aria-hidden="true" />;
   const name = words.of(winner);
   const amount = money(winner.amount);
   return (
     <li class={`step step-${n}`} aria-label={`${words.t("place", { n })}: ${name}, ${amount}`}>
-      <Avatar address={winner.avatar} />
+      {faces && <Face address={winner.avatar} name={name} />}
       <span class="who" style={{ "--chars": Math.max(6, wide(name)) }}><bdi>{name}</bdi></span>
       <b style={{ "--chars": Math.max(6, amount.length) }}>{amount}</b>
       <span class="block" aria-hidden="true">{n}</span>

@@ -1,6 +1,7 @@
 // What several scenes share: figures, amounts, clocks and names that fit whatever is in them.
 
 import { Fragment } from "preact";
+import { useState } from "preact/hooks";
 
 import { countdown } from "../rain/phase.ts";
 import { phrases } from "../shared/phrases.ts";
@@ -79,4 +80,11 @@ export function Avatar({ address }: { address: string | undefined }) {
     if (e.target instanceof HTMLElement) e.target.hidden = true;
   };
   return <img key={address} class="avatar" src={address} alt="" referrerpolicy="no-referrer" onError={gone} />;
+}
+
+/** Face is the picture of a player in a place of its own, where there is none or it cannot be loaded the first letter of the name. */
+export function Face({ address, name }: { address: string | undefined; name: string }) {
+  const [broken, breaks] = useState<string>();
+  if (!address || address === broken) return <span class="avatar letter" aria-hidden="true">{[...name][0]}</span>;
+  return <img key={address} class="avatar" src={address} alt="" referrerpolicy="no-referrer" onError={() => breaks(address)} />;
 }

@@ -48,7 +48,8 @@ export class Wall {
   #view: View = { width: 1, height: 1, top: 0 }; // in virtual units
   #far: View = { width: 1, height: 1, top: 0 };
   #scale = 1; // CSS pixels of a virtual unit
-  #quality = 1; // canvas pixels of a device pixel
+  #quality = 1; // canvas pixels of a device pixel that this machine can move
+  #fine = 1; // and those that are drawn
   #sprites = new Sprites(1, 1);
   #frame = 0;
   #warming = 0;
@@ -86,8 +87,8 @@ export class Wall {
     this.#view = { width: w / this.#scale, height: h / this.#scale, top: 0 };
     this.#far = { width: this.#view.width / BEHIND, height: this.#view.height / BEHIND, top: 0 };
     const device = Math.min(devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (w * h)));
-    this.#canvas.width = Math.round(w * device * this.#quality);
-    this.#canvas.height = Math.round(h * device * this.#quality);
+    this.#canvas.width = Math.round(w * device * this.#fine);
+    this.#canvas.height = Math.round(h * device * this.#fine);
     this.#brush.ratio = (this.#scale * this.#canvas.width) / w;
     const ratio = this.#scale * device;
     if (Math.abs(this.#sprites.ratio - ratio) > 0.01) {
@@ -108,8 +109,9 @@ export class Wall {
     if (calm && !party && at - this.#drawn < CALM_EVERY) return;
     this.#drawn = at;
     const quality = rain ? qualityAfter(this.#frames.begin(at), this.#quality) : this.#quality;
-    if (quality !== this.#quality) {
-      this.#quality = quality;
+    const fine = calm && !party ? Math.min(quality, COARSEST) : quality; // gold dust in a haze: a quarter of the work, all evening
+    if (quality !== this.#quality || fine !== this.#fine) {
+      [this.#quality, this.#fine] = [quality, fine];
       this.#fit();
     }
     this.#draw(this.#now());

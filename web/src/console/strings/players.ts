@@ -12,6 +12,7 @@ export const players = {
   noneFound: { zh: "没有这样开头的玩家", en: "No player’s id begins like that" },
   noneFoundText: { zh: "还没中奖的玩家不在列表里；输入完整 ID 并打开，可以看到他的连接，也可以封禁他。", en: "Who has won nothing yet is not listed. With the whole id, Open shows their sockets, and they can be banned." },
   user: { zh: "玩家", en: "Player" },
+  name: { zh: "昵称", en: "Name" },
   balance: { zh: "余额", en: "Balance" },
   banned: { zh: "已封禁", en: "banned" },
   bans: { zh: "封禁名单", en: "Bans" },

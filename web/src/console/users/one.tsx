@@ -82,6 +82,7 @@ export function PlayerPage({ user }: { user: string }) {
 function Facts({ of: p }: { of: Player }) {
   const newest = p.verdicts?.[0];
   const facts: [string, preact.ComponentChildren][] = [
+    ...(p.name ? [[t("name"), <bdi>{p.name}</bdi>] as [string, preact.ComponentChildren]] : []),
     [t("balance"), <strong><Money minor={p.balance} /></strong>],
     [t("connections"), p.connections === undefined ? <span class="soft">{t("unknownNow")}</span> : p.connections.length === 0 ? <span class="soft">{t("notConnected")}</span>
       : <><Badge tone="live">{t("connected", { n: p.connections.length })}</Badge> <span class="soft">{p.connections.map((one) => t("since", { at: when(one.since), node: one.node })).join("; ")}</span></>],

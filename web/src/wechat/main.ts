@@ -1,0 +1,66 @@
+// In WeChat's browser: by its JS-SDK the page says what a link to it looks like that somebody sends on
+// (https://developers.weixin.qq.com/doc/service/en/guide/h5/jssdk.html). Whatever of that does not work, the page stays as it is.
+
+import { within } from "../shared/patience.ts";
+import { load } from "../shared/script.ts";
+
+const PATIENCE = 10_000; // ms for who signs
+
+const SIGNED = ["appId", "timestamp", "nonceStr", "signature"] as const;
+const CALLS = ["updateAppMessageShareData", "updateTimelineShareData"] as const;
+
+type Signed = Record<(typeof SIGNED)[number], string | number>;
+
+/** Share is what is sent on: to a chat with, and to Moments without desc. */
+interface Share {
+  title: string;
+  desc: string;
+  link: string;
+  imgUrl: string;
+}
+
+/** Sdk is what the page uses of WeChat's; an older one may lack the calls. */
+interface Sdk extends Partial<Record<(typeof CALLS)[number], (share: Share) => void>> {
+  config(options: Signed & { jsApiList: readonly string[] }): void;
+  ready(then: () => void): void;
+}
+
+/** sign has the page's address signed, which for WeChat ends before the #. */
+async function sign(signer: string): Promise<Signed> {
+  const at = new URL(signer);
+  at.searchParams.set("url", location.href.replace(/#.*/s, ""));
+  const answer = await fetch(at, { signal: within(PATIENCE), credentials: "omit" });
+  if (!answer.ok) throw new Error(`${at.origin} answers ${answer.status}`);
+  const all = (await answer.json()) as Partial<Signed>;
+  return Object.fromEntries(SIGNED.map((name) => {
+    const value = all[name];
+    if (!value || !["string", "number"].includes(typeof value)) throw new Error(`${at.origin} answers without ${name}`);
+    return [name, value];
+  })) as Signed;
+}
+
+function said(property: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[property="og:${property}"]`)?.content ?? "";
+}
+
+/** shared is what the page says of itself to all chats, with the event and nothing else of the address. */
+function shared(): Share {
+  const link = new URL("/", location.href);
+  const campaign = new URL(location.href).searchParams.get("campaign");
+  if (campaign) link.searchParams.set("campaign", campaign);
+  return { title: said("title"), desc: said("description"), link: link.href, imgUrl: new URL(said("image"), location.href).href };
+}
+
+async function introduce({ sdk = "", sign: signer = "" }: DOMStringMap): Promise<void> {
+  const [signed] = await Promise.all([sign(signer), load(sdk)]);
+  const wx = (globalThis as unknown as { wx?: Sdk }).wx;
+  if (!wx) throw new Error(`${sdk} has brought no wx`);
+  wx.config({ ...signed, jsApiList: CALLS });
+  wx.ready(() => {
+    for (const call of CALLS) wx[call]?.(shared());
+  });
+}
+
+const asked = document.querySelector<HTMLMetaElement>("meta[name=wechat]");
+// Said for who looks for it, below what browsers count as a warning: for the player nothing has happened.
+if (asked) introduce(asked.dataset).catch((fault: unknown) => console.debug("WeChat's JS-SDK:", fault));
