@@ -32,7 +32,8 @@ func newListServer(t *testing.T) *listServer {
 	answers := map[string]any{
 		"POST /api/v1/lists": vip, "GET /api/v1/lists/vip": vip, "POST /api/v1/lists/vip/members": vip,
 		"PUT /api/v1/lists/vip/members": vip, "POST /api/v1/lists/vip/remove": vip, "DELETE /api/v1/lists/vip": nil,
-		"GET /api/v1/lists?limit=500": operator.List[operator.PlayerList]{Items: []operator.PlayerList{vip}, Next: "vip"},
+		"GET /api/v1/lists?limit=500": operator.List[operator.PlayerList]{Items: []operator.PlayerList{vip},
+			Next: "vip"},
 		"GET /api/v1/lists?cursor=vip&limit=500": operator.List[operator.PlayerList]{Items: []operator.PlayerList{
 			{List: "红", Of: "addresses", Purpose: "deny", CreatedAt: theDay, ChangedAt: theDay, ChangedBy: "bob"}}},
 		"GET /api/v1/lists/vip/members?limit=500": operator.List[operator.ListMember]{Items: []operator.ListMember{

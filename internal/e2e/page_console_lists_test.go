@@ -63,7 +63,8 @@ func TestListsInTheConsole(t *testing.T) {
 		goTo(viewer, place)
 		viewer.Until("what there is, and no button that changes anything", `(() => {
 			const words = document.querySelector("main").innerText;
-			return words.includes("vip") && !!document.querySelector("tbody tr") && !/New list|Import|Remove|Delete|Add/.test(words);
+			return words.includes("vip") && !!document.querySelector("tbody tr") &&
+				!/New list|Import|Remove|Delete|Add/.test(words);
 		})()`)
 	}
 }

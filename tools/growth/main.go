@@ -68,9 +68,11 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.IntVar(&o.memory, "memory", 4096, "MB that the mariadbd may keep in memory")
 	flags.IntVar(&o.posts, "posts", 10_000, "payouts to post before what is recent is proved")
 	flags.BoolVar(&o.full, "full", true, "make the full proof, too")
-	flags.IntVar(&o.campaigns, "campaigns", 0, "campaigns of the ledger; 0: one for each 100,000 payouts, and the live one")
+	flags.IntVar(&o.campaigns, "campaigns", 0, "campaigns of the ledger; 0: one for each 100,000 payouts, "+
+		"and the live one")
 	flags.BoolVar(&o.only, "only-fill", false, "fill the database, and measure nothing")
-	flags.StringVar(&o.server, "ask", "", "time what a console asks, at the server of this address, and do nothing else")
+	flags.StringVar(&o.server, "ask", "", "time what a console asks, at the server of this address, and do nothing "+
+		"else")
 	flags.StringVar(&o.token, "token", "", "an operator's token for -ask")
 	flags.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
 	if err := flags.Parse(args); err != nil {

@@ -31,8 +31,8 @@ type plan struct {
 	players [shards][]int32 // by their home shard
 }
 
-// newPlan makes a plan of so many payouts, and as many again of the live campaign as are posted later. campaigns are how
-// many there are; 0: as many as stepPackets makes. One has all payouts, of several the live one has half.
+// newPlan makes a plan of so many payouts, and as many again of the live campaign as are posted later. campaigns are
+// how many there are; 0: as many as stepPackets makes. One has all payouts, of several the live one has half.
 func newPlan(rows, posts, campaigns int) *plan {
 	p := &plan{posts: posts, live: min(liveMost, rows/2)}
 	step := stepPackets

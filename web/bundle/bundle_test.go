@@ -53,8 +53,8 @@ func TestBudgets(t *testing.T) {
 	}{
 		{"play", []string{"play.js", "old.js", "play.css"}, 45_000},
 		{"later for play", []string{"late.js"}, 16_000},
-		// An operator loads it once, and it is cached: players, lists, risk, alarms and the first run are worth the half
-		// second that 18 KB more take over a slow line.
+		// An operator loads it once, and it is cached: players, lists, risk, alarms and the first run are worth
+		// the half second that 18 KB more take over a slow line.
 		{"console", []string{"console.js", "console.css"}, 119_000},
 		{"sdk", nil, 7_000},
 	} {
