@@ -49,8 +49,23 @@ func (d *decoder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	if !next.IsValue() && !negative(next) {
 		return d.refuse(ctx.Value, target, "needs a value")
 	}
+	if ctx.Value.Flag == nil && target.Kind() == reflect.Slice {
+		return d.decodeWords(ctx, target)
+	}
 	if err := setText(target, fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
 		return d.refuse(ctx.Value, target, err.Error())
+	}
+	return nil
+}
+
+// decodeWords reads all words that are left of a command: list add LIST u1 u2. A comma is part of its word.
+func (d *decoder) decodeWords(ctx *kong.DecodeContext, target reflect.Value) error {
+	for ctx.Scan.Peek().IsValue() {
+		element := reflect.New(target.Type().Elem()).Elem()
+		if err := setText(element, fmt.Sprint(ctx.Scan.Pop().Value)); err != nil {
+			return d.refuse(ctx.Value, target, err.Error())
+		}
+		target.Set(reflect.Append(target, element))
 	}
 	return nil
 }

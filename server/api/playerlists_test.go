@@ -100,6 +100,8 @@ func TestImportedFiles(t *testing.T) {
 	put("vip", "user\n", http.StatusOK, `"members":0`)
 	put("nets", "network\n192.0.2.0/24\n10.0.0.1\n", http.StatusOK, `"members":2`)
 	put("nets", "192.0.2.0/24\n\nhost\n", http.StatusUnprocessableEntity, "line 3", "host")
+	put("nets", "host\n192.0.2.0/24\nother\n"+strings.Repeat("odd\n", 50), http.StatusUnprocessableEntity,
+		"line 1", "line 3", "line 11: ")
 	put("nets", "\"192", http.StatusUnprocessableEntity, "line 1")
 	l.ask("GET", "/lists/nets", "", "", http.StatusOK, `"members":2`)
 	var many strings.Builder

@@ -113,6 +113,7 @@ func readCSV(body io.Reader, kind playerlist.Kind) (lines int, chunks []string, 
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
 	var chunk strings.Builder
 	of := 0 // members in chunk
+	var faults rain.Invalid
 	for first := true; ; first = false {
 		record, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -128,7 +129,11 @@ func readCSV(body io.Reader, kind playerlist.Kind) (lines int, chunks []string, 
 		member, err := kind.Canonical(cell)
 		if err != nil {
 			line, _ := in.FieldPos(0)
-			return 0, nil, rain.Invalid{{Field: "members", Message: fmt.Sprintf("line %d: %s", line, err)}}
+			faults = append(faults, rain.FieldError{Field: "members", Message: fmt.Sprintf("line %d: %s", line, err)})
+			if len(faults) == mostFaults {
+				return 0, nil, faults
+			}
+			continue
 		}
 		if of > 0 {
 			chunk.WriteByte('\n')
@@ -140,6 +145,9 @@ func readCSV(body io.Reader, kind playerlist.Kind) (lines int, chunks []string, 
 			chunk.Reset()
 			of = 0
 		}
+	}
+	if len(faults) > 0 {
+		return 0, nil, faults
 	}
 	if of > 0 {
 		chunks = append(chunks, chunk.String())

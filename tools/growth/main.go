@@ -5,6 +5,12 @@
 //	make growth ROWS=10000000
 //	go run -C tools ./growth -rows 1000000 -data /var/tmp/growth -json
 //
+// It also times what a console asks of a server, which shows whether its pages grow slow with the ledger:
+//
+//	go run -C tools ./growth -mysql DSN -only-fill -rows 1000000 -campaigns 500
+//	redrain serve --mysql DSN --no-demo …
+//	go run -C tools ./growth -ask http://127.0.0.1:8080 -token T
+//
 // With -data the database stays, and the next run measures it again without filling it. Redis is played by this
 // program, so what it takes to read it is not in the figures.
 package main
@@ -33,6 +39,11 @@ type options struct {
 	full   bool
 	asJSON bool
 	log    io.Writer
+
+	campaigns int    // of the ledger; 0: as many as the payouts make
+	only      bool   // fill, and measure nothing
+	server    string // that is asked what a console asks, and nothing else is done
+	token     string // of an operator there
 }
 
 func main() {
@@ -57,12 +68,22 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.IntVar(&o.memory, "memory", 4096, "MB that the mariadbd may keep in memory")
 	flags.IntVar(&o.posts, "posts", 10_000, "payouts to post before what is recent is proved")
 	flags.BoolVar(&o.full, "full", true, "make the full proof, too")
+	flags.IntVar(&o.campaigns, "campaigns", 0, "campaigns of the ledger; 0: one for each 100,000 payouts, "+
+		"and the live one")
+	flags.BoolVar(&o.only, "only-fill", false, "fill the database, and measure nothing")
+	flags.StringVar(&o.server, "ask", "", "time what a console asks, at the server of this address, and do nothing "+
+		"else")
+	flags.StringVar(&o.token, "token", "", "an operator's token for -ask")
 	flags.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if o.rows < leastRows || o.posts < 1 {
-		return fmt.Errorf("-rows %d -posts %d: at least %d rows, and one to post", o.rows, o.posts, leastRows)
+	if o.server != "" {
+		return ask(ctx, o, out)
+	}
+	if (o.rows < leastRows && !o.only) || o.rows < 2*shards || o.posts < 1 {
+		return fmt.Errorf("-rows %d -posts %d: at least %d rows (%d with -only-fill), and one to post", o.rows, o.posts,
+			leastRows, 2*shards)
 	}
 	figures, err := measure(ctx, o)
 	if len(figures) > 0 {

@@ -50,13 +50,16 @@ func measure(ctx context.Context, o options) (figures []figure, err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	clock := risingClock()
-	m := &measurement{o: o, db: db, l: ledger.New(db, clock, rain.NewAmountsCache()), plan: newPlan(o.rows, o.posts),
-		clock: clock}
+	m := &measurement{o: o, db: db, l: ledger.New(db, clock, rain.NewAmountsCache()),
+		plan: newPlan(o.rows, o.posts, o.campaigns), clock: clock}
 	jobs := m.plan.campaigns()
 	m.live = jobs[len(jobs)-1]
 	m.proof = reconcile.New(db, m.l.Campaigns, clock, nil)
 	if err := m.l.Seals.Load(ctx); err != nil {
 		return nil, err
+	}
+	if o.only {
+		return nil, m.fill(ctx)
 	}
 	for _, step := range []func(context.Context) error{m.fill, m.readLive, m.checkLive, m.post, m.checkLive, m.recent,
 		m.full} {

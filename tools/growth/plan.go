@@ -31,11 +31,19 @@ type plan struct {
 	players [shards][]int32 // by their home shard
 }
 
-// newPlan makes a plan of so many payouts, and as many again of the live campaign as are posted later.
-func newPlan(rows, posts int) *plan {
+// newPlan makes a plan of so many payouts, and as many again of the live campaign as are posted later. campaigns are
+// how many there are; 0: as many as stepPackets makes. One has all payouts, of several the live one has half.
+func newPlan(rows, posts, campaigns int) *plan {
 	p := &plan{posts: posts, live: min(liveMost, rows/2)}
-	for rest := rows - p.live; rest > 0; rest -= stepPackets {
-		p.steps = append(p.steps, min(rest, stepPackets))
+	step := stepPackets
+	switch {
+	case campaigns == 1:
+		p.live = rows
+	case campaigns > 1:
+		step = (rows - p.live + campaigns - 2) / (campaigns - 1)
+	}
+	for rest := rows - p.live; rest > 0; rest -= step {
+		p.steps = append(p.steps, min(rest, step))
 	}
 	for n := range int32(max(rows/8, 2*(p.live+spare*posts))) { //nolint:gosec // at most some hundred millions
 		home := rain.HomeShard(player(n), shards)
@@ -74,7 +82,7 @@ func (p *plan) job(number int, id string, payouts, leftOver int) job {
 }
 
 func (j *job) spec() rain.Spec {
-	return rain.Spec{Name: "Growth", Sponsor: sponsor, Budget: rain.Money(j.packets) * 100, Packets: j.packets,
+	return rain.Spec{Name: "Growth " + j.id, Sponsor: sponsor, Budget: rain.Money(j.packets) * 100, Packets: j.packets,
 		Split: rain.DoubleMean, Min: 1, WinsPerUser: 1, Shards: shards, ExpiresInMS: rain.DefaultExpiryMS}
 }
 

@@ -17,7 +17,7 @@ const a = texts(approvals);
 const r = texts(risk);
 
 const LINKS = [
-  ["campaigns", "campaigns"], ["sponsors", "sponsors"], ["payouts", "payouts"], ["withdrawals", "withdrawals"], ["users", "players"], ["risk", "risk"], ["approvals", "approvals"],
+  ["campaigns", "campaigns"], ["sponsors", "sponsors"], ["payouts", "payouts"], ["withdrawals", "withdrawals"], ["users", "players"], ["lists", "lists"], ["risk", "risk"], ["approvals", "approvals"],
   ["reconciliation", "reconciliation"], ["audit", "audit"], ["api", "apipage"],
 ] as const;
 

@@ -6,6 +6,7 @@ import { ApprovalsPage } from "./approvals/page.tsx";
 import { AuditPage } from "./audit/page.tsx";
 import { NewCampaignPage } from "./create/page.tsx";
 import { FirstPage } from "./first/page.tsx";
+import { ListsPage } from "./lists/page.tsx";
 import { PayoutsPage } from "./payouts/page.tsx";
 import { ReconciliationPage } from "./reconciliation/page.tsx";
 import { RiskPage } from "./risk/page.tsx";
@@ -23,6 +24,7 @@ export const pages: Record<string, PageComponent> = {
   first: FirstPage,
   sponsors: SponsorsPage,
   users: UsersPage,
+  lists: ListsPage,
   risk: RiskPage,
   alarms: AlarmsPage,
   payouts: PayoutsPage,

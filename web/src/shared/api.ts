@@ -42,13 +42,14 @@ export async function request<T>(path: string, options: RequestOptions = {}): Pr
 export async function send(path: string, { method = "GET", token, body, key, accept = "application/json", signal }: RequestOptions = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: accept };
   if (token) headers.Authorization = `Bearer ${token}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const raw = body instanceof Blob; // a file, which has a type of its own
+  if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   let response: Response;
   try {
     response = await fetch(`/api/v1${path}`, {
       method, headers, cache: "no-store",
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     });
   } catch (cause) {

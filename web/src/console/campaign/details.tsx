@@ -23,7 +23,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
     [t("shards"), count(c.shards)],
     [t("capacity"), c.capacity === 0 ? t("noLimit") : count(c.capacity)],
     [t("admitPerSecond"), c.admit_per_second === 0 ? t("allAtOnce") : count(c.admit_per_second)],
-    [t("players"), c.players == null ? t("everybody") : c.players.list],
+    [t("players"), c.players == null ? t("everybody") : <a href={to("lists", c.players.list)}>{c.players.list}</a>],
     [t("guestsShare"), c.guests_share == null ? t("oneStock") : t("ofPackets", { share: Math.round(c.guests_share * 1e6) / 1e4 })],
     [t("createdAt"), <Time ms={c.created_at} />],
     [t("expiresAt"), <Time ms={c.expires_at} />],

@@ -4,6 +4,7 @@ import { money } from "../format.ts";
 import { Field, SelectField, TextField } from "../ui/index.ts";
 import { plainYuan, type AmountList } from "./amounts.ts";
 import { SPLITS, UNITS, type Draft, type Field as Name, type Unit } from "./draft.ts";
+import { PlayersField } from "./players.tsx";
 import { SponsorField, type SponsorFunds } from "./sponsor.tsx";
 import { t } from "./words.ts";
 
@@ -91,7 +92,7 @@ export function RuleFields({ state }: { state: FormState }) {
         <TextField {...text(state, "shards")} kind="numeric" hint={t("shardsHint")} />
         <TextField {...text(state, "capacity")} kind="numeric" hint={t("capacityHint")} />
         <TextField {...text(state, "admit_per_second")} kind="numeric" hint={t("admitHint")} />
-        <TextField {...text(state, "players")} hint={t("playersHint")} />
+        <PlayersField value={state.draft.players} fault={state.fault("players")} onInput={(players) => state.change({ players })} />
         <TextField {...text(state, "guests_share")} kind="decimal" hint={t("shareHint")} />
       </div>
     </fieldset>

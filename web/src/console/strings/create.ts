@@ -36,6 +36,7 @@ export const create = {
   admit_per_second: { zh: "每秒放行人数", en: "Let in per second" },
   admitHint: { zh: "0 为不限速", en: "0: all at once" },
   players: { zh: "受邀名单", en: "List of players" },
+  playersOn: { zh: "名单上有 {n} 位玩家，只有他们能参加", en: "{n} {n|player is|players are} on it; only they may take part" },
   playersHint: { zh: "填名单的名称，只有名单上的人能参加；留空则人人可参加", en: "Only who is on the list of this name may take part; empty: everybody" },
   guests_share: { zh: "访客份额（%）", en: "Guests’ share, %" },
   shareHint: { zh: "访客只能抢这一部分红包，其余只归登录玩家；留空则共用一份库存", en: "Guests win from this part of the packets only, players from the rest only; empty: all win from one stock" },

@@ -14,6 +14,7 @@ export const frame = {
   approvals: { zh: "待确认", en: "Approvals" },
   reconciliation: { zh: "对账", en: "Reconciliation" },
   players: { zh: "玩家", en: "Players" },
+  lists: { zh: "名单", en: "Lists" },
   risk: { zh: "风控", en: "Risk" },
   audit: { zh: "审计日志", en: "Audit log" },
   apipage: { zh: "接口", en: "API" },

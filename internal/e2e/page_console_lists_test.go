@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+	"redrain/room"
+)
+
+// TestListsInTheConsole: an operator makes a list, imports a file after its bad lines were named, looks one up, takes
+// one off, replaces the rest, names the list in a campaign, and denies a player who is connected. Who may only look
+// sees all of it, and no button.
+func TestListsInTheConsole(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	n := startNode(t, realSetting(t).config())
+	spec := fund(t, n, "open", 1_000, 10)
+	open, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+	must(err)
+	bob := join(t, n, "bob", open.ID)
+
+	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	p.Go("/console#token=" + operatorToken)
+	goTo(p, "#/lists")
+	p.Says("main", "There is no list yet")
+	looks(p, "lists-empty")
+	makeList(p, "vip", "invite")
+	importIntoList(t, p, n)
+
+	goTo(p, "#/new")
+	p.Until("the list is offered", `[...document.querySelectorAll("datalist option")].some((o) => o.value === "vip")`)
+	p.Fill(`.create [name="players"]`, "vip")
+	p.Says(".create", "2 players are on it; only they may take part")
+
+	goTo(p, "#/lists")
+	p.Says("h1", "Lists")
+	makeList(p, "barred", "deny")
+	p.Fill(`[name="member"]`, "bob")
+	p.Says("#members", "bob is not on the list")
+	p.PressText("Add")
+	p.Says("tbody", "bob")
+	wantClose(t, bob, room.CodeSentAway)
+	p.PressText("Delete…")
+	p.Says("dialog", "nobody is kept out by it any more")
+	p.PressTwice("dialog [type=submit]")
+	p.Says("h1", "Lists")
+	p.Until("one is left", `document.querySelectorAll("tbody tr").length === 1`)
+	testenv.Eventually(t, time.Minute, "bob is let in again", func() bool {
+		_, err := hello(t, n, "bob", open.ID)
+		return err == nil
+	})
+	goTo(p, "#/lists/nothing")
+	p.Says("main", "There is no such list.")
+
+	inChinese(t, n)
+
+	viewer := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
+	viewer.Go("/console#token=" + viewerToken)
+	viewer.Says("header", "View only")
+	for _, place := range []string{"#/lists", "#/lists/vip"} {
+		goTo(viewer, place)
+		viewer.Until("what there is, and no button that changes anything", `(() => {
+			const words = document.querySelector("main").innerText;
+			return words.includes("vip") && !!document.querySelector("tbody tr") &&
+				!/New list|Import|Remove|Delete|Add/.test(words);
+		})()`)
+	}
+}
+
+// inChinese looks at each of the pages in Chinese and in dark colours.
+func inChinese(t *testing.T, n *node) {
+	t.Helper()
+	p := browsertest.Open(t, browser.Options{Home: n.url, Language: "zh-CN,zh", Dark: true}, browser.Network)
+	p.Go("/console#token=" + operatorToken)
+	on := []browser.Device{{Name: "phone", Width: 390, Height: 844, Scale: 1}, p.Device()}
+	goTo(p, "#/lists")
+	p.Says("tbody", "vip")
+	p.Look("lists-all", "zh", on, "vip", "operator", "redrain")
+	p.PressText("新建名单…")
+	p.Look("lists-new", "zh", on, "vip", "operator", "redrain")
+	p.PressText("取消")
+	goTo(p, "#/lists/vip")
+	p.Says("tbody", "u9")
+	p.PressText("导入 CSV…")
+	chooseFile(p, `player\n\u202e\nu9\n`)
+	p.PressText("导入")
+	p.Says("dialog li", "第 2 行：不是玩家 ID")
+	p.Look("lists-bad-lines", "zh", on, "vip", "operator", "redrain", "player", "user", "vip.csv")
+}
+
+// makeList makes an empty list in the console.
+func makeList(p *browsertest.Page, name, kind string) {
+	p.T.Helper()
+	p.PressText("New list…")
+	p.Fill(`dialog [name="list"]`, "-no")
+	p.Says("dialog", "It begins with")
+	p.Fill(`dialog [name="list"]`, name)
+	browsertest.Eval[bool](p, `(() => {
+		const kind = document.querySelector('dialog [name="kind"]');
+		kind.value = %q;
+		return kind.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`, kind)
+	p.PressTwice("dialog [type=submit]")
+	p.Says("h1", name)
+	p.Says("#members", "Nobody is on it")
+}
+
+// importIntoList leaves u3 and u9 on the list that is shown.
+func importIntoList(t *testing.T, p *browsertest.Page, n *node) {
+	t.Helper()
+	p.PressText("Import CSV…")
+	p.PressText("Import")
+	p.Says("dialog", "Choose a file")
+	chooseFile(p, `player\nu1\na\u0007b\nu3\n\u202e\n`)
+	p.Says("dialog", "The file has 5 lines. All 0 on the list stay")
+	p.PressText("Import")
+	p.Says("dialog", "Nothing was changed.")
+	p.Says("dialog li:nth-child(1)", "Line 3:")
+	p.Says("dialog li:nth-child(2)", "Line 5:")
+	looks(p, "lists-bad-lines")
+	chooseFile(p, `player\nu1,Ann\nu2,Bob\nu3`)
+	p.Says("dialog", "The file has 4 lines.")
+	p.PressText("Import")
+	p.Says(".toasts", "vip had 0, and has 3 now.")
+	p.Says("tbody", "u1")
+	p.Until("three rows", `document.querySelectorAll("tbody tr").length === 3`)
+	looks(p, "lists-members")
+
+	p.Fill(`[name="member"]`, "u2")
+	p.Until("one row", `document.querySelectorAll("tbody tr").length === 1`)
+	p.PressText("Remove…")
+	p.Says("dialog", "sent away within a second")
+	p.PressTwice("dialog [type=submit]")
+	p.Says("#members", "u2 is not on the list")
+	p.Fill(`[name="member"]`, "")
+	p.Until("two rows", `document.querySelectorAll("tbody tr").length === 2`)
+
+	p.PressText("Import CSV…")
+	chooseFile(p, `u3\nu9\n`)
+	browsertest.Eval[bool](p, `(() => {
+		const way = document.querySelector('dialog [name="way"]');
+		way.value = "replace";
+		return way.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`)
+	p.Says("dialog", "of the 2 on it now, who is not in the file is taken off")
+	p.PressTwice("dialog [type=submit]")
+	p.Says("tbody", "u9")
+	on, err := n.client.PlayerList(within(t, 20*time.Second), "vip")
+	if err != nil || on.Members != 2 {
+		t.Errorf("%+v, %v", on, err)
+	}
+	p.Until("u1 is off", `!document.querySelector("tbody").innerText.includes("u1")`)
+}
+
+// chooseFile gives the dialog a file, whose text is written as in JavaScript.
+func chooseFile(p *browsertest.Page, text string) {
+	p.T.Helper()
+	browsertest.Eval[bool](p, `(() => {
+		const chosen = new DataTransfer();
+		chosen.items.add(new File(["`+text+`"], "vip.csv", { type: "text/csv" }));
+		const input = document.querySelector('dialog [name="file"]');
+		input.files = chosen.files;
+		return input.dispatchEvent(new Event("change", { bubbles: true }));
+	})()`)
+}
+
+// looks looks at the page as it is, on a phone and on a desk.
+func looks(p *browsertest.Page, state string) {
+	p.T.Helper()
+	desk := p.Device()
+	p.Look(state, "en", []browser.Device{{Name: "phone", Width: 390, Height: 844, Scale: 1}, desk}, "vip")
+}
