@@ -41,7 +41,7 @@ func newNews(to *workers, w *wheel, started time.Time) *news {
 }
 
 // Tell does what ToUser does, for a message that has time: it goes with the next other message to the member, or by
-// itself when for 0.2 s there has been none for anybody, and after 1.5 s at the latest; the wheel may add a tick or two.
+// itself when for 0.2 s there has been none for anybody, and after 1.5 s at the latest; the wheel may add two ticks.
 // Messages to a member keep their order, whichever way they are sent.
 func (l *Lobby) Tell(user string, encode func() []byte) int {
 	return l.toUser(user, encode, l.news.hold)

@@ -158,7 +158,7 @@ func TestListsAsJSON(t *testing.T) {
 // What is refused is said with what to do, the code tells a script so, and nothing is on standard output.
 func TestListsRefused(t *testing.T) {
 	s := newListServer(t)
-	bad, missing := fileOf(t, "u1\nu\x01\nu\x01\n"), filepath.Join(t.TempDir(), "none.csv")
+	bad, missing := fileOf(t, "u1\nu\x01\nv\x01\n"), filepath.Join(t.TempDir(), "none.csv")
 	tests := map[string]struct {
 		args string
 		code int

@@ -166,7 +166,7 @@ func chooseFile(p *browsertest.Page, text string) {
 	})()`)
 }
 
-// looks looks at the page as it is, on a phone and on a desk.
+// looks takes pictures of the page as it is, on a phone and on a desk.
 func looks(p *browsertest.Page, state string) {
 	p.T.Helper()
 	desk := p.Device()

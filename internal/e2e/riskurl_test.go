@@ -50,7 +50,11 @@ func (rs *riskSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := signed.ParseSecret(webhooktest.Secret)
 	must(err)
-	var q struct{ ID, Moment, User string }
+	var q struct {
+		ID     string `json:"id"`
+		Moment string `json:"moment"`
+		User   string `json:"user"`
+	}
 	err = errors.Join(signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q))
 	if err != nil || q.ID == "" {
 		rs.t.Errorf("%s: %v", body, err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -96,9 +97,7 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Hea
 		return Answer{}, withoutAddress(err)
 	}
 	timestamp := strconv.FormatInt(s.o.Clock()/1000, 10)
-	for name, values := range more {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, more)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "redrain")

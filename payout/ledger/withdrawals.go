@@ -81,6 +81,19 @@ type entering struct {
 	why  string // it is held
 }
 
+// enter writes how a withdrawal that is new came to be, and holds it where it is to be held.
+func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
+	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
+	if err != nil || !how.held {
+		return err
+	}
+	if _, err := tx.Exec(ctx, holdWithdrawal, id); err != nil {
+		return err
+	}
+	return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
+		Reason: "held: " + how.why})
+}
+
 // withdraw is Withdraw.
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
 	how entering) (w Withdrawal, balance rain.Money, err error) {
@@ -106,15 +119,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 					return err
 				}
 			}
-			err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
-			if err != nil || !how.held {
-				return err
-			}
-			if _, err := tx.Exec(ctx, holdWithdrawal, id); err != nil {
-				return err
-			}
-			return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
-				Reason: "held: " + how.why})
+			return enter(ctx, tx, now, id, user, how)
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal

@@ -15,7 +15,7 @@ type WithdrawalState string
 // An operator can end a held one, and one that is a dead letter, as returned; a dead letter also as paid.
 const (
 	WithdrawalRequested WithdrawalState = "requested"       // out of the player's account; nobody was asked to pay it
-	WithdrawalHeld      WithdrawalState = "held"            // stopped by an operator or the risk system before anybody was asked
+	WithdrawalHeld      WithdrawalState = "held"            // stopped before anybody was asked
 	WithdrawalSent      WithdrawalState = "sent"            // its receiver was asked; a clear answer is awaited
 	WithdrawalAction    WithdrawalState = "action_required" // the player has to confirm it at the receiver
 	WithdrawalPaid      WithdrawalState = "paid"

@@ -165,6 +165,7 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	}
 	ask(t,
 		func() error { return b.Release(ctx, "o-held", ann) },
+		func() error { _, _, err := b.WithdrawHeld(ctx, "o-asked", "rich", 5, "asked"); return err },
 		func() error { return askApprovals(ctx, b, ann, bob) },
 		func() error { return l.Restores.Begin(ctx, "ann", "a fire") },
 		func() error {

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/payout/ledger/playerlist"
 	"redrain/room"
 	"redrain/server/riskurl"
-	"time"
 )
 
 // The risk system is asked last and once: not about who may not come in anyway, nor at moves from room to room. Who is

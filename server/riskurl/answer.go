@@ -83,9 +83,9 @@ func (a Answer) verdictOn(user string, rules *Opinion) verdict.Verdict {
 	if len(said) == 0 {
 		said = []string{"it gave no reason"}
 	}
-	reasons := make([]verdict.Reason, len(said))
-	for i, sentence := range said {
-		reasons[i] = verdict.Reason{Rule: RuleSystem, Sentence: sentence}
+	reasons := make([]verdict.Reason, 0, len(said))
+	for _, sentence := range said {
+		reasons = append(reasons, verdict.Reason{Rule: RuleSystem, Sentence: sentence})
 	}
 	reasons[0].Score = a.Score
 	score := a.Score

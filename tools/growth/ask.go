@@ -123,7 +123,8 @@ func (a *asker) page(ctx context.Context, path string) (p page, err error) {
 	if err != nil {
 		return p, err
 	}
-	return p, json.Unmarshal(body, &p)
+	err = json.Unmarshal(body, &p)
+	return p, err
 }
 
 // time asks a question some times.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -34,18 +35,19 @@ type page struct {
 type lighthouse struct {
 	chromium, dir string
 	keep          bool
+	out           io.Writer
 }
 
-func newLighthouse(keep string) (*lighthouse, error) {
+func newLighthouse(keep string, out io.Writer) (*lighthouse, error) {
 	chromium, err := browser.Find()
 	if err != nil {
 		return nil, err
 	}
 	if keep != "" {
-		return &lighthouse{chromium: chromium, dir: keep, keep: true}, os.MkdirAll(keep, 0o750)
+		return &lighthouse{chromium: chromium, dir: keep, keep: true, out: out}, os.MkdirAll(keep, 0o750)
 	}
 	dir, err := os.MkdirTemp("", "redrain-lighthouse-*")
-	return &lighthouse{chromium: chromium, dir: dir}, err
+	return &lighthouse{chromium: chromium, dir: dir, out: out}, err
 }
 
 func (l *lighthouse) close() error {
@@ -89,17 +91,17 @@ func (l *lighthouse) judge(ctx context.Context, p page, runs int) error {
 			why[category] = r.lost(category)
 		}
 	}
-	fmt.Printf("%-8s", p.name)
+	fmt.Fprintf(l.out, "%-8s", p.name)
 	var poor []error
 	for _, category := range categories {
 		all := slices.Sorted(slices.Values(scores[category]))
 		middle := all[len(all)/2]
-		fmt.Printf("  %s %d", category, middle)
+		fmt.Fprintf(l.out, "  %s %d", category, middle)
 		if middle < least {
 			poor = append(poor, fmt.Errorf("%s: %s is %d, want %d: %s", p.name, category, middle, least, why[category]))
 		}
 	}
-	fmt.Println()
+	fmt.Fprintln(l.out)
 	return errors.Join(poor...)
 }
 

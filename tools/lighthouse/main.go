@@ -65,7 +65,7 @@ func run(ctx context.Context, runs int, keep string) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := newLighthouse(keep)
+	l, err := newLighthouse(keep, os.Stdout)
 	if err != nil {
 		return err
 	}
