@@ -91,18 +91,18 @@ func (l *lighthouse) judge(ctx context.Context, p page, runs int) error {
 			why[category] = r.lost(category)
 		}
 	}
-	fmt.Fprintf(l.out, "%-8s", p.name)
+	figures := []string{}
 	var poor []error
 	for _, category := range categories {
 		all := slices.Sorted(slices.Values(scores[category]))
 		middle := all[len(all)/2]
-		fmt.Fprintf(l.out, "  %s %d", category, middle)
+		figures = append(figures, fmt.Sprintf("%s %d", category, middle))
 		if middle < least {
 			poor = append(poor, fmt.Errorf("%s: %s is %d, want %d: %s", p.name, category, middle, least, why[category]))
 		}
 	}
-	fmt.Fprintln(l.out)
-	return errors.Join(poor...)
+	_, err := fmt.Fprintf(l.out, "%-8s  %s\n", p.name, strings.Join(figures, "  "))
+	return errors.Join(append(poor, err)...)
 }
 
 // lost is what has cost points of a category.
