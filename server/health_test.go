@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"redrain/payout/ledger"
+	"redrain/server/campaigns"
 )
 
 // TestReady: a node is ready when every back end answers in time; what is missing is named, why is in the log only; and
@@ -43,4 +46,36 @@ func TestReady(t *testing.T) {
 			t.Errorf("alive: %d", w.Code)
 		}
 	})
+}
+
+// TestReadyTellsWhenTheBooksWereProved: where the node knows, whatever else it answers; and a proof that is too old is
+// said, but takes no node out of service.
+func TestReadyTellsWhenTheBooksWereProved(t *testing.T) {
+	t.Parallel()
+	var proved *campaigns.Proved
+	full := false
+	h := &health{log: slog.New(slog.DiscardHandler), full: func() bool { return full },
+		checks: map[string]func(context.Context) error{}}
+	check := func(status int, want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		if got := strings.TrimSpace(w.Body.String()); w.Code != status || got != want {
+			t.Errorf("%d %s, want %d %s", w.Code, got, status, want)
+		}
+	}
+	check(http.StatusOK, `{"status":"ready"}`)
+	h.proved = func() *campaigns.Proved { return proved }
+	check(http.StatusOK, `{"status":"ready"}`) // it has not asked yet
+	proved = &campaigns.Proved{}
+	check(http.StatusOK, `{"status":"ready","books":{"proved_at":0,"full_at":0,"oldest":0,"stale":false}}`)
+	proved = &campaigns.Proved{Everything: ledger.Proof{ProvedAt: 3000}, Full: ledger.Proof{ProvedAt: 1000},
+		Oldest: 2000, Stale: true}
+	const books = `"books":{"proved_at":3000,"full_at":1000,"oldest":2000,"stale":true}}`
+	check(http.StatusOK, `{"status":"ready",`+books)
+	full = true
+	check(http.StatusServiceUnavailable, `{"status":"full",`+books)
+	h.checks["redis"] = func(context.Context) error { return errors.New("refused") }
+	check(http.StatusServiceUnavailable,
+		`{"status":"not ready","missing":["redis"],"errors":{"redis":"does not answer"},`+books)
 }

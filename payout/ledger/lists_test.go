@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/paytest"
@@ -217,6 +218,11 @@ func TestImports(t *testing.T) {
 			t.Error(err)
 		}
 		size(5)
+		paytest.Must(t, lists.Delete(ctx, "l")) // pages of members, of whom few are on it still
+		left, err := sqldb.Column[string](ctx, b.DB, "SELECT who FROM list_member WHERE list_name = 'l'")
+		if _, is := lists.List(ctx, "l"); !errors.Is(is, ledger.ErrUnknownList) || err != nil || len(left) > 0 {
+			t.Errorf("after its removal: %v, %v, %d members", is, err, len(left))
+		}
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"redrain/internal/faults"
@@ -40,12 +39,11 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 			return l, s.breakOff(ctx, name, begun, err)
 		}
 	}
-	for left := replace; left; {
-		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
-			others, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? AND "+
-				"removed_at = 0 AND mark <> ? ORDER BY who LIMIT ?", name, begun, ImportChunk)
-			left = len(others) == ImportChunk
-			if err != nil {
+	for after, left := "", replace; left; {
+		var last string
+		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) (err error) {
+			var others []string
+			if others, last, left, err = unnamed(ctx, tx, name, begun, after); err != nil {
 				return err
 			}
 			return dropMembers(ctx, tx, l, others, s.clock())
@@ -53,12 +51,31 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 		if err != nil {
 			return l, s.breakOff(ctx, name, begun, err)
 		}
+		after = last // only now: a transaction may be tried again
 	}
 	return s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 		l.BusyUntil, l.ChangedAt = 0, s.clock()
 		l.Revision++
 		return auditChange(ctx, tx, l.ChangedAt, change{}, listState(*l))
 	})
+}
+
+// unnamed are members after one that the import which begun at a revision has not named: those of the next page. more
+// tells whether there is another, which begins after last.
+func unnamed(ctx context.Context, q sqldb.Querier, name string, begun int64, after string) (who []string, last string,
+	more bool, err error) {
+	n := 0
+	last = after
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var removed, mark int64
+		err := scan(&last, &removed, &mark)
+		if n++; removed == 0 && mark != begun {
+			who = append(who, last)
+		}
+		return err
+	}, "SELECT who, removed_at, mark FROM list_member WHERE list_name = ? AND who > ? ORDER BY who LIMIT ?", name,
+		after, sqldb.Chunk)
+	return who, last, n == sqldb.Chunk, err
 }
 
 // Delete removes a list that no campaign needs any more: its members first, some at a time. One that breaks off is
@@ -75,20 +92,15 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	for left := true; left && err == nil; {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 			who, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? ORDER BY who "+
-				"LIMIT ?", name, ImportChunk)
-			left = len(who) == ImportChunk
-			if err != nil {
+				"LIMIT ?", name, sqldb.Chunk)
+			left = len(who) == sqldb.Chunk
+			if err != nil || len(who) == 0 {
 				return err
 			}
-			for some := range slices.Chunk(who, sqldb.Chunk) {
-				_, err := tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(some)),
-					append([]any{name}, sqldb.Args(some)...)...)
-				if err != nil {
-					return err
-				}
-			}
 			l.Members = 0
-			return nil
+			_, err = tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(who)),
+				append([]any{name}, sqldb.Args(who)...)...)
+			return err
 		})
 	}
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 func (r *campaignCheck) readHeld(ctx context.Context, q sqldb.Querier) error {
 	_, err := q.First(ctx, []any{&r.held, &r.confirmed}, "SELECT "+
 		"COALESCE(SUM(CASE WHEN state = 'held' THEN amount ELSE 0 END), 0), "+
-		"COALESCE(SUM(CASE WHEN state = 'confirmed' THEN amount ELSE 0 END), 0) FROM held WHERE campaign_id = ?",
-		r.campaign.ID)
+		"COALESCE(SUM(CASE WHEN state = 'confirmed' THEN amount ELSE 0 END), 0) FROM held WHERE campaign_id = ? "+
+		"AND state IN ('held', 'confirmed')", r.campaign.ID)
 	return err
 }
 

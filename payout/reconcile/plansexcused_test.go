@@ -1,7 +1,7 @@
 package reconcile_test
 
 // wholeReads are the statements that read as many rows as there are, by package.function, and why they may. They are
-// all of proofs and rebuilds: nothing that a player or an operator waits for.
+// of proofs, rebuilds and rounds: nothing that a player or an operator waits for.
 var wholeReads = map[string]string{
 	"posting.(*Rebuilds).Top":                "a rebuild reads all that players have won; this is its last part",
 	"reconcile.(*campaignCheck).addPayouts":  "the proof of a campaign adds up its payouts, 250,000 at once",
@@ -15,6 +15,10 @@ var wholeReads = map[string]string{
 	"reconcile.checkStates":                    "the full proof looks at every withdrawal",
 	"reconcile.(*Reconciler).newestCheckpoint": "a row for each campaign is read, until there is a checkpoint",
 	"reconcile.allBalances":                    "the full proof adds up all balances",
+	"reconcile.checkHeld":                      "the full proof compares every win that was held with its payout",
+	"reconcile.countSteps":                     "the steps of archives, a few for each campaign that left the books",
+	"chain.allArchives":                        "the full proof looks at every archive, a row for each such campaign",
+	"ledger.(*Lists).Heads":                    "a row for each list; every one of them may have changed",
 	"reconcile.(*fullProof).measure":           "the full proof says how long it will take",
 	"reconcile.checkClearing":                  "the proof of everything adds up what is on its way, of all players",
 }

@@ -166,10 +166,15 @@ func Steps(ctx context.Context, q sqldb.Querier, archive string) ([]Step, error)
 		"FROM archive_step WHERE archive = ? ORDER BY number", archive)
 }
 
+// allArchives are the ids of what has left the books.
+func allArchives(ctx context.Context, q sqldb.Querier) ([]string, error) {
+	return sqldb.Column[string](ctx, q, "SELECT id FROM archive ORDER BY id")
+}
+
 // CheckStubs holds all that is left of links against the steps in which their rows have left the books, and these
 // against their archives. It calls found for each that does not fit, in words.
 func CheckStubs(ctx context.Context, q sqldb.Querier, found func(fault string)) error {
-	archives, err := sqldb.Column[string](ctx, q, "SELECT id FROM archive ORDER BY id")
+	archives, err := allArchives(ctx, q)
 	if err != nil {
 		return fmt.Errorf("the archives: %w", err)
 	}

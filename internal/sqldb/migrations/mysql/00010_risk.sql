@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS held (
     confirm_id  BIGINT         NOT NULL DEFAULT 0, -- the one that gave it back to the sponsor
     KEY held_state (state, held_at, claim),
     KEY held_open (state, claim),
-    KEY held_campaign (campaign_id, state, packet),
+    KEY held_campaign (campaign_id, state, packet, amount),
     KEY held_user (user_id, state, won_at, campaign_id, packet),
     KEY held_user_state (user_id, state, held_at, claim),
     KEY held_campaign_state (campaign_id, state, held_at, claim),

@@ -35,7 +35,7 @@ CREATE TABLE held (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX held_state ON held (state, held_at, claim);
 CREATE INDEX held_open ON held (state, claim);
-CREATE INDEX held_campaign ON held (campaign_id, state, packet);
+CREATE INDEX held_campaign ON held (campaign_id, state, packet, amount);
 CREATE INDEX held_user ON held (user_id, state, won_at, campaign_id, packet);
 CREATE INDEX held_user_state ON held (user_id, state, held_at, claim);
 CREATE INDEX held_campaign_state ON held (campaign_id, state, held_at, claim);

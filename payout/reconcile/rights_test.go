@@ -1,0 +1,25 @@
+package reconcile_test
+
+import (
+	"testing"
+
+	"redrain/payout/paytest"
+)
+
+// TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
+// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end.
+func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
+	t.Parallel()
+	b, _ := paytest.OnRights(t)
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	fillCampaigns(t, b, f)
+	fillDrained(t, b, f)
+	fillWithdrawals(t, b)
+	fillHeld(t, b, f)
+	fillUpkeep(t, b)
+	askLists(t, b)
+	askOrders(t, b)
+	askLetters(t, b)
+	askRebuild(t, b)
+	askUpkeep(t, b)
+}

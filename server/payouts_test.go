@@ -1,0 +1,47 @@
+package server
+
+import (
+	"errors"
+	"testing"
+
+	"redrain/payout/ledger"
+	"redrain/payout/paytest"
+)
+
+// TestGuestsMayNotWithdrawByDefault: who plays under a generated name takes money out only with the in-process default,
+// or where the config says so. Everybody else may.
+func TestGuestsMayNotWithdrawByDefault(t *testing.T) {
+	t.Parallel()
+	const guest = "guest-0123456789abcdef0123"
+	const database = "redrain@tcp(db:3306)/redrain"
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		cfg func(*Config)
+		may bool
+	}{
+		"in process":                  {func(*Config) {}, true},
+		"in process, forbidden":       {func(c *Config) { c.GuestsWithdraw = &no }, false},
+		"with a database":             {func(c *Config) { c.MySQL = database }, false},
+		"with Redis and NATS":         {func(c *Config) { c.Redis, c.NATS = "redis:6379", "nats://nats:4222" }, false},
+		"with guests who play":        {func(c *Config) { c.MySQL, c.Guests = database, &yes }, false},
+		"with a database and allowed": {func(c *Config) { c.MySQL, c.GuestsWithdraw = database, &yes }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &Server{cfg: DefaultConfig()}
+			c.cfg(&s.cfg)
+			b := paytest.OnSQLite(t)
+			b.Rich(t, guest, 100)
+			b.Rich(t, "member", 100)
+			withdrawals := b.Within(s.playerLimits())
+			_, _, err := withdrawals.Withdraw(t.Context(), "w1", guest, 5)
+			if limit, ok := errors.AsType[*ledger.LimitError](err); c.may && err != nil ||
+				!c.may && (!ok || limit.Limit != ledger.LimitGuests) {
+				t.Errorf("a guest: %v, want that they may: %v", err, c.may)
+			}
+			if _, _, err := withdrawals.Withdraw(t.Context(), "w2", "member", 5); err != nil {
+				t.Errorf("one with a name: %v", err)
+			}
+		})
+	}
+}
