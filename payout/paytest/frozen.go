@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -22,13 +23,13 @@ const holds = "REDRAIN_TEST_HOLDS"
 func Main(m *testing.M) {
 	if what, is := os.LookupEnv(holds); is {
 		dsn, query, _ := strings.Cut(what, " ")
-		fmt.Fprintln(os.Stderr, hold(dsn, query))
+		_, _ = fmt.Fprintln(os.Stdout, hold(dsn, query)) // whoever started this process reads it
 		os.Exit(1)
 	}
 	testenv.Main(m)
 }
 
-// hold locks rows as redrain does, says so, and keeps them for as long as the transaction may last.
+// hold locks rows as redrain does, says so, and goes on in the same transaction with the statement that it is given.
 func hold(dsn, query string) error {
 	db, err := sqldb.OpenMySQL(dsn)
 	if err != nil {
@@ -40,34 +41,55 @@ func hold(dsn, query string) error {
 		if err != nil || len(found) == 0 {
 			return fmt.Errorf("%s: found %q, %w", query, found, err)
 		}
-		_, _ = fmt.Fprintln(os.Stdout, "held") // whoever started this process waits for it
-		<-ctx.Done()
-		return ctx.Err()
+		_, _ = fmt.Fprintln(os.Stdout, "held")
+		statement, err := bufio.NewReader(os.Stdin).ReadString('\n')
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, statement)
+		return err
 	})
+}
+
+// Frozen is a process that is stopped in the middle of a transaction.
+type Frozen struct {
+	node *exec.Cmd
+	in   io.Writer
+	out  *bufio.Reader
 }
 
 // Freeze starts another process, which locks the rows that a query for one column finds, in a transaction, and is
 // stopped there, as a node is whose machine stands still. It is killed at the end of the test.
-func Freeze(t testing.TB, dsn, query string) {
+func Freeze(t testing.TB, dsn, query string) *Frozen {
 	t.Helper()
 	node := exec.Command(os.Args[0], "-test.run=^$")
 	node.Env = append(os.Environ(), holds+"="+dsn+" "+query)
 	node.Stderr = os.Stderr
+	in, err := node.StdinPipe()
+	Must(t, err)
 	out, err := node.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := node.Start(); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
+	Must(t, node.Start())
 	t.Cleanup(func() {
 		_ = node.Process.Kill()
 		_ = node.Wait() // it was killed
 	})
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+	f := &Frozen{node, in, bufio.NewReader(out)}
+	if line, err := f.out.ReadString('\n'); line != "held\n" {
 		t.Fatalf("the other node says %q, %v", line, err)
 	}
-	if err := node.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, node.Process.Signal(syscall.SIGSTOP))
+	return f
+}
+
+// Revive lets the process go on: it executes a statement in its transaction, and commits that. It returns the error of
+// these, "<nil>" for none.
+func (f *Frozen) Revive(t testing.TB, statement string) (said string) {
+	t.Helper()
+	Must(t, f.node.Process.Signal(syscall.SIGCONT))
+	_, err := fmt.Fprintln(f.in, statement)
+	Must(t, err)
+	said, err = f.out.ReadString('\n')
+	Must(t, err)
+	return strings.TrimSuffix(said, "\n")
 }

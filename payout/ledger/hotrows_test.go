@@ -1,0 +1,170 @@
+package ledger_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// hotRows are queries for the rows of each kind that many nodes want, or that lie where all of them append.
+var hotRows = map[string]string{
+	"campaign":       "SELECT id FROM campaign WHERE id = 'c1'",
+	"campaign_tally": "SELECT campaign_id FROM campaign_tally WHERE campaign_id = 'c1'",
+	"shard_mark":     "SELECT campaign_id FROM shard_mark WHERE campaign_id = 'c1'",
+	"winner":         "SELECT user_id FROM winner",
+	"payout":         "SELECT packet FROM payout",
+	"txn":            "SELECT id FROM txn",
+	"history":        "SELECT id FROM history",
+	"chain_head":     "SELECT stripe FROM chain_head",
+	"seal_key":       "SELECT id FROM seal_key",
+	"lease":          "SELECT name FROM lease",
+	"withdrawal":     "SELECT id FROM withdrawal",
+	"provider_pace":  "SELECT receiver FROM provider_pace",
+	"provider_try":   "SELECT receiver FROM provider_try",
+	"sponsor":        "SELECT account_id FROM balance WHERE account_id = '" + booking.SponsorAccount("acme").ID() + "'",
+	"escrow":         "SELECT account_id FROM balance WHERE account_id = '" + booking.EscrowAccount("c1").ID() + "'",
+	"player":         "SELECT account_id FROM balance WHERE account_id = '" + booking.UserAccount("u1").ID() + "'",
+	"world":          "SELECT account_id FROM balance WHERE account_id LIKE 'world:%'",
+	"clearing":       "SELECT account_id FROM balance WHERE account_id LIKE 'clearing:%'",
+	"all balances":   "SELECT account_id FROM balance",
+}
+
+// longestWait is how long anybody may wait for a node that is frozen.
+const longestWait = 5 * time.Second
+
+// TestEachHotRowIsGivenBack: for each kind of row, a process is stopped while it has all of them locked. Whatever the
+// other nodes do meanwhile succeeds, and takes less than longestWait. When the process goes on it is told that its
+// transaction is lost, and nothing of it is written. The machine may be slow once: what took too long is tried again
+// on other books.
+func TestEachHotRowIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for kind, query := range hotRows {
+		t.Run(kind, func(t *testing.T) {
+			testenv.Parallel(t, testenv.Light)
+			late := freezeAndRevive(t, query)
+			if len(late) == 0 {
+				return
+			}
+			t.Logf("once more, for these took too long: %v", late)
+			for what, w := range freezeAndRevive(t, query) {
+				t.Errorf("%s took %v, %v; want less than %v", what, w.took, w.err, longestWait)
+			}
+		})
+	}
+}
+
+// waited is what came of a want, and when.
+type waited struct {
+	took time.Duration
+	err  error
+}
+
+// freezeAndRevive freezes a node with rows in its hands, and returns who waited for them for too long, or in vain.
+func freezeAndRevive(t *testing.T, query string) (late map[string]waited) {
+	t.Helper()
+	dsn := testenv.MySQL(t)
+	b := busyBooks(t, dsn)
+	wants := hotWants(b)
+	wants = append(wants, want{"the rows themselves", func() error {
+		return b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
+			_, err := sqldb.Column[string](ctx, tx, query+tx.ForUpdate())
+			return err
+		})
+	}})
+	frozen := paytest.Freeze(t, dsn, query)
+	for what, w := range timed(wants) {
+		if w.err != nil && !sqldb.IsBusy(w.err) {
+			t.Errorf("%s: %v", what, w.err)
+		}
+		if w.err == nil && w.took < longestWait {
+			continue
+		}
+		if late == nil {
+			late = map[string]waited{}
+		}
+		late[what] = w
+	}
+	// The rows were given to another by now, so the transaction is over, whether its node knows or not.
+	forged := "UPDATE balance SET amount = amount + 1000 WHERE account_id = '" + booking.UserAccount("u1").ID() + "'"
+	if said := frozen.Revive(t, forged); said == "<nil>" && len(late) == 0 {
+		t.Error("the frozen node has written into rows that were others' meanwhile")
+	}
+	if len(late) == 0 {
+		b.CheckBooks(t)
+	}
+	return late
+}
+
+// busyBooks are books with default limits, in which there is a row of each kind.
+func busyBooks(t *testing.T, dsn string) *paytest.Books {
+	t.Helper()
+	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
+	b.T = t
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 100})
+	b.Rich(t, "u1", 100)
+	b.Rich(t, "u2", 100)
+	b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("v", 2, 1)))
+	b.MustWithdraw(t, "under way", "u1", 1)
+	b.MustWithdraw(t, "due", "u1", 1)
+	_, err := paced(b).LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)
+	paytest.Must(t, err)
+	_, err = b.Lease(t.Context(), "job", "x", time.Minute)
+	paytest.Must(t, err)
+	return b
+}
+
+func paced(b *paytest.Books) *ledger.Withdrawals {
+	return b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 100})
+}
+
+// hotWants are what other nodes do all the time.
+func hotWants(b *paytest.Books) []want {
+	ctx := b.T.Context()
+	return append(append(contended(b), free(b)...),
+		want{"the next payments", func() error {
+			_, err := paced(b).LeaseDue(ctx, paytest.Bank, 1, time.Minute)
+			return err
+		}},
+		want{"the lease of a job", func() error {
+			_, err := b.Lease(ctx, "job", "x", time.Minute)
+			return err
+		}},
+		want{"a pause of the campaign", func() error {
+			_, err := b.Update(ctx, "c1", func(c *rain.Campaign) error {
+				c.Status = rain.Paused
+				return nil
+			})
+			return err
+		}},
+		want{"new seals", func() error {
+			_, err := b.Seals.Rotate(ctx)
+			return err
+		}})
+}
+
+// timed does everything at the same time, and returns what came of each.
+func timed(wants []want) map[string]waited {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	came := map[string]waited{}
+	for _, w := range wants {
+		wg.Go(func() {
+			began := time.Now()
+			err := w.do()
+			took := time.Since(began)
+			mu.Lock()
+			defer mu.Unlock()
+			came[w.what] = waited{took, err}
+		})
+	}
+	wg.Wait()
+	return came
+}
