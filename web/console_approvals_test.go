@@ -37,11 +37,6 @@ func (f *formsServer) waiting(orders ...object) {
 	}
 }
 
-// approver is somebody who may decide on what others ask for.
-func (f *formsServer) approver(name string) object {
-	return f.person(name, "cashier", "deposits", "withdrawals", "letters", "approvals")
-}
-
 // TestConsoleApprovals: what waits is counted in the head, and is confirmed or rejected by another person; why not
 // is said in the reader's words.
 func TestConsoleApprovals(t *testing.T) {
@@ -54,7 +49,7 @@ func TestConsoleApprovals(t *testing.T) {
 		t.Run(o.Device.Name, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
 			f := newForms(t, "")
-			f.signIn(map[string]object{operatorSecret: f.approver("ann")})
+			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 			f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),
 				f.order("a2", "payout.dismiss", "c1-7", "ann", 88),
 				f.order("a3", "withdrawal.back", "w9", "bob", 88_800))
@@ -113,7 +108,7 @@ func TestConsoleApprovals(t *testing.T) {
 func TestConsoleSaysWhatWaits(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newForms(t, "")
-	f.signIn(map[string]object{operatorSecret: f.approver("ann")})
+	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 	asked := []object{}
 	f.serve("GET /approvals", func(*http.Request, []byte) (int, any) { return http.StatusOK, object{"items": asked} })
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}

@@ -1,27 +1,45 @@
 package web_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
-	"slices"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"redrain/internal/auth"
 	chromium "redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/server/api"
 )
 
-// person is somebody as /whoami tells of them.
-func (f *formsServer) person(name, role string, rights ...string) object {
-	return object{"name": name, "role": role, "rights": append([]string{"read"}, rights...), "shared": false,
-		"version": "test", "server_time": f.now(), "in_process": false, "guests": true}
+// person is somebody with a role, as the server's own /whoami tells of them: the fake has no rights of its own.
+func (f *formsServer) person(name string, role auth.Role) object {
+	mux := http.NewServeMux()
+	api.New(api.Options{Operators: holder{Name: name, ID: name, Roles: []auth.Role{role}}, Clock: f.now,
+		Version: "test", Guests: true, Log: slog.New(slog.DiscardHandler)}).Mount(mux)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Root+"/whoami", http.NoBody))
+	var who object
+	if err := json.Unmarshal(w.Body.Bytes(), &who); err != nil || who["name"] != name {
+		panic(fmt.Sprintf("the server says %s, %v", w.Body, err))
+	}
+	return who
 }
 
-func (f *formsServer) cashier(name string) object {
-	return f.person(name, "cashier", "deposits", "withdrawals", "letters")
+// holder is whom every token is of.
+type holder auth.Operator
+
+func (h holder) Operator(context.Context, string) (auth.Operator, error) {
+	return auth.Operator(h), nil
 }
+
+func (f *formsServer) cashier(name string) object { return f.person(name, auth.RoleCashier) }
 
 // signIn says who has which token; any other is nobody's.
 func (f *formsServer) signIn(tokens map[string]object) {
@@ -79,55 +97,6 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 	p.Says("header", "bob cashier")
 	p.Until("nothing of ann's is left", `!document.querySelector("dialog") && `+
 		`!document.body.innerHTML.includes("anns-")`)
-}
-
-// TestConsoleOffersWhatOneMay: each role finds buttons for what it may do, and of the others which right they take; a
-// viewer finds none.
-func TestConsoleOffersWhatOneMay(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
-	f := newForms(t, "")
-	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
-	f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000))
-	f.serve("GET /withdrawals/w1", func(*http.Request, []byte) (int, any) {
-		return http.StatusOK, f.withdrawal("pending", object{"withdrawal": "w1", "stage": "held"})
-	})
-	all := []string{"campaigns", "deposits", "withdrawals", "letters", "approvals"}
-	roles := map[string][]string{"viewer": nil, "operator": all[:1], "cashier": all[1:], "admin": all}
-	known := map[string]object{}
-	for role, rights := range roles {
-		known[role] = f.person("ann", role, rights...)
-	}
-	f.signIn(known)
-	p := f.openConsole(t, desk(), "")
-	for role, rights := range roles {
-		p.Go("/console?" + role + "#token=" + role)
-		p.Says("header", "ann "+role)
-		for place, button := range map[string]struct{ text, takes string }{
-			"campaigns": {"New", "campaigns"}, "sponsors": {"Deposit", "deposits"}, "payouts": {"Dismiss", "letters"},
-			"withdrawals/w1": {"Release…", "withdrawals"}, "approvals": {"Confirm…", "approvals"},
-		} {
-			browsertest.Eval[bool](p, `(location.hash = %q, true)`, "#/"+place)
-			p.Until(place+" is shown", `!!document.querySelector("main .panel h1, .side li")`)
-			want := "offered"
-			switch {
-			case rights == nil:
-				want = "absent"
-			case !slices.Contains(rights, button.takes):
-				want = "denied"
-			}
-			p.Until(fmt.Sprintf("%s is %s on %s for %s", button.text, want, place, role), `(() => {
-				const b = [...document.querySelectorAll(".button")].find((b) => b.textContent === %q);
-				const rows = document.querySelector("tbody tr, .side li, .details");
-				return rows !== null && (!b ? "absent" : b.ariaDisabled === "true" ? "denied" : "offered") === %q;
-			})()`, button.text, want)
-			if want == "denied" {
-				p.Axe(role + " on " + place)
-				browsertest.Eval[any](p, `document.querySelector(".denied button").click()`)
-				p.Says(".toast.bad", "This takes the right to")
-				p.Until("no dialog", `!document.querySelector("dialog")`)
-			}
-		}
-	}
 }
 
 // TestConsoleWithdrawal looks at one withdrawal in each state in which something can be done with it.

@@ -30,7 +30,7 @@ func newOffice(t *testing.T, above rain.Money) *office {
 	people := staff{
 		"ann": person("ann", auth.RoleCashier), "bob": person("bob", auth.RoleAdmin),
 		"cyd": person("cyd", auth.RoleViewer), "dan": person("dan", auth.RoleOperator),
-		"shared": testStaff["shared"],
+		"fay": person("fay", auth.RoleCashier), "shared": testStaff["shared"],
 	}
 	New(Options{
 		Withdrawals: o.b.Withdrawals, DeadLetters: o.b.DeadLetters, Approvals: o.b.Approvals.Above(&above),

@@ -1,0 +1,107 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/internal/auth"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// offers are the pages of the console, with what is drawn together with their buttons, and which roles may use those.
+// Who may change something else finds them with the right that they take, and a viewer does not find them. "all" is for
+// viewers too. New seals, rebuilds and exports of whole campaigns have no buttons: they are for the command line.
+var offers = map[string]struct {
+	shown   string
+	buttons map[string]string
+}{
+	"campaigns": {".side li", map[string]string{"New": "operator admin"}},
+	"campaigns/c1": {".head h1", map[string]string{"Stop the rain…": "operator admin", "Pause…": "operator admin",
+		"Close…": "operator admin"}},
+	"campaigns/c1/claims": {"tbody tr", map[string]string{"Download CSV": "all"}},
+	"sponsors":            {"tbody tr", map[string]string{"Deposit": "cashier admin"}},
+	"payouts": {"tbody tr", map[string]string{"Retry": "cashier admin", "Retry all": "cashier admin",
+		"Dismiss": "cashier admin"}},
+	"withdrawals/w1": {".details", map[string]string{"Release…": "cashier admin"}},
+	"approvals":      {"tbody tr", map[string]string{"Confirm…": "cashier admin", "Reject…": "cashier admin"}},
+	"users/u1":       {".details", map[string]string{"Ban…": "operator admin", "Disconnect…": "operator admin"}},
+	"users/u2":       {".details", map[string]string{"Lift the ban…": "operator admin"}},
+	"risk": {"tbody tr", map[string]string{"Release…": "cashier admin",
+		"Confirm the hold…": "cashier admin"}},
+}
+
+// everything has something for each button of offers.
+func everything(t *testing.T) *formsServer {
+	f := newForms(t, "")
+	get := func(path string, answer any) {
+		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, answer })
+	}
+	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
+	f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000))
+	get("/withdrawals/w1", f.withdrawal("pending", object{"withdrawal": "w1", "stage": "held"}))
+	get("/campaigns/c1", f.campaign("c1", object{"state": "raining", "rains": []object{{
+		"id": "r1", "campaign": "c1", "phase": "falling", "starts_at": f.now() - 3_000, "ends_at": f.now() + 3_604_000,
+		"duration_ms": 3_600_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none",
+		"odds": 1, "beat_ms": 1000, "first_wave": 0, "commitment": strings.Repeat("ab", 32),
+	}}}))
+	get("/users/u2", object{"user": "u2", "balance": 0, "banned": true})
+	get("/users/u2/claims", object{"items": []object{}})
+	get("/users/u2/withdrawals", object{"items": []object{}})
+	get("/risk/held", object{"items": []object{{"claim": "c1-9", "campaign": "c1", "user": "u1", "packet": "9",
+		"amount": 88, "at": f.now(), "held_at": f.now(), "verdict": "hold", "score": 70, "reasons": []object{},
+		"state": "held"}}})
+	return f
+}
+
+// TestConsoleOffersWhatOneMay: each role finds buttons for what it may do, and of the others which right they take; a
+// viewer finds none. What each role may do is what the server says of it.
+func TestConsoleOffersWhatOneMay(t *testing.T) {
+	t.Parallel()
+	for _, role := range []auth.Role{auth.RoleViewer, auth.RoleOperator, auth.RoleCashier, auth.RoleAdmin} {
+		t.Run(string(role), func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			f := everything(t)
+			f.signIn(map[string]object{operatorSecret: f.person("ann", role)})
+			p := f.openConsole(t, desk(), "")
+			p.Says("header", "ann "+string(role))
+			for place, page := range offers {
+				p.Go("/console?" + strings.ReplaceAll(place, "/", "-") + "#/" + place)
+				denied := ""
+				for button, may := range page.buttons {
+					want := "offered"
+					switch {
+					case may == "all" || slices.Contains(strings.Fields(may), string(role)):
+					case role == auth.RoleViewer:
+						want = "absent"
+					default:
+						want, denied = "denied", button
+					}
+					wantsButton(p, page.shown, button, place, want)
+				}
+				if denied != "" {
+					p.Axe(string(role) + " on " + place)
+					browsertest.Eval[any](p, fmt.Sprintf(`(%s)(%q).click()`, buttonNamed, denied))
+					p.Says(".toast.bad", "This takes the right to")
+					p.Until("no dialog", `!document.querySelector("dialog")`)
+				}
+			}
+		})
+	}
+}
+
+// buttonNamed is a script that finds a button by what stands on it.
+const buttonNamed = `(text) => [...document.querySelectorAll(".button")].find((b) => b.textContent === text)`
+
+// wantsButton waits until shown is there, and a button is offered, denied or absent.
+func wantsButton(p *browsertest.Page, shown, button, place, want string) {
+	p.T.Helper()
+	p.Until(fmt.Sprintf("%s is %s on %s", button, want, place), `(() => {
+		const b = (%s)(%q);
+		return document.querySelector(%q) !== null &&
+			(!b ? "absent" : b.ariaDisabled === "true" ? "denied" : "offered") === %q;
+	})()`, buttonNamed, button, shown, want)
+}
