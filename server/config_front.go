@@ -58,7 +58,7 @@ func (c *Config) validateWeChat(fault func(string, ...any)) {
 		}
 		u, err := url.Parse(asked.address)
 		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || web.Origin(asked.address) == "" {
-			fault("%s %q: give an https URL", asked.flag, asked.address)
+			fault("%s: give an https URL, without a user or a part after #", asked.flag)
 		}
 	}
 }

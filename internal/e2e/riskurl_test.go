@@ -92,7 +92,7 @@ func (rs *riskSystem) wasAsked(what string) bool {
 // config is that of a node that asks it.
 func (rs *riskSystem) config() server.Config {
 	cfg := setting{}.config()
-	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = server.RiskHold, rs.url, webhooktest.Secret, time.Second
+	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = server.RiskHold, rs.url, webhooktest.Secret, 3*time.Second
 	return cfg
 }
 
@@ -205,7 +205,7 @@ func TestRiskURLDoesNotAnswer(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	rs := newRiskSystem(t)
 	cfg := rs.config()
-	cfg.RiskTimeout, cfg.RiskDefault = 100*time.Millisecond, "deny"
+	cfg.RiskTimeout, cfg.RiskDefault = time.Second, "deny"
 	n := startNode(t, cfg)
 	api := newAPIClient(t, n)
 	earn(t, n, "alice")

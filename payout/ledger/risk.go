@@ -39,7 +39,7 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 			switch {
 			case err != nil:
 				return err
-			case found && was.Act == v.Act && was.Score >= v.Score && was.By == by,
+			case found && saidAgain(was, v, by),
 				found && machine(by) && !machine(was.By),
 				by == ByRules && found && was.By == ByService && was.Act == verdict.Deny && v.Act == verdict.Hold,
 				!found && v.Act == verdict.Allow && machine(by):
@@ -62,6 +62,11 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 		return 0, fmt.Errorf("%d verdicts about players: %w", len(given), err)
 	}
 	return fresh, nil
+}
+
+// saidAgain tells whether a verdict adds nothing to the newest one. Another system's reasons are its own, and count.
+func saidAgain(was, v verdict.Verdict, by string) bool {
+	return was.By == by && was.Act == v.Act && was.Score >= v.Score && (by != ByService || was.Reasons == v.Reasons)
 }
 
 // machine tells whether somebody is no person.

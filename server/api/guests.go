@@ -75,11 +75,11 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return err
 		}
 	}
-	if err := a.another(w, r, address); err != nil {
-		return err
-	}
 	user := auth.GuestName()
 	if err := a.vetGuest(r, riskurl.Caller{User: user, Address: address}); err != nil {
+		return err // and costs the address none of its guests: they may come back
+	}
+	if err := a.another(w, r, address); err != nil {
 		return err
 	}
 	token, expires, err := a.o.Players.Mint(user, guestFor)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
 	"redrain/server/limit"
@@ -52,8 +53,11 @@ func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money)
 		return "", err
 	}
 	balance, err := a.o.Claims.UserBalance(r.Context(), user)
-	if err != nil || balance < amount {
-		return "", err // the ledger says what is wrong with it
+	switch {
+	case err != nil:
+		return "", err
+	case balance < amount: // what comes in from now on is not asked about
+		return "", booking.ErrInsufficientFunds
 	}
 	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), riskurl.Caller{User: user, Address: limit.Address(r)},
 		riskurl.Money{Withdrawal: id, Amount: amount})

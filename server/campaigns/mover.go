@@ -228,13 +228,12 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 
 // plan says which moves to make between the shards of each lane, and tells of lanes that are sold out.
 func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[int]need, now int64) []transfer {
-	var moves []transfer
+	var moves [][]transfer // of each lane
 	layout := c.Layout()
 	for lane := range rain.Lane(layout.Lanes()) {
 		shards, packets := layout.Part(lane)
 		if !soldOut(levels[shards.First:shards.Last+1], packets.Count()) {
-			moves = append(moves, plan(within(p.stuck.without(levels), shards), p.rates, needs,
-				p.refusals.lenders(now))...)
+			moves = append(moves, plan(within(p.stuck.without(levels), shards), p.rates, needs, p.refusals.lenders(now)))
 			continue
 		}
 		for shard := range needs {
@@ -244,7 +243,21 @@ func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[
 			}
 		}
 	}
-	return moves
+	return inTurns(moves)
+}
+
+// inTurns takes one move of each lane after the other: a round has room for some only, and the first of each lane are
+// for players who wait.
+func inTurns(lanes [][]transfer) (all []transfer) {
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, moves := range lanes {
+			if i < len(moves) {
+				all, more = append(all, moves[i]), true
+			}
+		}
+	}
+	return all
 }
 
 // expect counts packets that are on their way to a shard.

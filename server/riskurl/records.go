@@ -41,20 +41,48 @@ func newRecords(to Verdicts, told func()) *records {
 
 // write returns when a verdict is committed. Who comes while another one is written goes with the next.
 func (r *records) write(ctx context.Context, v verdict.Verdict) error {
-	r.mu.Lock()
-	p := r.next
-	if len(p.verdicts) >= maxPage {
-		r.mu.Unlock()
-		return errBusy
+	p, fits := r.add(v)
+	if !fits {
+		if err := r.clear(ctx, p); err != nil {
+			return err
+		}
+		if p, fits = r.add(v); !fits {
+			return errBusy
+		}
 	}
-	p.verdicts = append(p.verdicts, v)
-	r.mu.Unlock()
 	select {
 	case r.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err() // whoever's turn it is writes it
 	}
 	defer func() { <-r.turn }()
+	return r.commit(ctx, p)
+}
+
+// add puts a verdict on the page that is written next. It does not fit where too many are on it already.
+func (r *records) add(v verdict.Verdict) (p *page, fits bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p = r.next; len(p.verdicts) >= maxPage {
+		return p, false
+	}
+	p.verdicts = append(p.verdicts, v)
+	return p, true
+}
+
+// clear writes a full page, unless somebody writes: all who waited for it may have given up.
+func (r *records) clear(ctx context.Context, p *page) error {
+	select {
+	case r.turn <- struct{}{}:
+	default:
+		return errBusy
+	}
+	defer func() { <-r.turn }()
+	return r.commit(ctx, p)
+}
+
+// commit writes a page, once. It needs r.turn.
+func (r *records) commit(ctx context.Context, p *page) error {
 	if p.written {
 		return p.err
 	}

@@ -127,7 +127,7 @@ func (s *System) enterAnyway(ctx context.Context, user string) error {
 // follows from a ledger that is away either.
 func (s *System) write(ctx context.Context, v verdict.Verdict) error {
 	known, found := s.o.Known(v.User)
-	same := known.Act == v.Act && known.Score >= v.Score
+	same := known.Act == v.Act && known.Score >= v.Score && !onlyUnanswered(known)
 	if found && v.Held() && known.Held() && (same || onlyUnanswered(v)) {
 		return nil
 	}
