@@ -32,7 +32,7 @@ func TestEveryStatementHasAnIndex(t *testing.T) {
 			continue
 		}
 		if fault := explain(t, b.DB, s); fault != "" {
-			t.Errorf("%s (payout/%s:%d): %s\n\t%s\n\t%.300s", s.by, s.at.file, s.at.line, fault, s.text,
+			t.Errorf("%s (%s:%d): %s\n\t%s\n\t%.300s", s.by, s.at.file, s.at.line, fault, s.text,
 				fmt.Sprint(s.args))
 		}
 	}
@@ -48,7 +48,7 @@ func TestEveryStatementHasAnIndexOnSQLite(t *testing.T) {
 			continue
 		}
 		if fault := explainSQLite(t, b.DB, s); fault != "" {
-			t.Errorf("%s (payout/%s:%d): %s\n\t%s", s.by, s.at.file, s.at.line, fault, s.text)
+			t.Errorf("%s (%s:%d): %s\n\t%s", s.by, s.at.file, s.at.line, fault, s.text)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func listen(t *testing.T, b *paytest.Books) []statement {
 	defer h.mu.Unlock()
 	for _, call := range queryCalls(t) {
 		if !call.wasHeard(h.statements) {
-			t.Errorf("payout/%s:%d sends a statement that askEverything does not ask for; add a call that does, "+
+			t.Errorf("%s:%d sends a statement that askEverything does not ask for; add a call that does, "+
 				"so that it is known to have an index", call.file, call.first)
 		}
 	}

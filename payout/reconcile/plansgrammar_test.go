@@ -14,7 +14,7 @@ func checkGrammar(t *testing.T, all []statement) {
 	grammar := parser.New()
 	for _, s := range all {
 		if _, _, err := grammar.Parse(s.text, "", ""); err != nil {
-			t.Errorf("MySQL 8 does not know the grammar of payout/%s:%d: %v\n\t%s", s.at.file, s.at.line, err, s.text)
+			t.Errorf("MySQL 8 does not know the grammar of %s:%d: %v\n\t%s", s.at.file, s.at.line, err, s.text)
 		}
 	}
 	if len(all) < 50 {

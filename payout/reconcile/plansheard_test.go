@@ -30,10 +30,23 @@ type statement struct {
 	at   place
 }
 
-// place is a line of the code, in a file under payout.
+// place is a line of the code.
 type place struct {
-	file string
+	file string // from the root of the repository
 	line int
+}
+
+// asking are the directories with code that sends statements.
+var asking = []string{"payout", "server/history"}
+
+// askingFile is a file of asking, from the root of the repository; false for other files.
+func askingFile(path string) (file string, ok bool) {
+	for _, dir := range asking {
+		if _, file, ok = strings.Cut(filepath.ToSlash(path), "/"+dir+"/"); ok {
+			return dir + "/" + file, true
+		}
+	}
+	return "", false
 }
 
 // listIn is the list of an IN, of any length.
@@ -46,11 +59,11 @@ func (h *heard) hear(text string, args []any) {
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
 	for {
 		frame, more := frames.Next()
-		_, file, inPayout := strings.Cut(filepath.ToSlash(frame.File), "/payout/")
+		file, asks := askingFile(frame.File)
 		if strings.Contains(frame.Function, "/internal/sqldb.") && more {
 			continue
 		}
-		if !inPayout || strings.HasPrefix(file, "paytest/") || strings.HasSuffix(file, "_test.go") {
+		if !asks || strings.HasPrefix(file, "payout/paytest/") || strings.HasSuffix(file, "_test.go") {
 			return // a test's own
 		}
 		s.at = place{file, frame.Line}
@@ -71,29 +84,38 @@ type queryCall struct {
 	first, last int
 }
 
-// queryCalls are all of them under payout.
+// queryCalls are all of them.
 func queryCalls(t *testing.T) (calls []queryCall) {
 	t.Helper()
-	files := token.NewFileSet()
-	paytest.Must(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
-		if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
-			strings.HasPrefix(name, "paytest/") || strings.HasPrefix(name, "archive/audit") {
-			return err // the audit leaves the books by a command of an administrator's, day by day
-		}
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, ok := n.(*ast.CallExpr); ok && sendsStatement(call) {
-				calls = append(calls, queryCall{name, files.Position(call.Pos()).Line, files.Position(call.End()).Line})
+	for _, dir := range asking {
+		paytest.Must(t, filepath.WalkDir("../../"+dir, func(path string, _ fs.DirEntry, err error) error {
+			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
+			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
+				strings.HasPrefix(name, "payout/paytest/") || strings.HasPrefix(name, "payout/archive/audit") {
+				return err // the audit leaves the books by a command of an administrator's, day by day
 			}
-			return true
-		})
-		return nil
-	}))
+			of, err := queryCallsOf(path, name)
+			calls = append(calls, of...)
+			return err
+		}))
+	}
 	return calls
+}
+
+// queryCallsOf are those of the file at a path, under its name from the root of the repository.
+func queryCallsOf(path, name string) (calls []queryCall, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && sendsStatement(call) {
+			calls = append(calls, queryCall{name, files.Position(call.Pos()).Line, files.Position(call.End()).Line})
+		}
+		return true
+	})
+	return calls, nil
 }
 
 // sendsStatement tells whether a call is one of those of sqldb that send a statement, but for INSERT … VALUES.

@@ -9,6 +9,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
+	"redrain/server/history"
 )
 
 // askPlayerLists asks all there is to ask about lists of players.
@@ -59,4 +60,17 @@ func askCampaigns(ctx context.Context, b *paytest.Books) error {
 		}
 	}
 	return nil
+}
+
+// askFigures has a campaign's figures written, thinned, read and forgotten.
+func askFigures(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	ctx := t.Context()
+	table := history.NewTable(b.DB)
+	ask(t,
+		func() error { return table.Add(ctx, map[string]history.Row{"c1": {At: 1, SpanMS: 1_000}}) },
+		func() error { _, err := table.Thin(ctx, 1_000, 60_000, 120_000); return err },
+		func() error { _, err := table.Read(ctx, "c1", 0, 1_000_000, 0); return err },
+		func() error { _, err := table.Forget(ctx, 120_000); return err },
+	)
 }

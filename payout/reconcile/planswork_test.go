@@ -28,6 +28,7 @@ func askEverything(t testing.TB, b *paytest.Books) {
 	askLetters(t, b)
 	askRebuild(t, b)
 	askUpkeep(t, b)
+	askFigures(t, b)
 	askArchived(t, b)
 	askForged(t, b, f)
 	askProofs(t, b, f)
