@@ -584,8 +584,8 @@ export interface components {
         Approval: {
             approval: string;
             /** @enum {string} */
-            action: "deposit" | "payout.retry" | "payout.dismiss" | "withdrawal.paid" | "withdrawal.back";
-            /** @description The sponsor, the claim, or the withdrawal. */
+            action: "deposit" | "payout.retry" | "payout.dismiss" | "withdrawal.paid" | "withdrawal.back" | "provider";
+            /** @description The sponsor, the claim, the withdrawal, or, of `provider`, the receiver that new withdrawals are to be sent to. */
             target: string;
             amount: components["schemas"]["Money"];
             /** @description The deposit's, or the receiver's name for the payment. */
