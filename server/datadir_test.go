@@ -300,7 +300,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
 			t.Errorf("%d %s", status, body)
 		}
-		records, _, err := s.ledger.Audit.ListAudit(t.Context(), "", 10)
+		records, _, err := s.ledger.Audit.ListAuditOf(t.Context(), "campaign:"+c.ID, "", 10)
 		if err != nil || len(records) != 1 || records[0].Action != "campaign.rebuild" ||
 			!strings.Contains(string(records[0].Detail), `"packets":10`) {
 			t.Errorf("the audit log: %+v, %v", records, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/grab/store"
+	"redrain/internal/outage"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
@@ -107,6 +108,12 @@ func (s *Server) buildPayer() error {
 		}
 		s.back.onClose(http.Close)
 		provider = http
+	}
+	s.provider = &providerStart{
+		approvals: s.ledger.Approvals, receiver: provider.Receiver().String(),
+		named: s.cfg.OperatorsFile != "" || s.cfg.OIDCIssuer != "",
+		alarm: s.bus.Alarm, guard: s.guard, log: s.log,
+		books: outage.Outage{What: "having the receiver of withdrawals confirmed", Log: s.log},
 	}
 	paced := s.ledger.Withdrawals.Paced(ledger.ReceiverLimits{Rate: s.cfg.ProviderRate, InFlight: s.cfg.ProviderFlight})
 	s.payer = withdraw.NewPayer(paced, provider, withdraw.PayerOptions{

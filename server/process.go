@@ -73,6 +73,7 @@ type Server struct {
 	forgeries *campaigns.Forgeries
 	deletions *pipeline.Deletions
 	payer     *withdraw.Payer
+	provider  *providerStart
 	known     *cluster.Known
 	registry  *cluster.Registry
 	notifier  *cluster.Notifier

@@ -77,7 +77,8 @@ func (s *Server) actors() actors {
 		all.base = append(all.base, actor{"admin", s.admin.run})
 	}
 	if s.cfg.Has(RoleSettle) {
-		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run})
+		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run},
+			actor{"provider", s.provider.run})
 	}
 	if s.rollback != nil {
 		all.upkeep = append(all.upkeep, actor{"rollback", s.rollback.Run})

@@ -26,7 +26,7 @@ func TestActorsOfRoles(t *testing.T) {
 	for role, brings := range map[string][]string{
 		RoleGateway: {"deciders"},
 		RoleRelay:   {"relay"},
-		RoleSettle:  {"settlement", "withdrawals"},
+		RoleSettle:  {"settlement", "withdrawals", "provider"},
 		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
 			"audit roots"},
 	} {

@@ -11,8 +11,8 @@ import (
 // Approval is an order that two people give together.
 type Approval struct {
 	Approval  string     `json:"approval"`
-	Action    string     `json:"action"` // deposit, payout.retry, payout.dismiss, withdrawal.paid or withdrawal.back
-	Target    string     `json:"target"` // the sponsor, the claim, or the withdrawal
+	Action    string     `json:"action"` // deposit, payout.retry, payout.dismiss, withdrawal.paid or .back, or provider
+	Target    string     `json:"target"` // the sponsor, the claim, the withdrawal, or the receiver
 	Amount    rain.Money `json:"amount"`
 	Reference string     `json:"reference"`
 	Reason    string     `json:"reason"`

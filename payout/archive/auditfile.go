@@ -178,8 +178,9 @@ func auditEnds(root *chain.Root) map[int64]chain.Mark {
 // action is where among a record's values what was done is.
 const action = 3
 
-// keptActions are those of records that stay, because the papers of what has left rest on them.
-var keptActions = map[string]bool{"campaign.export": true, auditExported: true}
+// keptActions are those of records that stay: on the first two the papers of what has left rest, and the last says
+// which receiver of withdrawals is confirmed.
+var keptActions = map[string]bool{"campaign.export": true, auditExported: true, "provider": true}
 
 // record holds a record against the one before it.
 func (r *auditReader) record(row auditRow) error {

@@ -33,6 +33,8 @@ func (s *Approvals) look(ctx context.Context, q sqldb.Querier, d Deed) (looked, 
 		return lookLetters(ctx, q, d)
 	case ActPaid, ActBack:
 		return lookWithdrawal(ctx, q, d)
+	case ActProvider:
+		return lookProvider(ctx, q)
 	}
 	return looked{}, fmt.Errorf("this version knows no act %q", d.Act)
 }
@@ -89,6 +91,8 @@ func (s *Approvals) carryOut(ctx context.Context, d Deed, l looked, by Person) (
 		o.Dismissed, err = s.letters.dismissLetters(ctx, d.Target, l.letters, by.Reason)
 	case ActPaid, ActBack:
 		err = s.withdrawals.endBy(ctx, d, l.seen, by)
+	case ActProvider:
+		err = s.confirmProvider(ctx, d.Target, by)
 	}
 	return o, err
 }

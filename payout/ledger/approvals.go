@@ -33,12 +33,14 @@ const (
 	ActDismiss Act = "payout.dismiss"  // end the dead letters of a claim as nobody's
 	ActPaid    Act = "withdrawal.paid" // its receiver has paid it, as the receiver's own books say
 	ActBack    Act = "withdrawal.back" // its receiver has not paid it and never will: its player gets it back
+	// ActProvider has new withdrawals sent to another receiver. A node asks for it: see [Approvals.StartProvider].
+	ActProvider Act = "provider"
 )
 
 // Deed is an act on something.
 type Deed struct {
 	Act       Act
-	Target    string     // the sponsor, the claim, or the withdrawal
+	Target    string     // the sponsor, the claim, the withdrawal, or the receiver
 	Amount    rain.Money // of a deposit; of the others the ledger knows it
 	Reference string     // the deposit's, or the receiver's name for a payment
 	Letter    int64      // the only one to dismiss of a claim's; 0: all

@@ -32,6 +32,23 @@ type turns struct {
 	count       int
 }
 
+// lockReceiver locks a receiver's row until the transaction ends, and tells when its next turn is.
+func lockReceiver(ctx context.Context, tx *sqldb.Tx, receiver string) (next int64, err error) {
+	found, err := tx.First(ctx, []any{&next}, "SELECT next_turn FROM provider_pace WHERE receiver = ?"+tx.ForUpdate(),
+		receiver)
+	if err != nil {
+		return 0, fmt.Errorf("the pace of %s: %w", receiver, err)
+	}
+	if !found {
+		row := [][]any{{receiver, 0}}
+		err = tx.Insert(ctx, "provider_pace", []string{"receiver", "next_turn"}, row, sqldb.Merge{})
+		if sqldb.IsDuplicate(err) {
+			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+		}
+	}
+	return next, err
+}
+
 // takeTurns locks a receiver's row and tells how many of up to limit tries may begin, and when.
 func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver string, now int64,
 	limit int) (t turns, err error) {
@@ -39,21 +56,9 @@ func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver stri
 	if s.pace == (ReceiverLimits{}) {
 		return t, nil
 	}
-	var next int64
-	found, err := tx.First(ctx, []any{&next}, "SELECT next_turn FROM provider_pace WHERE receiver = ?"+tx.ForUpdate(),
-		receiver)
+	next, err := lockReceiver(ctx, tx, receiver)
 	if err != nil {
-		return t, fmt.Errorf("the pace of %s: %w", receiver, err)
-	}
-	if !found {
-		row := [][]any{{receiver, 0}}
-		err := tx.Insert(ctx, "provider_pace", []string{"receiver", "next_turn"}, row, sqldb.Merge{})
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
-		}
-		if err != nil {
-			return t, err
-		}
+		return t, err
 	}
 	if s.pace.InFlight > 0 {
 		if t.count, err = s.roomFor(ctx, tx, receiver, now, t.count); err != nil {

@@ -35,14 +35,14 @@ var (
 )
 
 // LeaseDue takes up to limit withdrawals that are due and are for this receiver: it was asked for them before, or
-// nobody was. After a restore, while it is open, that is none. Each is bound to it and counts as tried from now on, so
-// that a try that was cut off counts too, and comes up again when its lease ends.
+// nobody was, if it is confirmed. After a restore, while it is open, that is none. Each is bound to it and counts as
+// tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
 	for {
 		now := s.clock()
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := s.dueFor(ctx, receiver, now, limit)
+		due, err := s.dueFor(ctx, receiver, triedStates, now, limit)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
 		}
@@ -51,6 +51,14 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 		}
 		if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
 			return nil, err
+		}
+		switch confirmed, err := s.mayBind(ctx, receiver); {
+		case err != nil:
+			return nil, err
+		case !confirmed:
+			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit); err != nil || len(due) == 0 {
+				return nil, err
+			}
 		}
 		var full bool
 		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
@@ -73,12 +81,16 @@ func (s *Withdrawals) later(after time.Duration) int64 {
 	return s.clock() + min(after, LongestWait).Milliseconds()
 }
 
-// triedStates are the states in which a receiver is asked.
-var triedStates = []WithdrawalState{WithdrawalRequested, WithdrawalSent, WithdrawalAction}
+// triedStates are the states in which a receiver is asked; in sentStates it was asked before.
+var (
+	triedStates = []WithdrawalState{WithdrawalRequested, WithdrawalSent, WithdrawalAction}
+	sentStates  = triedStates[1:]
+)
 
 // dueFor reads what is due for a receiver, state by state: the index has an order only within each.
-func (s *Withdrawals) dueFor(ctx context.Context, receiver string, now int64, limit int) (due []Withdrawal, err error) {
-	for _, state := range triedStates {
+func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []WithdrawalState, now int64,
+	limit int) (due []Withdrawal, err error) {
+	for _, state := range states {
 		for _, is := range []string{"next_at <= ?", "next_at > ?"} {
 			than := now
 			if is == "next_at > ?" {

@@ -191,6 +191,17 @@ func askOrders(t testing.TB, b *paytest.Books) {
 func askApprovals(ctx context.Context, b *paytest.Books, ann, bob ledger.Person) error {
 	none := rain.Money(0)
 	two := b.Approvals.Above(&none)
+	for _, receiver := range []string{"the bank before", paytest.Bank} {
+		p, err := two.StartProvider(ctx, receiver, true)
+		if err != nil {
+			return err
+		}
+		if p.Pending != nil {
+			if _, _, err := two.Confirm(ctx, p.Pending.ID, bob); err != nil {
+				return err
+			}
+		}
+	}
 	deeds := []ledger.Deed{
 		{Act: ledger.ActBack, Target: "o-back"}, {Act: ledger.ActPaid, Target: "w-dead", Reference: "r"},
 		{Act: ledger.ActDeposit, Target: "acme", Amount: 5, Reference: "o"},

@@ -13,7 +13,7 @@ import (
 type approvalView struct {
 	Approval  string     `json:"approval"`
 	Action    string     `json:"action"`
-	Target    string     `json:"target"` // the sponsor, the claim, or the withdrawal
+	Target    string     `json:"target"` // the sponsor, the claim, the withdrawal, or the receiver
 	Amount    rain.Money `json:"amount"`
 	Reference string     `json:"reference,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
@@ -37,7 +37,7 @@ func approvalViewOf(a ledger.Approval) approvalView {
 // rightTo is the right that an act needs, of both people.
 var rightTo = map[ledger.Act]right{
 	ledger.ActDeposit: depositing, ledger.ActRetry: judging, ledger.ActDismiss: judging, ledger.ActPaid: paying,
-	ledger.ActBack: paying,
+	ledger.ActBack: paying, ledger.ActProvider: paying,
 }
 
 // maxReason is how many bytes a person may say about what they do.
@@ -154,6 +154,8 @@ func (a *API) tell(ctx context.Context, d ledger.Deed, done ledger.Outcome) {
 		a.o.WakePayer()
 	case ledger.ActPaid, ledger.ActBack:
 		a.o.TellWithdrawn(d.Target)
+	case ledger.ActProvider: // withdrawals have waited for it
+		a.o.WakePayer()
 	case ledger.ActDeposit, ledger.ActDismiss:
 	}
 }

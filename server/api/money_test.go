@@ -111,7 +111,7 @@ func (d *desk) Do(_ context.Context, deed ledger.Deed, by ledger.Person) (o ledg
 			o.Pending = &ledger.Approval{ID: "a1", Deed: deed, Asked: by, State: ledger.ApprovalPending}
 		}
 		err = d.ordered(string(deed.Act), deed.Target, by, deed.Reference)
-	case ledger.ActDeposit:
+	case ledger.ActDeposit, ledger.ActProvider:
 		panic("not asked")
 	}
 	return o, err

@@ -90,13 +90,12 @@ func (a *API) refuseRight(r *http.Request, who caller, need right) error {
 }
 
 // allowed tells whether one more is within a limit per minute, over all nodes, and if not, after which time it will be.
-// Where that cannot be told it is not, after no time: the request is refused either way, and what cannot be counted
-// must not fill the log and the database.
+// While Redis cannot be asked each node counts by itself, so that guesses are slowed, logged and recorded then too.
 func (a *API) allowed(ctx context.Context, name, key string, aMinute float64) (ok bool, after time.Duration) {
 	ok, after, err := a.o.Limits.Allow(ctx, name, key, aMinute/60, aMinute)
 	if err != nil {
-		a.o.Log.Debug("a limit could not be asked", "limit", name, "err", err)
-		return false, 0
+		a.o.Log.Debug("a limit could not be asked, and is this node's own", "limit", name, "err", err)
+		return a.local.allow(name+" "+key, aMinute, a.o.Clock())
 	}
 	return ok, after
 }

@@ -133,11 +133,20 @@ func TestWrongTokensAreSlowed(t *testing.T) {
 		t.Errorf("the log:\n%s", said)
 	}
 	f.limits.down = true
-	if w := f.ask("GET", "/whoami", "guess", "192.0.2.3"); w.Code != http.StatusUnauthorized {
-		t.Errorf("where nobody counts: %d", w.Code)
+	for n := range 15 {
+		w, want := f.ask("GET", "/whoami", "guess", "192.0.2.3"), http.StatusUnauthorized
+		if n >= wrongTokensAMinute {
+			want = http.StatusTooManyRequests
+		}
+		if w.Code != want || (w.Header().Get("Retry-After") == "60") != (n >= wrongTokensAMinute) {
+			t.Errorf("guess %d where Redis is away: %d, Retry-After %q", n, w.Code, w.Header().Get("Retry-After"))
+		}
+	}
+	if n := strings.Count(f.log.String(), "a wrong operator's token"); n != 11+wrongTokensAMinute {
+		t.Errorf("%d are logged", n)
 	}
 	if w := f.ask("GET", "/whoami", "viewer", "192.0.2.3"); w.Code != http.StatusOK {
-		t.Errorf("a good one where nobody counts: %d", w.Code)
+		t.Errorf("a good one where Redis is away: %d", w.Code)
 	}
 }
 
@@ -162,9 +171,11 @@ func TestRefusedByRoleIsOnRecord(t *testing.T) {
 	}
 	f.counted(t, map[string]int{"forbidden": 26, "unrecorded": 15})
 	f.limits.down = true
-	f.ask("POST", "/campaigns", "cashier", "192.0.2.1")
-	if n := len(f.notes.records); n != recordsAMinute+1 {
-		t.Errorf("%d records where nobody counts", n)
+	for range 25 {
+		f.ask("POST", "/campaigns", "cashier", "192.0.2.1")
+	}
+	if n := len(f.notes.records); n != 2*recordsAMinute+1 {
+		t.Errorf("%d records where Redis is away", n)
 	}
 }
 

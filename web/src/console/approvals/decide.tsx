@@ -64,7 +64,7 @@ function About({ approval: a }: { approval: Approval }) {
   return (
     <>
       <p><strong>{actionWords(a)}</strong></p>
-      <p>{a.action === "deposit" ? t("whatDeposit", values) : t("whatLetter", values)}</p>
+      <p>{t(a.action === "deposit" ? "whatDeposit" : a.action === "provider" ? "whatProvider" : "whatLetter", values)}</p>
     </>
   );
 }

@@ -29,6 +29,8 @@ export const approvals = {
   "act_payout.dismiss": { zh: "作废死信", en: "Dismiss dead letters" },
   "act_withdrawal.paid": { zh: "提现标记为已打款", en: "Mark a withdrawal as paid" },
   "act_withdrawal.back": { zh: "提现退回玩家", en: "Give a withdrawal back" },
+  "act_provider": { zh: "更换打款方", en: "Another receiver of withdrawals" },
+  whatProvider: { zh: "新的提现将发往 {target}。", en: "New withdrawals are sent to {target}." },
   whatDeposit: { zh: "为资金方 {target} 入账 {amount}，凭证号 {reference}。", en: "{amount} comes in for sponsor {target}, reference {reference}." },
   whatLetter: { zh: "{target}，{amount}。", en: "{target}, {amount}." },
   confirm: { zh: "确认…", en: "Confirm…" },
