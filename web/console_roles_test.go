@@ -36,6 +36,7 @@ var offers = map[string]struct {
 
 // everything has something for each button of offers.
 func everything(t *testing.T) *formsServer {
+	t.Helper()
 	f := newForms(t, "")
 	get := func(path string, answer any) {
 		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, answer })

@@ -31,6 +31,7 @@ type twoPeopleDeed struct {
 
 // silent is a withdrawal of which its receiver says nothing: it waits for a person.
 func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
 	b.Rich(t, "u1", amount)
 	b.MustWithdraw(t, "w1", "u1", amount)
 	paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
@@ -38,18 +39,21 @@ func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
 
 // early is a win that came before its campaign was known: a retry pays it.
 func early(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
 	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, amount)))
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
 }
 
 // forged is a win under nobody's seal: it is dismissed.
 func forged(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
 	b.MustPost(t, paytest.SealWith(seal.NewRing(seal.Secret{66}), paytest.Entry("c1", 1,
 		paytest.Win("thief", 0, amount))))
 }
 
 func gotByPlayer(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+	t.Helper()
 	balance, err := b.UserBalance(t.Context(), "u1")
 	paytest.Must(t, err)
 	return balance
@@ -58,6 +62,7 @@ func gotByPlayer(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
 // withdrawn is the amount where the withdrawal is as it is after the deed.
 func withdrawn(is func(ledger.Withdrawal) bool) func(*testing.T, *paytest.Books, rain.Money) rain.Money {
 	return func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+		t.Helper()
 		w, err := b.Withdrawal(t.Context(), "w1")
 		paytest.Must(t, err)
 		if !is(w) {
@@ -71,6 +76,7 @@ var twoPeopleDeeds = map[string]twoPeopleDeed{
 	"a deposit": {act: ledger.ActDeposit, path: "/sponsors/lotus/deposits", body: `{"amount":%d,"reference":"r"}`,
 		prepare: func(*testing.T, *paytest.Books, rain.Money) {},
 		moved: func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+			t.Helper()
 			balance, err := b.SponsorBalance(t.Context(), "lotus")
 			if err != nil && !errors.Is(err, ledger.ErrUnknownSponsor) {
 				t.Error(err)
@@ -83,6 +89,7 @@ var twoPeopleDeeds = map[string]twoPeopleDeed{
 	"a dismissal": {act: ledger.ActDismiss, path: "/payouts/c1-0/dismiss", body: `{"reason":"forged"}`,
 		prepare: forged,
 		moved: func(t *testing.T, b *paytest.Books, amount rain.Money) rain.Money {
+			t.Helper()
 			b.WantBalance(t, booking.EscrowAccount("c1"), amount) // it gives nothing away
 			return amount * rain.Money(1-b.CountDead(t))
 		}},
