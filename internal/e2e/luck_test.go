@@ -105,7 +105,8 @@ func playOdds(t *testing.T, nodes []*node) {
 func verifyPlayer(t *testing.T, n *node, campaign, rainID, user string, wins int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := cli.Main([]string{"verify", campaign, rainID, "--user", user, "--server", n.url, "--token", viewerToken, "--json"},
+	code := cli.Main([]string{"verify", campaign, rainID, "--user", user, "--server", n.url, "--token", viewerToken,
+		"--json"},
 		func(string) (string, bool) { return "", false }, &stdout, &stderr)
 	if code != 0 {
 		t.Errorf("verify --user %s: exit %d, %s%s", user, code, stdout.String(), stderr.String())
