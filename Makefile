@@ -67,8 +67,8 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 	done
 
 .PHONY: hostile
-hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h)
-	$(GO) test ./internal/e2e -count=1 -v -run '^TestHostile$$' -hostile $(HOSTILE) -timeout 0
+hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h; ARGS=-hostile-quiet where nothing else runs)
+	$(GO) test ./internal/e2e -count=1 -v -run '^TestHostile$$' -hostile $(HOSTILE) -timeout 0 $(ARGS)
 
 .PHONY: lint
 lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports

@@ -2,8 +2,6 @@ package rain_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
@@ -244,56 +242,5 @@ func TestALateNodeIsPaid(t *testing.T) {
 	}
 	if c.Status = rain.Closed; c.CheckLuck("u1", late) == nil {
 		t.Error("the proof says nothing of a beat whose odds are all known")
-	}
-}
-
-// TestLuckIsFlat: the share of a head does not depend on how fast, how often and from where they tap, as long as they
-// tap once in each beat; who taps half of the beats gets half. The bounds are five standard deviations.
-func TestLuckIsFlat(t *testing.T) {
-	t.Parallel()
-	r := drawing(1_000, rain.OddsOne/5)
-	r.DurationMS, r.FallMS = 60_000, 4_000
-	shuffled := rand.New(rand.NewPCG(1, 2))
-	const heads = 400
-	for name, crowd := range map[string]struct {
-		everyMS, afterMS, spreadMS int64
-		beats                      float64 // of the rain in which they tap
-	}{
-		"a bot":              {50, 1, 0, 1},
-		"a fast person":      {250, 250, 100, 1},
-		"a person":           {333, 400, 150, 1},
-		"a slow person":      {500, 900, 200, 1},
-		"once a beat":        {1_000, 300, 0, 1},
-		"once a beat, later": {1_000, 2_300, 0, 1},
-		"every second beat":  {2_000, 300, 0, 0.5},
-	} {
-		wins, taken := 0, map[string]bool{}
-		for i := range heads {
-			user := fmt.Sprint(name, i)
-			for at := r.StartsAt; at < r.StartsAt+r.DurationMS; at += crowd.everyMS {
-				seen := at // the newest drop as long ago as the head needs to react
-				if crowd.spreadMS > 0 {
-					seen += shuffled.Int64N(crowd.spreadMS)
-				}
-				drop := rain.DropID{N: r.FirstWave + (min(seen, r.StartsAt+r.DurationMS-1)-r.StartsAt)/rain.WaveMS}
-				if r.Wave(drop.N).Drops[0].Kind == rain.Decoy {
-					continue
-				}
-				ticket := r.TicketOf(drop)
-				if key := user + " " + ticket.String(); r.Lucky(user, ticket) && !taken[key] {
-					taken[key] = true
-					wins++
-				}
-			}
-		}
-		t.Logf("%s: %.3f wins a head", name, float64(wins)/heads)
-		draws := crowd.beats * heads * float64(r.Beats())
-		if name == "once a beat" || name == "once a beat, later" || name == "every second beat" {
-			draws *= 0.8 // a fifth of the drops are decoys, and they tap no second one
-		}
-		want := draws / 5
-		if got := float64(wins); got < want*0.93 || got > want*1.07 {
-			t.Errorf("%s: %d wins, want about %.0f", name, wins, want)
-		}
 	}
 }

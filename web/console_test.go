@@ -126,6 +126,15 @@ func TestConsoleLive(t *testing.T) {
 		return d.some((v, i) => i % 4 === 3 && v > 0 && d[i - 3] > 150 && d[i - 2] < 80);
 	})()`)
 
+	// Nobody waits where everybody comes in at once; else as many as are told.
+	if got := figure(p, "waiting"); got != "" {
+		t.Errorf("%s wait for a room without a limit", got)
+	}
+	f.set(func() { f.stats["waiting"], f.stats["seated"] = 1234, 500 })
+	p.Says("[data-stat=waiting]", "In the waiting room")
+	p.Says("[data-stat=waiting]", "1,234")
+	p.Says("[data-stat=waiting]", "500 with a seat")
+
 	// A field that the server does not know leaves a dash.
 	f.set(func() { f.stats = object{"campaign": "c1", "online": 301, "won": 1181, "tap_p50_ms": nil} })
 	testenv.Eventually(t, patience, "dashes", func() bool {

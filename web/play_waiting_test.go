@@ -2,7 +2,7 @@ package web_test
 
 import (
 	"net/http"
-	"strings"
+	"regexp"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -15,7 +15,7 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	f := newFake(t)
 	f.full = object{"type": "goodbye", "reason": "waiting", "reconnect_after_ms": 1000, "position": 812,
 		"wait_ms": 61_000}
-	turn := object{"admitted": false, "position": 37, "retry_after_ms": 1000}
+	turn := object{"admitted": false, "position": 37, "retry_after_ms": 1000, "wait_ms": 3_000_000}
 	f.answer["GET /admission"] = func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -28,16 +28,28 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	p.shows("campaign", "年会红包雨")
 	testenv.Eventually(t, patience, "the next place", func() bool { return p.text("big") == "37" })
 	p.State("queue")
+	p.hints(`^About (4\d|50):\d\d more\. Stay on this page: you come in by yourself when it is your turn$`)
 	p.click("#language")
 	p.shows("stage-title", "会场已满，您的排队位置")
+	p.hints(`^大约还要 (4\d|50):\d\d。请留在本页，轮到您时自动进入$`)
 	p.shoot("queue-zh")
-	if hint := p.text("stage-hint"); !strings.Contains(hint, "请留在本页") {
-		t.Errorf("the hint is %q", hint)
-	}
+	// A server that cannot tell is not spoken for.
+	f.mu.Lock()
+	turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000}
+	f.mu.Unlock()
+	p.hints("^请留在本页，轮到您时自动进入$")
 	f.mu.Lock()
 	f.full, turn = nil, object{"admitted": true}
 	f.mu.Unlock()
 	p.shows("stage-title", "等待下一场红包雨")
+}
+
+// hints waits until the hint on the stage is like a pattern.
+func (p *tab) hints(pattern string) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, "the hint "+pattern, func() bool {
+		return regexp.MustCompile(pattern).MatchString(p.text("stage-hint"))
+	})
 }
 
 // testSpread: in a countdown a page comes in at a moment of its own, and says meanwhile nothing that is not so.

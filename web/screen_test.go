@@ -65,6 +65,10 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	p.shows("campaign", "年会红包雨")
 	f.push(f.figures(4990, 10, object{"online": 31280}))
 	p.shows("online", "31,280")
+	p.Until("nobody waits", `!document.getElementById("waiting")`)
+	f.push(f.figures(4990, 10, object{"online": 31280, "waiting": 4321}))
+	p.shows("waiting", "4,321")
+	p.Says(".waiting", "in the queue")
 
 	start := f.setRain(9500*time.Millisecond, time.Hour)
 	var big float64

@@ -31,6 +31,7 @@ type culprits struct {
 	stop     chan struct{}
 	working  sync.WaitGroup
 	open     atomic.Int64 // connections that they have not lost
+	longest  atomic.Int64 // nanoseconds, of the connections that they have lost
 }
 
 func newCulprits(t *testing.T, n *node, from, campaign string) *culprits {
@@ -54,7 +55,7 @@ func (c *culprits) dial() (net.Conn, error) {
 func (c *culprits) hold(conn net.Conn, what string, reads bool) {
 	c.open.Add(1)
 	c.working.Add(2)
-	lost := make(chan struct{})
+	lost, began := make(chan struct{}), time.Now()
 	go func() {
 		defer c.working.Done()
 		defer close(lost)
@@ -74,6 +75,10 @@ func (c *culprits) hold(conn net.Conn, what string, reads bool) {
 			case <-c.stop:
 				return
 			case <-lost:
+				held := int64(time.Since(began))
+				for was := c.longest.Load(); held > was && !c.longest.CompareAndSwap(was, held); {
+					was = c.longest.Load()
+				}
 				c.open.Add(-1)
 				return
 			case <-tick.C:
@@ -284,10 +289,14 @@ func TestSlowAndSilent(t *testing.T) {
 	c.all(each)
 	t.Logf("%d culprits after %s", 4*each, time.Since(began).Round(time.Millisecond))
 	beside := playersOn(t, p.node, "15s")
-	t.Logf("players' p99 %d µs without, %d µs beside; %d health checks", without.Latency.P99, beside.Latency.P99,
-		checks.Load())
+	compare(t, "200 players", time.Duration(without.Latency.P99)*time.Microsecond,
+		time.Duration(beside.Latency.P99)*time.Microsecond)
 	testenv.Eventually(t, 2*time.Minute, "all culprits are gone", func() bool { return c.open.Load() == 0 })
-	t.Logf("all gone after %s", time.Since(began).Round(time.Millisecond))
+	longest := time.Duration(c.longest.Load())
+	t.Logf("no culprit was there for longer than %s; %d health checks", longest.Round(time.Millisecond), checks.Load())
+	if *onQuiet && longest > 30*time.Second {
+		t.Errorf("a culprit was there for %s", longest)
+	}
 	if checks.Load() == 0 {
 		t.Error("health was never checked")
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// ID is a client's name for its request: the JSON of a number or a string, at most MaxID bytes, which the answer
+// ID is a client's name for its request: the JSON of a number or a string, not longer than MaxID, which the answer
 // repeats. Empty is no id.
 type ID string
 

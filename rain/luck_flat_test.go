@@ -1,0 +1,106 @@
+package rain_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"redrain/rain"
+)
+
+// flat is a rain of 20 beats, in each of which everybody has one draw of four. Each of its waves has packets.
+type flat struct {
+	rain    *rain.Rain
+	packets map[int64][]int // of each wave, their places in it
+	random  *rand.Rand
+}
+
+func newFlat() *flat {
+	f := &flat{rain: drawing(1_000, rain.OddsOne/4), packets: map[int64][]int{}, random: rand.New(rand.NewPCG(1, 2))}
+	f.rain.DropsPerSecond = 80
+	for n := f.rain.FirstWave; f.rain.Has(n); n++ {
+		for _, d := range f.rain.Wave(n).Drops {
+			if d.Kind == rain.Packet {
+				f.packets[n] = append(f.packets[n], d.K)
+			}
+		}
+	}
+	return f
+}
+
+// wins is what a head gets who taps so often, each time a packet of the wave that was the newest as long ago as they
+// need to react. The nodes take such a tap while its drop falls, and a moment longer.
+func (f *flat) wins(user string, everyMS, reactionMS int64) (wins int) {
+	r, taken := f.rain, map[rain.Ticket]bool{}
+	last := r.FirstWave + r.Waves() - 1
+	for tap := r.StartsAt + f.random.Int64N(everyMS); tap < r.TapsUntil(); tap += everyMS {
+		seen := tap - reactionMS
+		if seen < r.StartsAt {
+			continue // nothing has been seen yet
+		}
+		n := min(r.FirstWave+(seen-r.StartsAt)/rain.WaveMS, last)
+		drop := rain.DropID{N: n, K: f.packets[n][f.random.IntN(len(f.packets[n]))]}
+		ticket := r.TicketOf(drop)
+		if taken[ticket] || r.Classify(drop, tap, false) != rain.InAir {
+			continue
+		}
+		if taken[ticket] = true; r.Lucky(user, ticket) {
+			wins++
+		}
+	}
+	return wins
+}
+
+// TestLuckIsFlat: the share of a head does not depend on how fast they react, nor on how often they tap, as long as it
+// is once in each beat: the lines of least squares through what 6,000 heads won are level, within four standard errors.
+// Who taps in half of the beats gets half, and who reacts when the drops have landed gets nothing.
+func TestLuckIsFlat(t *testing.T) {
+	t.Parallel()
+	f := newFlat()
+	const heads = 250
+	reactions, everies := []int64{1, 150, 400, 900, 1_500, 2_300}, []int64{50, 250, 500, 1_000}
+	draws := float64(f.rain.Beats())
+	deviation := math.Sqrt(draws * 0.25 * 0.75) // of what one head wins
+	var byReaction, byRate line
+	for _, reaction := range reactions {
+		for _, every := range everies {
+			sum := 0
+			for i := range heads {
+				won := f.wins(fmt.Sprintf("u-%d-%d-%d", reaction, every, i), every, reaction)
+				sum += won
+				byReaction.add(float64(reaction), float64(won))
+				byRate.add(1_000/float64(every), float64(won))
+			}
+			t.Logf("%d ms to react, a tap in %d ms: %.3f wins a head", reaction, every, float64(sum)/heads)
+		}
+	}
+	for name, l := range map[string]line{"reaction (ms)": byReaction, "taps in a beat": byRate} {
+		slope, most := l.slope(), 4*deviation/math.Sqrt(l.spread())
+		t.Logf("wins by %s: slope %.3g, at most %.3g by chance", name, slope, most)
+		if math.Abs(slope) > most {
+			t.Errorf("wins depend on %s: %.3g for each, and chance explains %.3g", name, slope, most)
+		}
+	}
+	n := byReaction.n
+	if got, want, within := byReaction.y/n, draws/4, 4*deviation/math.Sqrt(n); math.Abs(got-want) > within {
+		t.Errorf("%.3f wins a head, want %.3f", got, want)
+	}
+	half, late := 0, 0
+	for i := range 4 * heads {
+		half += f.wins(fmt.Sprint("half-", i), 2_000, 300)
+		late += f.wins(fmt.Sprint("late-", i), 250, f.rain.FallMS+rain.GraceMS)
+	}
+	if got, want := float64(half)/(4*heads), draws/8; math.Abs(got-want) > 0.1*want || late > 0 {
+		t.Errorf("in every second beat %.3f wins a head, want %.3f; %d by those who are too late", got, want, late)
+	}
+}
+
+// line is a line of least squares. The reactions and rates of TestLuckIsFlat are a full grid, so one may be fitted
+// without the other.
+type line struct{ n, x, y, xx, xy float64 }
+
+func (l *line) add(x, y float64) { l.n, l.x, l.y, l.xx, l.xy = l.n+1, l.x+x, l.y+y, l.xx+x*x, l.xy+x*y }
+
+func (l *line) spread() float64 { return l.xx - l.x*l.x/l.n }
+func (l *line) slope() float64  { return (l.xy - l.x*l.y/l.n) / l.spread() }
