@@ -29,20 +29,20 @@ const (
 
 // Stats are a campaign's figures over all nodes, as operators get them.
 type Stats struct {
-	Online         int64      `json:"online"`
-	Taps           int64      `json:"taps"`
-	Won            int        `json:"won"`
-	Stock          int        `json:"stock"`
-	StockGuests    *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
-	Paid           int64      `json:"paid"`
-	AmountWon      rain.Money `json:"amount_won"`
-	AmountPaid     rain.Money `json:"amount_paid"`
-	AmountLeft     rain.Money `json:"amount_left"`
-	AmountBack     rain.Money `json:"amount_reclaimed"` // what nobody won and is back at the sponsor
-	UnknownShards  int        `json:"unknown_shards"`   // that Redis does not tell of now: what they have counts as left
-	GrabsPerSecond float64    `json:"grabs_per_second"`
-	Waiting        int64      `json:"waiting"` // players in the waiting room
-	Seated         int64      `json:"seated"`  // players with a seat, where there is a waiting room
+	Online          int64      `json:"online"`
+	Taps            int64      `json:"taps"`
+	Won             int        `json:"won"`
+	Stock           int        `json:"stock"`
+	StockGuests     *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
+	Paid            int64      `json:"paid"`
+	AmountWon       rain.Money `json:"amount_won"`
+	AmountPaid      rain.Money `json:"amount_paid"`
+	AmountLeft      rain.Money `json:"amount_left"`
+	AmountReclaimed rain.Money `json:"amount_reclaimed"` // what nobody won and is back at the sponsor
+	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of now: what they have counts as left
+	GrabsPerSecond  float64    `json:"grabs_per_second"`
+	Waiting         int64      `json:"waiting"` // players in the waiting room
+	Seated          int64      `json:"seated"`  // players with a seat, where there is a waiting room
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
 	// not come.
@@ -375,7 +375,7 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
-		AmountLeft: levels.AmountLeft, AmountBack: back,
+		AmountLeft: levels.AmountLeft, AmountReclaimed: back,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
 		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows

@@ -121,7 +121,7 @@ func TestStats(t *testing.T) {
 	// A while after it is drained Redis has let go of it: the ledger tells what was won, and what went back.
 	drained := &rain.Campaign{Status: rain.Closed, Drained: true, Spec: rain.Spec{Budget: 1_000}}
 	if got, err := f.Stats(t.Context(), drained); err != nil || got.Won != 5+2 || got.AmountWon != 1_000-700 ||
-		got.AmountPaid != 50 || got.AmountBack != 700 || got.UnknownShards != 0 || got.Outbox != 0 {
+		got.AmountPaid != 50 || got.AmountReclaimed != 700 || got.UnknownShards != 0 || got.Outbox != 0 {
 		t.Errorf("long after it was drained: %+v, %v", got, err)
 	}
 	s.levels.Unknown = 0
