@@ -30,7 +30,7 @@ func (b *browser) testStates(t *testing.T) {
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88, "name": hostileName}}})
-	p.shows("ticker-text", "\u2068"+hostileName+"\u2069 won ¥0.88")
+	p.shows("ticker-text", "\u2068"+hostileName[:13]+"…\u2069 won ¥0.88")
 	f.phase("paused")
 	p.mode("paused")
 	testenv.Eventually(t, patience, "no bar of a rain that stands still", func() bool { return !eval[bool](p, bar) })
