@@ -8,7 +8,7 @@ import type { Balance, Claim } from "../shared/schemas.ts";
 import { closable } from "./dialog.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
-import type { Entry } from "./wallet.ts";
+import type { Entry, Wallet } from "./wallet.ts";
 import type { Withdraw, Parts as WithdrawParts } from "../late/withdraw.ts";
 import { late } from "./late.ts";
 
@@ -134,7 +134,7 @@ export class Sheet {
   #out(w: Withdrawal): HTMLLIElement {
     const { i18n } = this.#parts;
     const time = clock(i18n.lang, w.created_at);
-    const key = stateKey(w);
+    const key = stateKey(w, this.#parts.wallet.paid);
     const li = row(span("what", time), span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
     const more = w.state === "failed" ? w.reason : w.reference;
     if (more) li.append(span("why", more));
@@ -160,11 +160,11 @@ export class Sheet {
 }
 
 /** stateKey is the text of a withdrawal's state. */
-function stateKey(w: Withdrawal): Key {
+function stateKey(w: Withdrawal, paid: Wallet["paid"]): Key {
   if (w.stage === "held") return "w_held";
   if (w.stage === "action_required") return "w_action";
   if (w.stage === "returned") return "w_returned";
-  return `w_${w.state}`;
+  return `w_${w.state === "paid" ? paid : w.state}`;
 }
 
 function clock(lang: string, at: number): string {
