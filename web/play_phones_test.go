@@ -114,7 +114,7 @@ func TestEveryPhone(t *testing.T) {
 		}
 		p.click("#sheet-close")
 		testenv.Eventually(t, patience, "the page and its history again without "+name,
-			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.sheet`) })
+			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.dialog`) })
 	}
 }
 
