@@ -32,6 +32,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("a code in the address", b.testACodeInTheAddress)
 	t.Run("a code: nobody becomes somebody else", b.testNobodyBecomesSomebodyElse)
 	t.Run("a code that is over", b.testACodeThatIsOver)
+	t.Run("back", b.testBack)
 	t.Run("withdrawals", b.testWithdraw)
 	t.Run("withdrawals: not known", b.testWithdrawUnsure)
 	t.Run("the card's sums", b.testSums)

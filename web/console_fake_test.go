@@ -52,7 +52,7 @@ func newConsole(t *testing.T) *consoleServer {
 	}
 	f.stats = object{
 		"campaign": "c1", "online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120,
-		"amount_paid": 235410, "amount_left": 763880,
+		"amount_paid": 235410, "amount_left": 763880, "amount_reclaimed": 0,
 		"grabs_per_second": 92.5, "outcomes": object{"won": 1180, "empty": 50, "late": 20}, "tap_p50_ms": 1.8,
 		"tap_p99_ms": 6.4, "outbox": 4, "dead": 0,
 	}

@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +27,36 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 	if len(listed) < 40 {
 		t.Errorf("%d codes are listed", len(listed))
+	}
+}
+
+// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises.
+func TestAlarmsAreTranslated(t *testing.T) {
+	said := codesIn(t, "src/console/strings/status.ts", `(?m)^  code_([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
+	raised := map[string]bool{}
+	for _, tree := range []string{"../server", "../payout"} {
+		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				maps.Copy(raised, codesIn(t, path, `(?i)(?:\balarm\(|\bAdvisoryKind += |\bcode[a-z]+ += )"([a-z_]+)"`))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for code := range raised {
+		if !said[code] {
+			t.Errorf("web/src/console/strings/status.ts has no name for the alarm %s", code)
+		}
+	}
+	for code := range said {
+		if !raised[code] {
+			t.Errorf("%s has a name, and nothing raises it", code)
+		}
+	}
+	if len(raised) < 15 {
+		t.Errorf("%d alarms are raised", len(raised))
 	}
 }
 

@@ -147,6 +147,7 @@ func TestConsoleLive(t *testing.T) {
 	f.say("stats", object{"campaign": "c2", "online": 7})
 	f.say("alarm", object{"code": "void_win", "campaign": "c1", "message": "a win was void"})
 	p.Says(".alarm", "a win was void")
+	p.Says(".alarm", "A void win")
 	p.State("alarm")
 	if got := figure(p, "online"); got != "301" {
 		t.Errorf("another campaign's figures are shown: online %s", got)

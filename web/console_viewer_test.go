@@ -51,6 +51,8 @@ func TestConsoleAuditIsSearched(t *testing.T) {
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/audit")
 	p.Says("tbody", "campaign.create")
+	p.Says("tbody", "amount: ¥25,000.00")
+	p.Until("a nested amount", `document.querySelector("tbody pre").textContent.includes('"budget": "¥10,000.00"')`)
 	p.Fill(`.audit [name="search"]`, "invoice 17")
 	p.Says(".audit", "1 of 3 loaded")
 	p.Until("one row", `document.querySelectorAll("tbody tr").length === 1`)

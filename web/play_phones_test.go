@@ -22,6 +22,7 @@ var newer = []string{
 	"CanvasRenderingContext2D.prototype.roundRect", "dialog", "reportError", "signals of listeners",
 	"Array.prototype.at", "Array.prototype.findLast", "Object.hasOwn", "64-bit numbers of DataView",
 	"crypto.randomUUID", "structuredClone", "Navigator.prototype.userActivation", "Navigator.prototype.vibrate",
+	"Intl.Segmenter", "Navigator.prototype.wakeLock", "Navigator.prototype.share", "Navigator.prototype.canShare",
 
 	"AbortSignal.any", "Array.fromAsync", "Array.prototype.findLastIndex", "Array.prototype.toReversed",
 	"Array.prototype.toSorted", "Array.prototype.toSpliced", "Array.prototype.with", "BroadcastChannel", "Iterator",
@@ -29,8 +30,8 @@ var newer = []string{
 	"CanvasRenderingContext2D.prototype.letterSpacing", "CanvasRenderingContext2D.prototype.reset",
 	"CompressionStream", "Document.prototype.startViewTransition", "Element.prototype.setHTMLUnsafe",
 	"HTMLElement.prototype.inert", "HTMLElement.prototype.popover", "HTMLElement.prototype.showPopover",
-	"Intl.Segmenter", "Map.groupBy", "Navigator.prototype.connection", "Navigator.prototype.locks",
-	"Navigator.prototype.share", "Navigator.prototype.wakeLock", "Object.groupBy", "OffscreenCanvas",
+	"Map.groupBy", "Navigator.prototype.connection", "Navigator.prototype.locks",
+	"Object.groupBy", "OffscreenCanvas",
 	"Promise.try", "Promise.withResolvers", "RegExp.escape", "Set.prototype.union", "String.prototype.at",
 	"String.prototype.isWellFormed", "URL.canParse", "URL.parse", "URLPattern", "URLSearchParams.prototype.size",
 	"Uint8Array.fromHex", "Uint8Array.prototype.toHex", "Uint8Array.prototype.at", "crypto.subtle", "navigation",
@@ -114,12 +115,12 @@ func TestEveryPhone(t *testing.T) {
 		}
 		p.click("#sheet-close")
 		testenv.Eventually(t, patience, "the page and its history again without "+name,
-			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.sheet`) })
+			func() bool { return !p.isOpen("sheet")() && eval[bool](p, `!history.state?.dialog`) })
 	}
 }
 
 // used is how many of newer the page uses, or did.
-const used = 15
+const used = 19
 
 // painted tells whether anything is on the canvas.
 const painted = `(() => {

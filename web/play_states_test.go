@@ -19,6 +19,8 @@ func (b *browser) testStates(t *testing.T) {
 	start := f.setRain(-2*time.Second, time.Hour)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
+	const bar = `document.querySelector(".track").classList.contains("on")`
+	p.Until("a bar of what is left of the rain", bar)
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
 	p.shows("note", "Every packet is gone. Enjoy the show")
@@ -28,9 +30,10 @@ func (b *browser) testStates(t *testing.T) {
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88, "name": hostileName}}})
-	p.shows("ticker-text", "\u2068"+hostileName+"\u2069 won ¥0.88")
+	p.shows("ticker-text", "\u2068"+hostileName[:13]+"…\u2069 won ¥0.88")
 	f.phase("paused")
 	p.mode("paused")
+	testenv.Eventually(t, patience, "no bar of a rain that stands still", func() bool { return !eval[bool](p, bar) })
 	p.State("paused")
 	// A pause may be long: the packets can be looked at until it goes on.
 	p.click("#mine")

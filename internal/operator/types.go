@@ -22,19 +22,20 @@ type Campaign struct {
 
 // Stats are a campaign's figures over all nodes.
 type Stats struct {
-	Online         int64      `json:"online"` // connections in the room
-	Taps           int64      `json:"taps"`   // answered with a result
-	Won            int64      `json:"won"`
-	Stock          int64      `json:"stock"`                  // packets left
-	StockGuests    *int64     `json:"stock_guests,omitempty"` // of these the guests', where they have a part
-	Paid           int64      `json:"paid"`                   // packets settled
-	AmountWon      rain.Money `json:"amount_won"`
-	AmountPaid     rain.Money `json:"amount_paid"`
-	AmountLeft     rain.Money `json:"amount_left"`    // of the stock
-	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: their part counts as left
-	GrabsPerSecond float64    `json:"grabs_per_second"`
-	Waiting        int64      `json:"waiting"` // in the waiting room
-	Seated         int64      `json:"seated"`  // with a seat, where there is a waiting room
+	Online          int64      `json:"online"` // connections in the room
+	Taps            int64      `json:"taps"`   // answered with a result
+	Won             int64      `json:"won"`
+	Stock           int64      `json:"stock"`                  // packets left
+	StockGuests     *int64     `json:"stock_guests,omitempty"` // of these the guests', where they have a part
+	Paid            int64      `json:"paid"`                   // packets settled
+	AmountWon       rain.Money `json:"amount_won"`
+	AmountPaid      rain.Money `json:"amount_paid"`
+	AmountLeft      rain.Money `json:"amount_left"`      // of the stock
+	AmountReclaimed rain.Money `json:"amount_reclaimed"` // back at the sponsor
+	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of now: their part counts as left
+	GrabsPerSecond  float64    `json:"grabs_per_second"`
+	Waiting         int64      `json:"waiting"` // in the waiting room
+	Seated          int64      `json:"seated"`  // with a seat, where there is a waiting room
 
 	Outcomes map[string]int64 `json:"outcomes"` // the taps by their outcome
 	// Percentiles of the answer times of the last five seconds, from socket to socket; nil where nobody tapped.

@@ -32,6 +32,9 @@ func TestAbandon(t *testing.T) {
 			if cleared, err := b.Cleared(ctx, "c1"); err != nil || !cleared {
 				t.Errorf("cleared: %v, %v", cleared, err)
 			}
+			if n, amount, err := b.GivenBack(ctx, "c1"); err != nil || n != int64(c.Packets) || amount != c.Budget {
+				t.Errorf("%d packets and %d went back, %v", n, amount, err)
+			}
 		}
 		// What had been stocked is closed in Redis too; the money is back already.
 		posted := b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))

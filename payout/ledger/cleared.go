@@ -49,3 +49,14 @@ func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, a
 	}
 	return packets, amount, nil
 }
+
+// GivenBack is how many packets of a campaign went back to its sponsor, and their amount. It is 0 for an unknown
+// campaign.
+func (s *Campaigns) GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
+	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
+		"SELECT reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
+	if err != nil {
+		return 0, 0, fmt.Errorf("what campaign %s gave back: %w", campaign, err)
+	}
+	return packets, amount, nil
+}

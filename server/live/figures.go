@@ -29,19 +29,20 @@ const (
 
 // Stats are a campaign's figures over all nodes, as operators get them.
 type Stats struct {
-	Online         int64      `json:"online"`
-	Taps           int64      `json:"taps"`
-	Won            int        `json:"won"`
-	Stock          int        `json:"stock"`
-	StockGuests    *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
-	Paid           int64      `json:"paid"`
-	AmountWon      rain.Money `json:"amount_won"`
-	AmountPaid     rain.Money `json:"amount_paid"`
-	AmountLeft     rain.Money `json:"amount_left"`
-	UnknownShards  int        `json:"unknown_shards"` // that Redis does not tell of now: what they have counts as left
-	GrabsPerSecond float64    `json:"grabs_per_second"`
-	Waiting        int64      `json:"waiting"` // players in the waiting room
-	Seated         int64      `json:"seated"`  // players with a seat, where there is a waiting room
+	Online          int64      `json:"online"`
+	Taps            int64      `json:"taps"`
+	Won             int        `json:"won"`
+	Stock           int        `json:"stock"`
+	StockGuests     *int       `json:"stock_guests,omitempty"` // of the stock, where guests have a part of their own
+	Paid            int64      `json:"paid"`
+	AmountWon       rain.Money `json:"amount_won"`
+	AmountPaid      rain.Money `json:"amount_paid"`
+	AmountLeft      rain.Money `json:"amount_left"`
+	AmountReclaimed rain.Money `json:"amount_reclaimed"` // what nobody won and is back at the sponsor
+	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of now: what they have counts as left
+	GrabsPerSecond  float64    `json:"grabs_per_second"`
+	Waiting         int64      `json:"waiting"` // players in the waiting room
+	Seated          int64      `json:"seated"`  // players with a seat, where there is a waiting room
 
 	// Outcomes are the taps by what came of them; they sum to Taps. Every outcome is there, also those that have
 	// not come.
@@ -89,9 +90,10 @@ type Ranking interface {
 	Top(ctx context.Context, c *rain.Campaign) ([]store.Ranked, error)
 }
 
-// Paid counts what has become money. [ledger.Campaigns] does.
+// Paid counts what has become money, and what went back to the sponsor. [ledger.Campaigns] does.
 type Paid interface {
 	Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
+	GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error)
 }
 
 // Dead counts what waits for a person. [ledger.DeadLetters] does.
@@ -321,23 +323,24 @@ func (f *Figures) reported(ctx context.Context, campaign string) (nodesSum, erro
 	return sum, nil
 }
 
-// levels reads what a campaign has left. Before it is stocked and after it is drained Redis knows nothing of it.
-func (f *Figures) levels(ctx context.Context, c *rain.Campaign) (store.Levels, error) {
+// levels reads what a campaign has left. Before it is stocked, and a while after it is drained, Redis knows nothing of
+// it: gone.
+func (f *Figures) levels(ctx context.Context, c *rain.Campaign) (levels store.Levels, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery) // what is not read by then is unknown
 	defer cancel()
-	levels, err := f.o.Sums.Levels(ctx, c)
+	levels, err = f.o.Sums.Levels(ctx, c)
 	if c.Status != rain.Loading && !c.Drained {
-		return levels, err
+		return levels, false, err
 	}
 	if levels.Unknown > 0 || errors.Is(err, store.ErrNoState) {
-		return store.Levels{}, nil
+		return store.Levels{}, true, nil
 	}
-	return levels, err
+	return levels, false, err
 }
 
 // Stats gathers a campaign's figures from Redis and the ledger.
 func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
-	levels, err := f.levels(ctx, c)
+	levels, gone, err := f.levels(ctx, c)
 	if err != nil {
 		return Stats{}, err
 	}
@@ -353,15 +356,26 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
+	_, back, err := f.o.Paid.GivenBack(ctx, c.ID)
+	if err != nil {
+		return Stats{}, err
+	}
 	dead, deadWins, err := f.o.Dead.Dead(ctx, c.ID)
 	if err != nil {
 		return Stats{}, err
+	}
+	if gone && c.Drained {
+		// All that was won is in the ledger: it is paid, or a dead letter holds it in the escrow.
+		levels.Won, levels.AmountWon = int(paid+deadWins), amount
+		if deadWins > 0 {
+			levels.AmountWon = c.Budget - back
+		}
 	}
 	return Stats{
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
-		AmountLeft:    levels.AmountLeft,
+		AmountLeft: levels.AmountLeft, AmountReclaimed: back,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
 		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows

@@ -62,7 +62,10 @@ func (s *sums) Top(context.Context, *rain.Campaign) ([]store.Ranked, error) {
 }
 
 func (s *sums) Paid(context.Context, string) (int64, rain.Money, error) { return 5, 50, nil }
-func (s *sums) Dead(context.Context, string) (int64, int64, error)      { return 3, 2, nil }
+func (s *sums) GivenBack(context.Context, string) (int64, rain.Money, error) {
+	return 7, 700, nil
+}
+func (s *sums) Dead(context.Context, string) (int64, int64, error) { return 3, 2, nil }
 
 func (s *sums) Counts(context.Context, *rain.Campaign) (waiting, seated int64, err error) {
 	return 21, 22, nil
@@ -115,7 +118,16 @@ func TestStats(t *testing.T) {
 		got.Stock != 0 {
 		t.Errorf("with unknown shards while it is stocked: %+v, %v", got, err)
 	}
+	// A while after it is drained Redis has let go of it: the ledger tells what was won, and what went back.
+	drained := &rain.Campaign{Status: rain.Closed, Drained: true, Spec: rain.Spec{Budget: 1_000}}
+	if got, err := f.Stats(t.Context(), drained); err != nil || got.Won != 5+2 || got.AmountWon != 1_000-700 ||
+		got.AmountPaid != 50 || got.AmountReclaimed != 700 || got.UnknownShards != 0 || got.Outbox != 0 {
+		t.Errorf("long after it was drained: %+v, %v", got, err)
+	}
 	s.levels.Unknown = 0
+	if got, err := f.Stats(t.Context(), drained); err != nil || got.Won != 9 || got.AmountWon != 90 {
+		t.Errorf("drained, and Redis still knows it: %+v, %v", got, err)
+	}
 	s.levels.Won = 1 // Redis was asked before the ledger
 	if got, err := f.Stats(t.Context(), c); err != nil || got.Outbox != 0 {
 		t.Errorf("%d on their way, %v", got.Outbox, err)

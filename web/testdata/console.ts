@@ -17,7 +17,7 @@ import { frame } from "../src/console/strings/frame.ts";
 import { live } from "../src/console/strings/live.ts";
 import { rains } from "../src/console/strings/rains.ts";
 import { ui } from "../src/console/strings/ui.ts";
-import { sumUp } from "../src/console/rains/summary.ts";
+import { since, sumUp } from "../src/console/rains/summary.ts";
 import type { Campaign, History, Rain } from "../src/shared/schemas.ts";
 import type { Table } from "../src/shared/i18n.ts";
 
@@ -143,7 +143,8 @@ const tests: Record<string, () => void | Promise<void>> = {
     const aged = new Ring();
     aged.before(pastOf({ ...h, t: [0, 10_000, 20_000, 60_000], span_ms: [10_000, 10_000, 10_000, 10_000] }, 0));
     same("aged rows are no holes", aged.since(0, ["won"]), [[10, 20, 30, 31, 70], [10, 14, 20, null, 26]]);
-    same("what a rain comes to", sumUp(h, 11_500), { taps: 40, won: 16, peak: 30, online: 9, p50: 3, p99: 8, span: 1 });
+    same("what a rain comes to", sumUp(h, 11_500), { taps: 50, won: 16, peak: 30, online: 9, p50: 3, p99: 8, span: 1 });
+    same("a count from the rain on", since(h, 11_500, h.taps), [0, 30, 50, 50]);
     same("a rain without rows", sumUp(empty, 0), { taps: 0, won: 0, peak: 0, online: 0, p50: null, p99: null, span: 0 });
   },
 

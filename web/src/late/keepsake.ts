@@ -3,7 +3,7 @@
 import type { Prize } from "../rain/prize.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import { dialog } from "../play/dialog.ts";
+import type { Dialog } from "../play/dialog.ts";
 import { byId } from "../play/dom.ts";
 import type { Round } from "../play/round.ts";
 import type { strings } from "../play/strings.ts";
@@ -14,12 +14,13 @@ const KIND = "image/jpeg";
 /** Keepsake makes one poster at a time. */
 export class Keepsake {
   readonly #i18n: I18n<typeof strings>;
-  readonly #dialog = dialog("poster");
+  readonly #dialog: Dialog;
   readonly #picture = byId("poster-picture", HTMLImageElement);
   #files: File[] = [];
 
-  constructor(i18n: I18n<typeof strings>) {
+  constructor(i18n: I18n<typeof strings>, dialog: Dialog) {
     this.#i18n = i18n;
+    this.#dialog = dialog;
     byId("poster-close").addEventListener("click", () => this.close());
     byId("poster-share").addEventListener("click", () => void this.#share());
   }

@@ -2,14 +2,17 @@
 
 import { checkLuck, type Fairness, type OwnClaim, type Rain } from "../../sdk/index.ts";
 import { ApiError, request } from "../shared/api.ts";
-import type { I18n, Values } from "../shared/i18n.ts";
+import { I18n, type Values } from "../shared/i18n.ts";
 import { within } from "../shared/patience.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "../play/dom.ts";
-import type { Key, strings } from "../play/strings.ts";
+import type { strings } from "../play/strings.ts";
+import { luck } from "./strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer
 const PAGE = 500; // claims of one question
+
+type Said = keyof typeof luck;
 
 /** Parts are what the check needs of the page. */
 export interface Parts {
@@ -59,7 +62,7 @@ export class LuckCheck {
     }
   }
 
-  async #find(rain: Rain): Promise<[Key, Values?]> {
+  async #find(rain: Rain): Promise<[Said, Values?]> {
     const { session, user } = this.#parts;
     const token = await session.token();
     const signal = within(PATIENCE);
@@ -77,7 +80,7 @@ export class LuckCheck {
     return honest ? ["luck_fair", { n: beats.length, lucky }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
   }
 
-  #say(key: Key, values?: Values): void {
-    write(this.#said, this.#parts.i18n.t(key, values));
+  #say(key: Said, values?: Values): void {
+    write(this.#said, new I18n(luck, this.#parts.i18n.lang).t(key, values));
   }
 }

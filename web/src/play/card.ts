@@ -3,7 +3,7 @@
 import type { Winner } from "../rain/winners.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
-import { dialog } from "./dialog.ts";
+import { closable } from "./dialog.ts";
 import { byId, write } from "./dom.ts";
 import type { Round } from "./round.ts";
 import type { Key, strings } from "./strings.ts";
@@ -33,7 +33,7 @@ export interface Around {
 /** Card shows a Round in a dialog. Its button, Esc and show(null) close it. */
 export class Card {
   readonly #i18n: I18n<typeof strings>;
-  readonly #dialog = dialog("card");
+  readonly #dialog = closable("card");
   readonly #around: Around;
   readonly #amount = byId("card-amount");
   #round: Round | null = null;

@@ -18,6 +18,37 @@ export function dialog(id: string): Dialog {
   return el as Dialog;
 }
 
+const ours: Dialog[] = []; // that the phone's back button closes
+let gone = false; // the page itself goes back, because a dialog was closed in another way
+
+const isOurs = (): boolean => history.state?.dialog === true;
+const push = (): void => {
+  if (!isOurs()) history.pushState({ dialog: true }, "");
+};
+
+/** closable is a dialog that the phone's back button cancels, and does not leave the game. */
+export function closable(id: string): Dialog {
+  const el = dialog(id);
+  const show = el.showModal.bind(el);
+  el.showModal = () => (show(), push());
+  el.addEventListener("close", () => {
+    if (!isOurs() || ours.some((d) => d.open)) return;
+    gone = true;
+    history.back();
+  });
+  ours.push(el);
+  return el;
+}
+
+if (isOurs()) history.replaceState(null, ""); // the page was loaded anew before a dialog
+window.addEventListener("popstate", () => {
+  if (isOurs()) return;
+  const open = ours.filter((d) => d.open);
+  if (gone && open[0]) push(); // it was opened meanwhile
+  else for (const d of open) if (d.dispatchEvent(new Event("cancel", { cancelable: true }))) d.close();
+  gone = false;
+});
+
 // stand makes an element a dialog: it stands before the page, keeps the focus and closes with Esc.
 function stand(el: HTMLElement): void {
   let before: Element | null = null;

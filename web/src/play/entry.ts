@@ -5,7 +5,7 @@ import { ApiError } from "../shared/api.ts";
 import type { I18n } from "../shared/i18n.ts";
 import { bearer, claimsOf, type Player, signIn } from "../shared/player.ts";
 import type { Session } from "../shared/session.ts";
-import { dialog } from "./dialog.ts";
+import { closable } from "./dialog.ts";
 import { byId, write } from "./dom.ts";
 import type { Problem } from "./stage.ts";
 import type { strings } from "./strings.ts";
@@ -34,7 +34,7 @@ export interface Around {
 /** Entry lives as long as the page. */
 export class Entry {
   readonly #around: Around;
-  readonly #box = dialog("who");
+  readonly #box = closable("who");
   #code = ""; // the newest that came
   #asked: Player | null = null; // whom the dialog is about; null: a link that is over
   #words: () => void = () => {};

@@ -18,6 +18,7 @@ import { Announcer } from "./announce.ts";
 import { Card } from "./card.ts";
 import { meet } from "./challenge.ts";
 import { Awake } from "./awake.ts";
+import { closable } from "./dialog.ts";
 import { byId, middle, write } from "./dom.ts";
 import { Entry } from "./entry.ts";
 import { Game, type Scored } from "./game.ts";
@@ -176,9 +177,9 @@ function pulse(): void {
   buzz(15);
 }
 
-/** remaining is the part of a rain that is left, 0…1. */
+/** remaining is the part of a falling rain that is left, 0…1. */
 function remaining(rain: Rain, t: number): number {
-  if (phase !== "falling" && phase !== "paused") return 0;
+  if (phase !== "falling") return 0;
   return Math.min(1, Math.max(0, 1 - (t - rain.starts_at) / (rain.ends_at - rain.starts_at)));
 }
 
@@ -436,7 +437,7 @@ setInterval(ticker, TICKER_EVERY);
 fit();
 if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {
-  keepsake = new there.Keepsake(i18n);
+  keepsake = new there.Keepsake(i18n, closable("poster"));
   luck = new there.LuckCheck({ i18n, session, user: () => model.user });
   practice = new there.Practice({ scene, now, changed: render });
   card.posters();

@@ -111,7 +111,7 @@ export class Room {
       if (!wallet.withdrawal(m.withdrawal, m.balance)) return;
       if (m.withdrawal.stage === "action_required") announcer.say(i18n.t("w_announce_action", { amount: yuan(amount) }));
       if (state === "pending") return;
-      announcer.say(i18n.t(state === "paid" ? "w_announce_paid" : "w_announce_failed", { amount: yuan(amount) }));
+      announcer.say(i18n.t(`w_announce_${state === "paid" ? wallet.paid : "failed"}`, { amount: yuan(amount) }));
     });
     client.on("waiting", ({ position, wait_ms = 0 }) => {
       landing.show(false);

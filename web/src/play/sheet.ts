@@ -5,10 +5,10 @@ import { yuan } from "../shared/money.ts";
 import { within } from "../shared/patience.ts";
 import type { Withdrawal } from "../../sdk/index.ts";
 import type { Balance, Claim } from "../shared/schemas.ts";
-import { dialog } from "./dialog.ts";
+import { closable } from "./dialog.ts";
 import { byId, span, write } from "./dom.ts";
 import type { Key } from "./strings.ts";
-import type { Entry } from "./wallet.ts";
+import type { Entry, Wallet } from "./wallet.ts";
 import type { Withdraw, Parts as WithdrawParts } from "../late/withdraw.ts";
 import { late } from "./late.ts";
 
@@ -25,7 +25,7 @@ export interface Parts extends WithdrawParts {
 /** Sheet shows a Wallet in a dialog, and keeps it up to date while it is open. */
 export class Sheet {
   readonly #parts: Parts;
-  readonly #dialog = dialog("sheet");
+  readonly #dialog = closable("sheet");
   #withdraw: Withdraw | null = null; // it comes later
   #timer = 0;
 
@@ -41,13 +41,7 @@ export class Sheet {
     this.#dialog.addEventListener("click", (e) => {
       if (e.target === this.#dialog) this.#dialog.close(); // a click outside of the dialog
     });
-    this.#dialog.addEventListener("close", () => {
-      clearTimeout(this.#timer);
-      if (isOurs(history.state)) history.back();
-    });
-    // The phone's back button closes the sheet, and does not leave the game.
-    if (isOurs(history.state)) history.replaceState(null, "");
-    window.addEventListener("popstate", () => isOurs(history.state) || this.#dialog.close());
+    this.#dialog.addEventListener("close", () => clearTimeout(this.#timer));
   }
 
   get isOpen(): boolean {
@@ -57,7 +51,6 @@ export class Sheet {
   open(): void {
     if (this.#dialog.open) return;
     this.#dialog.showModal();
-    if (!isOurs(history.state)) history.pushState({ sheet: true }, "");
     this.render();
     void this.#follow();
     void late().then((there) => {
@@ -141,7 +134,7 @@ export class Sheet {
   #out(w: Withdrawal): HTMLLIElement {
     const { i18n } = this.#parts;
     const time = clock(i18n.lang, w.created_at);
-    const key = stateKey(w);
+    const key = stateKey(w, this.#parts.wallet.paid);
     const li = row(span("what", time), span(`state ${w.state}`, i18n.t(key)), span("amount", `−${yuan(w.amount)}`));
     const more = w.state === "failed" ? w.reason : w.reference;
     if (more) li.append(span("why", more));
@@ -166,17 +159,12 @@ export class Sheet {
   }
 }
 
-/** isOurs tells whether a state of the history is that of an open sheet. */
-function isOurs(state: unknown): boolean {
-  return typeof state === "object" && state !== null && "sheet" in state;
-}
-
 /** stateKey is the text of a withdrawal's state. */
-function stateKey(w: Withdrawal): Key {
+function stateKey(w: Withdrawal, paid: Wallet["paid"]): Key {
   if (w.stage === "held") return "w_held";
   if (w.stage === "action_required") return "w_action";
   if (w.stage === "returned") return "w_returned";
-  return `w_${w.state}`;
+  return `w_${w.state === "paid" ? paid : w.state}`;
 }
 
 function clock(lang: string, at: number): string {

@@ -20,6 +20,11 @@ export class Wallet extends EventTarget {
   balance: number | null = null;
   /** where a withdrawal goes, as the server has told it */
   payout: Payout | null = null;
+
+  /** paid is what a paid withdrawal is: where the organizer pays by means of their own, it is no money yet. */
+  get paid(): "paid" | "paid_wallet" {
+    return this.payout?.provider === "wallet" ? "paid_wallet" : "paid";
+  }
   /** how often a message has told the balance: what was asked for before such a message is older than it */
   told = 0;
   /** the withdrawals have been asked for and have come: one that is not among them is a new one */

@@ -3,6 +3,7 @@ import "./audit.css";
 
 import { useState } from "preact/hooks";
 import { api, seg, type Page } from "../api.ts";
+import { money } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
@@ -56,10 +57,20 @@ function Target({ of }: { of: string }) {
   return place ? <a class="mono nowrap" href={to(...place)}>{of}</a> : <span class="mono">{of}</span>;
 }
 
+// The fields of records that are money, in minor units, at whatever depth.
+const MONEY = new Set(["amount", "budget", "reclaimed", "sponsor_balance"]);
+
+/** inMoney is a record's detail with its amounts as money. */
+function inMoney(of: Record<string, unknown>): Record<string, unknown> {
+  const text = JSON.stringify(of, (name, value: unknown) => (MONEY.has(name) && typeof value === "number" ? money(value) : value));
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
 /** Detail is a record's own fields; long ones are cut short until they are asked for. */
 function Detail({ of }: { of: Record<string, unknown> | null }) {
   if (!of) return null;
-  const text = Object.entries(of).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+  const fields = inMoney(of);
+  const text = Object.entries(fields).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
   if (text.length <= 80) return <span class="mono why">{text}</span>;
-  return <details class="mono why"><summary>{text.slice(0, 72)}…</summary><pre tabIndex={0}>{JSON.stringify(of, null, 2)}</pre></details>;
+  return <details class="mono why"><summary>{text.slice(0, 72)}…</summary><pre tabIndex={0}>{JSON.stringify(fields, null, 2)}</pre></details>;
 }

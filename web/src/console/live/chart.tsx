@@ -160,7 +160,8 @@ function options(
       {},
       ...lines.map((l) => ({
         stroke: token(l.color), width: 1.75, points: { show: false }, ...(l.dashed ? { dash: [5, 4] } : {}),
-        ...(l.fill ? { fill: `color-mix(in srgb, ${token(l.color)} 14%, transparent)` } : {}),
+        // A canvas knows no color-mix() in older browsers; the tokens are #rrggbb.
+        ...(l.fill ? { fill: `${token(l.color)}24` } : {}),
       })),
     ],
     hooks: { setCursor: [(u) => setAt(u.cursor.idx ?? null)], drawClear: [(u) => mark(u, bands(), token("--hover"))] },

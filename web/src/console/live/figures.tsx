@@ -29,10 +29,8 @@ function Figure({ name, label, value, under, bad = false }: FigureProps) {
 export function Packets({ campaign: c, stats: s }: { campaign: Campaign; stats: Stats | undefined }) {
   const paid = s?.paid ?? 0;
   const unknown = s?.unknown_shards ?? 0;
-  const onWay = s?.amount_won == null || s.amount_paid == null || unknown > 0 ? undefined : s.amount_won - s.amount_paid;
-  // What a closed campaign had left goes back: won, left and returned are the budget.
-  const known = c.state === "closed" && s?.amount_won != null && s.amount_left != null && unknown === 0;
-  const returned = known ? c.budget - s.amount_won - s.amount_left : 0;
+  const onWay = s?.amount_won == null || s.amount_paid == null || unknown > 0 ? undefined : Math.max(0, s.amount_won - s.amount_paid);
+  const returned = s?.amount_reclaimed ?? 0;
   const way = s?.paid == null ? 0 : Math.max(0, s.won - paid);
   const part = (n: number) => ({ width: `${c.packets > 0 ? (100 * n) / c.packets : 0}%` });
   return (

@@ -12,7 +12,7 @@ import { live as liveStrings } from "../strings/live.ts";
 import { rains as strings } from "../strings/rains.ts";
 import type { Campaign, History, Rain } from "../../shared/schemas.ts";
 import { Dialog, Empty, FaultBox, Loading } from "../ui/index.ts";
-import { sumUp } from "./summary.ts";
+import { since, sumUp } from "./summary.ts";
 
 const t = texts(strings);
 const l = texts(liveStrings);
@@ -37,9 +37,9 @@ function Charts({ history, rain }: { history: History; rain: Rain }) {
   // Once for an answer: the page is drawn anew with each figure that comes, and a chart with another ring begins anew.
   const { ring, shift } = useMemo(() => {
     const [ring, shift] = [new Ring(), toLocal(0)];
-    ring.before(pastOf(history, shift));
+    ring.before(pastOf({ ...history, won: since(history, rain.starts_at, history.won) }, shift));
     return { ring, shift };
-  }, [history]);
+  }, [history, rain.starts_at]);
   const local = (from: number, to: number) => ({ from: (from + shift) / 1_000, to: (to + shift) / 1_000 });
   const line = (key: Line["key"], label: string, color: string, format: Line["format"], more: Partial<Line> = {}): Line => ({ key, label, color, format, ...more });
   const chart = { ring, span: local(history.from, history.to), bands: [local(rain.starts_at, rain.ends_at)] };

@@ -13,14 +13,22 @@ export interface Summary {
   span: number;
 }
 
+/**
+ * since is a count from the beginning of a rain on: counts go on over the rains of a campaign. One that falls back was begun anew, by a
+ * node that was started again, and what it has told before stays.
+ */
+export function since(h: History, startsAt: number, column: readonly number[]): number[] {
+  const before = h.t.filter((t, i) => t + (h.span_ms[i] ?? 0) <= startsAt).length - 1;
+  let sum = 0;
+  return column.map((n, i) => (i <= before ? 0 : (sum += Math.max(0, n - (column[i - 1] ?? 0)))));
+}
+
 /** sumUp makes the summary of a rain that began at a time. */
 export function sumUp(h: History, startsAt: number): Summary {
-  // Counts go on over the rains of a campaign: those of this one are what came after it had begun.
-  const before = h.t.filter((t, i) => t + (h.span_ms[i] ?? 0) <= startsAt).length - 1;
-  const since = (column: readonly number[]) => Math.max(0, (column.at(-1) ?? 0) - (column[before] ?? 0));
+  const all = (column: readonly number[]) => since(h, startsAt, column).at(-1) ?? 0;
   const most = (column: readonly (number | null)[]) => column.reduce<number | null>((a, b) => (b !== null && (a === null || b > a) ? b : a), null);
   return {
-    taps: since(h.taps), won: since(h.won), peak: most(h.grabs_per_second) ?? 0, online: most(h.online) ?? 0,
+    taps: all(h.taps), won: all(h.won), peak: most(h.grabs_per_second) ?? 0, online: most(h.online) ?? 0,
     p50: most(h.tap_p50_ms), p99: most(h.tap_p99_ms), span: (most(h.span_ms) ?? 0) / 1_000,
   };
 }

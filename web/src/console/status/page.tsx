@@ -5,6 +5,7 @@ import { to } from "../route.ts";
 import { status } from "../strings/status.ts";
 import type { OpenAlarm } from "../../shared/schemas.ts";
 import { Button, Empty, FaultBox, Loading, Table, Time, type Column } from "../ui/index.ts";
+import { codeName } from "./code.ts";
 import { useAlarms } from "./line.tsx";
 
 const t = texts(status);
@@ -37,7 +38,3 @@ function columns(): Column<OpenAlarm>[] {
   ];
 }
 
-function codeName(code: string): string {
-  const key = `code_${code}`;
-  return t.has(key) ? t(key) : code;
-}

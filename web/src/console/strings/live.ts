@@ -21,7 +21,7 @@ export const live = {
   seated: { zh: "{n} 人已入座", en: "{n} with a seat" },
   online: { zh: "在线连接", en: "Online" },
   grabs: { zh: "每秒抢红包", en: "Grabs per second" },
-  taps: { zh: "点击总数", en: "Taps in all" },
+  taps: { zh: "点击", en: "Taps" },
   p50: { zh: "p50", en: "p50" },
   p99: { zh: "p99", en: "p99" },
   latency50: { zh: "延迟 p50", en: "Tap to result, p50" },

@@ -51,7 +51,7 @@ export function TextField({ name, value, onInput, kind = "text", unit, list, pla
   return (
     <Field {...field}>
       {(control) => (
-        <span class="control">
+        <span class={unit ? "control measured" : "control"}>
           {moment ? <input {...control} name={name} value={value} type="datetime-local" step={1} onInput={(e) => onInput(e.currentTarget.value)} />
             : <input {...control} name={name} value={value} type="text" inputMode={kind} autocomplete="off" list={list} placeholder={placeholder} readOnly={readOnly} onInput={(e) => onInput(e.currentTarget.value)} />}
           {unit && <span class="unit" aria-hidden="true">{unit}</span>}

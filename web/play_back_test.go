@@ -1,0 +1,58 @@
+package web_test
+
+import (
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+)
+
+// testBack: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it leaves
+// nothing behind that the next press would have to undo. The code on the poster leads to the event, and names nobody.
+func (b *browser) testBack(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newFake(t)
+	f.judge = func(string) object { return f.won(1, 88) }
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	eval[bool](p, `(window.stayed = true)`)
+	back := func(dialog string) {
+		t.Helper()
+		testenv.Eventually(t, patience, dialog+" is open", p.isOpen(dialog))
+		eval[bool](p, `(history.back(), true)`)
+		testenv.Eventually(t, patience, "back closes "+dialog, func() bool { return !p.isOpen(dialog)() })
+		p.Until("the history is as it was", `history.state === null`)
+		if !eval[bool](p, `window.stayed === true`) {
+			t.Errorf("back has left the page that had %s open", dialog)
+		}
+	}
+
+	p.click("#mine")
+	back("sheet")
+	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
+	f.wave(0, start, [3]int{300, 0, slowly})
+	p.mode("falling")
+	p.hitDrop(0, start, 300)
+	p.shows("mine-count", "1")
+	f.phase("ended")
+	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.shows("card-amount", "¥0.88")
+	p.Until("a poster is offered", `document.getElementById("card-poster").checkVisibility()`)
+	p.click("#card-poster")
+	p.Until("the poster", `document.getElementById("poster-picture").naturalWidth === 750`)
+	p.Settle()
+	testenv.Eventually(t, patience, "a phone reads the event's address",
+		func() bool { return p.read() == f.URL+"/?campaign=c1" })
+	back("poster") // to which the card has given way
+
+	f.rainID = "r2"
+	f.setRain(-slowly/3*time.Millisecond, time.Hour)
+	p.mode("falling")
+	f.phase("ended")
+	back("card")
+
+	f.code("K1", "u1")
+	eval[bool](p, `(location.hash = "#code=K1", true)`)
+	back("who")
+	p.shows("user", "You are Guest 7f3a")
+}
