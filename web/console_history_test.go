@@ -76,7 +76,7 @@ func TestConsoleRemembersARain(t *testing.T) {
 	for _, o := range []chromium.Options{{}, {Device: phone, Language: "zh-CN,zh", Dark: true}} {
 		p := f.open(t, o)
 		openFigures(p)
-		p.Says(`[data-stat="rain-taps"] dd`, "380") // since the last row before it began
+		p.Says(`[data-stat="rain-taps"] dd`, "380")        // since the last row before it began
 		p.Says(`dialog .chart:nth-child(2) .key b`, "380") // the chart's end, of the same rain
 		p.Says(`[data-stat="rain-peak"] dd`, "195")
 		p.Says(`[data-stat="rain-online"] dd`, "79")

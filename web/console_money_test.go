@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"maps"
 	"testing"
 
 	chromium "redrain/internal/browser"
@@ -13,10 +14,8 @@ func TestConsoleShowsWhatTheLedgerGaveBack(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)
 	f.campaign["state"] = "closed"
-	for name, v := range (object{"won": 1176, "amount_won": 235410, "amount_paid": 235410, "stock": 0,
-		"amount_left": 0, "amount_reclaimed": 763880, "outbox": 0}) {
-		f.stats[name] = v
-	}
+	maps.Copy(f.stats, object{"won": 1176, "amount_won": 235410, "amount_paid": 235410, "stock": 0, "amount_left": 0,
+		"amount_reclaimed": 763880, "outbox": 0})
 	p := f.open(t, chromium.Options{})
 	p.Says("[data-stat=amount_returned] b", "¥7,638.80")
 	p.Says("[data-stat=outbox]", "¥0.00 won and not yet paid")

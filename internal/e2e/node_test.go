@@ -89,7 +89,7 @@ func (l testLog) Write(p []byte) (int, error) {
 func token(t *testing.T, user string) string {
 	t.Helper()
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256,
-		jwt.MapClaims{"sub": user, "exp": time.Now().Add(time.Hour).Unix()}).
+		jwt.MapClaims{"sub": user, "exp": time.Now().Add(2 * time.Hour).Unix()}). // TestHostile plays for an hour
 		SignedString([]byte(jwtSecret))
 	if err != nil {
 		t.Fatal(err)

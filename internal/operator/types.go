@@ -26,7 +26,7 @@ type Stats struct {
 	Taps            int64      `json:"taps"`   // answered with a result
 	Won             int64      `json:"won"`
 	Stock           int64      `json:"stock"`                  // packets left
-	StockGuests     *int64     `json:"stock_guests,omitempty"` // of these the guests', where they have a part
+	StockGuests     *int64     `json:"stock_guests,omitempty"` // the guests' part, where they have one
 	Paid            int64      `json:"paid"`                   // packets settled
 	AmountWon       rain.Money `json:"amount_won"`
 	AmountPaid      rain.Money `json:"amount_paid"`

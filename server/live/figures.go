@@ -39,7 +39,7 @@ type Stats struct {
 	AmountPaid      rain.Money `json:"amount_paid"`
 	AmountLeft      rain.Money `json:"amount_left"`
 	AmountReclaimed rain.Money `json:"amount_reclaimed"` // what nobody won and is back at the sponsor
-	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of now: what they have counts as left
+	UnknownShards   int        `json:"unknown_shards"`   // that Redis does not tell of: what they have is left
 	GrabsPerSecond  float64    `json:"grabs_per_second"`
 	Waiting         int64      `json:"waiting"` // players in the waiting room
 	Seated          int64      `json:"seated"`  // players with a seat, where there is a waiting room
