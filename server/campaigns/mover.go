@@ -233,7 +233,8 @@ func (m *Mover) plan(c *rain.Campaign, levels []store.Level, p *pace, needs map[
 	for lane := range rain.Lane(layout.Lanes()) {
 		shards, packets := layout.Part(lane)
 		if !soldOut(levels[shards.First:shards.Last+1], packets.Count()) {
-			moves = append(moves, plan(within(p.stuck.without(levels), shards), p.rates, needs, p.refusals.lenders(now)))
+			there := within(p.stuck.without(levels), shards)
+			moves = append(moves, plan(there, p.rates, needs, p.refusals.lenders(now)))
 			continue
 		}
 		for shard := range needs {

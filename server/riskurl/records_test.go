@@ -64,7 +64,9 @@ func TestAFullPageIsWrittenLater(t *testing.T) {
 // A hold that the system gives after it could not be asked has its reason on record, and stays when it allows the next
 // hello: only what is said of no answer ends with one.
 func TestAHoldAfterNoAnswerStays(t *testing.T) {
-	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "ill", 500) })
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "ill", http.StatusInternalServerError)
+	})
 	r := open(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) },
 		func(o *Options) { o.Default = verdict.Hold })
 	for _, said := range []string{"", `{"verdict":"hold","reasons":["a stolen card"]}`, `{"verdict":"allow"}`} {
