@@ -50,6 +50,7 @@ type Server struct {
 	out      io.Writer
 	back     *backends
 	listener net.Listener
+	api      *api.API
 	http     *http.Server
 	admin    *adminServer // nil without an address of its own
 	health   *health

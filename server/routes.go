@@ -58,9 +58,10 @@ func (s *Server) buildHTTP() {
 	if s.demo != nil {
 		o.Demo = s.demo.Campaign
 	}
+	s.api = api.New(o)
 	s.health = &health{checks: s.back.checks(), proved: s.proofs.Proved, full: s.gateway.Full, log: s.log}
 	s.http = &http.Server{
-		Handler:           s.handler(api.New(o)),
+		Handler:           s.handler(s.api),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: proxyIdle, MaxHeaderBytes: 32 << 10,
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, WriteByteTimeout: timeout.Stall,

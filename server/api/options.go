@@ -182,6 +182,7 @@ type API struct {
 
 	previews previews
 	refusals refusals
+	overflow overflow
 	local    localLimits
 	guests   *prometheus.CounterVec
 	logins   *prometheus.CounterVec

@@ -16,7 +16,7 @@ const (
 	// wrongTokensOfAll are those of all addresses, on all nodes, before everybody's wrong ones are told to wait and no
 	// more is logged: a wrong token names nobody, so a guesser with many addresses is counted with all others.
 	wrongTokensOfAll = 100
-	recordsAMinute   = 10 // of one operator in the audit log
+	recordsAMinute   = 10 // of one operator in the audit log; what is beyond has one together
 )
 
 // Why operators' requests are refused, as the metric has it.
@@ -25,7 +25,7 @@ const (
 	refusedWrongToken = "wrong_token"
 	refusedTooMany    = "too_many"    // of wrong tokens, from one address or from all
 	refusedForbidden  = "forbidden"   // the role may not do this
-	refusedUnrecorded = "unrecorded"  // of these, those that are too many for the audit log
+	refusedUnrecorded = "unrecorded"  // of these, those that have one record together in the audit log
 	refusedNotNow     = "unavailable" // whose token it is cannot be told for now
 )
 
@@ -37,7 +37,7 @@ func newRefusals(reg prometheus.Registerer) refusals {
 		Name: "redrain_operator_refusals_total",
 		Help: "Requests on operators' paths that were refused, by reason: no_token, wrong_token, too_many (wrong " +
 			"tokens from one address, or from all), forbidden (by role), unrecorded (of these, those that " +
-			"the audit log has not), unavailable.",
+			"the audit log has in one line a minute), unavailable.",
 	}, []string{"reason"})}
 	for _, reason := range []string{refusedNoToken, refusedWrongToken, refusedTooMany, refusedForbidden,
 		refusedUnrecorded, refusedNotNow} {
@@ -84,6 +84,7 @@ func (a *API) refuseRight(r *http.Request, who caller, need right) error {
 		a.audit(r, who, "refused", r.Method+" "+r.URL.Path, map[string]any{"right": need})
 	} else {
 		a.refusals.count(refusedUnrecorded)
+		a.overflow.note(r, who)
 	}
 	return refuse(http.StatusForbidden, "forbidden", "this takes the right "+string(need)+
 		", which the role "+who.role+" does not have")

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +36,7 @@ func (b *bursts) Allow(_ context.Context, name, key string, _, burst float64) (b
 
 // refusing is an API that counts what it refuses.
 type refusing struct {
+	api    *API
 	mux    *http.ServeMux
 	notes  auditNotes
 	limits bursts
@@ -43,10 +46,11 @@ type refusing struct {
 
 func newRefusing() *refusing {
 	f := &refusing{mux: http.NewServeMux(), reg: prometheus.NewRegistry(), limits: bursts{taken: map[string]float64{}}}
-	New(Options{
+	f.api = New(Options{
 		Operators: testStaff, Audit: &f.notes, Limits: &f.limits, Registerer: f.reg, Clock: func() int64 { return 7 },
 		Log: slog.New(slog.NewTextHandler(&f.log, nil)),
-	}).Mount(f.mux)
+	})
+	f.api.Mount(f.mux)
 	return f
 }
 
@@ -67,7 +71,7 @@ func (f *refusing) counted(t *testing.T, want map[string]int) {
 	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
 		"no_token, wrong_token, too_many (wrong tokens from one address, or from all), forbidden (by role), " +
 		"unrecorded (of these, " +
-		"those that the audit log has not), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
+		"those that the audit log has in one line a minute), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
 	for _, reason := range []string{"forbidden", "no_token", "too_many", "unavailable", "unrecorded", "wrong_token"} {
 		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
 	}
@@ -177,6 +181,53 @@ func TestRefusedByRoleIsOnRecord(t *testing.T) {
 	if n := len(f.notes.records); n != 2*recordsAMinute+1 {
 		t.Errorf("%d records where Redis is away", n)
 	}
+}
+
+// TestAFloodOfRefusalsIsOnRecord: what is beyond the records of its own is in one a minute, and in a last one at the
+// end; what the ledger does not take is not forgotten.
+func TestAFloodOfRefusalsIsOnRecord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newRefusing()
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- f.api.RecordRefusals(ctx) }()
+		synctest.Wait()
+		flood := func(n int, path string) {
+			for range n {
+				f.ask("POST", path, "viewer", "192.0.2.1")
+			}
+		}
+		flood(recordsAMinute, "/sponsors/acme/deposits")
+		flood(1, "/campaigns")
+		flood(4, "/sponsors/acme/deposits")
+		more := func(what string, want ...string) {
+			t.Helper()
+			var got []string
+			for _, r := range f.notes.records[recordsAMinute:] {
+				got = append(got, r.Actor+" "+r.Action+" "+string(r.Detail))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q", what, got)
+			}
+		}
+		first := `viewer refused {"address":"192.0.2.1","first":"POST ` + Root + `/campaigns","more":7}`
+		f.notes.away = true
+		<-time.After(time.Minute + time.Second)
+		synctest.Wait()
+		more("where the ledger is away")
+		f.notes.away = false
+		flood(2, "/sponsors/acme/deposits")
+		<-time.After(time.Minute)
+		synctest.Wait()
+		more("a minute later", first)
+		flood(1, "/campaigns")
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		more("at the end", first, `viewer refused {"address":"192.0.2.1","first":"POST `+Root+`/campaigns","more":1}`)
+	})
 }
 
 // awayStaff cannot tell whose token it is.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -28,9 +29,15 @@ func (s *seals) Rotate(context.Context) (int64, error) {
 }
 
 // auditNotes are what was put on record.
-type auditNotes struct{ records []ledger.AuditRecord }
+type auditNotes struct {
+	records []ledger.AuditRecord
+	away    bool
+}
 
 func (a *auditNotes) Audit(_ context.Context, r ledger.AuditRecord) error {
+	if a.away {
+		return errors.New("the ledger is away")
+	}
 	a.records = append(a.records, r)
 	return nil
 }
