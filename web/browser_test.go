@@ -36,6 +36,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("withdrawals", b.testWithdraw)
 	t.Run("withdrawals: not known", b.testWithdrawUnsure)
 	t.Run("the card's sums", b.testSums)
+	t.Run("check my luck", b.testLuck)
 	t.Run("the campaign is gone", b.testFollowsOut)
 	t.Run("keyboard only", b.testKeyboard)
 	t.Run("what the server tells", b.testStates)

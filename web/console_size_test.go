@@ -46,7 +46,7 @@ func TestConsoleOf500Campaigns(t *testing.T) {
 	p.Until("that is all", `!document.querySelector(".side .end")`)
 	asked := browsertest.Eval[int](p, `new Set(performance.getEntriesByType("resource").map((e) => e.name).`+
 		`filter((name) => name.endsWith("/stats"))).size`)
-	if asked > 2*page {
+	if asked > all/2 {
 		t.Errorf("the figures of %d campaigns were asked for, of which few were seen", asked)
 	}
 	drawn := func(what, act string) {

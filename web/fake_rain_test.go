@@ -17,6 +17,7 @@ func (f *fakeServer) setRain(in, duration time.Duration) int64 {
 		"duration_ms": duration.Milliseconds(), "fall_ms": fall, "first_wave": 0,
 	}
 	f.mu.Lock()
+	maps.Copy(rain, f.draws)
 	f.rain = rain
 	f.mu.Unlock()
 	f.push(object{"type": "rain", "rain": rain})

@@ -37,6 +37,7 @@ type fakeServer struct {
 	conns   map[*fakeConn]struct{}
 	rainID  string // of the rain that setRain announces
 	rain    object
+	draws   object   // what setRain says of them
 	taps    []string // drops, in the order of their taps
 	hellos  int
 	hello   object // the newest

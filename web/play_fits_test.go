@@ -30,12 +30,13 @@ const misfits = `(() => {
 			: new DOMRect(Math.max(r.left, own.left), Math.max(r.top, own.top), Math.min(r.width, own.width),
 				Math.min(r.height, own.height));
 		if (out(box)) found.push(name(e) + " reaches out: " + show(box));
-		words.push([e, box]);
+		words.push([e, box === r ? [...range.getClientRects()] : [box]]); // line by line
 	}
-	words.forEach(([a, r], i) => words.slice(i + 1).forEach(([b, s]) => {
-		const x = Math.min(r.right, s.right) - Math.max(r.left, s.left);
-		const y = Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top);
-		if (x > 2 && y > 4 && !a.contains(b) && !b.contains(a)) found.push(name(a) + " lies on " + name(b));
+	const lies = (r, s) => Math.min(r.right, s.right) - Math.max(r.left, s.left) > 2 &&
+		Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top) > 4;
+	words.forEach(([a, lines], i) => words.slice(i + 1).forEach(([b, others]) => {
+		if (lines.some((r) => others.some((s) => lies(r, s))) && !a.contains(b) && !b.contains(a))
+			found.push(name(a) + " lies on " + name(b));
 	}));
 	for (const e of within.querySelectorAll("button, a[href], input")) {
 		if (!seen(e) || e.disabled) continue;

@@ -36,6 +36,7 @@ export const status = {
   code_move_refused: { zh: "库存移动被拒绝", en: "A move of stock was refused" },
   code_risk_url: { zh: "风控系统不应答", en: "The risk system does not answer" },
   code_ledger_went_back: { zh: "账本回到了过去", en: "The ledger went back in time" },
+  code_provider_changed: { zh: "提现的收款方换了", en: "The receiver of withdrawals has changed" },
   code_reclaim_cut: { zh: "退回被削减", en: "A return of stock was cut" },
   code_max_deliveries: { zh: "消息不再投递", en: "A message is not delivered any more" },
   code_message_terminated: { zh: "消息被移除", en: "A message was taken out of sight" },

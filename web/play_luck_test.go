@@ -1,0 +1,63 @@
+package web_test
+
+import (
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/rain"
+)
+
+// testLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one claim
+// that the seed has not granted.
+func (b *browser) testLuck(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	for lang, said := range map[string][3]string{
+		"en": {"The seed is not out yet", "You were lucky in %d of %d beats", "This is not what the seed says: c1-66"},
+		"zh": {"种子还没有公布", "%[2]d 拍里你有 %[1]d 次好运", "与公布的种子不一致：c1-66"},
+	} {
+		f := newFake(t)
+		drawn := &rain.Rain{Seed: rain.Seed{7}, Odds: rain.OddsOne / 2, BeatMS: 1_000}
+		const beats, waves = 10, 40
+		lucky, unlucky := 0, int64(-1)
+		for beat := range int64(beats) {
+			if drawn.LuckyIn("guest-7f3a", beat) {
+				lucky++
+			} else {
+				unlucky = beat
+			}
+		}
+		fairness := object{"commitment": drawn.Seed.Commitment(), "schedule": object{"rain": rainID, "campaign": "c1",
+			"starts_at": f.now(), "odds": 0.5, "beat_ms": 1_000, "first_wave": 0, "waves": waves}}
+		f.draws = object{"odds": 0.5, "beat_ms": 1_000, "commitment": drawn.Seed.Commitment()}
+		path := "GET /campaigns/c1/rains/" + rainID + "/fairness"
+		f.setAnswer(path, reply(http.StatusOK, fairness))
+
+		p := b.enter(t, f, "/?campaign=c1")
+		p.mode("waiting")
+		if lang == "zh" {
+			p.click("#language")
+		}
+		f.setRain(-slowly/3*time.Millisecond, time.Hour)
+		p.mode("falling")
+		f.phase("ended")
+		testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+		check := func(what string) {
+			t.Helper()
+			p.click("#card-luck")
+			p.Until("the page says "+what, `document.getElementById("card-luck-said").textContent.includes(%q)`, what)
+		}
+		check(said[0])
+		fairness["seed"] = hex.EncodeToString(drawn.Seed[:])
+		f.setAnswer(path, reply(http.StatusOK, fairness))
+		check(fmt.Sprintf(said[1], lucky, beats))
+		f.mu.Lock()
+		f.claims = append(f.claims, object{"claim": "c1-66", "packet": "66", "amount": 5, "state": "settled",
+			"at": f.now(), "ticket": fmt.Sprintf("b%d", 4*unlucky)})
+		f.mu.Unlock()
+		check(said[2])
+	}
+}
