@@ -238,7 +238,7 @@ var languages = map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"}
 var names = []string{"redrain", "player-one", "player-two", "sponsor-gala", "gala", "acme", "Redis",
 	// The audit log is a record: it says what was sent.
 	"operator", "deposit", "rain.start", "campaign.create", "campaign:", "sponsor:", "address:", "after:", "amount:",
-	"before:", "reference:", "invoice"}
+	"before", "reference:", "invoice", "provider", "wallet"}
 
 func deposited(t *testing.T, n *node) error {
 	t.Helper()

@@ -58,7 +58,7 @@ function Target({ of }: { of: string }) {
 }
 
 // The fields of records that are money, in minor units, at whatever depth.
-const MONEY = new Set(["amount", "budget", "reclaimed", "sponsor_balance"]);
+const MONEY = new Set(["amount", "balance", "budget", "reclaimed", "sponsor_balance"]);
 
 /** inMoney is a record's detail with its amounts as money. */
 function inMoney(of: Record<string, unknown>): Record<string, unknown> {
