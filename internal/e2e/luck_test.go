@@ -68,6 +68,7 @@ func playOdds(t *testing.T, nodes []*node) {
 		p.taps.Wait()
 	}
 	checkResults(t, players)
+	checkFigures(t, op, c.ID, players) // at once: those of the taps' times are of the last seconds
 
 	var f operator.Fairness
 	testenv.Eventually(t, 30*time.Second, "the seed", func() bool {
@@ -94,7 +95,6 @@ func playOdds(t *testing.T, nodes []*node) {
 	if won == 0 || early > 3*packets/4 {
 		t.Errorf("%d of %d packets won, %d in the first half; odds %v", won, packets, early, f.Schedule.OddsRecord)
 	}
-	checkFigures(t, op, c.ID, players)
 	rec, err := op.Reconciliation(within(t, 10*time.Second), c.ID)
 	if err != nil || !rec.Balanced || rec.Unsettled != 0 {
 		t.Errorf("the books: %+v, %v", rec, err)
