@@ -71,7 +71,8 @@ func (f *refusing) counted(t *testing.T, want map[string]int) {
 	text := "# HELP redrain_operator_refusals_total Requests on operators' paths that were refused, by reason: " +
 		"no_token, wrong_token, too_many (wrong tokens from one address, or from all), forbidden (by role), " +
 		"unrecorded (of these, " +
-		"those that the audit log has in one line a minute), unavailable.\n# TYPE redrain_operator_refusals_total counter\n"
+		"those that the audit log has in one line a minute), unavailable.\n" +
+		"# TYPE redrain_operator_refusals_total counter\n"
 	for _, reason := range []string{"forbidden", "no_token", "too_many", "unavailable", "unrecorded", "wrong_token"} {
 		text += "redrain_operator_refusals_total{reason=\"" + reason + "\"} " + strconv.Itoa(want[reason]) + "\n"
 	}
@@ -212,11 +213,11 @@ func TestAFloodOfRefusalsIsOnRecord(t *testing.T) {
 			}
 		}
 		first := `viewer refused {"address":"192.0.2.1","first":"POST ` + Root + `/campaigns","more":7}`
-		f.notes.away = true
+		f.notes.away.Store(true)
 		<-time.After(time.Minute + time.Second)
 		synctest.Wait()
 		more("where the ledger is away")
-		f.notes.away = false
+		f.notes.away.Store(false)
 		flood(2, "/sponsors/acme/deposits")
 		<-time.After(time.Minute)
 		synctest.Wait()

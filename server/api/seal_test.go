@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"redrain/internal/auth"
@@ -31,11 +32,11 @@ func (s *seals) Rotate(context.Context) (int64, error) {
 // auditNotes are what was put on record.
 type auditNotes struct {
 	records []ledger.AuditRecord
-	away    bool
+	away    atomic.Bool
 }
 
 func (a *auditNotes) Audit(_ context.Context, r ledger.AuditRecord) error {
-	if a.away {
+	if a.away.Load() {
 		return errors.New("the ledger is away")
 	}
 	a.records = append(a.records, r)
