@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -40,21 +38,7 @@ func playOdds(t *testing.T, nodes []*node) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	players := make([]*player, count)
-	var joining sync.WaitGroup
-	for i := range players {
-		joining.Go(func() {
-			p := join(t, nodes[i%len(nodes)], fmt.Sprintf("user-%02d", i), c.ID)
-			p.mu.Lock()
-			p.greedy = true // the first tap of a beat takes the draw
-			p.mu.Unlock()
-			players[i] = p
-		})
-	}
-	joining.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	players := joinGreedy(t, nodes, c.ID, count) // the first tap of a beat takes the draw
 	slow := shortRain(5_000)
 	slow.DurationMS, slow.DropsPerSecond, slow.Odds, slow.Pacing = 10_000, 8, rain.OddsAuto, rain.PacingEven
 	r, err := op.StartRain(within(t, 10*time.Second), c.ID, slow, "")

@@ -37,18 +37,14 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
+// joinGreedy has players join, on one node after the other, who tap every drop in the air.
+func joinGreedy(t *testing.T, nodes []*node, campaign string, count int) []*player {
 	t.Helper()
-	op := nodes[0].client
-	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	players := make([]*player, count)
 	var joining sync.WaitGroup
 	for i := range players {
 		joining.Go(func() {
-			p := join(t, nodes[i%len(nodes)], fmt.Sprintf("user-%03d", i), c.ID)
+			p := join(t, nodes[i%len(nodes)], fmt.Sprintf("user-%03d", i), campaign)
 			p.mu.Lock()
 			p.greedy = true
 			p.mu.Unlock()
@@ -59,6 +55,17 @@ func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
 	if t.Failed() {
 		t.FailNow()
 	}
+	return players
+}
+
+func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
+	t.Helper()
+	op := nodes[0].client
+	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	players := joinGreedy(t, nodes, c.ID, count)
 	burst := shortRain(1_000)
 	burst.DropsPerSecond = 8
 	if _, err := op.StartRain(within(t, 10*time.Second), c.ID, burst, ""); err != nil {
