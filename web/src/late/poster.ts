@@ -2,7 +2,7 @@
 
 import { encode } from "uqr";
 
-import { rounded } from "../rain/brush.ts";
+import { rounded } from "../rain/rounded.ts";
 import { gradient, opened, TINTS_OF } from "../rain/paint.ts";
 import { fortune, golden, type Prize } from "../rain/prize.ts";
 import { context } from "../rain/sprites.ts";

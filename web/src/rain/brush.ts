@@ -2,17 +2,6 @@
 
 import type { Picture } from "./sprites.ts";
 
-/** rounded adds a rectangle with round corners to the path. Canvases have had one of their own only since 2023. */
-export function rounded(c: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, r: number): void {
-  const [right, bottom] = [x + w, y + h];
-  c.moveTo(x + r, y);
-  c.arcTo(right, y, right, bottom, r);
-  c.arcTo(right, bottom, x, bottom, r);
-  c.arcTo(x, bottom, x, y, r);
-  c.arcTo(x, y, right, y, r);
-  c.closePath();
-}
-
 /** Brush draws on a canvas whose units are CSS pixels; ratio is how many device pixels one of them has. */
 export class Brush {
   readonly c: CanvasRenderingContext2D;

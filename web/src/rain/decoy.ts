@@ -1,7 +1,7 @@
 // How a decoy is painted. It must be told from a packet by everybody: it is round where they have corners, dark where they are
 // bright, and it bears a white cross, so that nobody needs to see red.
 
-import { rounded } from "./brush.ts";
+import { rounded } from "./rounded.ts";
 import { gradient } from "./paint.ts";
 
 type Canvas = CanvasRenderingContext2D;

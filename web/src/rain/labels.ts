@@ -1,6 +1,6 @@
 // The words of an outcome, set once as a picture: measuring and shadows are too slow for a frame.
 
-import { rounded } from "./brush.ts";
+import { rounded } from "./rounded.ts";
 import { type Look, drawSign } from "./looks.ts";
 import { gradient } from "./paint.ts";
 import { type Picture, context } from "./sprites.ts";

@@ -1,6 +1,6 @@
 // How the things that fall are painted. This is slow and looks good: it is done once for each size, see sprites.ts.
 
-import { rounded } from "./brush.ts";
+import { rounded } from "./rounded.ts";
 
 type Canvas = CanvasRenderingContext2D;
 

@@ -1,7 +1,7 @@
 // The drawings of what a packet turned out to hold, beside the average of its event: they are seen only after the catch, and mean
 // its amount.
 
-import { rounded } from "./brush.ts";
+import { rounded } from "./rounded.ts";
 import { type Tint, envelope, gradient } from "./paint.ts";
 
 type Canvas = CanvasRenderingContext2D;

@@ -1,8 +1,9 @@
 // The canvas on which it rains: size, pictures and the loop. It runs only while there is something to see.
 
-import { Brush, rounded } from "./brush.ts";
+import { Brush } from "./brush.ts";
 import { Effects, type Said } from "./effects.ts";
 import { Frames, type Pace } from "./frames.ts";
+import { rounded } from "./rounded.ts";
 import { type Drop, type Hit, type Place, Sky, type View, place, unit } from "./sky.ts";
 import { Sprites, context } from "./sprites.ts";
 

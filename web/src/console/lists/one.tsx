@@ -12,7 +12,7 @@ import { lists } from "../strings/lists.ts";
 import type { ListMember, PlayerList } from "../../shared/schemas.ts";
 import { Act, Confirm, FaultBox, FaultText, Loading, PagedTable, TextField, Time, toast, type Column } from "../ui/index.ts";
 import { ImportDialog } from "./import.tsx";
-import { Purpose } from "./page.tsx";
+import { Purpose } from "./purpose.tsx";
 import { explainMembers } from "./said.ts";
 
 const t = texts(lists);

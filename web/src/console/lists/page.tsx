@@ -6,9 +6,10 @@ import { texts } from "../i18n.ts";
 import { go, to, type Route } from "../route.ts";
 import { lists } from "../strings/lists.ts";
 import type { PlayerList } from "../../shared/schemas.ts";
-import { Act, Badge, PagedTable, Time, type Column } from "../ui/index.ts";
+import { Act, PagedTable, Time, type Column } from "../ui/index.ts";
 import { CreateDialog } from "./create.tsx";
 import { ListPage } from "./one.tsx";
+import { Purpose } from "./purpose.tsx";
 
 const t = texts(lists);
 
@@ -40,9 +41,4 @@ function AllLists() {
       {creating && <CreateDialog onClose={() => create(false)} onDone={(l) => go("lists", l.list)} />}
     </section>
   );
-}
-
-/** Purpose is what a list is for, as a badge. */
-export function Purpose({ of: { purpose } }: { of: PlayerList }) {
-  return <Badge tone={purpose === "deny" ? "bad" : "good"}>{t(`purpose_${purpose}`)}</Badge>;
 }
