@@ -158,7 +158,8 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 	})
 }
 
-// TestNewBooksAreProvedAtOnce: nobody waits for the tenth round to hear that new books balance, and no other is made for it.
+// TestNewBooksAreProvedAtOnce: nobody waits for the tenth round to hear that new books balance, and no other is made
+// for it.
 func TestNewBooksAreProvedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		books := nodeBooks{newFakeBooks("c1"), "a"}

@@ -126,7 +126,7 @@ function render(): void {
   sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
   hud.user(model.user);
   banner();
-  byId("other").hidden = lobby.named() === null || !(model.problem?.title === "ended_campaign" || model.campaign?.state === "closed");
+  byId("other").hidden = lobby.named() === null || !(model.problem?.title === "ended_campaign" || model.problem?.title === "ended_invited" || model.campaign?.state === "closed");
   cards(left);
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
