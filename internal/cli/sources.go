@@ -24,8 +24,8 @@ func newSources(env func(string) (string, bool)) *sources {
 	return &sources{env: env, from: make(map[string]string)}
 }
 
-// onlyTyped is whether a flag is given on the command line or not at all: its tag is typed:"". The server has a setting of
-// its name that is something else, and what one machine's environment or file says of that is not meant for it.
+// onlyTyped is whether a flag is given on the command line or not at all: its tag is typed:"". The server has a setting
+// of its name that is something else, and what one machine's environment or file says of that is not meant for it.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
 // envName is the variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
