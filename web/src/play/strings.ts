@@ -177,6 +177,7 @@ export const strings = {
   practice: { zh: "练一练（不计奖）", en: "Practise (pays nothing)" },
   practice_end: { zh: "结束练习", en: "End practice" },
   practice_note: { zh: "这是练习，抢到的不计奖", en: "This is practice. Nothing here pays" },
+  said: { zh: "{line}。{small}", en: "{line}. {small}" },
   practice_sub: { zh: "练习，不计奖", en: "Practice, pays nothing" },
   practice_hit: { zh: "接住了", en: "Caught" },
   lost_hint: { zh: "请检查网络，可在 Wi-Fi 与移动数据间切换。抢到的都在，连上后自动继续", en: "Check your network, or change between Wi-Fi and mobile data. What you have won is safe, and this page goes on by itself" },
