@@ -206,6 +206,13 @@ func (b *browser) testCloseCodes(t *testing.T) {
 	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
 	f.hangUp(4502)
 	p.shows("stage-title", "This event cannot be found")
+	p.click("#retry")
+	testenv.Eventually(t, patience, "a hello once more", func() bool { return f.greeted() == 5 })
+	f.hangUp(4508) // not on the list: the one who is has a link, and others may play something else
+	p.shows("stage-title", "This rain is for invited players")
+	if p.hidden("have-token") || p.hidden("other") || !p.hidden("play") || !p.hidden("retry") {
+		t.Error("there is no way on, or one that leads nowhere")
+	}
 }
 
 func (b *browser) testWithoutGuests(t *testing.T) {

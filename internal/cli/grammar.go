@@ -46,8 +46,8 @@ type grammar struct {
 		Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal, the order that waits for a second person, and its history."`
 		Hold    withdrawalHoldCmd    `cmd:"" help:"Stop a withdrawal before anybody is asked to pay it."`
 		Release withdrawalReleaseCmd `cmd:"" help:"Let a withdrawal that is held be paid."`
-		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Two people are needed."`
-		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Two people are needed."`
+		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Takes two people, up to --second-person-above one."`
+		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Takes two people, up to --second-person-above one."`
 	} `cmd:"" help:"Hold, release and end withdrawals."`
 	User struct {
 		Show       userShowCmd       `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`

@@ -111,7 +111,7 @@ func (t *attempt) finish(faults []string, parseFault string) (command, []string)
 // helpText adds the name of the environment variable to a flag's help. kong's own tag for this would read the variable
 // from the process instead of App.Env.
 func helpText(v *kong.Value) string {
-	if v.Flag == nil || v.Name == "help" {
+	if v.Flag == nil || v.Name == "help" || onlyTyped(v) {
 		return v.Help
 	}
 	return strings.TrimSuffix(v.Help, ".") + " (" + envName(v.Name) + ")."

@@ -177,7 +177,7 @@ func (s *serveCmd) check() []string {
 }
 
 // errAtOnce ends serve after a second signal.
-var errAtOnce = errors.New("stopped at once by a second signal, without draining")
+var errAtOnce = errors.New("stopped at once by a second signal, without waiting for the end")
 
 // Run serves until a signal comes, then drains. A second signal returns without waiting; the process is expected to
 // exit then.

@@ -72,7 +72,7 @@ func TestServeStopsAtOnceOnASecondSignal(t *testing.T) {
 		return nil
 	})
 	if got.code != cli.ExitFailure || !strings.HasSuffix(got.stderr,
-		"redrain: stopped at once by a second signal, without draining\n") {
+		"redrain: stopped at once by a second signal, without waiting for the end\n") {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	close(release)

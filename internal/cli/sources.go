@@ -24,6 +24,10 @@ func newSources(env func(string) (string, bool)) *sources {
 	return &sources{env: env, from: make(map[string]string)}
 }
 
+// onlyTyped is whether a flag is given on the command line or not at all: its tag is typed:"". The server has a setting
+// of its name that is something else, and what one machine's environment or file says of that is not meant for it.
+func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
+
 // envName is the variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
 func envName(flag string) string {
 	return "REDRAIN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -71,7 +75,7 @@ func (s *sources) Validate(*kong.Application) error { return nil }
 
 // Resolve implements kong.Resolver: the text of a flag that the command line does not give, or nil.
 func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	if flag.Name == "help" {
+	if flag.Name == "help" || onlyTyped(flag.Value) {
 		return nil, nil
 	}
 	if value, ok := s.getenv(flag.Name); ok {

@@ -10,7 +10,7 @@ import (
 )
 
 type statementMatchCmd struct {
-	Provider string            `placeholder:"FILE" help:"A payment provider's statement, to be held against withdrawals: CSV, or camt.05x."`
+	Provider string            `typed:"" placeholder:"FILE" help:"A payment provider's statement, to be held against withdrawals: CSV, or camt.05x."`
 	Bank     string            `placeholder:"FILE" help:"A bank's statement, to be held against deposits: camt.052, camt.053 or camt.054, or CSV."`
 	From     string            `required:"true" placeholder:"DAY" help:"Where its period begins: a day in UTC, such as 2026-11-22, or a time, such as 2026-11-22T00:00:00+08:00."`
 	To       string            `required:"true" placeholder:"DAY" help:"Where it ends: a day is in it whole, a time is not."`

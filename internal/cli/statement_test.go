@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,5 +63,29 @@ func TestStatementFaults(t *testing.T) {
 		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: exit %d, %s", args, got.code, got.stderr)
 		}
+	}
+}
+
+// TestStatementIsNotTheProvider: --provider of the server, in the environment or the file that both read, is not the
+// statement of a match.
+func TestStatementIsNotTheProvider(t *testing.T) {
+	f := newFake(t)
+	bank := filepath.Join(t.TempDir(), "bank.csv")
+	if err := os.WriteFile(bank, []byte("a,b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := writeFile(t, "provider: http\n")
+	for name, env := range map[string]map[string]string{
+		"environment": {"REDRAIN_PROVIDER": "http"},
+		"file":        {"REDRAIN_CONFIG": settings},
+	} {
+		maps.Copy(env, f.at())
+		got := run(t, env, "statement", "match", "--bank", bank, "--from", "2026-11-22", "--to", "2026-11-22")
+		if got.code != cli.ExitOK || !strings.Contains(newest(f), `"of":"deposits"`) {
+			t.Errorf("%s: exit %d, %s", name, got.code, got.stderr)
+		}
+	}
+	if got := run(t, nil, "statement", "match", "--help"); strings.Contains(got.stdout, "(REDRAIN_PROVIDER)") {
+		t.Errorf("the help names a variable that is not read:\n%s", got.stdout)
 	}
 }

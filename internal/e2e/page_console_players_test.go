@@ -243,7 +243,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	phone := browsertest.Open(t, browser.Options{Home: n.url, Device: browser.LargePhone}, browser.Network)
 	phone.Go(strings.TrimPrefix(address, n.url))
 	p.Press(".first li:nth-child(3) button")
-	p.Says(".toasts", "The rain has begun.")
+	p.Says(".toasts", "The rain starts at ")
 	p.Says(".rainnow", "falling")
 	p.State("raining")
 	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})

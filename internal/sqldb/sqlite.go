@@ -45,6 +45,14 @@ func OpenSQLite(path string) (*DB, error) {
 }
 
 func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
+	// Made here, because SQLite would let everybody read it. Its other files take the rights of this one.
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator chooses the path
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+	}
 	pragmas := []string{fmt.Sprintf("busy_timeout(%d)", lockWait.Milliseconds()), "journal_mode(WAL)",
 		"synchronous(" + synchronous + ")"}
 	// The writer takes the write lock at BEGIN. Taking it at the first write could fail half-way through a transaction.

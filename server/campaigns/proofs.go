@@ -156,7 +156,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 		}
 		if r.holds.Load() {
 			proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
-			if r.large.Load() || r.rounds%reconcileAllEvery == 0 {
+			if r.large.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
 				r.proveEverything(ctx, &beside)
 			}
 		} else {

@@ -87,6 +87,12 @@ func (r *Proofs) Register(reg prometheus.Registerer) error {
 // Proved is when the books were proved last; nil where this node has not looked yet.
 func (r *Proofs) Proved() *Proved { return r.last.Load() }
 
+// neverProved is whether the books as a whole have never been proved, by any node, as far as this one knows.
+func (r *Proofs) neverProved() bool {
+	is := r.last.Load()
+	return is != nil && is.Everything.ProvedAt == 0
+}
+
 // keepProofs tells the others what was proved.
 func (r *Proofs) keepProofs(ctx context.Context) error {
 	r.mu.Lock()

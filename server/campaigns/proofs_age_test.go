@@ -158,6 +158,32 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 	})
 }
 
+// TestNewBooksAreProvedAtOnce: nobody waits for the tenth round to hear that new books balance, and no other is made
+// for it.
+func TestNewBooksAreProvedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		books := nodeBooks{newFakeBooks("c1"), "a"}
+		kept := &fakeKept{last: map[string]ledger.Proof{}, live: []string{"c1"}, since: time.Now().UnixMilli()}
+		p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Kept: kept, Leases: books, Node: "a",
+			Every: time.Minute, Log: slog.New(slog.DiscardHandler), Alarm: func(_, _, _ string) {}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var ended sync.WaitGroup
+		ended.Go(func() { _ = p.Run(ctx) })
+		minutes(2)
+		synctest.Wait()
+		if is := p.Proved(); is == nil || is.Everything.ProvedAt == 0 {
+			t.Errorf("after two rounds: %+v", is)
+		}
+		before := books.all["a"]
+		minutes(7)
+		if all := books.all["a"]; before == 0 || all != before {
+			t.Errorf("proved as a whole %d times at first, then %d", before, all)
+		}
+		cancel()
+		ended.Wait()
+	})
+}
+
 // tornBooks panic for one campaign, each time.
 type tornBooks struct {
 	nodeBooks

@@ -39,6 +39,19 @@ export function go(...parts: (string | Record<string, string>)[]): void {
   location.hash = to(...parts);
 }
 
+/** topOfNewPages has another page begin at its top, however far down the one before was. The back button's are where they were. */
+export function topOfNewPages(): void {
+  const page = () => parse(location.hash).parts.slice(0, 2).join("/");
+  let shown = page();
+  history.replaceState("seen", "");
+  addEventListener("hashchange", () => {
+    const fresh = history.state !== "seen";
+    if (fresh && page() !== shown) scrollTo(0, 0);
+    shown = page();
+    if (fresh) history.replaceState("seen", "");
+  });
+}
+
 /** useRoute is the current address; a component that uses it is redrawn when it changes. */
 export function useRoute(): Route {
   const [route, set] = useState(() => parse(location.hash));

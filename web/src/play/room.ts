@@ -157,7 +157,7 @@ export class Room {
     const problem = problemOf(code, session.refusal);
     model.problem = problem;
     landing.show(problem.signin, false);
-    if (problem.signin) void this.#again();
+    if (problem.guest) void this.#again();
     byId("retry").hidden = !problem.retry;
   }
 }

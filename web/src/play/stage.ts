@@ -77,7 +77,9 @@ export function stage(s: Scenery, t: number): Stage {
 // queued tells who waits for a seat the place, and for how long about.
 function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): Stage {
   const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", big: String(position), calm: true, about: true };
-  return till > t ? { ...at, hint: "queue_hint_time", values: { time: countdown(till - t) } } : at;
+  if (till <= t) return at;
+  const time = countdown(till - t); // below a minute it is a number of seconds
+  return { ...at, hint: time.includes(":") ? "queue_hint_time" : "queue_hint_soon", values: { time } };
 }
 
 // falling is a shout in the first moment, then nothing but a line for players who can win no more.

@@ -50,7 +50,7 @@ export function ApprovalsPage() {
 function columns(me: string | undefined, ask: (a: Approval, decision: Decision) => void): Column<Approval>[] {
   const list: Column<Approval>[] = [
     { key: "action", head: t("action"), cell: (a) => actionWords(a) },
-    { key: "amount", head: t("amount"), num: true, cell: (a) => <Money minor={a.amount} /> },
+    { key: "amount", head: t("amount"), num: true, cell: (a) => (a.action === "provider" ? "–" : <Money minor={a.amount} />) },
     { key: "target", head: t("target"), cell: (a) => <a class="mono" href={placeOf(a)}>{a.target}</a> },
     { key: "by", head: t("by"), cell: (a) => a.asked_by },
     { key: "reason", head: t("reason"), cell: (a) => <span class="why">{a.reason || a.reference}</span> },

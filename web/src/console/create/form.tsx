@@ -3,7 +3,7 @@ import { post, type ApiError } from "../api.ts";
 import { money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { go } from "../route.ts";
-import type { Campaign, FieldError } from "../../shared/schemas.ts";
+import type { Campaign, FieldError, Sponsor } from "../../shared/schemas.ts";
 import { Button, FaultText, toast } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
 import type { CampaignBody, Draft } from "./draft.ts";
@@ -47,6 +47,9 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
     if (create.fault) setRefused(create.fault.fields);
   }, [create.fault]);
 
+  // What was refused for want of money is not so any more.
+  const paidIn = { ...funds, set: (sponsor: Sponsor) => (create.clear(), funds.set(sponsor)) };
+
   const state: FormState = {
     draft,
     change(fields) {
@@ -75,7 +78,7 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
       <h1>{title}</h1>
       <div class="columns">
         <div class="stack">
-          <WhatFields state={state} funds={funds} budget={checked.split?.budget ?? null} />
+          <WhatFields state={state} funds={paidIn} budget={checked.split?.budget ?? null} />
           <SplitFields state={state} list={list} />
           <RuleFields state={state} />
         </div>

@@ -2,10 +2,11 @@ import "./first.css";
 
 import { waits } from "../approvals/said.ts";
 import { ApiError, api, post, seg } from "../api.ts";
-import { money } from "../format.ts";
+import { clock, money } from "../format.ts";
 import { useAction, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { go, type Route } from "../route.ts";
+import { toLocal } from "../servertime.ts";
 import { may, useStanding } from "../session.ts";
 import { first } from "../strings/first.ts";
 import type { Approval, Campaign, Rain, Sponsor } from "../../shared/schemas.ts";
@@ -30,8 +31,8 @@ function FirstRain({ id }: { id: string | undefined }) {
     go("first", made.id);
   });
   const start = useAction(async (key) => {
-    await post<Rain>(`/campaigns/${seg(id ?? "")}/rains`, RAIN, key);
-    toast(t("started"));
+    const started = await post<Rain>(`/campaigns/${seg(id ?? "")}/rains`, RAIN, key);
+    toast(t("started", { at: clock(toLocal(started.starts_at)) }));
     go("campaigns", id ?? "");
   });
   const able = may("deposits") && may("campaigns");

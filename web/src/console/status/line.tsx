@@ -36,8 +36,10 @@ export function StatusLine() {
 // Where everything balances as a whole, one campaign may still not.
 const wrong = (p: Proved | null) => p !== null && (p.stale || (p.everything.proved_at > 0 && !p.everything.balanced) || p.campaigns.some((c) => c.proved_at > 0 && !c.balanced && c.took_ms > 0));
 
+// Until everything has been proved for the first time, what is known of the live campaigns is said.
 function Proof({ of: p }: { of: Proved | null }) {
-  if (!p || p.everything.proved_at === 0) return <>{t("never")}</>;
-  const bad = wrong({ ...p, stale: false });
-  return <>{bad ? "✗" : "✓"} {t(bad ? "wrong" : "proved")} <Time ms={p.everything.proved_at} />{p.stale && ` ${t("stale")}`}</>;
+  const bad = p !== null && wrong({ ...p, stale: false });
+  if (!p || (p.everything.proved_at === 0 && !bad && !p.campaigns.some((c) => c.balanced))) return <>{t("never")}</>;
+  const words = bad ? "wrong" : p.everything.proved_at > 0 ? "proved" : "provedLive";
+  return <>{bad ? "✗" : "✓"} {t(words)} <Time ms={p.everything.proved_at || p.oldest} />{p.stale && ` ${t("stale")}`}</>;
 }

@@ -45,7 +45,7 @@ export const books = {
   allLedger: { zh: "账本本身有问题。", en: "The ledger itself is wrong." },
   allUnproved: { zh: "无法证明：{count} 个活动没有读到。", en: "Nothing is proved: {count} {count|campaign|campaigns} could not be read." },
   provedLast: { zh: "服务器上次证明全部账目：", en: "The servers last proved all books:" },
-  provedOldest: { zh: "每个进行中的活动此后都已证明：", en: "every live campaign since:" },
+  provedOldest: { zh: "每个进行中的活动都在此时或之后证明过：", en: "each live campaign at this time or later:" },
   provedStale: { zh: "已过太久，请查看告警", en: "that is too long ago; see the alarms" },
   neverProved: { zh: "服务器尚未证明过全部账目", en: "The servers have not proved all books yet" },
   checked: { zh: "活动", en: "Campaigns" },
@@ -60,7 +60,7 @@ export const books = {
 
 export const audit = {
   title: { zh: "审计日志", en: "Audit log" },
-  lead: { zh: "谁在什么时候做了什么，最新的在前。金额单位为分。", en: "Who did what, and when; the newest first. Amounts are minor units (1/100 yuan)." },
+  lead: { zh: "谁在什么时候做了什么，最新的在前。", en: "Who did what, and when; the newest first." },
   at: { zh: "时间", en: "When" },
   actor: { zh: "操作人", en: "Who" },
   action: { zh: "操作", en: "What" },

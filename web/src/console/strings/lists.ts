@@ -9,7 +9,7 @@ export const lists = {
   emptyText: { zh: "新建一份名单，导入 CSV 文件，再在新建活动时选用；或者用它拒绝某些玩家和网络。", en: "Make one, import a CSV file, and name it where you create a campaign; or keep players and networks out with it." },
   toLists: { zh: "全部名单", en: "All lists" },
   name: { zh: "名称", en: "Name" },
-  nameHint: { zh: "字母、数字、- _ .，以英文字母或数字开头", en: "Letters, digits, - _ and ." },
+  nameHint: { zh: "字母、数字、- _ .，以英文字母或数字开头", en: "Begins with a–z or a digit; then letters, digits, - _ and ." },
   nameFault: { zh: "以英文字母或数字开头，之后是文字、数字或 - _ .，不超过 64 字节", en: "It begins with one of a–z or a digit; letters, digits, - _ and . follow: at most 64 bytes" },
   purpose: { zh: "用途", en: "Purpose" },
   purpose_invite: { zh: "邀请", en: "may take part" },

@@ -6,6 +6,7 @@ export const status = {
   label: { zh: "状态", en: "Status" },
   proved: { zh: "账目相符，最近一次对账", en: "Books balance, proved last" },
   wrong: { zh: "账目不符，最近一次对账", en: "The books do not balance, proved last" },
+  provedLive: { zh: "进行中的活动账目相符，最近一次对账", en: "The books of the live campaigns balance, proved last" },
   stale: { zh: "（太久没有对账）", en: "(too long ago)" },
   never: { zh: "还没有对过账", en: "The books were not proved yet" },
   alarms: { zh: "{n} 个警报", en: "{n} {n|alarm|alarms}" },

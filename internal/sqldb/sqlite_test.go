@@ -1,0 +1,33 @@
+package sqldb_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"redrain/internal/sqldb"
+)
+
+// TestTheFileIsItsOwners: a ledger holds the seeds of rains that are to come and the keys of the seals, and its
+// directory may have been made by somebody who lets everybody read it.
+func TestTheFileIsItsOwners(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sqldb.OpenSQLite(filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, file := range files {
+		is, err := file.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", file.Name(), is.Mode())
+		}
+	}
+}
