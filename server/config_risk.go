@@ -27,6 +27,9 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 		fault("--risk %q: give off, watch or hold", c.Risk)
 	}
 	c.validateRiskURL(fault)
+	if c.RiskWait < 0 || c.RiskWait > maxRiskWait {
+		fault("--risk-wait %s: give 0 to %s", c.RiskWait, maxRiskWait)
+	}
 	l := c.RiskLimits
 	if l.Hold < 0 || l.Deny < 0 || l.Deny > 0 && l.Deny < l.Hold {
 		fault("--risk-hold-score %d and --risk-deny-score %d: give 0 for never, or a score; that of deny is no less",
@@ -41,6 +44,18 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 }
 
 // The bounds of the time for which the risk system is waited. A hello has five seconds for everything.
+// maxRiskWait is how long a win waits for what is found out about its player, at most. It is held by one of a few
+// workers meanwhile.
+const maxRiskWait = 5 * time.Second
+
+// settleWait is how old a win is when it is posted.
+func (c *Config) settleWait() time.Duration {
+	if c.Risk != RiskHold {
+		return 0
+	}
+	return c.RiskWait
+}
+
 const (
 	minRiskTimeout = 10 * time.Millisecond
 	maxRiskTimeout = 3 * time.Second
