@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/grab/store"
 	"redrain/internal/signed"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/verdict"
@@ -26,10 +27,10 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 	if c.Risk != RiskOff && c.Risk != RiskWatch && c.Risk != RiskHold {
 		fault("--risk %q: give off, watch or hold", c.Risk)
 	}
-	c.validateRiskURL(fault)
 	if c.RiskWait < 0 || c.RiskWait > maxRiskWait {
 		fault("--risk-wait %s: give 0 to %s", c.RiskWait, maxRiskWait)
 	}
+	c.validateRiskURL(fault)
 	l := c.RiskLimits
 	if l.Hold < 0 || l.Deny < 0 || l.Deny > 0 && l.Deny < l.Hold {
 		fault("--risk-hold-score %d and --risk-deny-score %d: give 0 for never, or a score; that of deny is no less",
@@ -43,7 +44,6 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 	}
 }
 
-// The bounds of the time for which the risk system is waited. A hello has five seconds for everything.
 // maxRiskWait is how long a win waits for what is found out about its player, at most. It is held by one of a few
 // workers meanwhile.
 const maxRiskWait = 5 * time.Second
@@ -56,6 +56,7 @@ func (c *Config) settleWait() time.Duration {
 	return c.RiskWait
 }
 
+// The bounds of the time for which the risk system is waited. A hello has five seconds for everything.
 const (
 	minRiskTimeout = 10 * time.Millisecond
 	maxRiskTimeout = 3 * time.Second
@@ -127,6 +128,7 @@ func (s *Server) buildRisk() error {
 		return err
 	}
 	o := risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
+		Shared: store.NewCommon(s.redis), Node: s.node,
 		Told: s.bus.Judged, Guard: s.guard, Log: s.log, Registerer: s.metrics}
 	if s.riskSystem != nil {
 		o.Second = s.riskSystem.Hold

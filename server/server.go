@@ -261,9 +261,12 @@ func (s *Server) buildRooms() {
 		Registerer: s.metrics})
 	s.connections = connections.New(connections.Options{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
-		End:   func(user string, n uint64) { s.gateway.TooMany(user, n) },
-		Among: func(user string, nodes int) { s.gateway.Among(user, nodes) },
-		Tell:  s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		End: func(user string, n uint64) { s.gateway.TooMany(user, n) },
+		Among: func(user string, nodes int) {
+			s.gateway.Among(user, nodes)
+			s.risk.Among(user, nodes)
+		},
+		Tell: s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,

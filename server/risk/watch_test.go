@@ -217,12 +217,12 @@ func TestTapsBesideTheRain(t *testing.T) {
 	h.Tap(&rain.Campaign{}, rain.DropID{}, rainStarts)
 	h.Tap(nil, rain.DropID{}, rainStarts)
 	h.Tap(c, rain.DropID{}, rainStarts-1)
-	if s, _ := h.signals(); s.Taps+s.Astray != 0 {
+	if s := h.look().sums; s != (sums{}) {
 		t.Errorf("%+v", s)
 	}
 	tapWave(h, c, 9, -1)
 	h.Tap(c, rain.DropID{N: 9999}, rainStarts+1)
-	if s, _ := h.signals(); s.Taps != 0 || s.Astray != 2 {
+	if s := h.look().sums; s != (sums{Astray: 2}) {
 		t.Errorf("%+v", s)
 	}
 	var nobody *Watch
