@@ -34,8 +34,8 @@ type Common struct{ *client }
 // NewCommon makes a Common.
 func NewCommon(s *Store) *Common { return &Common{s.client} }
 
-// Tell notes what players have, and returns for each of them how many have the same, the player included. It can be told
-// again, and what Redis has lost is known again when it is.
+// Tell notes what players have, and returns for each of them how many have the same, the player included. It can be
+// told again, and what Redis has lost is known again when it is.
 func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err error) {
 	now := c.clock()
 	for some := range slices.Chunk(traits, commonAtOnce) {
@@ -66,7 +66,8 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 
 // Hands notes how players have tapped on a node, and returns what the other nodes have noted of them, by player. What
 // they say is the writer's, and is not looked at.
-func (c *Common) Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string, err error) {
+func (c *Common) Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string,
+	err error) {
 	others = map[string][]string{}
 	users := make([]string, 0, len(own))
 	for user := range own {

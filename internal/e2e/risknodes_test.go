@@ -14,7 +14,7 @@ import (
 // spokenAgainst tells whether a rule has spoken against a player.
 func spokenAgainst(t *testing.T, n *node, user, rule string) bool {
 	t.Helper()
-	u, err := n.client.User(within(t, 10*time.Second), user)
+	u, err := n.client.Player(within(t, 10*time.Second), user)
 	if err != nil {
 		return false // nothing is known of them yet
 	}

@@ -67,9 +67,9 @@ func TestFarm(t *testing.T) {
 	}
 }
 
-// TestBot: where luck decides, the fastest program has one draw in each beat, as everybody has, its first win is held as
-// the others are, and no person is taken for one. A win waits for longer than the rain lasts, and people are slower than
-// programs by more than a busy machine adds to either, so that neither is what is measured.
+// TestBot: where luck decides, the fastest program has one draw in each beat, as everybody has, its first win is held
+// as the others are, and no person is taken for one. A win waits for longer than the rain lasts, and people are slower
+// than programs by more than a busy machine adds to either, so that neither is what is measured.
 func TestBot(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	cfg := proxied(setting{})

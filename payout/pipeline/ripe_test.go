@@ -32,12 +32,14 @@ func TestRipening(t *testing.T) {
 		n     int
 		wait  time.Duration
 	}{
-		"nothing waits":              {[]int64{now, now}, 0, 2, 0},
-		"old enough":                 {[]int64{now - 9000, now - 2000}, 2 * time.Second, 2, 0},
-		"a win of now":               {[]int64{now}, 2 * time.Second, 1, 2 * time.Second},
-		"old ones, and a young one":  {[]int64{now - 9000, now - 2000, now - 1000}, 2 * time.Second, 2, 0},
-		"young ones of a moment":     {[]int64{now - 1500, now - 1300, now - 1200}, 2 * time.Second, 2, 700 * time.Millisecond},
-		"one that has come again":    {[]int64{now - 1500, now - 9000, now - 1500}, 2 * time.Second, 3, 500 * time.Millisecond},
+		"nothing waits":             {[]int64{now, now}, 0, 2, 0},
+		"old enough":                {[]int64{now - 9000, now - 2000}, 2 * time.Second, 2, 0},
+		"a win of now":              {[]int64{now}, 2 * time.Second, 1, 2 * time.Second},
+		"old ones, and a young one": {[]int64{now - 9000, now - 2000, now - 1000}, 2 * time.Second, 2, 0},
+		"young ones of a moment": {[]int64{now - 1500, now - 1300, now - 1200}, 2 * time.Second, 2,
+			700 * time.Millisecond},
+		"one that has come again": {[]int64{now - 1500, now - 9000, now - 1500}, 2 * time.Second, 3,
+			500 * time.Millisecond},
 		"of the future":              {[]int64{now + 99_000}, 2 * time.Second, 1, 2 * time.Second},
 		"of the future, and of now":  {[]int64{now + 99_000, now}, 2 * time.Second, 2, 2 * time.Second},
 		"what holds no wins":         {[]int64{0, 0}, 2 * time.Second, 2, 0},

@@ -79,8 +79,8 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 	return nil
 }
 
-// count asks how many players of all nodes have in common what those of a look have. Who asks says that their player has
-// it: each player once, and again where the answer is old.
+// count asks how many players of all nodes have in common what those of a look have. Who asks says that their player
+// has it: each player once, and again where the answer is old.
 func (w *Watch) count(ctx context.Context, round []looked) error {
 	now := w.o.Clock()
 	w.mu.Lock()

@@ -139,7 +139,8 @@ func TestAPersonOnTwoNodes(t *testing.T) {
 // What somebody has written who knows of no hand is nothing, whatever it is.
 func TestWhatNoHandCanHaveDone(t *testing.T) {
 	const now = 1_000_000
-	good := noted{At: now, sums: sums{Taps: moments{12, 1200, 130_000}, Gaps: moments{11, 1100, 120_000}, Fast: 6, Astray: 2}}
+	good := noted{At: now, sums: sums{Taps: moments{12, 1200, 130_000}, Gaps: moments{11, 1100, 120_000}, Fast: 6,
+		Astray: 2}}
 	if s, ok := readNoted(good.text(), now+notedForMS); !ok || s != good.sums {
 		t.Errorf("%+v, %v", s, ok)
 	}
@@ -210,8 +211,8 @@ func TestFarmsOverNodes(t *testing.T) {
 	}
 }
 
-// Where Redis is away each node judges by what it knows, and tells when it is back; a rhythm that is given up counts for
-// nobody any more.
+// Where Redis is away each node judges by what it knows, and tells when it is back; a rhythm that is given up counts
+// for nobody any more.
 func TestRedisIsAway(t *testing.T) {
 	now := int64(rainStarts)
 	all, r, b := nodes(t, 2, &now)
