@@ -71,23 +71,33 @@ func (r *Rain) Lucky(user string, ticket Ticket) bool {
 	if !ticket.IsBeat() {
 		return true
 	}
-	beat := r.Beat(ticket.N)
-	return r.OddsOf(beat).below(Luck(r.Seed, user, beat))
+	return r.LuckyIn(user, r.Beat(ticket.N))
 }
 
 // LuckyIn is Lucky for a beat.
 func (r *Rain) LuckyIn(user string, beat int64) bool {
-	return r.OddsOf(beat).below(Luck(r.Seed, user, beat))
+	return r.OddsOf(beat, laneOf(user)).below(Luck(r.Seed, user, beat))
 }
 
-// OddsOf are the odds of a beat.
-func (r *Rain) OddsOf(beat int64) Odds {
+// laneOf is the lane by whose odds a player draws. Where the campaign has one, its record has the same for all.
+func laneOf(user string) Lane {
+	if IsGuest(user) {
+		return LaneGuests
+	}
+	return LanePlayers
+}
+
+// OddsFor are the odds of a beat for a player.
+func (r *Rain) OddsFor(user string, beat int64) Odds { return r.OddsOf(beat, laneOf(user)) }
+
+// OddsOf are the odds of a beat in a lane.
+func (r *Rain) OddsOf(beat int64, lane Lane) Odds {
 	switch r.Odds {
 	case OddsCertain:
 		return OddsOne
 	case OddsAuto:
 		if is, _, ok := r.OddsRecord.before(beat); ok {
-			return is.Odds
+			return is.in(lane)
 		}
 		return OddsStart
 	}
@@ -96,8 +106,8 @@ func (r *Rain) OddsOf(beat int64) Odds {
 
 // oddsHeardOf are the best odds that a node may have gone by in a beat: those of the beat, or ones that ended less than
 // oddsLateMS before it.
-func (r *Rain) oddsHeardOf(beat int64) Odds {
-	best := r.OddsOf(beat)
+func (r *Rain) oddsHeardOf(beat int64, lane Lane) Odds {
+	best := r.OddsOf(beat, lane)
 	if r.Odds != OddsAuto {
 		return best
 	}
@@ -107,7 +117,7 @@ func (r *Rain) oddsHeardOf(beat int64) Odds {
 		if !ok {
 			return max(best, OddsStart)
 		}
-		if best = max(best, is.Odds); is.Beat <= since {
+		if best = max(best, is.in(lane)); is.Beat <= since {
 			return best
 		}
 		rest, at = before, is.Beat-1
@@ -126,7 +136,7 @@ func (r *Rain) SetOdds(from OddsFrom, now int64) error {
 	switch last, set := r.LastOdds(); {
 	case r.Odds != OddsAuto:
 		return errors.New("the odds of the rain are fixed")
-	case from.Odds < 1 || from.Odds > OddsOne:
+	case from.Odds < 1 || from.Odds > OddsOne || from.Guests < 0 || from.Guests > OddsOne:
 		return errors.New("odds are above 0 and up to 1")
 	case from.Beat < 0 || from.Beat >= r.Beats() || r.BeatAt(from.Beat) < now+OddsLeadMS:
 		return errors.New("the beat has begun, or begins before every node has heard of its odds")

@@ -185,27 +185,29 @@ func TestOddsAreSetAhead(t *testing.T) {
 		t.Errorf("the record is %q", r.OddsRecord)
 	}
 	for beat, want := range map[int64]rain.Odds{0: 500, 2: 500, 3: rain.OddsOne, 18: rain.OddsOne, 19: 8} {
-		if got := r.OddsOf(beat); got != want {
-			t.Errorf("beat %d has %s, want %s", beat, got, want)
+		for _, lane := range []rain.Lane{rain.LanePlayers, rain.LaneGuests} {
+			if got := r.OddsOf(beat, lane); got != want {
+				t.Errorf("beat %d has %s, want %s", beat, got, want)
+			}
 		}
 	}
 	list, _ := r.OddsRecord.List()
 	text, err := json.Marshal(list)
 	var back []rain.OddsFrom
-	if again, ok := rain.OddsRecordOf(back); err != nil || json.Unmarshal(text, &back) != nil || !ok || again != "" {
+	if again, ok := rain.OddsRecordOf(back, nil); err != nil || json.Unmarshal(text, &back) != nil || !ok || again != "" {
 		t.Errorf("%s: %v", text, err)
 	}
-	if again, ok := rain.OddsRecordOf(back); !ok || again != r.OddsRecord {
+	if again, ok := rain.OddsRecordOf(back, nil); !ok || again != r.OddsRecord {
 		t.Errorf("the record comes back as %q from %s", again, text)
 	}
 	if fixed := drawing(1_000, 5); fixed.SetOdds(rain.OddsFrom{Beat: 5, Odds: 7}, 0) == nil {
 		t.Error("fixed odds change")
 	}
-	if r := drawing(1_000, rain.OddsAuto); r.OddsOf(5) != rain.OddsStart {
-		t.Errorf("before any are set they are %s", r.OddsOf(5))
+	if r := drawing(1_000, rain.OddsAuto); r.OddsFor("u", 5) != rain.OddsStart {
+		t.Errorf("before any are set they are %s", r.OddsFor("u", 5))
 	}
 	for _, bad := range []rain.OddsRecord{"x", "0", "0:0", "1:5 1:6", "2:5 1:6", "0:1000000001", " 0:5", "0:5 ",
-		"-1:5"} {
+		"-1:5", "0:5:0", "0:5:", "0:5:1000000001", "0:5:6:7", "0:5:-1"} {
 		if list, ok := bad.List(); ok {
 			t.Errorf("%q is the record %v", bad, list)
 		}
@@ -242,5 +244,50 @@ func TestALateNodeIsPaid(t *testing.T) {
 	}
 	if c.Status = rain.Closed; c.CheckLuck("u1", late) == nil {
 		t.Error("the proof says nothing of a beat whose odds are all known")
+	}
+}
+
+// TestOddsOfLanes: guests draw by odds of their own where they are set, players by theirs, also where a node had not
+// heard of newer ones; and the record comes back from its two lists, as long as these are of one record.
+func TestOddsOfLanes(t *testing.T) {
+	t.Parallel()
+	r := drawing(1_000, rain.OddsAuto)
+	guest, player := "guest-00112233445566778899", "u1"
+	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne, Guests: 1}, {Beat: 15, Odds: 1,
+		Guests: rain.OddsOne}} {
+		if err := r.SetOdds(set, r.StartsAt-rain.OddsLeadMS); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := rain.OddsRecord("0:1000000000:1 15:1:1000000000"); r.OddsRecord != want {
+		t.Errorf("the record is %q, want %q", r.OddsRecord, want)
+	}
+	if r.SetOdds(rain.OddsFrom{Beat: 19, Odds: 1, Guests: rain.OddsOne + 1}, 0) == nil {
+		t.Error("guests have odds above 1")
+	}
+	c := rain.Campaign{Status: rain.Closed, Rains: []rain.Rain{*r}}
+	paid := func(user string, beat int64) bool {
+		return c.CheckLuck(user, r.TicketOf(rain.DropID{N: r.FirstWave + beat*4}).String()) == nil
+	}
+	for beat := range r.Beats() {
+		early := beat < 15
+		if r.LuckyIn(player, beat) != early || r.LuckyIn(guest, beat) == early {
+			t.Errorf("beat %d: a player has %s and a guest %s", beat, r.OddsFor(player, beat), r.OddsFor(guest, beat))
+		}
+		// In the first ten seconds a node may not have heard of any.
+		if !paid(player, beat) || beat >= 10 && paid(guest, beat) == early {
+			t.Errorf("beat %d: a player is paid: %v, a guest: %v", beat, paid(player, beat), paid(guest, beat))
+		}
+	}
+	players, guests := r.OddsRecord.Lists()
+	if again, ok := rain.OddsRecordOf(players, guests); !ok || again != r.OddsRecord {
+		t.Errorf("it comes back as %q", again)
+	}
+	if _, ok := rain.OddsRecordOf(players, guests[:1]); ok {
+		t.Error("a record with fewer odds of guests")
+	}
+	guests[1].Beat++
+	if _, ok := rain.OddsRecordOf(players, guests); ok {
+		t.Error("a record whose lanes have other beats")
 	}
 }

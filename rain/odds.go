@@ -113,8 +113,9 @@ func (o Odds) below(luck uint64) bool {
 	return luck < threshold
 }
 
-// OddsRecord says which odds a rain with OddsAuto has had: "<first beat>:<odds>" for each change, in the order of the
-// beats, with a space between them. It is text, so that it is kept with the rain as it is.
+// OddsRecord says which odds a rain with OddsAuto has had: "<first beat>:<odds>" for each change, or with lanes
+// "<first beat>:<odds>:<guests' odds>", in the order of the beats, with a space between them. It is text, so that it is
+// kept with the rain as it is.
 type OddsRecord string
 
 // OddsStart is the odds of a rain with OddsAuto until they are set for the first time: it was scheduled too shortly
@@ -131,8 +132,32 @@ const oddsLateMS = 10_000
 
 // OddsFrom is the odds from a beat on.
 type OddsFrom struct {
-	Beat int64 `json:"beat"`
-	Odds Odds  `json:"odds"`
+	Beat   int64 `json:"beat"`
+	Odds   Odds  `json:"odds"`
+	Guests Odds  `json:"-"` // of the guests' lane; 0: the campaign has one lane
+}
+
+// in are the odds in a lane.
+func (f OddsFrom) in(lane Lane) Odds {
+	if lane == LaneGuests && f.Guests != 0 {
+		return f.Guests
+	}
+	return f.Odds
+}
+
+// parseOddsFrom is one change of a record.
+func parseOddsFrom(text string) (f OddsFrom, ok bool) {
+	beat, odds, _ := strings.Cut(text, ":")
+	odds, guests, lanes := strings.Cut(odds, ":")
+	b, ok1 := plain(beat)
+	o, ok2 := plain(odds)
+	g, ok3 := int64(0), true
+	if lanes {
+		g, ok3 = plain(guests)
+		ok3 = ok3 && g > 0
+	}
+	f = OddsFrom{b, Odds(o), Odds(g)}
+	return f, ok1 && ok2 && ok3 && o > 0 && f.Odds <= OddsOne && f.Guests <= OddsOne
 }
 
 // List reads the record. ok is false for what no record is.
@@ -141,22 +166,42 @@ func (r OddsRecord) List() (list []OddsFrom, ok bool) {
 		return nil, true
 	}
 	for part := range strings.SplitSeq(string(r), " ") {
-		beat, odds, _ := strings.Cut(part, ":")
-		b, ok1 := plain(beat)
-		o, ok2 := plain(odds)
-		if !ok1 || !ok2 || o < 1 || Odds(o) > OddsOne || len(list) > 0 && b <= list[len(list)-1].Beat {
+		one, ok := parseOddsFrom(part)
+		if !ok || len(list) > 0 && one.Beat <= list[len(list)-1].Beat {
 			return nil, false
 		}
-		list = append(list, OddsFrom{b, Odds(o)})
+		list = append(list, one)
 	}
 	return list, true
 }
 
-// OddsRecordOf is the reverse of OddsRecord.List. ok is false for what no record is.
-func OddsRecordOf(list []OddsFrom) (r OddsRecord, ok bool) {
-	for _, one := range list {
+// Lists are the changes of the players' odds, and of the guests' where these have a lane of their own.
+func (r OddsRecord) Lists() (players, guests []OddsFrom) {
+	players, _ = r.List() // what is stored was checked
+	for _, one := range players {
+		if one.Guests != 0 {
+			guests = append(guests, OddsFrom{Beat: one.Beat, Odds: one.Guests})
+		}
+	}
+	return players, guests
+}
+
+// OddsRecordOf is the reverse of OddsRecord.Lists. ok is false for what no record is.
+func OddsRecordOf(players, guests []OddsFrom) (r OddsRecord, ok bool) {
+	if len(guests) > 0 && len(guests) != len(players) {
+		return "", false
+	}
+	for i, one := range players {
 		if one.Odds == OddsCertain {
 			one.Odds = OddsOne // both are written 1
+		}
+		if len(guests) > 0 {
+			if guests[i].Beat != one.Beat {
+				return "", false
+			}
+			if one.Guests = guests[i].Odds; one.Guests == OddsCertain {
+				one.Guests = OddsOne
+			}
 		}
 		r = r.with(one)
 	}
@@ -167,6 +212,9 @@ func OddsRecordOf(list []OddsFrom) (r OddsRecord, ok bool) {
 // with is the record with one change more, of a beat after all others.
 func (r OddsRecord) with(next OddsFrom) OddsRecord {
 	text := strconv.FormatInt(next.Beat, 10) + ":" + strconv.FormatInt(int64(next.Odds), 10)
+	if next.Guests != 0 {
+		text += ":" + strconv.FormatInt(int64(next.Guests), 10)
+	}
 	if r == "" {
 		return OddsRecord(text)
 	}
@@ -183,11 +231,8 @@ func (r OddsRecord) before(beat int64) (is OddsFrom, rest OddsRecord, ok bool) {
 		} else {
 			last, rest = string(rest), ""
 		}
-		from, odds, _ := strings.Cut(last, ":")
-		b, ok1 := plain(from)
-		o, ok2 := plain(odds)
-		if ok1 && ok2 && b <= beat {
-			return OddsFrom{b, Odds(o)}, rest, true
+		if is, ok = parseOddsFrom(last); ok && is.Beat <= beat {
+			return is, rest, true
 		}
 	}
 	return OddsFrom{}, "", false

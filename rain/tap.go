@@ -139,7 +139,7 @@ func (c *Campaign) drawIn(user string, t Ticket) (*Rain, error) {
 		return nil, errNoDraws
 	}
 	beat := r.Beat(t.N)
-	if !r.oddsHeardOf(beat).below(Luck(r.Seed, user, beat)) {
+	if !r.oddsHeardOf(beat, laneOf(user)).below(Luck(r.Seed, user, beat)) {
 		return nil, errUnlucky
 	}
 	return r, nil

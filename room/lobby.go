@@ -106,6 +106,9 @@ func (l *Lobby) reseat(m *Member, campaign, user string) (emptied, opened *Room)
 	r.segments[r.next].add(m)
 	r.next = (r.next + 1) % len(r.segments)
 	r.online.Add(1)
+	if l.o.Guest(user) {
+		r.guests.Add(1)
+	}
 	l.seated++
 
 	if first := l.users[user]; first != nil {
@@ -136,6 +139,9 @@ func (l *Lobby) unseat(m *Member) (emptied *Room) {
 		l.users[m.seat.user] = next
 	default:
 		delete(l.users, m.seat.user)
+	}
+	if l.o.Guest(m.seat.user) {
+		r.guests.Add(-1)
 	}
 	m.seat = seat{}
 

@@ -26,6 +26,7 @@ type seatModel struct{ campaign, user string }
 func newLobbyModel() *lobbyModel {
 	s := &lobbyModel{seats: map[*Member]seatModel{}, served: map[string]bool{}}
 	s.lobby = NewLobby(Options{
+		Guest: func(user string) bool { return user == "u3" },
 		OnOpen: func(r *Room) {
 			c := r.campaign
 			if s.served[c] {
@@ -81,14 +82,18 @@ func (s *lobbyModel) close(t *rapid.T) {
 }
 
 func (s *lobbyModel) check(t *rapid.T) {
-	rooms, users := map[string]int{}, map[string]int{}
+	rooms, users, guests := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, seat := range s.seats {
-		rooms[seat.campaign]++
+		if rooms[seat.campaign]++; seat.user == "u3" {
+			guests[seat.campaign]++
+		}
 		users[seat.user]++
 	}
 	online := map[string]int{}
 	for _, r := range s.lobby.Rooms() {
-		online[r.Campaign()] = r.Online()
+		if online[r.Campaign()] = r.Online(); r.Guests() != guests[r.Campaign()] {
+			t.Fatalf("%s has %d guests, want %d", r.Campaign(), r.Guests(), guests[r.Campaign()])
+		}
 		s.checkSegments(t, r)
 	}
 	if !maps.Equal(online, rooms) || s.lobby.Online() != len(s.seats) {

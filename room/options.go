@@ -22,6 +22,9 @@ type Options struct {
 	// or Leave.
 	OnOpen, OnEmpty func(*Room)
 
+	// Guest tells whose connections Room.Guests counts. Nil: nobody's.
+	Guest func(user string) bool
+
 	Log        *slog.Logger          // nil: slog.Default
 	Guard      *rounds.Guard         // catches panics in the workers and timers; nil: they are logged
 	Registerer prometheus.Registerer // nil: the metrics are not registered
@@ -38,6 +41,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnEmpty == nil {
 		o.OnEmpty = func(*Room) {}
+	}
+	if o.Guest == nil {
+		o.Guest = func(string) bool { return false }
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -15,6 +15,7 @@ type Room struct {
 	workers  *workers
 	campaign string
 	online   atomic.Int64
+	guests   atomic.Int64 // of them
 	segments []segment
 	next     int // the segment of the next member; guarded by Lobby.mu
 }
@@ -28,6 +29,9 @@ func (r *Room) Campaign() string { return r.campaign }
 
 // Online is the number of connections in the room.
 func (r *Room) Online() int { return int(r.online.Load()) }
+
+// Guests is the number of those that are guests'.
+func (r *Room) Guests() int { return int(r.guests.Load()) }
 
 // Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting
 // for any write; so what one goroutine broadcasts in a lane arrives in that order. The payload must not be changed

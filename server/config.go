@@ -79,6 +79,7 @@ type Config struct {
 	ChallengeScript   string        // its widget's script; "" = its own
 	Risk              string        // what is done about players who may be none: off, watch or hold
 	RiskLimits        risk.Limits   // from where on the rules speak
+	RiskWait          time.Duration // how old a win is when it is posted where verdicts hold
 	RiskURL           string        // the operator's own risk system; "" = none
 	RiskSecret        string        // whsec_…, known to it too
 	RiskTimeout       time.Duration // for which it is waited
@@ -129,7 +130,7 @@ func DefaultConfig() Config {
 		Listen: ":8080", Roles: slices.Clone(AllRoles), TapRate: 20, HelloRate: 50, GuestRate: 200,
 		AddressGuests: 1_000, AddressSeats: 300, AddressWins: 0.1, AddressExempt: []string{"127.0.0.0/8", "::1"},
 		MaxConnections: 15_000, PerAddress: 5_000, PerUser: 4, GuestChallenge: challenge.KindNone,
-		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(),
+		Risk: RiskWatch, RiskLimits: risk.DefaultLimits(), RiskWait: 2 * time.Second,
 		RiskTimeout: 500 * time.Millisecond, RiskDefault: string(verdict.Allow),
 		WeChatSDK: "https://res.wx.qq.com/open/js/jweixin-1.6.0.js", ChallengeWork: 100_000,
 		PayoutAttempts: 10, Provider: ProviderWallet, ProviderTimeout: 10 * time.Second,

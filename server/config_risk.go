@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/grab/store"
 	"redrain/internal/signed"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/verdict"
@@ -26,6 +27,9 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 	if c.Risk != RiskOff && c.Risk != RiskWatch && c.Risk != RiskHold {
 		fault("--risk %q: give off, watch or hold", c.Risk)
 	}
+	if c.RiskWait < 0 || c.RiskWait > maxRiskWait {
+		fault("--risk-wait %s: give 0 to %s", c.RiskWait, maxRiskWait)
+	}
 	c.validateRiskURL(fault)
 	l := c.RiskLimits
 	if l.Hold < 0 || l.Deny < 0 || l.Deny > 0 && l.Deny < l.Hold {
@@ -38,6 +42,18 @@ func (c *Config) validateRisk(fault func(string, ...any)) {
 			fault("%s %d: give 1 or more", flag, n)
 		}
 	}
+}
+
+// maxRiskWait is how long a win waits for what is found out about its player, at most. It is held by one of a few
+// workers meanwhile.
+const maxRiskWait = 5 * time.Second
+
+// settleWait is how old a win is when it is posted.
+func (c *Config) settleWait() time.Duration {
+	if c.Risk != RiskHold {
+		return 0
+	}
+	return c.RiskWait
 }
 
 // The bounds of the time for which the risk system is waited. A hello has five seconds for everything.
@@ -112,6 +128,7 @@ func (s *Server) buildRisk() error {
 		return err
 	}
 	o := risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
+		Shared: store.NewCommon(s.redis), Node: s.node,
 		Told: s.bus.Judged, Guard: s.guard, Log: s.log, Registerer: s.metrics}
 	if s.riskSystem != nil {
 		o.Second = s.riskSystem.Hold

@@ -23,6 +23,8 @@ func TestRiskURLIsValidated(t *testing.T) {
 		"no address":      {func(c *Config) { c.RiskURL = "" }, "--risk-secret"},
 		"nobody is asked": {func(c *Config) { c.Risk = RiskOff }, "--risk-url"},
 		"no default":      {func(c *Config) { c.RiskDefault = "maybe" }, "--risk-default"},
+		"posted late":     {func(c *Config) { c.RiskWait = 6 * time.Second }, "--risk-wait"},
+		"posted early":    {func(c *Config) { c.RiskWait = -1 }, "--risk-wait"},
 		"too short":       {func(c *Config) { c.RiskTimeout = time.Millisecond }, "--risk-timeout"},
 		"too long":        {func(c *Config) { c.RiskTimeout = 4 * time.Second }, "--risk-timeout"},
 	} {

@@ -75,7 +75,7 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 		s.notifier,
 		pipeline.SettlerOptions{
 			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
-			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At,
+			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At, Wait: s.cfg.settleWait(),
 		})
 	return nil
 }

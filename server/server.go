@@ -197,6 +197,7 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.schedule = live.NewSchedule(s.clock.Now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
 		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+		Guest: rain.IsGuest,
 	})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)
 	s.outbox = confirm.NewOutbox(s.confirmer)
@@ -261,9 +262,12 @@ func (s *Server) buildRooms() {
 		Registerer: s.metrics})
 	s.connections = connections.New(connections.Options{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
-		End:   func(user string, n uint64) { s.gateway.TooMany(user, n) },
-		Among: func(user string, nodes int) { s.gateway.Among(user, nodes) },
-		Tell:  s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		End: func(user string, n uint64) { s.gateway.TooMany(user, n) },
+		Among: func(user string, nodes int) {
+			s.gateway.Among(user, nodes)
+			s.risk.Among(user, nodes)
+		},
+		Tell: s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,

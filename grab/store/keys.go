@@ -26,6 +26,8 @@ import (
 //	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
 //	rr:{player.<id>}:name              string, expires: how the player wants to be shown, JSON; see names.go
+//	rr:{player.<id>}:hands             hash, expires: node → how the player has tapped there; see common.go
+//	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players who have that in common → since when, Unix ms
 //	rr:{connections}:nodes             sorted set, expires: the nodes that are there → when they last said so
 //	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
 //	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
@@ -115,6 +117,16 @@ func (k keys) name(user string) string {
 	return k.namespace + ":{player." + plainOrHash(user) + "}:name"
 }
 
+// hands is the key of how a player taps on several nodes.
+func (k keys) hands(user string) string {
+	return k.namespace + ":{player." + plainOrHash(user) + "}:hands"
+}
+
+// common is the key of the players who have something in common. What that is stays out of Redis.
+func (k keys) common(kind, value string) string {
+	return k.namespace + ":{common." + kind + "." + hash(value) + "}:players"
+}
+
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
 // roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
@@ -155,8 +167,12 @@ func plainOrHash(word string) string {
 	if plain(word) {
 		return word
 	}
+	return "#" + hash(word)
+}
+
+func hash(word string) string {
 	sum := sha256.Sum256([]byte(word))
-	return "#" + hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:16])
 }
 
 func plain(s string) bool {

@@ -18,6 +18,7 @@ type Levels struct {
 	Stock      int                 // packets that can still be won
 	ByLane     [rain.LaneCount]int // of the stock
 	Won        int
+	WonByLane  [rain.LaneCount]int
 	AmountLeft rain.Money // of the stock
 	AmountWon  rain.Money
 	Unknown    int // shards whose master does not answer, or of which it knows nothing
@@ -68,6 +69,7 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 			continue
 		}
 		sum.Won += one.won
+		sum.WonByLane[c.Layout().LaneOfShard(shard)] += one.won
 		left, reclaimed = append(left, one.left...), append(reclaimed, one.reclaimed...)
 	}
 	if sum.Unknown == len(states) {

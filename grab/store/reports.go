@@ -20,6 +20,7 @@ const forgetReportAfter = 3_600_000
 type NodeReport struct {
 	T              int64   `json:"t"`                // when it was made
 	Online         int64   `json:"online"`           // connections in the campaign's room
+	Guests         int64   `json:"guests,omitempty"` // of them, those of guests
 	Taps           int64   `json:"taps"`             // taps answered with a result
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
 

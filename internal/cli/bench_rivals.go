@@ -20,6 +20,8 @@ type benchRivalFlags struct {
 	MostShare   float64 `group:"benchrivals" name:"most-farm-share" default:"0.15" placeholder:"PART" help:"Fail where the farm has won more of what was won."`
 	MostPerHead float64 `group:"benchrivals" default:"1.2" placeholder:"N" help:"Fail where a program has won more than so many times what a person has."`
 	LeastHeld   int     `group:"benchrivals" default:"0" placeholder:"N" help:"Fail where wins of the program were held in fewer rains; with --risk hold."`
+	Reaction    span    `group:"benchrivals" default:"250ms-600ms" placeholder:"FROM-TO" help:"How long people need to see a drop and to tap it, at least."`
+	Pause       span    `group:"benchrivals" default:"280ms-390ms" placeholder:"FROM-TO" help:"How long people rest between two taps, at least."`
 	BotTapRate  float64 `group:"benchrivals" default:"18" placeholder:"N" help:"Taps per second of a program, or of one of a farm. Above the server's --tap-rate it is sent away."`
 }
 
@@ -33,6 +35,7 @@ func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
 		fault(c.Rains != 0 || c.LeastHeld != 0, "--rains and --least-held: belong to --farm and --bot")
 		return
 	}
+	fault(!c.Reaction.valid() || !c.Pause.valid(), "--reaction and --pause: the second time is not the shorter one")
 	fault(c.Farm > 0 && c.Bot, "--farm and --bot: give one of them")
 	fault(!c.ownRain(), "--farm and --bot make campaigns of their own: they take --token, and no --campaign")
 	fault(c.JWTSecret != "" || c.ClosedLoop || c.TapsPerSecond > 0 || c.Ramp > 0 || c.Stay > 0,
@@ -43,16 +46,10 @@ func (c *benchCmd) checkRivals(fault func(bad bool, text string)) {
 	}
 }
 
-// person is the hand of somebody who plays as well as people can: a quarter of a second is quick, and three taps in a
-// second are busy.
-func person() *bench.Hand {
-	between := func(least, most time.Duration) func() time.Duration {
-		return func() time.Duration { return least + rand.N(most-least) } //nolint:gosec // not a secret
-	}
-	return &bench.Hand{
-		Reaction: between(250*time.Millisecond, 600*time.Millisecond),
-		Pause:    between(280*time.Millisecond, 390*time.Millisecond),
-	}
+// person is the hand of somebody who plays. By default as well as people can: a quarter of a second is quick, and three
+// taps in a second are busy.
+func (c *benchCmd) person() *bench.Hand {
+	return &bench.Hand{Reaction: c.Reaction.any, Pause: c.Pause.any}
 }
 
 // program is the fastest hand that a server lets play.
@@ -78,7 +75,7 @@ func botsAddress(int) string {
 
 // sides are the people, and whom they play against.
 func (c *benchCmd) sides(server string) (people, rivals *rivalSide) {
-	people = newRivalSide(server, "people", c.Players, personsAddress, person())
+	people = newRivalSide(server, "people", c.Players, personsAddress, c.person())
 	if c.Bot {
 		return people, newRivalSide(server, "bot", 1, botsAddress, program(c.BotTapRate))
 	}

@@ -160,6 +160,7 @@ func serveDefaults(c server.Config) map[string]string {
 		"risk_taps": strconv.Itoa(c.RiskLimits.Taps), "risk_winners": strconv.Itoa(c.RiskLimits.Winners),
 		"risk_chorus":   strconv.Itoa(c.RiskLimits.Chorus),
 		"risk_sessions": strconv.Itoa(c.RiskLimits.Sessions),
+		"risk_wait":     c.RiskWait.String(),
 		"risk_timeout":  c.RiskTimeout.String(), "risk_default": c.RiskDefault,
 	}
 }

@@ -80,6 +80,7 @@ type serveCmd struct {
 	PayoutAttempts int      `group:"limits" default:"${payout_attempts}" help:"Tries of a withdrawal that is not answered clearly, or of a win that the ledger refuses, before it becomes a dead letter for an operator to retry."`
 
 	Risk         string        `group:"risk" default:"${risk}" placeholder:"MODE" help:"What is done about players who may be programs or farms: off, watch (verdicts are written down) or hold (what they win from then on is kept apart until somebody has decided). The same on every node."`
+	RiskWait     time.Duration `group:"risk" default:"${risk_wait}" help:"With --risk hold, how old a win is when it is paid: what is found out about its player meanwhile holds for it. At most 5s; 0 pays at once. The same on every node."`
 	RiskHold     int           `group:"risk" name:"risk-hold-score" default:"${risk_hold}" help:"Score of the rules from which wins are held; 0 for never."`
 	RiskDeny     int           `group:"risk" name:"risk-deny-score" default:"${risk_deny}" help:"Score from which the verdict is deny, which is held too; 0 for never."`
 	RiskFast     int           `group:"risk" name:"risk-fast-ms" default:"${risk_fast}" help:"No hand taps a drop within so many milliseconds of its opening."`
@@ -156,8 +157,8 @@ func (s *serveCmd) config() server.Config {
 		ProviderTimeout: s.ProviderTimeout, Demo: s.Demo, ReconcileEvery: s.ReconcileEvery,
 		ReconcileShare: s.ReconcileShare,
 		AuditRootFile:  s.AuditRootFile,
-		Risk:           s.Risk,
-		RiskURL:        s.RiskURL, RiskSecret: s.RiskSecret, RiskTimeout: s.RiskTimeout, RiskDefault: s.RiskDefault,
+		Risk:           s.Risk, RiskWait: s.RiskWait,
+		RiskURL: s.RiskURL, RiskSecret: s.RiskSecret, RiskTimeout: s.RiskTimeout, RiskDefault: s.RiskDefault,
 		RiskLimits: risk.Limits{Hold: s.RiskHold, Deny: s.RiskDeny, FastMS: s.RiskFast, SpreadMS: s.RiskSpread,
 			Taps: s.RiskTaps, Winners: s.RiskWinners, Chorus: s.RiskChorus, Sessions: s.RiskSessions},
 		DrainTimeout: s.DrainTimeout, BackendWait: s.BackendWait, Namespace: s.Namespace,

@@ -137,8 +137,8 @@ func verifyRain(r wire.Rain, f operator.Fairness, noted string) (v verification,
 	}
 	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS,
 		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS}
-	record, known := rain.OddsRecordOf(s.OddsRecord)
-	if !known || len(s.OddsRecord) > 0 && s.Odds != rain.OddsAuto {
+	record, known := rain.OddsRecordOf(s.OddsRecord, s.GuestsOddsRecord)
+	if !known || record != "" && s.Odds != rain.OddsAuto {
 		fault("the record of the odds is none")
 		return v, nil
 	}

@@ -59,7 +59,7 @@ func (v *verification) luck(r *rain.Rain, user string, claims []operator.Claim) 
 		return
 	}
 	for beat := range r.Beats() {
-		v.Beats = append(v.Beats, beatLuck{Beat: beat, At: r.BeatAt(beat), Odds: r.OddsOf(beat),
+		v.Beats = append(v.Beats, beatLuck{Beat: beat, At: r.BeatAt(beat), Odds: r.OddsFor(user, beat),
 			Lucky: r.LuckyIn(user, beat), Claim: given[beat]})
 	}
 }

@@ -84,6 +84,8 @@ type Schedule struct {
 	BeatMS         int64       `json:"beat_ms"`
 	// OddsRecord is with the odds "auto" only: the odds that were set, each with its first beat.
 	OddsRecord []rain.OddsFrom `json:"odds_record,omitempty"`
+	// GuestsOddsRecord is the same for guests, where they have a part of the packets for themselves.
+	GuestsOddsRecord []rain.OddsFrom `json:"guests_odds_record,omitempty"`
 
 	FirstWave int64  `json:"first_wave"`
 	Waves     int64  `json:"waves"`

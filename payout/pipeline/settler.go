@@ -25,7 +25,10 @@ type SettlerOptions struct {
 	BatchWins int    // most wins in one transaction; 0 = 4000. An entry is never parted, so it may be more.
 	// tries of an entry that the ledger refuses, and of a message over which this program breaks, before it becomes
 	// dead letters; 0 = 10
-	Attempts   int
+	Attempts int
+	// Wait is how old a win is at least when it is posted, so that what is found out about its player meanwhile holds
+	// for it. With postDeadline it is no more than ackWait.
+	Wait       time.Duration
 	Restored   int64                 // when the ledger was put back from a backup, Unix ms: the stream is read again
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
 	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
@@ -137,8 +140,14 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 				giveBack(0, rest...)
 				return
 			}
-			wanted, began := size.now(), time.Now() // another worker may have found out more about the ledger
-			n, wins := batchOf(rest, wanted)
+			wanted := size.now() // another worker may have found out more about the ledger
+			together, wait := ripening(rest, s.o.Clock(), s.o.Wait)
+			n, wins := batchOf(together, wanted)
+			if wait > 0 && !rounds.Sleep(ctx, wait) {
+				giveBack(0, rest...)
+				return
+			}
+			began := time.Now()
 			settled := s.settlement.settle(ctx, rest[:n])
 			size.settled(wanted, wins, time.Since(began), settled)
 			ok, rest = settled && ok, rest[n:]

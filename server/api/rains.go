@@ -53,10 +53,13 @@ type scheduleView struct {
 	BeatMS         int64       `json:"beat_ms"`
 	// OddsRecord is with the odds "auto" only: the odds that were set, each with its first beat.
 	OddsRecord []rain.OddsFrom `json:"odds_record,omitempty"`
-	FirstWave  int64           `json:"first_wave"`
-	Waves      int64           `json:"waves"`
-	Drops      int             `json:"drops"`
-	Digest     string          `json:"digest,omitempty"`
+	// GuestsOddsRecord is the same for guests, where they have a part of the packets for themselves.
+	GuestsOddsRecord []rain.OddsFrom `json:"guests_odds_record,omitempty"`
+
+	FirstWave int64  `json:"first_wave"`
+	Waves     int64  `json:"waves"`
+	Drops     int    `json:"drops"`
+	Digest    string `json:"digest,omitempty"`
 }
 
 func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -75,7 +78,7 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(),
 		Drops: rn.Drops(),
 	}}
-	v.Schedule.OddsRecord, _ = rn.OddsRecord.List() // what is stored was checked
+	v.Schedule.OddsRecord, v.Schedule.GuestsOddsRecord = rn.OddsRecord.Lists()
 	// Not before the last tap is decided: within the grace a drop can still be tapped.
 	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
 		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()

@@ -21,8 +21,9 @@ const (
 	oddsStep = 0.02
 )
 
-// crowd is what the setter of odds knows of the players of a rain.
+// crowd is what the setter of odds knows of the players of a rain, of one lane.
 type crowd struct {
+	lane   rain.Lane
 	counts bool    // at, won and online are known
 	seen   bool    // packets were won in the rain, so draws is known
 	draws  float64 // of a player who is there, in a beat: 1 of those who tap in each
@@ -35,7 +36,7 @@ type crowd struct {
 // late says how many draws were taken, since the odds of them are known.
 func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
 	if !k.counts || beat <= 1 { // of the first beat much is yet to come: hands need time
-		*k = crowd{counts: true, at: max(beat, 0), won: won, online: online}
+		*k = crowd{lane: k.lane, counts: true, at: max(beat, 0), won: won, online: online}
 		return
 	}
 	if beat <= k.at {
@@ -43,7 +44,7 @@ func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
 	}
 	chances := 0.0 // wins of a player who draws in each of the beats
 	for b := k.at; b < beat; b++ {
-		chances += float64(r.OddsOf(b)) / float64(rain.OddsOne)
+		chances += float64(r.OddsOf(b, k.lane)) / float64(rain.OddsOne)
 	}
 	gone := float64(max(won-k.won, 0))
 	each := gone / chances / float64(max(k.online, online, 1))
@@ -81,10 +82,10 @@ func (k *crowd) next(r *rain.Rain, left int, online, now int64) (set rain.OddsFr
 	// What goes until then goes by odds that are set.
 	draws, stock := k.drawsOf(online), float64(left)
 	for b := max(k.at, 0); b < from; b++ {
-		stock -= draws * float64(r.OddsOf(b)) / float64(rain.OddsOne)
+		stock -= draws * float64(r.OddsOf(b, k.lane)) / float64(rain.OddsOne)
 	}
 	beats := aimedAt*float64(r.Beats()) - float64(from)
-	was, least := r.OddsOf(from), 0.0
+	was, least := r.OddsOf(from, k.lane), 0.0
 	if beats < oddsHurryFrom {
 		// Nothing may be expected to be left, and something is: odds fall no more.
 		beats, least = max(beats, 1)/oddsHurry, float64(was)/float64(rain.OddsOne)
@@ -95,4 +96,36 @@ func (k *crowd) next(r *rain.Rain, left int, online, now int64) (set rain.OddsFr
 		return rain.OddsFrom{}, false
 	}
 	return rain.OddsFrom{Beat: from, Odds: odds}, true
+}
+
+// crowds are those of the lanes.
+type crowds [rain.LaneCount]crowd
+
+func newCrowds() *crowds { return &crowds{{lane: rain.LanePlayers}, {lane: rain.LaneGuests}} }
+
+// lane is what a lane has, now.
+type lane struct {
+	left, won int // packets
+	online    int64
+}
+
+// next are the odds to set now for all lanes of a rain. ok is false where none are to be set.
+func (k *crowds) next(r *rain.Rain, lanes []lane, now int64) (set rain.OddsFrom, ok bool) {
+	var odds [rain.LaneCount]rain.Odds
+	for i, l := range lanes {
+		k[i].note(r, r.BeatOf(now), l.won, l.online)
+		if one, better := k[i].next(r, l.left, l.online, now); better {
+			set.Beat, odds[i], ok = one.Beat, one.Odds, true
+		}
+	}
+	if !ok {
+		return set, false
+	}
+	for i := range lanes {
+		if odds[i] == 0 { // those before are good enough
+			odds[i] = r.OddsOf(set.Beat, k[i].lane)
+		}
+	}
+	set.Odds, set.Guests = odds[rain.LanePlayers], odds[rain.LaneGuests]
+	return set, true
 }

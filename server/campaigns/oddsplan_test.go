@@ -34,7 +34,7 @@ func oddsPlayed(seconds int64, packets int, online func(part float64) int, taps 
 		if beat < 0 || now != r.BeatAt(beat) {
 			continue
 		}
-		chance := taps(part) * float64(r.OddsOf(beat)) / float64(rain.OddsOne)
+		chance := taps(part) * float64(r.OddsOf(beat, rain.LanePlayers)) / float64(rain.OddsOne)
 		for range here {
 			if dice.Float64() < chance && left > 0 {
 				won, left = won+1, left-1
@@ -87,5 +87,57 @@ func TestTooFewForTheStock(t *testing.T) {
 		1); ended <= 1 ||
 		left > 5_000-550 {
 		t.Errorf("ended at %.2f, %d left: 10 players win at most 600", ended, left)
+	}
+}
+
+// TestEachLaneEndsWithTheRain: guests and players draw by odds of their own, so that the packets of neither end before
+// the rain does, whoever is more; one chance for both sold a tenth of the packets to as many guests as players in a
+// fifth of the rain.
+func TestEachLaneEndsWithTheRain(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ heads, packets [rain.LaneCount]int }{
+		"as many guests":   {[...]int{1_000, 1_000}, [...]int{4_500, 500}},
+		"more guests":      {[...]int{200, 2_000}, [...]int{4_500, 500}},
+		"few guests":       {[...]int{2_000, 50}, [...]int{2_500, 2_500}},
+		"the same of each": {[...]int{1_000, 1_000}, [...]int{2_500, 2_500}},
+	} {
+		for seed := range uint64(5) {
+			r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: 60_000, DropsPerSecond: 8, FallMS: 4_000,
+				Odds: rain.OddsAuto, BeatMS: 1_000}
+			dice := rand.New(rand.NewPCG(seed, 9))
+			k, lanes, ended := newCrowds(), make([]lane, rain.LaneCount), [rain.LaneCount]float64{2, 2}
+			for i := range lanes {
+				lanes[i].left, lanes[i].online = tc.packets[i], int64(tc.heads[i])
+			}
+			for now := r.StartsAt - 2_500; now < r.StartsAt+r.DurationMS; now += 250 {
+				if next, ok := k.next(r, lanes, now); ok {
+					if err := r.SetOdds(next, now); err != nil {
+						t.Fatal(err)
+					}
+				}
+				beat := r.BeatOf(now)
+				if beat < 0 || now != r.BeatAt(beat) {
+					continue
+				}
+				for i := range lanes {
+					chance := 0.9 * float64(r.OddsOf(beat, rain.Lane(i))) / float64(rain.OddsOne)
+					for range tc.heads[i] {
+						if dice.Float64() < chance && lanes[i].left > 0 {
+							lanes[i].left, lanes[i].won = lanes[i].left-1, lanes[i].won+1
+						}
+					}
+					if lanes[i].left == 0 && ended[i] > 1 {
+						ended[i] = float64(beat+1) / float64(r.Beats())
+					}
+				}
+			}
+			for i, l := range lanes {
+				everybody := tc.heads[i]*54 < tc.packets[i] // then all win whenever they draw, and something is left
+				if ended[i] < 0.9 || ended[i] > 1 && l.left > max(tc.packets[i]/50, 5) && !everybody {
+					t.Errorf("%s, seed %d, lane %d: ended at %.2f, %d of %d left", name, seed, i, ended[i], l.left,
+						tc.packets[i])
+				}
+			}
+		}
 	}
 }

@@ -33,7 +33,7 @@ const (
 type Odds struct {
 	o      OddsOptions
 	lease  *cluster.Lease
-	crowds map[string]*crowd // by rain; the rounds' own
+	crowds map[string]*crowds // by rain; the rounds' own
 	set    prometheus.Counter
 }
 
@@ -59,7 +59,7 @@ type OddsOptions struct {
 
 // NewOdds makes a setter of odds. Its Run must be started.
 func NewOdds(o OddsOptions) *Odds {
-	return &Odds{o: o, crowds: map[string]*crowd{},
+	return &Odds{o: o, crowds: map[string]*crowds{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "odds", Part: "odds", Node: o.Node,
 			TTL: oddsLease, Renew: oddsRenew, Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log}),
 		set: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
@@ -121,18 +121,16 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 	if levels.Unknown > 0 {
 		return nil // what is left is not known: nothing is better than what is set
 	}
-	online, err := s.online(ctx, c.ID)
+	online, guests, err := s.online(ctx, c.ID)
 	if err != nil {
 		return err
 	}
 	k := s.crowds[r.ID]
 	if k == nil {
-		k = &crowd{}
+		k = newCrowds()
 		s.crowds[r.ID] = k
 	}
-	now := s.o.Clock()
-	k.note(r, r.BeatOf(now), levels.Won, online)
-	next, ok := k.next(r, levels.Stock, online, now)
+	next, ok := k.next(r, lanesOf(c.Layout(), levels, online, guests), s.o.Clock())
 	if !ok {
 		return nil
 	}
@@ -149,19 +147,31 @@ func (s *Odds) look(ctx context.Context, c *rain.Campaign, r *rain.Rain) error {
 	if err == nil {
 		s.set.Inc()
 		s.o.Log.Debug("odds are set", "campaign", c.ID, "rain", r.ID, "from_beat", next.Beat, "odds",
-			next.Odds.String(),
+			next.Odds.String(), "guests_odds", next.Guests.String(),
 			"left", levels.Stock, "online", online)
 	}
 	return err
 }
 
-// online is how many connections are in a campaign's room, over all nodes.
-func (s *Odds) online(ctx context.Context, campaign string) (sum int64, err error) {
+// lanesOf is what each lane of a campaign has: its stock, what was won of it, and its players.
+func lanesOf(l rain.Layout, levels store.Levels, online, guests int64) []lane {
+	if l.Lanes() == 1 {
+		return []lane{{left: levels.Stock, won: levels.Won, online: online}}
+	}
+	of := func(which rain.Lane, online int64) lane {
+		return lane{left: levels.ByLane[which], won: levels.WonByLane[which], online: online}
+	}
+	return []lane{of(rain.LanePlayers, online-guests), of(rain.LaneGuests, guests)}
+}
+
+// online is how many connections are in a campaign's room, over all nodes, and how many of them are guests'.
+func (s *Odds) online(ctx context.Context, campaign string) (sum, guests int64, err error) {
 	reports, err := s.o.Nodes.Reports(ctx, campaign)
 	for _, one := range reports {
 		if s.o.Clock()-one.T < reportGoodMS {
 			sum += one.Online
+			guests += min(one.Guests, one.Online)
 		}
 	}
-	return sum, err
+	return sum, guests, err
 }

@@ -198,9 +198,9 @@ func (f *Figures) reportAll(ctx context.Context) {
 func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCount) {
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()
-	var online int64
+	var online, guests int64
 	if rm := f.o.Lobby.Room(campaign); rm != nil {
-		online = int64(rm.Online())
+		online, guests = int64(rm.Online()), int64(rm.Guests())
 	}
 	c := f.o.Known.Cached(campaign)
 	now := f.o.Clock()
@@ -209,7 +209,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 		return // somebody looks at what is over; an earlier report of this node has its taps
 	}
 	report := store.NodeReport{
-		T: now, Online: online, Taps: taps, GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
+		T: now, Online: online, Guests: guests, Taps: taps, GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
 		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
 	}
 	if c != nil && c.Drained {

@@ -1,7 +1,6 @@
 package risk
 
 import (
-	"math"
 	"sync"
 
 	"redrain/rain"
@@ -15,10 +14,6 @@ type Who struct {
 	Issued  int64  // when the token was made, Unix ms; 0: it does not say
 }
 
-// remembered is how many taps a hand remembers well: with twice as many, all it knows counts half. So who plays by
-// hand first and by program then is judged by the program soon.
-const remembered = 32
-
 // Hand is how one player of this node taps: a few sums, so that a tap costs no memory. The methods may be called from
 // any goroutine, and those of no Hand do nothing.
 type Hand struct {
@@ -27,38 +22,20 @@ type Hand struct {
 	watch *Watch
 	next  *Hand // in the list of those that have changed
 
-	mu     sync.Mutex
-	queued bool // in that list
-	taps   moments
-	gaps   moments
-	fast   float64
-	astray float64
-	last   int64 // the tap before, Unix ms
-	wins   int
-	rain   int64  // when the rain of the last tap began, Unix ms
-	in     string // the campaign of that tap
+	mu      sync.Mutex
+	queued  bool // in that list
+	several bool // the player is, or was, on other nodes as well
+	sums    sums
+	last    int64 // the tap before, Unix ms
+	wins    int
+	rain    int64  // when the rain of the last tap began, Unix ms
+	in      string // the campaign of that tap
 
 	// The watch's, under its lock.
 	winner, inSession bool
-	beat              int // among those with the same rhythm; 0: with nobody
+	beat              int          // among those with the same rhythm; 0: with nobody
+	toldOf            [kinds]int64 // when the other nodes were told of what it has, Unix ms; 0: not yet
 	told              Judgement
-}
-
-// moments are count, sum and sum of squares.
-type moments struct{ n, sum, squares float64 }
-
-func (m *moments) add(x float64) {
-	m.n++
-	m.sum += x
-	m.squares += x * x
-}
-
-func (m *moments) halve() { m.n, m.sum, m.squares = m.n/2, m.sum/2, m.squares/2 }
-
-func (m *moments) mean() float64 { return m.sum / max(m.n, 1) }
-
-func (m *moments) deviation() float64 {
-	return math.Sqrt(max(m.squares/max(m.n, 1)-m.mean()*m.mean(), 0))
 }
 
 // pause is a time between two taps after which the next one begins a new rhythm, in milliseconds.
@@ -83,7 +60,7 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	if near {
 		h.near(now, now-opened)
 	} else {
-		h.astray++
+		h.sums.Astray++
 	}
 	queue := !h.queued
 	h.queued = true
@@ -95,19 +72,15 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 
 // near needs the lock.
 func (h *Hand) near(now, took int64) {
-	h.taps.add(float64(took))
+	h.sums.Taps.add(float64(took))
 	if took < int64(h.watch.limits.FastMS) {
-		h.fast++
+		h.sums.Fast++
 	}
 	if gap := now - h.last; h.last > 0 && gap < pause {
-		h.gaps.add(float64(gap))
+		h.sums.Gaps.add(float64(gap))
 	}
 	h.last = now
-	if h.taps.n+h.astray >= 2*remembered {
-		h.taps.halve()
-		h.gaps.halve()
-		h.fast, h.astray = h.fast/2, h.astray/2
-	}
+	h.sums.fade()
 }
 
 // Won notes that a tap has won.
@@ -132,17 +105,20 @@ func (h *Hand) campaign() string {
 	return h.in
 }
 
-// signals are what is known of the player alone, and whether they have won.
-func (h *Hand) signals() (s Signals, won bool) {
+// among notes on how many nodes the player is.
+func (h *Hand) among(nodes int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.several = h.several || nodes > 1
+}
+
+// look takes the hand out of the list of those that have changed, and tells what is known of it.
+func (h *Hand) look() looked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.queued = false
-	s = Signals{
-		Taps: int(h.taps.n), Fast: int(h.fast), Mean: h.taps.mean(), Spread: h.taps.deviation(),
-		Gaps: int(h.gaps.n), GapSplay: h.gaps.deviation(), Astray: int(h.astray),
-		Young: h.rain > 0 && h.since >= h.rain-announced && (h.who.Issued == 0 || h.who.Issued >= h.rain-announced),
-	}
-	return s, h.wins > 0
+	return looked{hand: h, sums: h.sums, won: h.wins > 0, several: h.several,
+		young: h.rain > 0 && h.since >= h.rain-announced && (h.who.Issued == 0 || h.who.Issued >= h.rain-announced)}
 }
 
 // announced is how long before a rain it is worth making accounts for it, in milliseconds.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/grab/store"
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
@@ -32,6 +34,8 @@ type Options struct {
 	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
 	// rules' counts.
 	Second     func(ctx context.Context, suspects []Suspect) map[string]verdict.Verdict
+	Shared     Shared // what the players of all nodes have in common; nil: only those of this one are looked at
+	Node       string // this node's name there
 	Clock      rain.Clock
 	Guard      *rounds.Guard
 	Log        *slog.Logger
@@ -68,19 +72,27 @@ type Watch struct {
 	sessions map[string]int // players by the session of the issuer
 	chorus   map[int]int    // players with steady hands by their rhythm
 	untold   map[string]finding
+	shared   *lru.Cache[common, tally] // over all nodes, as far as it was asked
+	leaving  []store.Trait             // what players of this node have no longer, and is to be told
 
-	metrics *metrics
+	elsewhere outage.Outage // of what is known of the other nodes
+	metrics   *metrics
 }
 
 // NewWatch makes a watch of which nobody is known. Its Run must be started.
 func NewWatch(o Options) *Watch {
 	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
-		untold: map[string]finding{}, metrics: newMetrics(o.Registerer)}
+		untold: map[string]finding{}, metrics: newMetrics(o.Registerer),
+		elsewhere: outage.Outage{What: "asking what players of other nodes have done; each node judges by what it knows",
+			Log: o.Log}}
 	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	w.of = of
+	if w.shared, err = lru.New[common, tally](tallies); err != nil {
+		panic(err) // only for a size below 1
+	}
 	return w
 }
 
@@ -123,6 +135,19 @@ func less[K comparable](of map[K]int, key K) {
 	}
 }
 
+// Among notes on how many nodes a player is: from two on, they are judged by what they do on all. No Watch notes it.
+func (w *Watch) Among(user string, nodes int) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	h, known := w.of.Peek(user)
+	w.mu.Unlock()
+	if known {
+		h.among(nodes)
+	}
+}
+
 // changed puts a hand into the list, in which it is once.
 func (w *Watch) changed(h *Hand) {
 	for {
@@ -151,16 +176,50 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
+// looked is what is known of a player who has tapped since the last look.
+type looked struct {
+	hand    *Hand
+	sums    sums
+	won     bool
+	several bool // they are on other nodes as well
+	young   bool // see Signals
+}
+
 // Look judges who has tapped since the last look, and has what is new written. What cannot be written is kept for the
 // next look. One Look at a time.
 func (w *Watch) Look(ctx context.Context) error {
+	var round []looked
 	for h := w.dirty.Swap(nil); h != nil; {
-		next := h.next // before the hand is queued again, which its signals allow
-		w.judge(h)
+		next := h.next // before the hand is queued again, which look allows
+		round = append(round, h.look())
 		h = next
+	}
+	w.elsewhere.Ended(ctx, w.overNodes(ctx, round))
+	for i := range round {
+		w.judge(&round[i])
 	}
 	w.ask(ctx)
 	return errors.Join(w.write(ctx, ledger.ByRules), w.write(ctx, ledger.ByService))
+}
+
+// overNodes compares who has tapped with each other, and with the players of the other nodes. Where these cannot be
+// asked about, what this node knows counts.
+func (w *Watch) overNodes(ctx context.Context, round []looked) error {
+	ctx, cancel := context.WithTimeout(ctx, sharedWithin)
+	defer cancel()
+	var failed error
+	if w.o.Shared != nil {
+		failed = w.joinHands(ctx, round)
+	}
+	w.mu.Lock()
+	for i := range round {
+		w.compare(&round[i])
+	}
+	w.mu.Unlock()
+	if w.o.Shared == nil || failed != nil {
+		return failed
+	}
+	return w.count(ctx, round)
 }
 
 // ask gets a second opinion about who is new, once; also where it cannot be written down at once.
@@ -224,14 +283,11 @@ func (w *Watch) write(ctx context.Context, by string) error {
 const steadyFor = 1.5
 
 // judge asks the rules about a hand. A player is told of when it gets worse.
-func (w *Watch) judge(h *Hand) {
-	s, won := h.signals()
+func (w *Watch) judge(l *looked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, _ := w.of.Peek(h.who.User); known == h {
-		w.compare(h, &s, won)
-	}
-	j := Judge(s, w.limits)
+	h := l.hand
+	j := Judge(w.signals(l), w.limits)
 	w.metrics.judged(j)
 	if j.Act == verdict.Allow || j.Act == h.told.Act && j.Score <= h.told.Score {
 		return
@@ -243,26 +299,62 @@ func (w *Watch) judge(h *Hand) {
 		j.Score, "reason", j.Reasons[0].Sentence)
 }
 
-// compare fills in what a player has in common with others.
-func (w *Watch) compare(h *Hand, s *Signals, won bool) {
-	if won && !h.winner {
+// compare notes what a player has in common with others. A hand that is forgotten already has nothing.
+func (w *Watch) compare(l *looked) {
+	h := l.hand
+	if known, _ := w.of.Peek(h.who.User); known != h {
+		return
+	}
+	if l.won && !h.winner {
 		h.winner = true
 		w.winners[h.who.Address]++
 	}
+	var s Signals
+	l.sums.tell(&s)
 	beat := 0
 	if s.Taps >= 2*w.limits.Taps && s.Spread < steadyFor*float64(w.limits.SpreadMS) {
 		beat = 1 + int(math.Round(s.Mean/10))
 	}
-	if beat != h.beat {
-		if h.beat != 0 {
-			less(w.chorus, h.beat)
-		}
-		if h.beat = beat; beat != 0 {
-			w.chorus[beat]++
-		}
+	if beat == h.beat {
+		return
 	}
-	if beat != 0 {
-		s.Chorus = w.chorus[beat]
+	if h.beat != 0 {
+		less(w.chorus, h.beat)
+		w.leave(h)
 	}
+	if h.beat = beat; beat != 0 {
+		w.chorus[beat]++
+	}
+}
+
+// leave has it told that a hand has no longer the rhythm that it has.
+func (w *Watch) leave(h *Hand) {
+	if h.toldOf[rhythm] != 0 && len(w.leaving) < leavingMost {
+		w.leaving = append(w.leaving, store.Trait{Kind: rhythm.String(), Value: strconv.Itoa(h.beat), User: h.who.User,
+			Gone: true})
+	}
+	h.toldOf[rhythm] = 0
+}
+
+// signals are what the rules go by. They need the lock.
+func (w *Watch) signals(l *looked) (s Signals) {
+	h := l.hand
+	l.sums.tell(&s)
+	s.Young = l.young
 	s.Winners, s.Sessions = w.winners[h.who.Address], w.sessions[h.who.Session]
+	if h.beat != 0 {
+		s.Chorus = w.chorus[h.beat]
+	}
+	for _, c := range l.has() {
+		n := w.known(c)
+		switch c.kind {
+		case address:
+			s.Winners = max(s.Winners, n)
+		case session:
+			s.Sessions = max(s.Sessions, n)
+		case rhythm:
+			s.Chorus = max(s.Chorus, n)
+		}
+	}
+	return s
 }

@@ -110,6 +110,49 @@ func TestPeopleAreNotHeld(t *testing.T) {
 	}
 }
 
+// Nor are those held who are slow, who play by keyboard, whose network delays what they do and brings it in bunches, or
+// whose clock is wrong, and who have an address and new accounts in common as well: whatever they do, in ten rains.
+func TestSlowPeopleAreNotHeld(t *testing.T) {
+	random := testenv.Random(t)
+	between := func(least, most int64) func() int64 {
+		return func() int64 { return least + random.Int64N(most-least+1) }
+	}
+	for name, kind := range map[string]struct {
+		every int64        // waves from one tap to the next
+		after func() int64 // ms from the opening of its drop
+	}{
+		"needs 800 ms, one a second": {4, between(600, 1_000)},
+		"one in five seconds":        {20, between(900, 3_500)},
+		// Space takes the lowest packet, which is in sight after a third of a second, at the next press.
+		"hammers on Space":             {1, func() int64 { return between(290, 480)() + between(0, 80)() }},
+		"steers with the arrows":       {6, between(700, 2_800)},
+		"a network that jitters":       {2, func() int64 { return between(250, 600)() + int64(random.ExpFloat64()*200) }},
+		"a network that holds back":    {1, func() int64 { return between(250, 600)() + between(0, 1_000)() }},
+		"a clock that is 200 ms late":  {2, func() int64 { return between(250, 600)() - 200 }},
+		"a clock that is 300 ms early": {2, func() int64 { return between(250, 600)() + 300 }},
+		// Of those who tap to music the best differ by some 20 ms.
+		"taps to the beat of the music": {2, func() int64 { return 410 + int64(random.NormFloat64()*25) }},
+	} {
+		now := int64(rainStarts)
+		w, b := watch(t, &now)
+		for range 10 {
+			c := campaign()
+			for i := range 100 {
+				h := w.Hand(Who{User: fmt.Sprint(i), Address: "the hall", Issued: rainStarts})
+				h.Won()
+				for wave := random.Int64N(kind.every); wave < 240; wave += kind.every {
+					tapWave(h, c, wave, kind.after())
+				}
+			}
+			look(t, w)
+		}
+		for user, v := range b.of {
+			t.Errorf("%s: %s is held: %s", name, user, v.Reasons)
+			break
+		}
+	}
+}
+
 func people(random *rand.Rand, child bool) int64 {
 	if child {
 		return int64(max(180+random.NormFloat64()*25, 120))
@@ -217,12 +260,12 @@ func TestTapsBesideTheRain(t *testing.T) {
 	h.Tap(&rain.Campaign{}, rain.DropID{}, rainStarts)
 	h.Tap(nil, rain.DropID{}, rainStarts)
 	h.Tap(c, rain.DropID{}, rainStarts-1)
-	if s, _ := h.signals(); s.Taps+s.Astray != 0 {
+	if s := h.look().sums; s != (sums{}) {
 		t.Errorf("%+v", s)
 	}
 	tapWave(h, c, 9, -1)
 	h.Tap(c, rain.DropID{N: 9999}, rainStarts+1)
-	if s, _ := h.signals(); s.Taps != 0 || s.Astray != 2 {
+	if s := h.look().sums; s != (sums{Astray: 2}) {
 		t.Errorf("%+v", s)
 	}
 	var nobody *Watch

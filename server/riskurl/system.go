@@ -40,10 +40,12 @@ type Options struct {
 	TLS        *tls.Config // for tests; nil: the system's authorities
 }
 
-// System is the operator's risk system. It has no goroutines but those of who asks.
+// System is the operator's risk system. A question that is asked has a goroutine, for as long as somebody waits for its
+// answer.
 type System struct {
 	o       Options
 	client  *client
+	joined  joined
 	records *records
 }
 
@@ -57,15 +59,22 @@ func New(o Options) (*System, error) {
 	if o.Known == nil {
 		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
 	}
-	return &System{o: o, records: newRecords(o.Verdicts, o.Told), client: &client{sender: sender, timeout: o.Timeout,
+	return &System{o: o, joined: joined{now: map[question]*inquiry{}}, records: newRecords(o.Verdicts, o.Told), client: &client{sender: sender, timeout: o.Timeout,
 		places: make(chan struct{}, atOnce), state: newState(o)}}, nil
 }
 
 // Close lets go of idle connections.
 func (s *System) Close() { s.client.sender.Close() }
 
-func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money, rules *Opinion) (Answer, error) {
-	return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money, Rules: rules})
+// ask asks about a player, who may ask for the same many times at once.
+func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (Answer, error) {
+	q := question{moment: m, who: who}
+	if money != nil {
+		q.money = *money
+	}
+	return s.joined.ask(ctx, q, func(ctx context.Context) (Answer, error) {
+		return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money})
+	})
 }
 
 // Guest asks about a guest who is to be made: nil, playerlist.ErrDenied, ErrNoAnswer, or why a verdict cannot be
@@ -85,7 +94,7 @@ func (s *System) Hello(ctx context.Context, who Caller) error {
 
 // enters asks about somebody who comes in. denied writes down why they do not.
 func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(verdict.Verdict) error) error {
-	answer, err := s.ask(ctx, m, who, nil, nil)
+	answer, err := s.ask(ctx, m, who, nil)
 	if err != nil {
 		return s.enterAnyway(ctx, who.User)
 	}
@@ -171,7 +180,8 @@ func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]v
 				who := Caller{User: one.User, Campaign: one.Campaign, Address: one.Address, Session: one.Session,
 					Issued: one.Issued}
 				rules := Opinion{Verdict: one.Act, Score: one.Score, Reasons: one.Reasons}
-				answer, err := s.ask(ctx, MomentHold, who, nil, &rules)
+				answer, err := s.client.ask(ctx, Request{Moment: MomentHold, At: s.o.Clock(), Caller: who,
+					Rules: &rules})
 				if err != nil {
 					continue
 				}
@@ -197,7 +207,7 @@ func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]v
 // Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; playerlist.ErrDenied or
 // ErrNoAnswer where it is not to be taken out at all. The answer is about the money, not about the player.
 func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold string, err error) {
-	answer, err := s.ask(ctx, MomentWithdrawal, who, &money, nil)
+	answer, err := s.ask(ctx, MomentWithdrawal, who, &money)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()

@@ -6,6 +6,7 @@ import { sha256 } from "./sha256.ts";
 const BILLION = 1_000_000_000n;
 const START = 0.1; // the odds of an "auto" rain before its first record
 const WAVE = 250; // ms from one wave to the next
+const GUEST = /^guest-[0-9a-f]{20}$/; // the id of a guest
 const LATE = 10_000; // ms for which a node may go by odds that have ended
 
 const utf8 = new TextEncoder();
@@ -42,16 +43,17 @@ export function checkLuck(fairness: Fairness, user: string, claims: readonly Own
   if (!seed || s.odds === 1) return null;
   const bytes = Uint8Array.from({ length: 32 }, (_, i) => parseInt(seed.slice(2 * i, 2 * i + 2), 16));
   const announced = [...sha256(bytes)].map((b) => b.toString(16).padStart(2, "0")).join("");
+  // Guests have odds of their own where they have a part of the packets for themselves.
+  const records = (GUEST.test(user) && s.guests_odds_record) || s.odds_record || [];
   const odds = (beat: number): number => {
     if (s.odds !== "auto") return s.odds;
-    return [...(s.odds_record ?? [])].reverse().find((r) => r.beat <= beat)?.odds ?? START;
+    return [...records].reverse().find((r) => r.beat <= beat)?.odds ?? START;
   };
   const first = (beat: number): number => s.first_wave + Math.ceil((beat * s.beat_ms) / WAVE);
   const late = Math.ceil(LATE / s.beat_ms);
   // A node that had not heard of newer odds may have gone by those before; what it told is paid.
   const best = (beat: number): number => {
     if (s.odds !== "auto") return s.odds;
-    const records = s.odds_record ?? [];
     const since = beat - late;
     const ended = records.filter((r, i) => r.beat <= beat && (records[i + 1]?.beat ?? Infinity) > since).map((r) => r.odds);
     return Math.max(odds(beat), ...ended, records.some((r) => r.beat <= since) ? 0 : START);

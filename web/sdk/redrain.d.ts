@@ -438,6 +438,8 @@ export interface Fairness {
     beat_ms: number;
     /** With the odds "auto": those that were set, each from its beat on. */
     odds_record?: readonly { beat: number; odds: number }[];
+    /** The same for guests, where they have a part of the packets for themselves. */
+    guests_odds_record?: readonly { beat: number; odds: number }[];
   };
 }
 

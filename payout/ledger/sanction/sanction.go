@@ -43,8 +43,10 @@ func Scan(scan sqldb.Scan) (s Sanction, err error) {
 
 // List is who is banned and since when, as far as it was read. Its methods may be called from any goroutine.
 type List struct {
+	refreshing sync.Mutex // one reads at a time; it is held while the database is asked, and mu is not
+
 	mu     sync.RWMutex
-	number int64             // of the newest act that was read
+	number int64             // of the newest act that was read; changes under both locks
 	of     map[string][]turn // by player, the oldest first
 }
 
@@ -63,42 +65,48 @@ const atOnce = 1000
 // Refresh reads what is new, and returns it, the oldest first. Where the ledger was put back from a backup, and knows
 // less than was read before, all of it is read again, and none of that is new.
 func (l *List) Refresh(ctx context.Context, q sqldb.Querier) (fresh []Sanction, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.refreshing.Lock()
+	defer l.refreshing.Unlock()
 	var newest int64
 	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM sanction"); err != nil {
 		return nil, fmt.Errorf("reading who is banned: %w", err)
 	}
-	read := List{number: l.number, of: l.of}
-	if newest < l.number {
-		read = List{of: map[string][]turn{}}
+	read := l
+	again := newest < l.number
+	if again {
+		read = NewList()
 	}
 	for read.number < newest {
 		rows, err := sqldb.List(ctx, q, Scan, "SELECT "+Columns+" FROM sanction WHERE number > ? "+
 			"ORDER BY number LIMIT ?", read.number, atOnce)
 		if err != nil {
-			return nil, fmt.Errorf("reading who is banned: %w", err)
+			return fresh, fmt.Errorf("reading who is banned: %w", err)
 		}
 		if len(rows) == 0 {
 			break
 		}
-		for _, s := range rows {
-			read.take(s)
-		}
-		if newest >= l.number {
+		read.take(rows)
+		if !again {
 			fresh = append(fresh, rows...)
-			l.number = read.number // an error of the next page loses nothing
 		}
 	}
-	l.number, l.of = read.number, read.of
+	if again {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.number, l.of = read.number, read.of
+	}
 	return fresh, nil
 }
 
-// take needs the lock.
-func (l *List) take(s Sanction) {
-	l.number = s.Number
-	if s.Act != Disconnect {
-		l.of[s.User] = append(l.of[s.User], turn{at: s.At, banned: s.Act == Ban})
+// take takes the next acts.
+func (l *List) take(rows []Sanction) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range rows {
+		l.number = s.Number
+		if s.Act != Disconnect {
+			l.of[s.User] = append(l.of[s.User], turn{at: s.At, banned: s.Act == Ban})
+		}
 	}
 }
 

@@ -78,8 +78,10 @@ func Scan(scan sqldb.Scan) (v Verdict, err error) {
 
 // List is the newest verdict about each player, as far as it was read. Its methods may be called from any goroutine.
 type List struct {
+	refreshing sync.Mutex // one reads at a time; it is held while the database is asked, and mu is not
+
 	mu     sync.RWMutex
-	number int64
+	number int64              // changes under both locks
 	of     map[string]Verdict // those that were allowed again among them
 }
 
@@ -92,33 +94,46 @@ const atOnce = 1000
 // Refresh reads what is new, and returns it, the oldest first. Where the ledger was put back from a backup, and knows
 // less than was read before, all of it is read again, and none of that is new.
 func (l *List) Refresh(ctx context.Context, q sqldb.Querier) (fresh []Verdict, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.refreshing.Lock()
+	defer l.refreshing.Unlock()
 	var newest int64
 	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
 		return nil, fmt.Errorf("reading the verdicts about players: %w", err)
 	}
+	read := l
 	again := newest < l.number
 	if again {
-		l.number, l.of = 0, map[string]Verdict{}
+		read = NewList()
 	}
-	for l.number < newest {
+	for read.number < newest {
 		rows, err := sqldb.List(ctx, q, Scan, "SELECT "+Columns+" FROM verdict WHERE number > ? "+
-			"ORDER BY number LIMIT ?", l.number, atOnce)
+			"ORDER BY number LIMIT ?", read.number, atOnce)
 		if err != nil {
 			return fresh, fmt.Errorf("reading the verdicts about players: %w", err)
 		}
 		if len(rows) == 0 {
 			break
 		}
-		for _, v := range rows {
-			l.number, l.of[v.User] = v.Number, v
-		}
+		read.take(rows)
 		if !again {
 			fresh = append(fresh, rows...)
 		}
 	}
+	if again {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.number, l.of = read.number, read.of
+	}
 	return fresh, nil
+}
+
+// take takes the next verdicts.
+func (l *List) take(rows []Verdict) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range rows {
+		l.number, l.of[v.User] = v.Number, v
+	}
 }
 
 // Of is the newest verdict about a player.

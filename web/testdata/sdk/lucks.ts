@@ -47,4 +47,12 @@ export const lucks: Record<string, (c: Check) => void> = {
     const told = (beat: number) => checkLuck(fairness({ odds: "auto", odds_record: record, waves: 240 }), "u1", [{ claim: "c1-1", ticket: `b${40 + 4 * beat}` }])?.honest;
     c.same("a node that had not heard", [14, 15].map(told).join(), `${wins(luck(SEED, "u1", 14), 0.9)},false`);
   },
+  "goes by the guests' record for guests"(c) {
+    const lanes = fairness({ odds: "auto", odds_record: [{ beat: 0, odds: 0.9 }], guests_odds_record: [{ beat: 0, odds: 0.2 }], waves: 240 });
+    for (const [user, odds] of [["u1", 0.9], ["guest-x", 0.9], ["guest-00112233445566778899", 0.2]] as const) {
+      c.same(user, checkLuck(lanes, user, [])?.beats[7]?.odds, odds);
+    }
+    const alike = fairness({ odds: "auto", odds_record: [{ beat: 0, odds: 0.9 }], waves: 240 });
+    c.same("one lane", checkLuck(alike, "guest-00112233445566778899", [])?.beats[7]?.odds, 0.9);
+  },
 };

@@ -1,0 +1,88 @@
+package pipeline
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// deliveriesAt are entries with a win each, by the times of these; a time of 0 is an entry without wins.
+func deliveriesAt(times ...int64) (of []delivery) {
+	for _, ms := range times {
+		var d delivery
+		if d.entry.Ref.ID = "1-0"; ms > 0 {
+			d.entry.Ref.ID, d.entry.Wins = fmt.Sprintf("%d-0", ms), []rain.Win{{User: "u"}}
+		}
+		of = append(of, d)
+	}
+	return of
+}
+
+// What is posted together is what can be so in a moment; no win waits much longer than it has to, nothing waits without
+// wins, and nothing longer than a win of now.
+func TestRipening(t *testing.T) {
+	t.Parallel()
+	const now = 1_000_000
+	for name, tc := range map[string]struct {
+		times []int64
+		least time.Duration
+		n     int
+		wait  time.Duration
+	}{
+		"nothing waits":             {[]int64{now, now}, 0, 2, 0},
+		"old enough":                {[]int64{now - 9000, now - 2000}, 2 * time.Second, 2, 0},
+		"a win of now":              {[]int64{now}, 2 * time.Second, 1, 2 * time.Second},
+		"old ones, and a young one": {[]int64{now - 9000, now - 2000, now - 1000}, 2 * time.Second, 2, 0},
+		"young ones of a moment": {[]int64{now - 1500, now - 1300, now - 1200}, 2 * time.Second, 2,
+			700 * time.Millisecond},
+		"one that has come again": {[]int64{now - 1500, now - 9000, now - 1500}, 2 * time.Second, 3,
+			500 * time.Millisecond},
+		"of the future":              {[]int64{now + 99_000}, 2 * time.Second, 1, 2 * time.Second},
+		"of the future, and of now":  {[]int64{now + 99_000, now}, 2 * time.Second, 2, 2 * time.Second},
+		"what holds no wins":         {[]int64{0, 0}, 2 * time.Second, 2, 0},
+		"with one that holds no win": {[]int64{0, now - 1900, 0}, 2 * time.Second, 3, 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, wait := ripening(deliveriesAt(tc.times...), now, tc.least)
+			if len(got) != tc.n || wait != tc.wait {
+				t.Errorf("%d of %d in %v, want %d in %v", len(got), len(tc.times), wait, tc.n, tc.wait)
+			}
+		})
+	}
+}
+
+// No win is posted before it is as old as the settler is told, however many workers there are.
+func TestWinsWaitBeforeTheyArePosted(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	const least, wins = 200 * time.Millisecond, 8
+	p.OpenCampaign(t, "c1", rain.Spec{Budget: 40 * wins * paytest.CrowdAmount, Packets: 40 * wins})
+	all, _ := paytest.Crowd("c1", 40, wins)
+	clock := func() int64 { return time.Now().UnixMilli() }
+	ages := make(chan time.Duration, 10*len(all))
+	between := &between{p.Poster, func(entries []rain.Entry) error {
+		for _, e := range entries {
+			at, _, err := e.Ref.Position()
+			if err != nil {
+				return err
+			}
+			ages <- time.Duration(clock()-at) * time.Millisecond
+		}
+		return nil
+	}}
+	p.run(t, NewSettler(p.js, p.Seals.Ring(), between, p.DeadLetters, p.redis, p.told, SettlerOptions{
+		Namespace: p.namespace, Log: paytest.Quiet, Clock: clock, Wait: least}))
+	for i := range all {
+		all[i].Ref.ID = fmt.Sprintf("%d-%d", clock(), i)
+		p.publish(t, 1, all[i])
+	}
+	for range all {
+		if age := <-ages; age < least {
+			t.Errorf("a win was posted after %v", age)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package risk
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// moments are count, sum and sum of squares.
+type moments struct{ N, Sum, Squares float64 }
+
+func (m *moments) add(x float64) {
+	m.N++
+	m.Sum += x
+	m.Squares += x * x
+}
+
+func (m *moments) halve() { m.N, m.Sum, m.Squares = m.N/2, m.Sum/2, m.Squares/2 }
+
+func (m *moments) join(o moments) { m.N, m.Sum, m.Squares = m.N+o.N, m.Sum+o.Sum, m.Squares+o.Squares }
+
+func (m *moments) mean() float64 { return m.Sum / max(m.N, 1) }
+
+func (m *moments) deviation() float64 {
+	return math.Sqrt(max(m.Squares/max(m.N, 1)-m.mean()*m.mean(), 0))
+}
+
+// sums are what a hand has done, as far as it is remembered. Those of several nodes add up.
+type sums struct {
+	Taps, Gaps   moments
+	Fast, Astray float64
+}
+
+// remembered is how many taps a hand remembers well: with twice as many, all it knows counts half. So who plays by
+// hand first and by program then is judged by the program soon.
+const remembered = 32
+
+// fade forgets some of what was long ago.
+func (s *sums) fade() {
+	if s.Taps.N+s.Astray >= 2*remembered {
+		s.Taps.halve()
+		s.Gaps.halve()
+		s.Fast, s.Astray = s.Fast/2, s.Astray/2
+	}
+}
+
+func (s *sums) join(o sums) {
+	s.Taps.join(o.Taps)
+	s.Gaps.join(o.Gaps)
+	s.Fast, s.Astray = s.Fast+o.Fast, s.Astray+o.Astray
+}
+
+// tell fills in what the sums say.
+func (s *sums) tell(to *Signals) {
+	to.Taps, to.Fast, to.Mean, to.Spread = int(s.Taps.N), int(s.Fast), s.Taps.mean(), s.Taps.deviation()
+	to.Gaps, to.GapSplay, to.Astray = int(s.Gaps.N), s.Gaps.deviation(), int(s.Astray)
+}
+
+// noted is what a node tells of a hand.
+type noted struct {
+	At int64 // Unix ms
+	sums
+}
+
+// notedForMS is for how long what another node has noted counts, in milliseconds: it tells again with each tap there.
+const notedForMS = 60_000
+
+func (n noted) text() string {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return "" // only for what is no number, which is read as nothing
+	}
+	return string(text)
+}
+
+// readNoted reads what another node has noted at a time near now. What is old, or what no hand can have done, is
+// nothing: no node has more to say of a hand than it remembers.
+func readNoted(text string, now int64) (s sums, ok bool) {
+	var n noted
+	if json.Unmarshal([]byte(text), &n) != nil || max(now-n.At, n.At-now) > notedForMS {
+		return sums{}, false
+	}
+	const most = 2 * remembered
+	taps, gaps := n.Taps, n.Gaps
+	ok = within(taps.N+n.Astray, most) && within(n.Astray, most) && within(n.Fast, taps.N) && within(gaps.N, taps.N) &&
+		possible(taps) && possible(gaps)
+	return n.sums, ok
+}
+
+func within(x, most float64) bool { return x >= 0 && x <= most }
+
+// possible tells whether there are numbers with these moments, none of them below 0.
+func possible(m moments) bool {
+	const rounding = 1 + 1e-9
+	return m.N >= 0 && m.Sum >= 0 && m.Squares >= 0 && m.Sum*m.Sum <= m.Squares*m.N*rounding
+}

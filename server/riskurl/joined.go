@@ -1,0 +1,69 @@
+package riskurl
+
+import (
+	"context"
+	"sync"
+)
+
+// question is what is asked, without what is of one request alone.
+type question struct {
+	moment Moment
+	who    Caller
+	money  Money
+}
+
+// joined has the same question asked once at a time: who asks it meanwhile waits for the same answer. So a player who
+// comes with many connections at once is asked about once. It lasts until the last of them does not wait any more.
+type joined struct {
+	mu  sync.Mutex
+	now map[question]*inquiry
+}
+
+// inquiry is a question that is under way.
+type inquiry struct {
+	waiting int                // those who want to know, under the lock of joined
+	cancel  context.CancelFunc // nobody wants to know
+	done    chan struct{}      // closed when there is an answer, or why there is none
+	answer  Answer
+	err     error
+}
+
+// ask asks, or waits for the answer to what somebody else has asked.
+func (j *joined) ask(ctx context.Context, q question, ask func(context.Context) (Answer, error)) (Answer, error) {
+	j.mu.Lock()
+	one := j.now[q]
+	if one == nil {
+		asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		one = &inquiry{cancel: cancel, done: make(chan struct{})}
+		j.now[q] = one
+		go func() {
+			defer cancel()
+			one.answer, one.err = ask(asking)
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.over(q, one)
+			close(one.done)
+		}()
+	}
+	one.waiting++
+	j.mu.Unlock()
+	select {
+	case <-one.done:
+		return one.answer, one.err
+	case <-ctx.Done():
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if one.waiting--; one.waiting == 0 {
+		j.over(q, one)
+		one.cancel()
+	}
+	return Answer{}, ctx.Err()
+}
+
+// over lets who comes now ask again. It needs the lock.
+func (j *joined) over(q question, one *inquiry) {
+	if j.now[q] == one {
+		delete(j.now, q)
+	}
+}

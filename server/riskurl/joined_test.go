@@ -1,0 +1,86 @@
+package riskurl
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/playerlist"
+)
+
+// waitingFor is how many wait for the answer to a question.
+func (r *rig) waitingFor(q question) int {
+	r.joined.mu.Lock()
+	defer r.joined.mu.Unlock()
+	if one := r.joined.now[q]; one != nil {
+		return one.waiting
+	}
+	return 0
+}
+
+// A player who says hello many times at once is asked about once, and all of them hear the answer; another player, and
+// the same one from elsewhere or later, are asked about by themselves. One who gives up ends it for nobody else.
+func TestTheSameQuestionIsAskedOnce(t *testing.T) {
+	free := make(chan struct{})
+	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
+		<-free
+		says(`{"verdict":"deny"}`)(w, hr)
+	}, func(o *Options) { o.Timeout = time.Minute })
+	who := Caller{User: "u", Campaign: "c", Address: "192.0.2.1"}
+	elsewhere := who
+	elsewhere.Address = "192.0.2.2"
+	const many = 100
+	var wg sync.WaitGroup
+	impatient, giveUp := context.WithCancel(t.Context())
+	hello := func(ctx context.Context, who Caller, want error) {
+		wg.Go(func() {
+			if err := r.Hello(ctx, who); !errors.Is(err, want) {
+				t.Errorf("%+v: %v, want %v", who, err, want)
+			}
+		})
+	}
+	waiting := func(n int) {
+		t.Helper()
+		testenv.Eventually(t, time.Minute, "all wait for one answer", func() bool {
+			return r.waitingFor(question{moment: MomentHello, who: who}) == n
+		})
+	}
+	hello(impatient, who, context.Canceled)
+	waiting(1) // it is the one who has asked
+	for range many {
+		hello(t.Context(), who, playerlist.ErrDenied)
+	}
+	waiting(many + 1)
+	giveUp()
+	waiting(many)
+	hello(t.Context(), elsewhere, playerlist.ErrDenied)
+	hello(t.Context(), Caller{User: "v", Campaign: "c", Address: "192.0.2.1"}, playerlist.ErrDenied)
+	testenv.Eventually(t, time.Minute, "all have asked", func() bool { return len(r.asked) == 3 })
+	close(free)
+	wg.Wait()
+	if err := r.Hello(t.Context(), who); !errors.Is(err, playerlist.ErrDenied) || len(r.asked) != 4 {
+		t.Errorf("%v, asked %d times", err, len(r.asked))
+	}
+}
+
+// Nobody waits for what nobody wants to know any more.
+func TestAQuestionEndsWithItsLastAsker(t *testing.T) {
+	gone := make(chan struct{})
+	r := open(t, func(_ http.ResponseWriter, hr *http.Request) {
+		<-hr.Context().Done()
+		close(gone)
+	}, func(o *Options) { o.Timeout = time.Minute })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.Hello(ctx, Caller{User: "u"}) }()
+	<-r.asked
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-gone
+}
