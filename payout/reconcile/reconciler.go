@@ -199,9 +199,8 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 		return cmp.Or(err, errStale) // its payouts have begun to leave the books since it was looked at
 	}
 	steps := []func(context.Context, sqldb.Querier) error{
-		r.checkHistory, r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
-		r.readPayouts,
-		r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
+		r.checkHistory, r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
+		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err
