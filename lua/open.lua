@@ -11,7 +11,7 @@
 -- ARGV
 --   1  Redis's time from which on this call comes too late, Unix ms
 --   2  the campaign's revision
---   3  the shard's packets, "<first>-<last>"
+--   3  the shard's packets, "<first>-<last>"; empty: none
 --   4  how many they are
 --   5  wins allowed to a player
 --   6  taps allowed to a player, 0 without limit
@@ -46,7 +46,10 @@ redis.call('HSET', state, 'status', 'open', 'rev', ARGV[2], 'left', ARGV[4], 'wo
   'wins_per_user', ARGV[5], 'taps_per_user', ARGV[6], 'first_wave', '', 'opens', '0', 'closes', '0', 'paced', '0',
   'duration_ms', '0', 'beat_ms', '0', 'base_wave', '', 'base', '0')
 redis.call('UNLINK', stock, wins, taps, outbox, lent, borrowed)
-redis.call('RPUSH', stock, ARGV[3], '.')
+if ARGV[3] ~= '' then
+  redis.call('RPUSH', stock, ARGV[3])
+end
+redis.call('RPUSH', stock, '.')
 redis.call('HSET', wins, '', '')
 redis.call('HSET', taps, '', '')
 redis.call('HSET', lent, '', '')

@@ -144,12 +144,16 @@ func (l Layout) Home(user string) int {
 	return shards.First + HomeShard(user, shards.Count())
 }
 
-// Stock is the part of the split that a shard is stocked with: packets first … first+n-1. The parts of a lane differ by
-// at most one packet.
-func (l Layout) Stock(shard int) (first, n int) {
+// Stock is the part of the split that a shard is stocked with: one range, or none where the lane has fewer packets than
+// shards; what such a shard's players win has to move there. The parts of a lane differ by at most one packet.
+func (l Layout) Stock(shard int) Numbers {
 	shards, packets := l.Part(l.LaneOfShard(shard))
-	first, n = ShardRange(packets.Count(), shards.Count(), shard-shards.First)
-	return packets.First + first, n
+	first, n := ShardRange(packets.Count(), shards.Count(), shard-shards.First)
+	if n == 0 {
+		return nil
+	}
+	first += packets.First
+	return Numbers{{First: first, Last: first + n - 1}}
 }
 
 // ByLane counts the packets of each lane.
@@ -163,7 +167,7 @@ func (l Layout) ByLane(numbers Numbers) (counts [LaneCount]int) {
 	return counts
 }
 
-// validateLanes checks that each lane has a shard, and each of its shards a packet.
+// validateLanes checks that each lane has a shard and a packet.
 func (s *Spec) validateLanes(e *Invalid) {
 	if s.GuestsShare == 0 || s.Packets < 1 || s.Packets > MaxPackets {
 		return
@@ -177,9 +181,8 @@ func (s *Spec) validateLanes(e *Invalid) {
 		return
 	}
 	for lane := range LaneCount {
-		if shards, packets := s.Layout().Part(Lane(lane)); packets.Count() < shards.Count() {
-			e.add("guests_share", "leaves %d packets for the %d shards of one of the lanes: take more packets, fewer "+
-				"shards, or another share", packets.Count(), shards.Count())
+		if _, packets := s.Layout().Part(Lane(lane)); packets.Count() < 1 {
+			e.add("guests_share", "leaves no packet for one of the lanes: take more packets or another share")
 			return
 		}
 	}

@@ -104,11 +104,8 @@ func (s *Spec) Validate() error {
 	if s.TapsPerUser < 0 || s.TapsPerUser > maxPerUser {
 		e.add("taps_per_user", "is 0 (no limit) to %d", maxPerUser)
 	}
-	switch {
-	case s.Shards < 1 || s.Shards > MaxShards:
+	if s.Shards < 1 || s.Shards > MaxShards {
 		e.add("shards", "is 1 to %d", MaxShards)
-	case s.Packets >= 1 && s.Shards > s.Packets:
-		e.add("shards", "is more than there are packets")
 	}
 	if s.Capacity < 0 || s.Capacity > maxCapacity {
 		e.add("capacity", "is 0 (no limit) to %d", maxCapacity)

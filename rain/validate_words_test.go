@@ -23,7 +23,6 @@ func TestFaultsSayWhatIsAllowed(t *testing.T) {
 		},
 		"taps_per_user: is 0 (no limit) to 1000000":                        func(s *rain.Spec) { s.TapsPerUser = -1 },
 		"shards: is 1 to 256":                                              func(s *rain.Spec) { s.Shards = 0 },
-		"shards: is more than there are packets":                           func(s *rain.Spec) { s.Shards = 11 },
 		"expires_in_ms: is 1,000 to 31622400000":                           func(s *rain.Spec) { s.ExpiresInMS = 0 },
 		"split: is one of double_mean, low_variance, gaussian, even, list": func(s *rain.Spec) { s.Split = "?" },
 		"amounts: goes with the split \"list\" only": func(s *rain.Spec) {

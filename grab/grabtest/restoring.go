@@ -55,13 +55,12 @@ func (gm *Game) Known(shard int) (all []Known) {
 
 // Restoration is what a rebuild would make of the wins: the rest of the shard is the stock.
 func (gm *Game) Restoration(shard int, wins []Known) store.Restoration {
-	first, n := gm.C.Layout().Stock(shard)
 	taken := make(map[int]bool, len(wins))
 	for _, k := range wins {
 		taken[k.Win.Packet] = true
 	}
 	var stock rain.Numbers
-	for p := first; p < first+n; p++ {
+	for p := range gm.C.Layout().Stock(shard).Each() {
 		if !taken[p] {
 			stock = stock.Add(p)
 		}

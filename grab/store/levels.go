@@ -64,8 +64,7 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 			if failed == nil {
 				failed = fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 			}
-			first, n := c.Layout().Stock(shard)
-			left = append(left, rain.Range{First: first, Last: first + n - 1})
+			left = append(left, c.Layout().Stock(shard)...)
 			continue
 		}
 		sum.Won += one.won

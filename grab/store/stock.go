@@ -29,10 +29,9 @@ func NewStock(s *Store) *Stock { return &Stock{s.client} }
 // It fails with ErrClosed where a shard is closed, and with ErrLate.
 func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
-		first, n := c.Layout().Stock(shard)
-		all := rain.Numbers{{First: first, Last: first + n - 1}}
-		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(), n,
-			c.WinsPerUser, c.TapsPerUser).Int()
+		all := c.Layout().Stock(shard)
+		code, err := s.run(ctx, s.scripts.open, s.keys.shard(c.ID, shard).opening(), until, c.Revision, all.String(),
+			all.Count(), c.WinsPerUser, c.TapsPerUser).Int()
 		if err == nil && code < 0 {
 			err = fmt.Errorf("shard %d: %w", shard, ErrClosed)
 		}

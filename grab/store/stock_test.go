@@ -263,3 +263,31 @@ func TestAStoppedRainIsNone(t *testing.T) {
 		t.Errorf("stopped: %s", got)
 	}
 }
+
+// TestShardsWithoutPackets: a campaign may have fewer packets than shards. Those without any are open like the others,
+// and everything is as it is where a shard has run dry.
+func TestShardsWithoutPackets(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
+			if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
+				t.Errorf("opened: %+v", l)
+			}
+			shards, err := gm.G.Snapshot(t.Context(), gm.C)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, s := range shards {
+				if !s.Found || len(s.Unreadable) > 0 || s.Stock.String() != gm.C.Layout().Stock(n).String() {
+					t.Errorf("shard %d: %+v", n, s)
+				}
+			}
+			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
+				t.Fatal(err)
+			}
+			if l := gm.Levels(); l.Stock != 0 || l.AmountWon != 0 {
+				t.Errorf("closed: %+v", l)
+			}
+		})
+	}
+}

@@ -52,8 +52,7 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	defer f.mu.Unlock()
 	f.live = append(f.live, c)
 	for s := range c.Shards {
-		first, n := c.Layout().Stock(s)
-		sh := &FakeShard{Stock: Packets(first, first+n-1), campaign: c, amounts: amounts,
+		sh := &FakeShard{Stock: c.Layout().Stock(s), campaign: c, amounts: amounts,
 			Players: map[string]rain.PlayerRecord{}, Borrowed: map[string]int64{}}
 		sh.Snapshot.Shard, sh.Snapshot.Found, sh.Snapshot.LastEntry = s, true, "0-0"
 		f.Shards[FakeKey{c.ID, s}] = sh

@@ -28,7 +28,7 @@ func (r *campaignCheck) readArchived(ctx context.Context, q sqldb.Querier) error
 				"and it is not over: somebody has changed one or the other")
 	}
 	return r.run(ctx, q, []func(context.Context, sqldb.Querier) error{
-		r.checkSettings, r.noteLetters, r.addArchived,
+		r.checkHistory, r.checkSettings, r.noteLetters, r.addArchived,
 		func(ctx context.Context, q sqldb.Querier) error {
 			if !r.look.txns {
 				return nil

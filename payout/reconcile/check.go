@@ -49,6 +49,8 @@ type look struct {
 	hot  Hot  // nil: what Redis has is not known, and of a drained campaign need not be
 	last bool // this is not tried again where a shard was rebuilt meanwhile
 
+	chained bool // its history, and the links of its transactions, too
+
 	from checkpoint.Checkpoint // the sums go on from it; its number is 0: all rows are added up
 	anew bool                  // all rows are added up, and the sums of from held against them
 

@@ -45,3 +45,11 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 	}
 	return nil
 }
+
+// checkHistory holds the campaign against its history, where that is asked for.
+func (r *campaignCheck) checkHistory(ctx context.Context, q sqldb.Querier) error {
+	if !r.look.chained {
+		return nil
+	}
+	return checkHistoriesOf(ctx, q, history.Campaign, []string{r.campaign.ID}, &r.found)
+}

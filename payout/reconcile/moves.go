@@ -171,8 +171,7 @@ func (r *campaignCheck) lend(n int, of *moved) {
 
 // holdShard makes the list of the packets that a shard must have.
 func (r *campaignCheck) holdShard(n int, of *moved) {
-	first, count := r.campaign.Layout().Stock(n)
-	here, twice, absent := tally(append(of.came, rain.Range{First: first, Last: first + count - 1}), of.gone)
+	here, twice, absent := tally(append(of.came, r.campaign.Layout().Stock(n)...), of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {
 		return // what is open to it may have come

@@ -71,7 +71,7 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()
 	for _, campaign := range []string{"c1", "c2", "c3", "l1", "x1"} {
-		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
+		for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows, reconcile.Chained} {
 			_, err := b.Proof.ReconcileWith(ctx, campaign, f, depth)
 			paytest.Must(t, err)
 		}

@@ -26,6 +26,9 @@ const (
 	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
 	// each balance with its entries, and each win that Redis knows with the ledger.
 	Rows
+	// Chained looks at every row, and holds the campaign, with what belongs to it, against its history, and each of its
+	// transactions against its link of the chain. Proofs of everything do these two for all that there is.
+	Chained
 )
 
 // campaignReader reads a campaign, also one whose row makes no sense; [ledger.Campaigns] is one.
@@ -84,7 +87,7 @@ func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.re
 //
 // A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
 func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
-	return s.reconcileWith(ctx, id, hot, look{rows: depth == Rows, txns: true})
+	return s.reconcileWith(ctx, id, hot, look{rows: depth != Sums, txns: true, chained: depth == Chained})
 }
 
 // reconcileWith begins anew where a shard was rebuilt between two looks at it. A proof that panics is a finding:
@@ -196,9 +199,8 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 		return cmp.Or(err, errStale) // its payouts have begun to leave the books since it was looked at
 	}
 	steps := []func(context.Context, sqldb.Querier) error{
-		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters, r.placeReclaims, r.readPaid,
-		r.readPayouts,
-		r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
+		r.checkHistory, r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
+		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err
@@ -229,8 +231,8 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
 	r.look.rows, r.look.txns, r.look.anew, r.look.hot = true, true, true, nil
 	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
-		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld, r.checkTxns,
-		r.checkPayouts,
+		r.checkHistory, r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
+		r.checkTxns, r.checkPayouts,
 	})
 }
 

@@ -132,6 +132,9 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
+		if err := r.checkLinks(ctx, q, ids); err != nil {
+			return err
+		}
 		after = ids[len(ids)-1]
 	}
 }

@@ -124,7 +124,7 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
-	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Chained)
 }
 
 func enter(ctx context.Context, door chan struct{}) error {

@@ -81,36 +81,6 @@ func MarksOf(ends []End) Marks {
 	return marks
 }
 
-// CheckTxn holds one transaction, by its key, against the link before it, and calls broken where it is not what was
-// chained. It says nothing about one that is not there.
-func CheckTxn(ctx context.Context, q sqldb.Querier, key string, broken func(Break)) error {
-	var stripe, link int64
-	var before []byte
-	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT t.stripe, t.link, COALESCE(b.hash, s.hash, '') "+
-		"FROM txn t LEFT JOIN txn b ON b.stripe = t.stripe AND b.link = t.link - 1 "+
-		"LEFT JOIN chain_stub s ON s.book = '"+Txns+"' AND s.stripe = t.stripe AND s.link = t.link - 1 "+
-		"WHERE t.idem_key = ? AND t.stripe IS NOT NULL AND t.link IS NOT NULL", key)
-	if err != nil || !found {
-		return err
-	}
-	rows, err := readTxns(ctx, q, stripe, link-1, 1)
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	was := first(Txns, stripe)
-	if link > 1 {
-		if len(before) != len(was) {
-			return nil // the link before is gone, which the walk names
-		}
-		was = Hash(before)
-	}
-	if r := rows[0]; len(r.hash) != len(was) || after(was, r.content) != Hash(r.hash) {
-		broken(Break{Stripe{Txns, stripe}, r.link, r.id, r.name,
-			"is not what was chained: it was changed, or another put in its place"})
-	}
-	return nil
-}
-
 // TxnsBetween are the ids of the transactions behind marks, up to others.
 func TxnsBetween(ctx context.Context, q sqldb.Querier, from, to Marks) (ids []int64, err error) {
 	for s, end := range to {

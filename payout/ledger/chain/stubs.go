@@ -41,16 +41,7 @@ func withStubs(ctx context.Context, q sqldb.Querier, s Stripe, after int64, rows
 // TxnLinks are transactions as they are in the database, with their lines and papers, by their ids. One that does not
 // exist, or belongs to no chain, is missing in the answer.
 func TxnLinks(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64]Linked, error) {
-	stripes := map[int64]int64{}
-	txns, err := sqldb.List(ctx, q, func(scan sqldb.Scan) (t txnRow, err error) {
-		var stripe int64
-		err = scan(&t.id, &stripe, &t.link, &t.hash, &t.kind, &t.name, &t.at)
-		stripes[t.id] = stripe
-		return t, err
-	},
-		"SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS "+
-			"NOT NULL "+
-			"AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	txns, stripes, err := txnsByID(ctx, q, ids)
 	if err != nil || len(txns) == 0 {
 		return nil, err
 	}

@@ -38,6 +38,8 @@ const (
 	rowsAtOnce = 100 // a transaction may have 4,000 papers
 	// maxLoose is how many rows that belong to no stripe are named for each book.
 	maxLoose = 100
+
+	notWhatWasChained = "is not what was chained: it was changed, or another put in its place"
 )
 
 // walk goes along stripes.
@@ -153,8 +155,7 @@ func (w *walk) page(ctx context.Context, tx sqldb.Querier, b book, s Stripe) (mo
 		case r.link != at.Links+1:
 			w.found(Break{s, at.Links + 1, 0, "", missing(at.Links+1, r.link-1) + " removed before " + r.who()})
 		case len(r.hash) != len(at.Hash) || after(at.Hash, r.content) != Hash(r.hash):
-			w.found(Break{s, r.link, r.id, r.name,
-				"is not what was chained: it was changed, or another put in its place"})
+			w.found(Break{s, r.link, r.id, r.name, notWhatWasChained})
 		}
 		at.Links = r.link
 		if len(r.hash) == len(at.Hash) {

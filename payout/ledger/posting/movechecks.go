@@ -187,8 +187,7 @@ func inShort(numbers rain.Numbers) string {
 
 // holdingOf reckons what a shard has been given, and has not given away again, from the moves from and to it.
 func holdingOf(l rain.Layout, shard int, moves []Move) (h Holding) {
-	first, n := l.Stock(shard)
-	came, gone := rain.Numbers{{First: first, Last: first + n - 1}}, rain.Numbers{}
+	came, gone := l.Stock(shard), rain.Numbers{}
 	for i := range moves {
 		move := &moves[i]
 		if move.From == shard {
