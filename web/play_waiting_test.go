@@ -33,6 +33,11 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	p.shows("stage-title", "会场已满，您的排队位置")
 	p.hints(`^大约还要 (4\d|50):\d\d。请留在本页，轮到您时自动进入$`)
 	p.shoot("queue-zh")
+	// Seconds look like a time too, and not like a number of people.
+	f.mu.Lock()
+	turn = object{"admitted": false, "position": 37, "retry_after_ms": 1000, "wait_ms": 36_000}
+	f.mu.Unlock()
+	p.hints(`^大约还要 0:[23]\d。`)
 	// A server that cannot tell is not spoken for.
 	f.mu.Lock()
 	turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000}
