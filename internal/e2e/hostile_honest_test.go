@@ -14,8 +14,8 @@ import (
 
 const (
 	honestPlayers = 10
-	// hostileTurn is how long players are measured with, and then without, hostile senders: short, so that whatever else
-	// a machine does is the same in both.
+	// hostileTurn is how long players are measured with, and then without, hostile senders: short, so that whatever
+	// else a machine does is the same in both.
 	hostileTurn = 2 * time.Second
 	// hostileRest is what the node has to get done with what was sent last.
 	hostileRest = 300 * time.Millisecond

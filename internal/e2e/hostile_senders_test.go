@@ -38,7 +38,12 @@ func (h *hostile) counted(of *atomic.Int64) {
 }
 
 // sent is what the senders have to say at their end.
-type sent struct{ Messages, Requests, Unavailable, Sockets int64 }
+type sent struct {
+	Messages    int64 `json:"messages"`
+	Requests    int64 `json:"requests"`
+	Unavailable int64 `json:"unavailable"`
+	Sockets     int64 `json:"sockets"`
+}
 
 // senders are a process of their own, with the lowest priority where the players' times are judged: what those wait for
 // is then the node's work, and not the making of nonsense.
@@ -53,9 +58,10 @@ type senders struct {
 const sendersEnv = "REDRAIN_HOSTILE_SENDERS"
 
 type sendersOrder struct {
-	URL, Campaign string
-	Seed          uint64
-	Rate          int
+	URL      string `json:"url"`
+	Campaign string `json:"campaign"`
+	Seed     uint64 `json:"seed"`
+	Rate     int    `json:"rate"`
 }
 
 func startSenders(t *testing.T, n *node, campaign string) *senders {

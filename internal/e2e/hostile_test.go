@@ -30,7 +30,7 @@ func hostileDefault() time.Duration {
 
 // hostileRate: an hour's million is 278 a second. More than this is no other input, and leaves the machine no time in
 // which one could see what the node does to others; 0 sends as fast as the senders can.
-var hostileRate = flag.Int("hostile-rate", 5_000, "messages and requests a second that TestHostile sends; 0: all it can")
+var hostileRate = flag.Int("hostile-rate", 5_000, "messages and requests a second that TestHostile sends; 0: no limit")
 
 // hostileAtLeast is how many messages and requests an hour must have.
 const hostileAtLeast = 1_000_000

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +67,7 @@ func TestPiecesCost(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		answered += strings.Count(string(heard), fmt.Sprintf(`"type":"%s"`, wire.TypePong))
+		answered += strings.Count(string(heard), `"type":"`+wire.TypePong+`"`)
 	}
 	_ = c.conn.Close()
 	<-done
