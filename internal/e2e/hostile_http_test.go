@@ -87,13 +87,13 @@ func (h *hostile) ask(r *rand.Rand) {
 	answer, err := hostileClient.Do(request)
 	if err != nil {
 		if h.t.Context().Err() == nil && !strings.Contains(err.Error(), "malformed") {
-			h.requests.Add(1) // a header that the server does not take ends the connection
+			h.counted(&h.requests) // a header that the server does not take ends the connection
 		}
 		return
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
-	h.requests.Add(1)
+	h.counted(&h.requests)
 	switch {
 	case answer.StatusCode == http.StatusServiceUnavailable:
 		h.unavailable.Add(1)

@@ -74,7 +74,7 @@ func (h *hostile) talk(r *rand.Rand) {
 		if conn.WriteMessage(kind, []byte(h.message(r))) != nil {
 			return
 		}
-		h.messages.Add(1)
+		h.counted(&h.messages)
 	}
 }
 
@@ -94,7 +94,7 @@ func (h *hostile) flood(r *rand.Rand) {
 		if conn.WriteMessage(websocket.TextMessage, text) != nil {
 			return
 		}
-		h.messages.Add(1)
+		h.counted(&h.messages)
 	}
 }
 
@@ -128,9 +128,9 @@ func (h *hostile) breakFrames(r *rand.Rand) {
 		if _, err := conn.NetConn().Write(append(frame, rest...)); err != nil {
 			return
 		}
-		h.messages.Add(1)
+		h.counted(&h.messages)
 	}
-	h.sockets.Add(1)
+	h.counted(&h.sockets)
 }
 
 // breakHTTP writes what is nearly HTTP.
@@ -162,7 +162,7 @@ func (h *hostile) breakHTTP(r *rand.Rand) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		return
 	}
-	h.sockets.Add(1)
+	h.counted(&h.sockets)
 	answer := make([]byte, 64)
 	n, _ := conn.Read(answer)
 	if is := string(answer[:n]); strings.HasPrefix(is, "HTTP/1.1 5") && !strings.HasPrefix(is, "HTTP/1.1 503") &&

@@ -15,6 +15,8 @@ type Conn struct {
 	net.Conn
 
 	rest []byte // received by ReadPlain, and not used
+	// received are the bytes that Read has returned; beyond most it returns ErrTooMuch. The reading goroutine's.
+	received, most int
 	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system looks at a deadline only where a
 	// goroutine waits, so ReadPlain looks at it by itself.
 	until atomic.Int64
@@ -25,16 +27,36 @@ type Conn struct {
 	closing bool // Close has been called meanwhile; ReadPlain closes the connection when it returns
 }
 
+// ErrTooMuch is what Read returns beyond what [Conn.Allow] allows.
+var ErrTooMuch = errors.New("ws: more bytes than a message may have")
+
+// Allow lets Read return so many bytes more, and no more than these, until it is called again; 0 is without an end. The
+// library counts what is in frames, and not the frames: a message of empty fragments has no end for it. It is called by
+// who reads.
+func (c *Conn) Allow(more int) {
+	c.received, c.most = 0, more
+}
+
+// Received is how many bytes Read has returned since Allow.
+func (c *Conn) Received() int { return c.received }
+
 // Read is net.Conn's.
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (n int, err error) {
+	if c.most > 0 {
+		if c.received >= c.most {
+			return 0, ErrTooMuch
+		}
+		p = p[:min(len(p), c.most-c.received)]
+	}
 	if len(c.rest) == 0 {
-		return c.Conn.Read(p)
-	}
-	n := copy(p, c.rest)
-	if c.rest = c.rest[n:]; len(c.rest) == 0 {
+		n, err = c.Conn.Read(p)
+	} else if n = copy(p, c.rest); n == len(c.rest) {
 		c.rest = nil
+	} else {
+		c.rest = c.rest[n:]
 	}
-	return n, nil
+	c.received += n
+	return n, err
 }
 
 // SetReadDeadline is net.Conn's. After Close it does nothing.

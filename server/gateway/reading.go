@@ -10,12 +10,17 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/wire"
+	"redrain/internal/ws"
 	"redrain/room"
 )
 
 // restWithin is how long a message may take from its first frame on, where the library reads it. Package ws has the
 // same for what it reads.
 const restWithin = 10 * time.Second
+
+// mostPieces is how many bytes a message in fragments may have with all its frames: room for the longest one in
+// fragments of one byte each, and twice that. Empty fragments would otherwise cost the node and not their sender.
+const mostPieces = 16 * wire.MaxRequest
 
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
@@ -60,7 +65,10 @@ func (s *session) read() {
 func (s *session) take(kind int, message io.Reader) error {
 	space := buffers.Get().(*[]byte) //nolint:forcetypeassert // New makes nothing else
 	defer buffers.Put(space)
+	s.plain.Allow(mostPieces)
 	data, err := readInto((*space)[:0], message)
+	raw := s.plain.Received()
+	s.plain.Allow(0)
 	if err != nil {
 		return err
 	}
@@ -71,12 +79,15 @@ func (s *session) take(kind int, message io.Reader) error {
 		}
 		return nil
 	}
-	s.Text(data)
+	s.text(data, max(raw, len(data)))
 	return nil
 }
 
 // Text handles a message, and keeps nothing of data. With Ping and Pong it makes the session a ws.Handler.
-func (s *session) Text(data []byte) {
+func (s *session) Text(data []byte) { s.text(data, len(data)) }
+
+// text is Text of a message that has come in so many bytes.
+func (s *session) text(data []byte, size int) {
 	now := time.Now()
 	s.member.Heard(now)
 	s.ended = s.ended || s.out.Load()
@@ -86,7 +97,7 @@ func (s *session) Text(data []byte) {
 	if s.ended {
 		return
 	}
-	if !s.budget.message(now, len(data)) {
+	if !s.budget.message(now, size) {
 		s.overBudget(now)
 		return
 	}
@@ -136,7 +147,7 @@ func readInto(b []byte, from io.Reader) ([]byte, error) {
 // twice it goes once.
 func (s *session) overrun(err error) {
 	const most, within = 1 << 20, time.Second
-	if !errors.Is(err, websocket.ErrReadLimit) {
+	if !errors.Is(err, websocket.ErrReadLimit) && !errors.Is(err, ws.ErrTooMuch) {
 		return
 	}
 	if !s.ended {

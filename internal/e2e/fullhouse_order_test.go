@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// visit is one player's way into the room, as far as it can be known from outside: what the server did lies between
+// the sending of a question and its answer. One goroutine at a time uses it.
+type visit struct {
+	user string
+	turn int // in which they came, from 0
+
+	since       time.Time // of the first question without an answer yet
+	refused     time.Time // when the last question was sent that was answered with a place
+	place       int       // that was told then
+	kept        time.Duration
+	late        bool      // asked too late once, and so came anew
+	asked, told time.Time // between these they were let in
+	cut         time.Time // the line broke, zero: it did not
+	left        time.Time // they began to go, zero: they have not
+}
+
+// asks notes a question.
+func (v *visit) asks(sent time.Time) {
+	if v.since.IsZero() {
+		v.since = sent
+	}
+}
+
+// hears notes the answer to a question. A place that is kept, as protocol.md says for how long, may not grow, and a
+// seat whose line has broken is the player's for half a minute.
+func (v *visit) hears(sent, got time.Time, answer turn) error {
+	since := v.since
+	v.since = time.Time{}
+	switch {
+	case answer.Admitted:
+		if v.told.IsZero() {
+			v.asked, v.told = since, got
+		}
+		return nil
+	case !v.cut.IsZero() && got.Sub(v.cut) < 30*time.Second:
+		return fmt.Errorf("the seat was given away %s after the line broke", got.Sub(v.cut))
+	case v.place > 0 && answer.Position > v.place:
+		if got.Sub(v.refused) < v.kept {
+			return fmt.Errorf("the place was %d and is %d after %s, kept for %s", v.place, answer.Position,
+				got.Sub(v.refused), v.kept)
+		}
+		v.late = true
+	}
+	v.refused, v.place = sent, answer.Position
+	v.kept = time.Duration(answer.RetryAfterMS)*time.Millisecond*3/2 + 10*time.Second
+	return nil
+}
+
+// order is who came when, and who was let in when.
+type order struct {
+	visits []*visit // in the order in which they came
+	seats  int
+}
+
+// check holds the order to what the queue promises, whatever the machine does:
+//
+//   - who comes in has fewer players before them than there are free seats, and
+//   - who asks is let in, if anybody who came later is in already. So nobody is overtaken but between two questions.
+func (o order) check(t *testing.T) {
+	t.Helper()
+	late := 0
+	for _, v := range o.visits {
+		if v.told.IsZero() {
+			t.Errorf("%s is not in", v.user)
+			return
+		}
+		if v.late {
+			late++
+			continue
+		}
+		if before, free := o.before(v), o.free(v); before >= free {
+			t.Errorf("%s was let in before %d who had come earlier, for %d free seats", v.user, before, free)
+		}
+		for _, after := range o.visits[v.turn+1:] {
+			if !v.refused.IsZero() && after.told.Before(v.refused) {
+				t.Errorf("%s was told to wait when %s was in already", v.user, after.user)
+			}
+		}
+	}
+	let := slices.SortedFunc(slices.Values(o.visits), func(a, b *visit) int { return a.told.Compare(b.told) })
+	first, last := 0, 0
+	for at, v := range let {
+		if v.late {
+			continue
+		}
+		first, last = max(first, v.turn-at), max(last, at-v.turn)
+	}
+	t.Logf("nobody was let in more than %d ranks before, or %d after, that of coming; %d had asked too late", first,
+		last, late)
+	if late > len(o.visits)/10 {
+		t.Errorf("%d players have asked too late: the test shows little", late)
+	}
+}
+
+// before is how many who had come earlier were let in later, for certain.
+func (o order) before(v *visit) (count int) {
+	for _, e := range o.visits[:v.turn] {
+		if !e.late && e.asked.After(v.told) {
+			count++
+		}
+	}
+	return count
+}
+
+// free is how many seats may have been free, v's among them, when v was let in.
+func (o order) free(v *visit) int {
+	taken := 0
+	for _, e := range o.visits {
+		if e != v && e.told.Before(v.asked) && (e.left.IsZero() || e.left.After(v.told)) {
+			taken++
+		}
+	}
+	return o.seats - taken
+}
