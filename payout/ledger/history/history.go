@@ -31,7 +31,7 @@ const (
 // Kinds are all of them.
 var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction, Verdict, List, Held}
 
-// part is a table with rows of a thing: the first has one row for each thing, the others any number.
+// part is a table with rows of a thing: the others' rows belong to those of the first.
 type part struct {
 	table, id string
 	order     string   // of the rows of one thing
@@ -135,7 +135,7 @@ func Digests(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map
 			if err := scan(dest...); err != nil {
 				return err
 			}
-			if n == 0 {
+			if n == 0 && contents[id] == nil { // of a player there are many
 				contents[id] = &chain.Content{}
 			}
 			c := contents[id]
