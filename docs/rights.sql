@@ -39,7 +39,7 @@ GRANT UPDATE, DELETE ON redrain.attempt_claim TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.idempotency TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_pace TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_try TO 'redrain'@'%';
--- Who may take part, and who may not. What was paid does not depend on it.
+-- Who may take part, and who may not. Reconciliation holds the lists against their histories, and members against the lists.
 GRANT UPDATE, DELETE ON redrain.player_list TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.list_member TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.figure TO 'redrain'@'%';

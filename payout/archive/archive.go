@@ -99,7 +99,7 @@ func (a *Archiver) begin(ctx context.Context, tx *sqldb.Tx, p Paper, action, tar
 		if is.File != p.File {
 			return p, ErrOtherFile
 		}
-		return is, nil
+		return is, history.Check(ctx, tx, history.Archive, p.ID)
 	}
 	p.BeganAt = a.clock()
 	err = tx.Insert(ctx, "archive", paperColumns, [][]any{{p.ID, p.File, p.Links, p.Payouts, int64(p.AmountPaid),
@@ -174,6 +174,9 @@ func left(ctx context.Context, q sqldb.Querier, p Paper) (links, next int64, err
 
 // leave writes a step with what is left of its links, and adds it to the paper's history.
 func (a *Archiver) leave(ctx context.Context, tx *sqldb.Tx, book string, links []chain.Linked, s chain.Step) error {
+	if err := history.Check(ctx, tx, history.Archive, s.Archive); err != nil {
+		return err
+	}
 	if err := chain.Leave(ctx, tx, book, links, s); err != nil {
 		return err
 	}

@@ -177,6 +177,10 @@ func (s *Campaigns) update(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
+		whole, err := history.Whole(ctx, tx, history.Campaign, id)
+		if err != nil {
+			return err
+		}
 		after := before.Clone()
 		switch err := change(ctx, tx, after); {
 		case errors.Is(err, ErrUnchanged):
@@ -190,7 +194,7 @@ func (s *Campaigns) update(ctx context.Context, id string,
 			return err
 		}
 		if after.Revision != before.Revision {
-			if err := history.Note(ctx, tx, s.clock(), history.Campaign, id); err != nil {
+			if err := history.Note(ctx, tx, s.clock(), history.Campaign, whole...); err != nil {
 				return err
 			}
 		}

@@ -24,6 +24,15 @@ func makeList(t testing.TB, l *ledger.Lists, name string, purpose playerlist.Pur
 	}
 }
 
+// wantProved wants nothing to be wrong with the ledger itself.
+func wantProved(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	books, err := b.Proof.ReconcileAll(t.Context(), paytest.NewFakeRedis(b.Clock.Now), nil)
+	if err != nil || len(books.Findings) > 0 {
+		t.Errorf("%q, %v", books.Findings, err)
+	}
+}
+
 // reasons are why wins of a posting wait for a person, by player.
 func reasons(dead []string) string { return strings.Join(dead, "; ") }
 
@@ -136,6 +145,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		}
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", playerlist.Deny)
+		wantProved(t, b)
 		if m, _, err := lists.Members(ctx, "barred", "", 10); err != nil || len(m) != 0 {
 			t.Errorf("made anew it has %v, %v", m, err)
 		}
@@ -177,6 +187,7 @@ func TestImports(t *testing.T) {
 			if err != nil || l.Members != want || int64(all) != want {
 				t.Errorf("%d members, %d are listed, want %d, %v", l.Members, all, want, err)
 			}
+			wantProved(t, b)
 		}
 		busy := 0
 		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
@@ -219,6 +230,7 @@ func TestImports(t *testing.T) {
 		}
 		size(5)
 		paytest.Must(t, lists.Delete(ctx, "l")) // pages of members, of whom few are on it still
+		wantProved(t, b)
 		left, err := sqldb.Column[string](ctx, b.DB, "SELECT who FROM list_member WHERE list_name = 'l'")
 		if _, is := lists.List(ctx, "l"); !errors.Is(is, ledger.ErrUnknownList) || err != nil || len(left) > 0 {
 			t.Errorf("after its removal: %v, %v, %d members", is, err, len(left))

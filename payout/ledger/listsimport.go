@@ -8,6 +8,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/playerlist"
 )
 
@@ -91,13 +92,18 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	begun := l.Revision
 	for left := true; left && err == nil; {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
-			who, err := sqldb.Column[string](ctx, tx, "SELECT who FROM list_member WHERE list_name = ? ORDER BY who "+
-				"LIMIT ?", name, sqldb.Chunk)
-			left = len(who) == sqldb.Chunk
-			if err != nil || len(who) == 0 {
+			rows, err := sqldb.List(ctx, tx, playerlist.ScanRow, "SELECT "+playerlist.RowColumns+
+				" FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
+			left = len(rows) == sqldb.Chunk
+			if err != nil || len(rows) == 0 {
 				return err
 			}
 			l.Members = 0
+			who := make([]string, len(rows))
+			for i, row := range rows {
+				l.Digest.Take(row)
+				who[i] = row.Who
+			}
 			_, err = tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(who)),
 				append([]any{name}, sqldb.Args(who)...)...)
 			return err
@@ -106,6 +112,9 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	if err == nil {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 			if _, err := tx.Exec(ctx, "DELETE FROM player_list WHERE name = ?", name); err != nil {
+				return err
+			}
+			if err := history.NoteGone(ctx, tx, s.clock(), history.List, name); err != nil {
 				return err
 			}
 			return auditChange(ctx, tx, s.clock(), listState(*l),
@@ -140,10 +149,7 @@ func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx 
 			return ErrListBusy // it was silent for too long, and somebody else has changed the list
 		}
 		l.BusyUntil = s.clock() + importPause.Milliseconds()
-		if err := do(ctx, tx, &l); err != nil {
-			return err
-		}
-		return saveList(ctx, tx, l)
+		return changeList(ctx, tx, &l, s.clock(), do)
 	})
 	return l, listError(name, err)
 }

@@ -112,6 +112,9 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		}
 		d := letters[0]
 		r.found = true
+		if r.reason, err = posting.Tampered(ctx, tx, d.ID); err != nil || r.reason != "" {
+			return err
+		}
 		if r.settled, r.reason, err = s.redrive(ctx, tx, d); err != nil || r.reason != "" {
 			return err
 		}

@@ -3,6 +3,7 @@ package ledger
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,6 +71,9 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		if len(open) == 0 {
 			return nil
 		}
+		if err := checkHeld(ctx, tx, open); err != nil {
+			return err
+		}
 		txn, err := s.moveHeld(ctx, tx, open, to)
 		if err != nil {
 			return err
@@ -98,6 +102,20 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		faults.Point("held.after_trust")
 	}
 	return d, err
+}
+
+// checkHeld makes sure that nobody has changed the rows of wins by hand. They are not locked, so one that seems to be
+// changed is read again some times: somebody may just be deciding about it.
+func checkHeld(ctx context.Context, tx *sqldb.Tx, wins []*Held) error {
+	claims := make([]string, len(wins))
+	for i, h := range wins {
+		claims[i] = h.Claim
+	}
+	err := history.Check(ctx, tx, history.Held, claims...)
+	if errors.Is(err, history.ErrTampered) {
+		err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	}
+	return err
 }
 
 func total(wins []*Held) (sum rain.Money) {

@@ -39,10 +39,10 @@ var (
 // tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
-	for {
+	for left := []string{}; ; { // out, because somebody has changed them by hand
 		now := s.clock()
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := s.dueFor(ctx, receiver, triedStates, now, limit)
+		due, err := s.dueFor(ctx, receiver, triedStates, now, limit, left)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
 		}
@@ -56,12 +56,14 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 		case err != nil:
 			return nil, err
 		case !confirmed:
-			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit); err != nil || len(due) == 0 {
+			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit, left); err != nil || len(due) == 0 {
 				return nil, err
 			}
 		}
 		var full bool
-		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
+		var tampered []string
+		taken, tampered, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
+		left = append(left, tampered...)
 		if err != nil || len(taken) > 0 || full {
 			return taken, err
 		}
@@ -87,9 +89,9 @@ var (
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver, state by state: the index has an order only within each.
+// dueFor reads what is due for a receiver, without some, state by state: the index has an order only within each.
 func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []WithdrawalState, now int64,
-	limit int) (due []Withdrawal, err error) {
+	limit int, without []string) (due []Withdrawal, err error) {
 	for _, state := range states {
 		for _, is := range []string{"next_at <= ?", "next_at > ?"} {
 			than := now
@@ -97,30 +99,40 @@ func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []With
 				than += (LongestWait + waitSlack).Milliseconds()
 			}
 			some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+is+
-				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?", string(state), than, receiver, limit)
+				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?", string(state), than, receiver,
+				limit+len(without))
 			if err != nil {
 				return nil, err
 			}
 			due = append(due, some...)
 		}
 	}
+	due = slices.DeleteFunc(due, func(w Withdrawal) bool { return slices.Contains(without, w.ID) })
 	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
 	return due[:min(len(due), limit)], nil
 }
 
 func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver string,
-	now, until int64) (taken []Withdrawal, full bool, err error) {
+	now, until int64) (taken []Withdrawal, tampered []string, full bool, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		taken = nil
+		taken, tampered = nil, nil
 		turns, err := s.takeTurns(ctx, tx, receiver, now, len(due))
 		if err != nil {
 			return err
 		}
 		full = turns.count == 0
+		whole, err := wholeWithdrawals(ctx, tx, due)
+		if err != nil {
+			return err
+		}
 		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
 			if len(taken) == turns.count {
 				break
+			}
+			if !slices.Contains(whole, w.ID) {
+				tampered = append(tampered, w.ID) // nobody is asked for it; the proof names it
+				continue
 			}
 			was := w
 			w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
@@ -148,9 +160,9 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, nil, false, fmt.Errorf("leasing withdrawals: %w", err)
 	}
-	return taken, full, nil
+	return taken, tampered, full, nil
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.
@@ -349,8 +361,29 @@ func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int
 	return buried, nil
 }
 
+// wholeWithdrawals are the ids of those of some withdrawals that nobody has changed by hand.
+func wholeWithdrawals(ctx context.Context, q sqldb.Querier, some []Withdrawal) ([]string, error) {
+	ids := make([]string, len(some))
+	for i, w := range some {
+		ids[i] = w.ID
+	}
+	return history.Whole(ctx, q, history.Withdrawal, ids...)
+}
+
+// lockWhole locks a withdrawal, and makes sure that nobody has changed it by hand. What a receiver has said of one that
+// somebody has changed is not written: once it is mended the receiver is asked again.
+func lockWhole(ctx context.Context, tx *sqldb.Tx, id string) error {
+	if _, err := tx.First(ctx, []any{&id}, "SELECT id FROM withdrawal WHERE id = ?"+tx.ForUpdate(), id); err != nil {
+		return err
+	}
+	return history.Check(ctx, tx, history.Withdrawal, id)
+}
+
 func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		if err := lockWhole(ctx, tx, w.ID); err != nil {
+			return err
+		}
 		if err := s.end(ctx, tx, w); err != nil {
 			return err
 		}

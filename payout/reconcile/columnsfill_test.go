@@ -193,7 +193,9 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 	for name, purpose := range map[string]playerlist.Purpose{"guests": playerlist.Invite, "barred": playerlist.Deny} {
 		_, err := l.Create(ctx, name, playerlist.Players, purpose)
 		paytest.Must(t, err)
-		_, err = l.Add(ctx, name, []string{"somebody"})
+		_, err = l.Add(ctx, name, []string{"somebody", "nobody"})
+		paytest.Must(t, err)
+		_, err = l.Remove(ctx, name, []string{"nobody"})
 		paytest.Must(t, err)
 	}
 	for _, act := range []sanction.Act{sanction.Ban, sanction.Unban} {

@@ -27,9 +27,12 @@ var picks = map[string][]pick{
 	"entry":            {{"account_id = 'user:y'", "transaction "}},
 	"held":             {{"claim = 'h1-0'", "h1-0"}, {"claim = 'h1-1'", "h1-1"}, {"claim = 'h1-2'", "h1-2"}},
 	"history":          {{"thing = 'w-sent' AND version = 2", "w-sen"}, {"thing = 'c3' AND version = 4", "c3"}},
-	"move":             {{"id = 'done'", "move"}, {"id = 'underway'", "move"}},
+	"list_member": {{"list_name = 'barred' AND who = 'somebody'", "list barred"},
+		{"list_name = 'guests' AND who = 'nobody'", "list guests"}},
+	"move": {{"id = 'done'", "move"}, {"id = 'underway'", "move"}},
 	"payout": {{"campaign_id = 'c1' AND packet = 0", "c1"}, {"campaign_id = 'c2'", "c2"},
 		{"campaign_id = 'c3' AND packet = 0", "c3"}},
+	"player_list":      {{"name = 'barred'", "list barred"}, {"name = 'guests'", "list guests"}},
 	"proof_checkpoint": {{"number = 1", "checkpoint "}},
 	"proof_sum":        {{"subject = 'payouts c1 0'", "payouts c1 "}, {"subject = 'escrow c2 fund'", "escrow c2 fun"}},
 	"rain":             {{"campaign_id = 'c1'", "campaign c1"}, {"campaign_id = 'c3'", "campaign c3"}},
@@ -40,6 +43,8 @@ var picks = map[string][]pick{
 	"shard_mark":       {{"campaign_id = 'c2'", "shard 0"}},
 	"txn": {{"idem_key = 'deposit:acme:more'", "deposit:acme:mor"}, {"idem_key = " +
 		"'paid:w-paid'", "paid:w-pai"}},
+	"verdict": {{"number = 1", "verdicts about bot"},
+		{"number = 2", "verdicts about bot"}},
 	"winner": {{"campaign_id = 'c2' AND user_id = 'x'", "player x"},
 		{"campaign_id = 'c3' AND user_id = 'y'", "player y"}},
 	"withdrawal": {{"id = 'w-requested'", "w-requested"}, {"id = 'w-sent'", "w-sent"}, {"id = 'w-action'", "w-action"},
@@ -55,11 +60,14 @@ var values = map[string][]string{
 	"dead_letter.kind":       {"pay", "reclaim"},
 	"held.state":             {"released", "held"},
 	"held.verdict":           {"hold", "deny"},
+	"player_list.kind":       {"players", "addresses"},
+	"player_list.purpose":    {"deny", "invite"},
 	"rain.odds":              {"0", "-1"},
 	"rain.odds_record":       {"0:5", ""},
 	"rain.pacing":            {"none", "even"},
 	"sanction.act":           {"ban", "unban"},
 	"txn.kind":               {"deposit", "paid"},
+	"verdict.verdict":        {"allow", "hold"},
 	"withdrawal.dead":        {"0", "1"},
 	"withdrawal.state":       {"requested", "sent"},
 	"withdrawal_event.state": {"requested", "sent"},
@@ -90,11 +98,6 @@ var free = map[string]map[string]string{
 	"what is sealed with another key waits for a person; who can write the key can read it, and a win that is sealed " +
 		"with a stolen key is named, because its shard does not know it": {"seal_key": "id secret created_at"},
 	"a rebuild begins anew; when the last one fenced is for people": {"shard_epoch": "attempt fenced_at"},
-	"what a player wins next is kept apart, or is not; what was kept apart says why by itself": {
-		"verdict": "number user_id verdict score reasons given_by given_at"},
-	"other players take part, or win nothing, from then on; what is paid stays so": {
-		"player_list": "name kind purpose members revision busy_until created_at changed_at changed_by",
-		"list_member": "list_name who added_at removed_at mark"},
 	"while it is open: it is tried sooner or later, and why the last try failed is for people; once it has ended the " +
 		"chain holds them": {"withdrawal": "attempts tries next_at last_error"},
 }

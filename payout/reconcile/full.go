@@ -112,7 +112,7 @@ func (r *fullProof) parts() []fullPart {
 			return r.histories(ctx, kind)
 		}})
 	}
-	return append(list, fullPart{"chains", "the chains", r.chains},
+	return append(list, fullPart{"lists", "the members of lists", r.lists}, fullPart{"chains", "the chains", r.chains},
 		fullPart{"archives", "what has left the books", whole(r.archives)},
 		fullPart{"checkpoints", "the checkpoints", whole(r.checkpoints)},
 		fullPart{"letters", "the dead letters", whole(func(ctx context.Context) (err error) {

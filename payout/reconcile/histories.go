@@ -30,6 +30,7 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		then, known := was[id]
 		name := string(kind) + " " + id
 		switch {
+		case !exists && known && then.Digest == "":
 		case !exists && known:
 			found.add("a row that was removed", name, "%s: its row was removed; its history has it", name)
 		case !exists:

@@ -26,21 +26,22 @@ type teller struct {
 }
 
 // measure finds out about how many rows there are to read: each transaction with its payouts twice, because the chains
-// are walked by themselves; accounts with their entries, what has a history, and payouts.
+// are walked by themselves; accounts with their entries, what has a history, payouts, and members of lists.
 func (r *fullProof) measure(ctx context.Context) error {
-	var txns, links, paid, accounts, histories int64
+	var txns, links, paid, accounts, histories, members int64
 	err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&txns, &links, &paid}, "SELECT (SELECT COALESCE(MAX(id), 0) FROM txn), "+
 			"(SELECT COALESCE(SUM(links), 0) FROM chain_head), (SELECT COALESCE(SUM(paid), 0) FROM campaign_tally)")
 		if err != nil || r.o.Progress == nil {
 			return err
 		}
-		_, err = tx.First(ctx, []any{&accounts, &histories}, "SELECT (SELECT COUNT(*) FROM balance), "+
-			"(SELECT COUNT(*) FROM history WHERE version = 1)")
+		_, err = tx.First(ctx, []any{&accounts, &histories, &members}, "SELECT (SELECT COUNT(*) FROM balance), "+
+			"(SELECT COUNT(*) FROM history WHERE version = 1), (SELECT COUNT(*) FROM list_member)")
 		return err
 	})
 	r.ofTxn, r.ofAccount = 1+paid/max(txns, 1), 1+paid/max(accounts, 1)
-	r.progress.Of = txns*r.ofTxn + accounts*r.ofAccount + histories + links + txns*(r.ofTxn-1) + paid
+	r.progress.Of = txns*r.ofTxn + accounts*r.ofAccount + histories + links + txns*(r.ofTxn-1) + paid +
+		members
 	r.teller = teller{began: time.Now(), from: r.progress.Done}
 	return err
 }

@@ -25,7 +25,7 @@ const (
 	// mostHoles is how many holes checkpoints may have. Where more is wrong, none is made: the books are not what the
 	// ledger has written, and each proof reads all that came since.
 	mostHoles = 20
-	// smallRows is up to how many links and payouts everything is read each time.
+	// smallRows is up to how many links, payouts and members of lists everything is read each time.
 	smallRows = 50_000
 )
 
@@ -83,7 +83,8 @@ func (s *Reconciler) newestCheckpoint(ctx context.Context) (c checkpoint.Checkpo
 	}
 	var rows int64
 	_, err = s.db.First(ctx, []any{&rows}, "SELECT (SELECT COALESCE(SUM(links), 0) FROM chain_head) + "+
-		"(SELECT COALESCE(SUM(paid), 0) FROM campaign_tally)")
+		"(SELECT COALESCE(SUM(paid), 0) FROM campaign_tally) + "+
+		"(SELECT COUNT(*) FROM (SELECT 1 FROM list_member LIMIT ?) some)", s.small)
 	return c, faults, rows < s.small, err
 }
 

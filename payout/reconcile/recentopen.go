@@ -23,6 +23,8 @@ var openThings = map[history.Kind]string{
 	history.Letter: "SELECT fingerprint FROM dead_letter WHERE resolved_at = 0 AND fingerprint > ? " +
 		"ORDER BY fingerprint LIMIT ?",
 	history.Sanction: "SELECT DISTINCT user_id FROM sanction WHERE user_id > ? ORDER BY user_id LIMIT ?",
+	history.Verdict:  "SELECT DISTINCT user_id FROM verdict WHERE user_id > ? ORDER BY user_id LIMIT ?",
+	history.List:     "SELECT name FROM player_list WHERE name > ? ORDER BY name LIMIT ?",
 	history.Held:     "SELECT claim FROM held WHERE state = 'held' AND claim > ? ORDER BY claim LIMIT ?",
 	history.Approval: "SELECT id FROM approval WHERE state = 'pending' AND id > ? ORDER BY id LIMIT ?",
 	history.Archive:  "SELECT id FROM archive WHERE finished_at = 0 AND id > ? ORDER BY id LIMIT ?",

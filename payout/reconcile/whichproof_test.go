@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/verdict"
 	"redrain/payout/paytest"
 )
 
@@ -69,6 +72,11 @@ var whichProof = []struct {
 		"UPDATE proof_sum SET amount = amount - 1 WHERE subject = 'payouts c1 0'", true},
 	{"a checkpoint is changed", "UPDATE proof_checkpoint SET last_txn = last_txn + 1",
 		"UPDATE proof_checkpoint SET last_txn = last_txn - 1", true},
+	{"a list is changed", "UPDATE player_list SET purpose = 'invite'", "UPDATE player_list SET purpose = 'deny'", true},
+	{"a member of a list is added, changed or removed", "UPDATE list_member SET removed_at = 1 WHERE who = 'x'",
+		"UPDATE list_member SET removed_at = 0 WHERE who = 'x'", false},
+	{"a verdict about a player is changed", "UPDATE verdict SET verdict = 'allow'",
+		"UPDATE verdict SET verdict = 'hold'", true},
 }
 
 // TestWhichProofNamesWhat changes the books by hand in each of these ways, and holds both proofs, and the page for
@@ -82,6 +90,14 @@ func TestWhichProofNamesWhat(t *testing.T) {
 		l.goOn()
 		l.recent()
 	}
+	node := paytest.Node(t, l.b)
+	_, err = node.Lists.Create(t.Context(), "barred", playerlist.Players, playerlist.Deny)
+	paytest.Must(t, err)
+	_, err = node.Lists.Add(t.Context(), "barred", []string{"x", "y"})
+	paytest.Must(t, err)
+	_, err = node.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "bot", Act: verdict.Hold, Reasons: "[]"})
+	paytest.Must(t, err)
+	l.recent()
 	l.goOn()
 	l.b.Proof.SetRecent(3, 1_000_000, 0) // no checkpoint closes what is done by hand
 	deposit := func(n string) string { return "'deposit:acme:more " + n + "'" }

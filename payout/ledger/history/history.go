@@ -24,12 +24,14 @@ const (
 	Archive    Kind = "archive" // what has left the books, and the steps in which it did
 	Held       Kind = "held win"
 	Sanction   Kind = "player" // what operators have done about one
+	Verdict    Kind = "verdicts about"
+	List       Kind = "list" // of players or addresses; its members are in its digest
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction, Held}
+var Kinds = []Kind{Campaign, Withdrawal, Letter, Approval, Archive, Sanction, Verdict, List, Held}
 
-// part is a table with rows of a thing: the first has one row for each thing, the others any number.
+// part is a table with rows of a thing: the others' rows belong to those of the first.
 type part struct {
 	table, id string
 	order     string   // of the rows of one thing
@@ -67,6 +69,13 @@ var parts = map[Kind][]part{
 	Sanction: {
 		{"sanction", "user_id", "number", []string{"number", "act", "reason", "given_by", "given_id", "given_at"}},
 	},
+	Verdict: {
+		{"verdict", "user_id", "number", []string{"number", "verdict", "score", "reasons", "given_by", "given_at"}},
+	},
+	List: {
+		{"player_list", "name", "name", []string{"kind", "purpose", "members", "revision", "busy_until", "created_at",
+			"changed_at", "changed_by", "digest"}},
+	},
 	Held: {
 		{"held", "claim", "claim", []string{"campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
 			"verdict", "score", "reasons", "held_at", "hold_id", "state", "decided_by", "decision", "decided_at",
@@ -103,6 +112,15 @@ func note(ctx context.Context, tx *sqldb.Tx, now int64, kind Kind, ids []string)
 	return chain.Append(ctx, tx, chain.Histories, rows...)
 }
 
+// NoteGone adds a line to the history of a thing that tx has removed. One that is made anew goes on with it.
+func NoteGone(ctx context.Context, tx *sqldb.Tx, now int64, kind Kind, id string) error {
+	newest, err := Newest(ctx, tx, kind, []string{id})
+	if err != nil {
+		return fmt.Errorf("the history of %s %s: %w", kind, id, err)
+	}
+	return chain.Append(ctx, tx, chain.Histories, []any{now, string(kind), id, newest[id].Version + 1, ""})
+}
+
 // Digests are the hashes of things as they are now. One that does not exist is missing in the answer.
 func Digests(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map[string]string, error) {
 	contents := make(map[string]*chain.Content, len(ids))
@@ -117,7 +135,7 @@ func Digests(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map
 			if err := scan(dest...); err != nil {
 				return err
 			}
-			if n == 0 {
+			if n == 0 && contents[id] == nil { // of a player there are many
 				contents[id] = &chain.Content{}
 			}
 			c := contents[id]
@@ -149,7 +167,7 @@ func Digests(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map
 // Line is the newest line of a thing's history.
 type Line struct {
 	Version int64
-	Digest  string // of the thing as it must be
+	Digest  string // of the thing as it must be; "": it was removed
 }
 
 // Newest are the newest lines of histories. One without a history is missing in the answer.

@@ -1,6 +1,7 @@
 package posting
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -34,6 +35,9 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	err error) {
 	if d.Kind == LetterWithdrawal {
 		return 0, NotDismissedError("a withdrawal is its player's until the provider has paid or refused it: retry it")
+	}
+	if tampered, err := Tampered(ctx, tx, d.ID); err != nil || tampered != "" {
+		return 0, cmp.Or(err, error(NotDismissedError(tampered)))
 	}
 	reason := sqldb.Storable(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {
@@ -78,11 +82,10 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 }
 
 func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason string) error {
-	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ?, reason = ? WHERE id = ?", now, reason, id)
-	if err != nil {
+	return changeLetters(ctx, tx, now, func() error {
+		_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ?, reason = ? WHERE id = ?", now, reason, id)
 		return err
-	}
-	return noteLetters(ctx, tx, now, id)
+	}, id)
 }
 
 // keptBy are those of the packets of a letter's entry that there are.

@@ -241,7 +241,7 @@ CREATE TABLE IF NOT EXISTS history (
     id      BIGINT        NOT NULL AUTO_INCREMENT PRIMARY KEY,
     at      BIGINT        NOT NULL,
     kind    VARBINARY(16) NOT NULL,                  -- campaign, withdrawal, dead letter
-    thing   VARBINARY(64) NOT NULL,                  -- its id, or its fingerprint
+    thing   VARBINARY(128) NOT NULL,                 -- its id, or its fingerprint; of a player as long as theirs
     version BIGINT        NOT NULL,                  -- from 1; the newest is how it must be
     digest  VARBINARY(64) NOT NULL,                  -- SHA-256 of its row and of those that belong to it, in hexadecimal
     stripe  BIGINT        NULL,                      -- as in txn
