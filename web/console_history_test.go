@@ -135,7 +135,7 @@ func TestConsoleChartsGoOn(t *testing.T) {
 		if there := browsertest.Eval[float64](p, inBand, ago()+middle); there > 0.2 {
 			t.Errorf("%s: %v of the chart is painted where it did not rain", when, there)
 		}
-		p.State("charts " + when)
+		p.Shoot("charts " + when)
 		p.Go("about:blank")
 		p.Go("/console#/campaigns/c1")
 	}

@@ -11,9 +11,11 @@ import (
 	"redrain/internal/testenv"
 )
 
-// flown looks at what is drawn on the sky's canvas, and counts the pictures that come to the purse: nothing but coins does.
+// flown looks at what is drawn on the sky's canvas, and counts the pictures that come to the purse: nothing but
+// coins does.
 // slowed(n) lets the page's time go n times slower from then on, so that also a busy machine sees what flies for half
-// a second. And what the card's sum has been is kept, what was said of a tap, and how often the tune of a great prize is played.
+// a second. And what the card's sum has been is kept, what was said of a tap, and how often the tune
+// of a great prize is played.
 const flown = `(() => {
 	globalThis.flown = 0, globalThis.prizes = 0;
 	globalThis.rolled = new Set(), globalThis.said = new Set();
@@ -41,8 +43,8 @@ const flown = `(() => {
 	});
 })()`
 
-// TestDelight: coins fly to the purse from what was won, and from nothing else; the card's joy is by the share of the event
-// that was won, whatever it is in yuan: its words, its beams, its tune. Who wants no motion has none.
+// TestDelight: coins fly to the purse from what was won, and from nothing else; the card's joy is by the
+// share of the event that was won, whatever it is in yuan: its words, its beams, its tune. Who wants no motion has none.
 func TestDelight(t *testing.T) {
 	t.Parallel()
 	const average, large = 200, 20_000 // minor units a packet
