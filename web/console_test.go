@@ -226,8 +226,8 @@ func TestConsoleStates(t *testing.T) {
 
 // TestConsoleLeavesNothingBehind: an operator's tab stays open for days, and what each round through it leaves behind
 // stays, too. But what a page was when it was last drawn as a whole, Preact keeps until it is drawn so again:
-// a dialog that was open then, however long it has been closed, and one of them however many there were. So what counts is
-// what is held after the page has been drawn as a whole without it.
+// a dialog that was open then, however long it has been closed, and one of them however many there were.
+// So what counts is what is held after the page has been drawn as a whole without it.
 func TestConsoleLeavesNothingBehind(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	f := newConsole(t)

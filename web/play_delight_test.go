@@ -44,7 +44,8 @@ const flown = `(() => {
 })()`
 
 // TestDelight: coins fly to the purse from what was won, and from nothing else; the card's joy is by the
-// share of the event that was won, whatever it is in yuan: its words, its beams, its tune. Who wants no motion has none.
+// share of the event that was won, whatever it is in yuan: its words, its beams, its tune. Who wants no motion
+// has none.
 func TestDelight(t *testing.T) {
 	t.Parallel()
 	const average, large = 200, 20_000 // minor units a packet
