@@ -3,7 +3,8 @@ package web_test
 import "redrain/internal/browser/browsertest"
 
 // misfits are what does not fit on the player's page as it is: words or buttons that reach out of the phone, lie on
-// each other, or cannot be touched. What scrolls is brought into sight first.
+// each other, or cannot be touched; Chinese words that are broken into two lines. What scrolls is brought into
+// sight first.
 const misfits = `(() => {
 	const found = [], [w, h] = [innerWidth, innerHeight];
 	const open = [...document.querySelectorAll("dialog[open]")].pop();
@@ -17,10 +18,18 @@ const misfits = `(() => {
 	const out = (r) => r.left < -1 || r.top < -1 || r.right > w + 1 || r.bottom > h + 1;
 	const show = (r) => [r.left, r.top, r.right, r.bottom].map(Math.round).join(" ");
 	const scrolls = (e) => e.closest(".scroll");
+	const broken = (n) => [...new Intl.Segmenter("zh", { granularity: "word" }).segment(n.data)]
+		.filter(({ segment }) => /^[\u3400-\u9fff]{2,}$/.test(segment)).filter(({ segment, index }) => {
+			const word = document.createRange();
+			word.setStart(n, index), word.setEnd(n, index + segment.length);
+			const tops = [...word.getClientRects()].map((r) => r.top);
+			return Math.max(...tops) - Math.min(...tops) > 4;
+		}).map(({ segment }) => segment);
 	const words = [];
 	for (const e of within.querySelectorAll("*")) {
 		if (!seen(e)) continue;
 		const text = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
+		for (const word of text.flatMap(broken)) found.push(name(e) + " breaks " + word + " into two lines");
 		if (!text.length || scrolls(e)) continue;
 		const range = document.createRange();
 		range.setStartBefore(text[0]), range.setEndAfter(text[text.length - 1]);

@@ -220,6 +220,7 @@ func TestConsoleStates(t *testing.T) {
 		// Where the machine is slow, figures do not come in time, and the page asks again.
 		p := browsertest.Open(t, browser.Options{Home: n.url, Language: accept, Device: browser.LargePhone},
 			browser.Network)
+		p.Looked = p.Named
 		p.Go("/console#token=" + operatorToken)
 		for _, place := range places {
 			goTo(p, place.hash)

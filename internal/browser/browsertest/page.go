@@ -111,6 +111,19 @@ func (p *Page) Axe(state string) {
 	}
 }
 
+// Named fails the test for each list and table of the page, in its present state, that has no name: who cannot see
+// where it stands would not know what it lists.
+func (p *Page) Named(state string) {
+	p.T.Helper()
+	nameless := Eval[[]string](p, `[...document.querySelectorAll("ul, ol, table")]
+		.filter((e) => e.checkVisibility() && e.children.length > 0 && !e.ariaLabel && !e.caption &&
+			!document.getElementById(e.getAttribute("aria-labelledby")))
+		.map((e) => e.outerHTML.slice(0, 100))`)
+	for _, e := range nameless {
+		p.T.Errorf("%s: without a name: %s", state, e)
+	}
+}
+
 // State is for a state that a test has reached: a screenshot of it, and axe.
 func (p *Page) State(name string) {
 	p.T.Helper()

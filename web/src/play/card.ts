@@ -130,7 +130,7 @@ export class Card {
     if (this.#shown === to || (this.#frame && this.#to === to)) return;
     this.#to = to;
     this.#from = this.#shown;
-    this.#began = Math.max(performance.now(), this.#opened + OPENS);
+    this.#began = Math.max(performance.now(), this.#opened + (this.#around.still() ? 0 : OPENS));
     cancelAnimationFrame(this.#frame);
     this.#step(tier);
   }

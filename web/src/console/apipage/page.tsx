@@ -35,7 +35,7 @@ export function ApiPage({ route }: { route: Route }) {
             options={campaigns.map((c) => ({ value: c.id, label: `${c.name} (${c.id})` }))} />
         ) : list.data && <p class="soft">{t("noCampaign")}</p>}
         <h2>{t("docs")}</h2>
-        <ul class="links">{LINKS.map(([href, key]) => <li key={href}><a href={href}>{t(key)}</a> <span class="mono soft">{href}</span></li>)}</ul>
+        <ul class="links" aria-label={t("docs")}>{LINKS.map(([href, key]) => <li key={href}><a href={href}>{t(key)}</a> <span class="mono soft">{href}</span></li>)}</ul>
         <h2>{t("token")}</h2>
         <Command text={ASK_TOKEN} label={t("token")} />
         <p class="soft small">{t("tokenNote")}</p>

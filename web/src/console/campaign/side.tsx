@@ -47,7 +47,7 @@ export function Side({ list, chosen, query, ask }: SideProps) {
       </search>
       {list.fault && <FaultBox fault={list.fault} retry={list.reload} />}
       {newcomer(list) && !filtered && may("campaigns") && <a class="invite" href={to("first")}>{f("invite")}</a>}
-      <ul>{list.items.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
+      <ul role="list" aria-label={t("list")}>{list.items.map((c) => <Item key={c.id} campaign={c} chosen={c.id === chosen} />)}</ul>
       {list.items.length === 0 && !list.fault && (list.loading ? <Loading />
         : <Empty><p>{filtered ? t("noneMatches") : t("noCampaigns")}</p></Empty>)}
       {list.more && <div class="end"><Button busy={list.loading} onClick={list.loadMore}>{t("more")}</Button></div>}

@@ -40,7 +40,7 @@ function FirstRain({ id }: { id: string | undefined }) {
   return (
     <section class="panel first">
       <header><div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div></header>
-      <ol>
+      <ol aria-label={t("title")}>
         <li class={id ? "past" : ""}>
           <h2>{t("make")}</h2>
           {id ? <p>✓ {t("made", { name: campaign?.name ?? id })}</p> : (

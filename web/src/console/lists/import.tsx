@@ -65,7 +65,7 @@ export function ImportDialog({ list, onClose, onDone }: Props) {
           {send.busy && <p>{t("underWay")}</p>}
         </div>
         <FaultText fault={send.fault} explain={(f) => explain(f, lines)} />
-        {lines.length > 0 && <ul class="badlines">{lines.map((line) => <li key={line}>{line}</li>)}</ul>}
+        {lines.length > 0 && <ul class="badlines" aria-label={t("badLines")}>{lines.map((line) => <li key={line}>{line}</li>)}</ul>}
         <div class="end">
           <Button onClick={onClose} disabled={send.busy}>{t("cancel")}</Button>
           <Button submit kind={way === "replace" ? "danger" : "main"} busy={send.busy}>{t(`do_${way}`)}</Button>

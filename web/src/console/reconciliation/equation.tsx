@@ -52,7 +52,7 @@ export function Findings({ title, list, level: Heading = "h3" }: { title: string
   return (
     <div class="findings">
       <Heading>{title}</Heading>
-      <ul>{list.map((f) => <li key={f}>{f}</li>)}</ul>
+      <ul aria-label={title}>{list.map((f) => <li key={f}>{f}</li>)}</ul>
       <p class="soft small">{t("findingsNote")}</p>
     </div>
   );

@@ -50,7 +50,7 @@ export function ReconciliationPage() {
         <section class="panel books">
           <header><h2>{t("unchecked")}</h2></header>
           <p class="soft">{t("uncheckedText")}</p>
-          <ul class="findings">{r.unchecked.map((u) => <li key={u.campaign}><a class="mono" href={to("campaigns", u.campaign)}>{u.campaign}</a> {u.reason}</li>)}</ul>
+          <ul class="findings" aria-label={t("unchecked")}>{r.unchecked.map((u) => <li key={u.campaign}><a class="mono" href={to("campaigns", u.campaign)}>{u.campaign}</a> {u.reason}</li>)}</ul>
         </section>
       )}
     </div>

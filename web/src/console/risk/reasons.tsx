@@ -14,7 +14,7 @@ export function ruleName(rule: string): string {
 /** Reasons are what speaks against a player: the rule, what it weighs, and its sentence as the server has written it. */
 export function Reasons({ of }: { of: readonly RiskReason[] }) {
   return (
-    <ul class="reasons">
+    <ul class="reasons" aria-label={t("why")}>
       {of.map((r) => <li key={`${r.rule} ${r.sentence}`}><b>{ruleName(r.rule)}</b>{r.score > 0 && <span class="soft num"> +{r.score}</span>}<span class="soft" lang="en"> {r.sentence}</span></li>)}
     </ul>
   );

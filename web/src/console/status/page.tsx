@@ -30,7 +30,7 @@ export function AlarmsPage() {
 function columns(): Column<OpenAlarm>[] {
   return [
     { key: "code", head: t("code"), cell: (a) => codeName(a.code) },
-    { key: "campaign", head: t("campaign"), cell: (a) => a.campaign && <a class="mono" href={to("campaigns", a.campaign)}>{a.campaign}</a> },
+    { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <a class="mono" href={to("campaigns", a.campaign)}>{a.campaign}</a> : "–") },
     { key: "message", head: t("message"), cell: (a) => <span class="why" lang="en">{a.message}</span> },
     { key: "times", head: t("times"), num: true, cell: (a) => a.times },
     { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.first_at} /> },

@@ -31,7 +31,7 @@ export function Table<T>({ label, columns, rows, rowKey, cards = false }: TableP
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label}>
       {/* The roles are said again, as a browser forgets them where style makes cards of the rows. */}
-      <table role="table" class={cards ? "cards" : ""}>
+      <table role="table" aria-label={label} class={cards ? "cards" : ""}>
         <thead role="rowgroup"><tr role="row">{columns.map((c) => <th key={c.key} scope="col" role="columnheader" class={kind(c)}>{c.head}</th>)}</tr></thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
