@@ -56,8 +56,8 @@ func TestTheBudgetHasAnEnd(t *testing.T) {
 	}
 }
 
-// What the budget lets in at once is answered, message by message, however the answers pile up: whoever reads them is no
-// slow consumer.
+// What the budget lets in at once is answered, message by message, however the answers pile up: whoever reads them is
+// no slow consumer.
 func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	for _, request := range []string{`{"type":"ping","id":"%03d","t":1}`, `{"type":"tap","id":"%03d","drop":"0.0"}`,
