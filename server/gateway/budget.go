@@ -19,6 +19,10 @@ const (
 	besidesTaps = 20
 	// leastBurst is what may come at once where --tap-rate is very low.
 	leastBurst = 400
+	// highRate stands for no limit where there has to be one, in taps per second.
+	highRate = 200
+	// unasked is how many messages may wait that nobody has asked for: settlements, changes of the rain.
+	unasked = 256
 	// droppedMost messages beyond the budget are dropped; one more ends the connection.
 	droppedMost = 200
 
@@ -47,8 +51,24 @@ func newBudget(tapRate int) budget {
 	if tapRate == 0 {
 		return budget{}
 	}
-	perSecond := 2*tapRate + besidesTaps
-	return budget{messages: rate.NewLimiter(rate.Limit(perSecond), max(leastBurst, budgetSeconds*perSecond))}
+	perSecond, burst := perSecondAndBurst(tapRate)
+	return budget{messages: rate.NewLimiter(rate.Limit(perSecond), burst)}
+}
+
+func perSecondAndBurst(tapRate int) (perSecond, burst int) {
+	perSecond = 2*tapRate + besidesTaps
+	return perSecond, max(leastBurst, budgetSeconds*perSecond)
+}
+
+// Replies is how many messages must be able to wait for a player: whatever the budget of a tap rate lets in at once is
+// answered, also where the answers are ready before a single one could be written, and news comes beside it. A player
+// with no limit gets as much as with a high one.
+func Replies(tapRate int) int {
+	if tapRate == 0 {
+		tapRate = highRate
+	}
+	_, burst := perSecondAndBurst(tapRate)
+	return burst + unasked
 }
 
 // message tells whether a message of so many bytes is within the budget.

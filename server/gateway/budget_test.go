@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +53,42 @@ func TestTheBudgetHasAnEnd(t *testing.T) {
 	}
 	if unlimited := newBudget(0); !unlimited.message(time.Now(), 1<<20) {
 		t.Error("where taps have no limit, messages have one")
+	}
+}
+
+// What the budget lets in at once is answered, message by message, however the answers pile up: whoever reads them is
+// no slow consumer.
+func TestWhatComesAtOnceIsAnswered(t *testing.T) {
+	d := openDoor(t, &neighbours{}, nil)
+	for _, request := range []string{`{"type":"ping","id":"%03d","t":1}`, `{"type":"tap","id":"%03d","drop":"0.0"}`,
+		`{"type":"tap","id":"%03d","drop":"07.3"}`} {
+		c := d.play("burst")
+		_, burst := perSecondAndBurst(20)
+		burst -= 10 // the hello cost something
+		var frames []byte
+		for n := range burst {
+			text := fmt.Sprintf(request, n)
+			frames = append(frames, 0x81, 0x80|byte(len(text)), 0, 0, 0, 0) // a text, masked with nothing
+			frames = append(frames, text...)
+		}
+		if _, err := c.conn.NetConn().Write(frames); err != nil {
+			t.Fatal(err)
+		}
+		answered := map[string]int{}
+		for range burst {
+			message, err := c.next()
+			if err != nil {
+				t.Fatalf("%s: after %d answers: %v", request, len(answered), err)
+			}
+			var m struct{ ID string }
+			if err := json.Unmarshal(message, &m); err != nil {
+				t.Fatal(err)
+			}
+			answered[m.ID]++
+		}
+		if len(answered) != burst {
+			t.Errorf("%s: %d of %d are answered", request, len(answered), burst)
+		}
 	}
 }
 

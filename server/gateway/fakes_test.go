@@ -233,7 +233,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.lobby = room.NewLobby(room.Options{Log: log})
+	d.lobby = room.NewLobby(room.Options{Log: log, ResultsMax: Replies(20)}) // as the server makes it
 	o := Options{
 		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door,
 		Connections: &n.connections, Lobby: d.lobby, Counts: live.NewCounts(),
