@@ -197,7 +197,7 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.schedule = live.NewSchedule(s.clock.Now, s.known, s.guard)
 	s.lobby = room.NewLobby(room.Options{
 		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
-		Guest: rain.IsGuest,
+		Guest:      rain.IsGuest,
 		ResultsMax: gateway.Replies(s.cfg.TapRate),
 	})
 	s.confirmer = confirm.New(s.redis, mode, publisher, s.log)

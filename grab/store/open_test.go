@@ -43,7 +43,7 @@ func TestOpenGivesEveryShardItsPart(t *testing.T) {
 				}
 			}
 			gm.Balance()
-			want := store.Levels{Stock: packets - 50, ByLane: one(packets - 50), Won: 50,
+			want := store.Levels{Stock: packets - 50, ByLane: one(packets - 50), Won: 50, WonByLane: one(50),
 				AmountLeft: gm.C.Budget - won, AmountWon: won}
 			if l := gm.Levels(); l != want {
 				t.Errorf("levels %+v, want %+v", l, want)

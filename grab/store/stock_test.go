@@ -120,7 +120,7 @@ func TestClosedIsForGood(t *testing.T) {
 				t.Errorf("a tap on a closed campaign: %v", r)
 			}
 			gm.Balance()
-			if l := gm.Levels(); l != (store.Levels{Won: 1, AmountWon: before.AmountWon}) {
+			if l := gm.Levels(); l != (store.Levels{Won: 1, WonByLane: one(1), AmountWon: before.AmountWon}) {
 				t.Errorf("levels %+v", l)
 			}
 		})

@@ -54,7 +54,7 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 		want.Stock += won[shard]
 		want.Won -= won[shard]
 	}
-	want.ByLane = one(want.Stock)
+	want.ByLane, want.WonByLane = one(want.Stock), one(want.Won)
 	want.AmountLeft, want.AmountWon = rain.Money(100*want.Stock), rain.Money(100*want.Won)
 
 	nodes[3].Kill()

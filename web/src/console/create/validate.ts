@@ -64,14 +64,13 @@ export function check(d: Draft, list: AmountList | null = d.split === "list" ? r
   if (taps !== null && taps > limit.MAX_PER_USER) add("taps_per_user", "tapsRange", { most: limit.MAX_PER_USER });
   const shards = number("shards", readCount, "notCount");
   if (shards !== null && (shards < 1 || shards > limit.MAX_SHARDS)) add("shards", "shardsRange", { most: limit.MAX_SHARDS });
-  else if (shards !== null && packets !== null && packets >= 1 && shards > packets) add("shards", "shardsMany");
   const capacity = number("capacity", readCount, "notCount");
   if (capacity !== null && capacity > limit.MAX_CAPACITY) add("capacity", "tapsRange", { most: limit.MAX_CAPACITY });
   const admit = number("admit_per_second", readCount, "notCount");
   if (admit !== null && admit > limit.MAX_ADMIT) add("admit_per_second", "tapsRange", { most: limit.MAX_ADMIT });
   const share = d.guests_share.trim() === "" ? 0 : readShare(d.guests_share);
   if (share === null) add("guests_share", "shareRange");
-  else if (share > 0 && packets !== null && shards !== null && !lanesFit(packets, shards, share)) add("guests_share", "shareFew");
+  else if (share > 0 && packets !== null && !lanesFit(packets, share)) add("guests_share", "shareFew");
   const expiry = number("expires_in_ms", readDecimal, "notNumber");
   const expires = expiry === null ? null : Math.round(expiry * UNITS[d.unit]);
   if (expires !== null && (expires < limit.MIN_EXPIRY_MS || expires > limit.MAX_EXPIRY_MS)) add("expires_in_ms", "expiryRange");
@@ -128,11 +127,10 @@ function readShare(text: string): number | null {
   return share > 0 && share < 1e6 ? share : null;
 }
 
-// lanesFit: guests have half of the shards, players the other half and the odd one, and each shard has a packet. One shard is made two.
-function lanesFit(packets: number, shards: number, share: number): boolean {
+// lanesFit: guests and players have a packet each, at least.
+function lanesFit(packets: number, share: number): boolean {
   const guests = Math.floor((packets * share) / 1e6);
-  const ofGuests = Math.floor(Math.max(shards, 2) / 2);
-  return guests >= ofGuests && packets - guests >= Math.max(shards, 2) - ofGuests;
+  return guests >= 1 && packets - guests >= 1;
 }
 
 function readDecimal(text: string): number | null {

@@ -124,8 +124,7 @@ export const faults = {
   tapsRange: { zh: "0（不限）到 {most}", en: "0 (no limit) to {most}" },
   shardsRange: { zh: "1 到 {most}", en: "1 to {most}" },
   shareRange: { zh: "大于 0、小于 100 的百分比，例如 10", en: "A percentage above 0 and below 100, such as 10" },
-  shareFew: { zh: "红包太少：访客和玩家的每个分片至少要有一个", en: "Too few packets: each shard of the guests and of the players needs one" },
-  shardsMany: { zh: "分片比红包还多", en: "More shards than packets" },
+  shareFew: { zh: "红包太少：访客和玩家至少要各有一个", en: "Too few packets: guests and players need one each, at least" },
   expiryRange: { zh: "1 秒到 366 天", en: "1 second to 366 days" },
   referenceLong: { zh: "太长：最多 {most} 字节", en: "Too long: at most {most} bytes" },
 } satisfies Table;
