@@ -50,7 +50,7 @@ func (r *runner) run(ctx context.Context) bool {
 
 // module runs the tests of packages of the module in dir.
 func (r *runner) module(ctx context.Context, dir string, packages ...string) bool {
-	args := []string{"test", "-C", dir, "-json", "-timeout", "30m", "-p", strconv.Itoa(sideBySide())}
+	args := []string{"test", "-C", dir, "-json", "-timeout", "60m", "-p", strconv.Itoa(sideBySide())}
 	args = append(args, r.flags...)
 	if r.race {
 		args = append(args, "-race")
