@@ -89,7 +89,8 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 					t.Errorf("the outbox has %v, the player was told %v", w, r)
 				}
 			}
-			if l := gm.Levels(); l != (store.Levels{Won: 200, AmountWon: gm.C.Budget}) {
+			if l := gm.Levels(); l != (store.Levels{Won: 200, WonByLane: [rain.LaneCount]int{200, 0},
+				AmountWon: gm.C.Budget}) {
 				t.Errorf("levels %+v", l)
 			}
 		})
