@@ -42,14 +42,16 @@ func TestLanesAreApart(t *testing.T) {
 			shards, packets := l.Part(l.LaneOfShard(shard))
 			n := stock.Count()
 			if few := packets.Count() < shards.Count(); len(stock) > 1 || len(stock) == 0 && !few || n > 1 && few {
-				t.Fatalf("shard %d has %v, its lane %d packets on %d shards", shard, stock, packets.Count(), shards.Count())
+				t.Fatalf("shard %d has %v, its lane %d packets on %d shards", shard, stock, packets.Count(),
+					shards.Count())
 			}
 			for _, r := range stock {
 				if r.First != packet || r.Count() < 1 || r.First < packets.First || r.Last > packets.Last {
 					t.Fatalf("shard %d has %v, want some from %d on of %v", shard, stock, packet, packets)
 				}
 			}
-			if f, m := rain.ShardRange(s.Packets, s.Shards, shard); s.GuestsShare == 0 && (m != n || m > 0 && f != packet) {
+			f, m := rain.ShardRange(s.Packets, s.Shards, shard)
+			if s.GuestsShare == 0 && (m != n || m > 0 && f != packet) {
 				t.Fatalf("without lanes shard %d has %v, want %d from %d on", shard, stock, m, f)
 			}
 			packet += n

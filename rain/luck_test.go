@@ -194,7 +194,8 @@ func TestOddsAreSetAhead(t *testing.T) {
 	list, _ := r.OddsRecord.List()
 	text, err := json.Marshal(list)
 	var back []rain.OddsFrom
-	if again, ok := rain.OddsRecordOf(back, nil); err != nil || json.Unmarshal(text, &back) != nil || !ok || again != "" {
+	again, ok := rain.OddsRecordOf(back, nil)
+	if err != nil || json.Unmarshal(text, &back) != nil || !ok || again != "" {
 		t.Errorf("%s: %v", text, err)
 	}
 	if again, ok := rain.OddsRecordOf(back, nil); !ok || again != r.OddsRecord {

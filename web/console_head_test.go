@@ -14,26 +14,27 @@ import (
 func TestConsoleHead(t *testing.T) {
 	t.Parallel()
 	says := map[string]struct{ good, never, bad, alarms, none, kind string }{
-		"en": {"✓ Books balance, proved last", "The books were not proved yet", "✗ The books do not balance, proved last",
-			"⚠ 2 alarms", "No alarm", "Dead letter"},
+		"en": {"✓ Books balance, proved last", "The books were not proved yet",
+			"✗ The books do not balance, proved last", "⚠ 2 alarms", "No alarm", "Dead letter"},
 		"zh": {"✓ 账目相符，最近一次对账", "还没有对过账", "✗ 账目不符，最近一次对账", "⚠ 2 个警报", "没有警报", "死信"},
 	}
 	for _, o := range []chromium.Options{
-		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "en-US,en",
-			Dark: true},
+		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true},
+			Language: "zh-CN,zh"},
+		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true},
+			Language: "en-US,en", Dark: true},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
 	} {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
 			f, want := newConsole(t), says[o.Language[:2]]
 			proof := func(at int64, balanced bool) object {
-				return object{"campaign": "", "proved_at": at, "balanced": balanced, "took_ms": 12, "findings": []string{},
-					"difference": 0}
+				return object{"campaign": "", "proved_at": at, "balanced": balanced, "took_ms": 12,
+					"findings": []string{}, "difference": 0}
 			}
 			proved := func(at int64, balanced bool) http.HandlerFunc {
-				return reply(http.StatusOK, object{"everything": proof(at, balanced), "full": proof(0, false), "oldest": 0,
-					"stale": false, "campaigns": []object{}})
+				return reply(http.StatusOK, object{"everything": proof(at, balanced), "full": proof(0, false),
+					"oldest": 0, "stale": false, "campaigns": []object{}})
 			}
 			f.setAnswer("GET /reconciliation/proved", proved(0, false))
 			p := f.open(t, o)
@@ -49,7 +50,8 @@ func TestConsoleHead(t *testing.T) {
 			head("proved", want.good, "")
 
 			alarm := func(code, campaign string) object {
-				return object{"code": code, "campaign": campaign, "message": "what it is about, at length, as a log has it",
+				return object{"code": code, "campaign": campaign,
+					"message":  "what it is about, at length, as a log has it",
 					"first_at": f.now() - 60_000, "at": f.now(), "times": 3}
 			}
 			f.setAnswer("GET /alarms", reply(http.StatusOK, object{"items": []object{alarm("dead_letter", "c1"),

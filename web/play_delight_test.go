@@ -50,17 +50,17 @@ func TestDelight(t *testing.T) {
 	t.Parallel()
 	const average, large = 200, 20_000 // minor units a packet
 	for _, c := range []struct {
-		name            string
-		average, amount int
-		calm            bool
-		tier, prizes    int
-		title, rays     string
+		name              string
+		average, amount   int
+		calm              bool
+		tier, prizes      int
+		title, card, rays string
 	}{
-		{"less than most", average, 88, false, 1, 0, "Well caught", "none none"},
-		{"more than most", average, 350, false, 2, 1, "A lucky hand", "block none"},
-		{"a golden one", average, 888, false, 3, 2, "What a fortune", "block rays"},
-		{"the same of a larger event", large, 888, false, 1, 0, "Well caught", "none none"},
-		{"without motion", average, 888, true, 3, 2, "What a fortune", "block none"},
+		{"less than most", average, 88, false, 1, 0, "Well caught", "none", "none"},
+		{"more than most", average, 350, false, 2, 1, "A lucky hand", "block", "none"},
+		{"a golden one", average, 888, false, 3, 2, "What a fortune", "block", "rays"},
+		{"the same of a larger event", large, 888, false, 1, 0, "Well caught", "none", "none"},
+		{"without motion", average, 888, true, 3, 2, "What a fortune", "block", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
@@ -102,7 +102,7 @@ func TestDelight(t *testing.T) {
 			p.State("card")
 			got := eval[[]string](p, `[card.dataset.tier, ((s) => s.display + " " + s.animationName)(
 				getComputedStyle(card.querySelector(".rays"))), String(prizes), String(rolled.size), String(flown)]`)
-			want := fmt.Sprintf("%d %s %d", c.tier, c.rays, c.prizes)
+			want := fmt.Sprintf("%d %s %s %d", c.tier, c.card, c.rays, c.prizes)
 			if said := strings.Join(got[:3], " "); said != want {
 				t.Errorf("tier, beams and tunes are %q, want %q", said, want)
 			}

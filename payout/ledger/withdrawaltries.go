@@ -135,14 +135,7 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 				continue
 			}
 			was := w
-			w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
-			w.AskedBefore, w.SentAt = w.SentAt != 0, cmp.Or(w.SentAt, now)
-			if w.State == WithdrawalRequested {
-				w.State = WithdrawalSent
-			}
-			n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, "+
-				"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
-				append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, receiver, w.SentAt), receiver)...)
+			n, err := lease(ctx, tx, &w, receiver, now, until)
 			if err != nil {
 				return err
 			}
@@ -163,6 +156,19 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 		return nil, nil, false, fmt.Errorf("leasing withdrawals: %w", err)
 	}
 	return taken, tampered, full, nil
+}
+
+// lease takes one, unless somebody has touched it since it was read; then n is 0.
+func lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string, now, until int64) (n int64, err error) {
+	was := *w
+	w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
+	w.AskedBefore, w.SentAt = w.SentAt != 0, cmp.Or(w.SentAt, now)
+	if w.State == WithdrawalRequested {
+		w.State = WithdrawalSent
+	}
+	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, "+
+		"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
+		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, receiver, w.SentAt), receiver)...)
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.
@@ -327,56 +333,6 @@ func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reas
 		return false, err
 	}
 	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, now)
-}
-
-// strayGrace is how long a withdrawal that was sent to another receiver may be due, before it is taken for one that
-// nobody asks for any more. Until then a process that has its receiver may take it: while the settings of several are
-// being changed, both kinds run side by side.
-const strayGrace = time.Minute
-
-// BuryStrays makes dead letters of up to limit withdrawals that were sent to another receiver than this one, and for
-// which nobody asks it any more. It returns them, as they were.
-func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int) (buried []Withdrawal, err error) {
-	for _, state := range []WithdrawalState{WithdrawalSent, WithdrawalAction} {
-		strays, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+
-			"WHERE state = ? AND dead = 0 AND next_at <= ? AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
-			string(state), s.clock()-strayGrace.Milliseconds(), receiver, limit)
-		if err != nil {
-			return buried, fmt.Errorf("looking for withdrawals of other receivers: %w", err)
-		}
-		for _, w := range strays {
-			is := false
-			err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-				is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+", and this server has "+receiver)
-				return err
-			})
-			if err != nil {
-				return buried, err
-			}
-			if is {
-				buried = append(buried, w)
-			}
-		}
-	}
-	return buried, nil
-}
-
-// wholeWithdrawals are the ids of those of some withdrawals that nobody has changed by hand.
-func wholeWithdrawals(ctx context.Context, q sqldb.Querier, some []Withdrawal) ([]string, error) {
-	ids := make([]string, len(some))
-	for i, w := range some {
-		ids[i] = w.ID
-	}
-	return history.Whole(ctx, q, history.Withdrawal, ids...)
-}
-
-// lockWhole locks a withdrawal, and makes sure that nobody has changed it by hand. What a receiver has said of one that
-// somebody has changed is not written: once it is mended the receiver is asked again.
-func lockWhole(ctx context.Context, tx *sqldb.Tx, id string) error {
-	if _, err := tx.First(ctx, []any{&id}, "SELECT id FROM withdrawal WHERE id = ?"+tx.ForUpdate(), id); err != nil {
-		return err
-	}
-	return history.Check(ctx, tx, history.Withdrawal, id)
 }
 
 func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {

@@ -16,8 +16,9 @@ import (
 	"redrain/rain"
 )
 
-// TestNothingIsLaundered: who changes a row by hand just before the ledger goes on with it gains nothing. No money moves
-// by it, and what the ledger writes afterwards does not make the row whole again: the proof names it all the same.
+// TestNothingIsLaundered: who changes a row by hand just before the ledger goes on with it gains nothing. No money
+// moves by it, and what the ledger writes afterwards does not make the row whole again: the proof names it
+// all the same.
 func TestNothingIsLaundered(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,

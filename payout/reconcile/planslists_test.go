@@ -25,6 +25,9 @@ func askPlayerLists(t testing.TB, l *ledger.Ledger) error {
 	if _, _, err := l.Lists.Members(ctx, "guests", "u", 1); err != nil {
 		return err
 	}
+	if _, err := l.Lists.Among(ctx, "guests", []string{"u1", "u2"}); err != nil {
+		return err
+	}
 	if _, err := l.Lists.Import(ctx, "guests", true, slices.Values([][]string{{"u1", "u3"}})); err != nil {
 		return err
 	}

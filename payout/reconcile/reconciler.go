@@ -200,7 +200,8 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	steps := []func(context.Context, sqldb.Querier) error{
 		r.checkHistory, r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
-		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld, r.checkLater,
+		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld,
+		r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err

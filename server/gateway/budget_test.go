@@ -80,7 +80,9 @@ func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: after %d answers: %v", request, len(answered), err)
 			}
-			var m struct{ ID string }
+			var m struct {
+				ID string `json:"id"`
+			}
 			if err := json.Unmarshal(message, &m); err != nil {
 				t.Fatal(err)
 			}

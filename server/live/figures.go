@@ -209,8 +209,9 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 		return // somebody looks at what is over; an earlier report of this node has its taps
 	}
 	report := store.NodeReport{
-		T: now, Online: online, Guests: guests, Taps: taps, GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
-		Outcomes: outcomes, Latency: count.recent.turn(&count.took),
+		T: now, Online: online, Guests: guests, Taps: taps,
+		GrabsPerSecond: float64(taps-count.last) / ReportEvery.Seconds(),
+		Outcomes:       outcomes, Latency: count.recent.turn(&count.took),
 	}
 	if c != nil && c.Drained {
 		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone

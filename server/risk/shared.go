@@ -2,6 +2,7 @@ package risk
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -84,7 +85,7 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 func (w *Watch) count(ctx context.Context, round []looked) error {
 	now := w.o.Clock()
 	w.mu.Lock()
-	tell, of := w.leaving, make([]*Hand, len(w.leaving))
+	tell, of := w.leaving, slices.Repeat([]*Hand{nil}, len(w.leaving)) // those have left
 	w.leaving = nil
 	for i := range round {
 		l := &round[i]

@@ -6,7 +6,11 @@ import (
 )
 
 // moments are count, sum and sum of squares.
-type moments struct{ N, Sum, Squares float64 }
+type moments struct {
+	N       float64 `json:"n"`
+	Sum     float64 `json:"sum"`
+	Squares float64 `json:"squares"`
+}
 
 func (m *moments) add(x float64) {
 	m.N++
@@ -26,8 +30,10 @@ func (m *moments) deviation() float64 {
 
 // sums are what a hand has done, as far as it is remembered. Those of several nodes add up.
 type sums struct {
-	Taps, Gaps   moments
-	Fast, Astray float64
+	Taps   moments `json:"taps"`
+	Gaps   moments `json:"gaps"`
+	Fast   float64 `json:"fast"`
+	Astray float64 `json:"astray"`
 }
 
 // remembered is how many taps a hand remembers well: with twice as many, all it knows counts half. So who plays by
@@ -57,7 +63,7 @@ func (s *sums) tell(to *Signals) {
 
 // noted is what a node tells of a hand.
 type noted struct {
-	At int64 // Unix ms
+	At int64 `json:"at"` // Unix ms
 	sums
 }
 

@@ -124,9 +124,11 @@ func TestSlowPeopleAreNotHeld(t *testing.T) {
 		"needs 800 ms, one a second": {4, between(600, 1_000)},
 		"one in five seconds":        {20, between(900, 3_500)},
 		// Space takes the lowest packet, which is in sight after a third of a second, at the next press.
-		"hammers on Space":             {1, func() int64 { return between(290, 480)() + between(0, 80)() }},
-		"steers with the arrows":       {6, between(700, 2_800)},
-		"a network that jitters":       {2, func() int64 { return between(250, 600)() + int64(random.ExpFloat64()*200) }},
+		"hammers on Space":       {1, func() int64 { return between(290, 480)() + between(0, 80)() }},
+		"steers with the arrows": {6, between(700, 2_800)},
+		"a network that jitters": {2, func() int64 {
+			return between(250, 600)() + int64(random.ExpFloat64()*200)
+		}},
 		"a network that holds back":    {1, func() int64 { return between(250, 600)() + between(0, 1_000)() }},
 		"a clock that is 200 ms late":  {2, func() int64 { return between(250, 600)() - 200 }},
 		"a clock that is 300 ms early": {2, func() int64 { return between(250, 600)() + 300 }},

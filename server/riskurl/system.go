@@ -59,8 +59,9 @@ func New(o Options) (*System, error) {
 	if o.Known == nil {
 		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
 	}
-	return &System{o: o, joined: joined{now: map[question]*inquiry{}}, records: newRecords(o.Verdicts, o.Told), client: &client{sender: sender, timeout: o.Timeout,
-		places: make(chan struct{}, atOnce), state: newState(o)}}, nil
+	return &System{o: o, joined: joined{now: map[question]*inquiry{}}, records: newRecords(o.Verdicts, o.Told),
+		client: &client{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
+			state: newState(o)}}, nil
 }
 
 // Close lets go of idle connections.

@@ -76,7 +76,7 @@ func txnsByID(ctx context.Context, q sqldb.Querier, ids []int64) (txns []txnRow,
 		err = scan(&t.id, &stripe, &t.link, &t.hash, &t.kind, &t.name, &t.at)
 		stripes[t.id] = stripe
 		return t, err
-	}, "SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL AND link IS NOT NULL "+
-		"AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
+	}, "SELECT id, stripe, link, hash, kind, idem_key, created_at FROM txn WHERE stripe IS NOT NULL "+
+		"AND link IS NOT NULL AND id IN "+sqldb.Marks(len(ids)), sqldb.Args(ids)...)
 	return txns, stripes, err
 }

@@ -184,11 +184,12 @@ func changeLetters(ctx context.Context, tx *sqldb.Tx, now int64, change func() e
 // Tampered is why nothing is done with a letter, which tx has locked, because somebody has changed it by hand; "" where
 // nobody has.
 func Tampered(ctx context.Context, tx *sqldb.Tx, id int64) (reason string, err error) {
-	var print string
-	if _, err := tx.First(ctx, []any{&print}, "SELECT fingerprint FROM dead_letter WHERE id = ?", id); err != nil {
+	var fingerprint string
+	_, err = tx.First(ctx, []any{&fingerprint}, "SELECT fingerprint FROM dead_letter WHERE id = ?", id)
+	if err != nil {
 		return "", err
 	}
-	err = history.Check(ctx, tx, history.Letter, print)
+	err = history.Check(ctx, tx, history.Letter, fingerprint)
 	if errors.Is(err, history.ErrTampered) {
 		return err.Error(), nil
 	}

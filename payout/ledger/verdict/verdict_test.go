@@ -26,7 +26,7 @@ func (s stuck) First(context.Context, []any, string, ...any) (bool, error) {
 	return false, errDown
 }
 
-// While the database does not answer, what was read before is known to whoever asks: hellos and taps do not wait for it.
+// While the database does not answer, what was read before is known to whoever asks: hellos and taps do not wait.
 func TestAListIsReadWhileTheDatabaseIsSlow(t *testing.T) {
 	l := NewList()
 	l.take([]Verdict{{Number: 1, User: "u", Act: Hold}})

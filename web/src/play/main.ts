@@ -126,7 +126,7 @@ function render(): void {
   sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
   hud.user(model.user);
   banner();
-  byId("other").hidden = lobby.named() === null || !(model.problem?.title === "ended_campaign" || model.problem?.title === "ended_invited" || model.campaign?.state === "closed");
+  byId("other").hidden = lobby.named() === null || !(/^ended_(ca|in)/.test(model.problem?.title ?? "") || model.campaign?.state === "closed");
   cards(left);
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
@@ -261,7 +261,7 @@ function practised({ id, decoy }: Drop): void {
   scene.tell(id, { look, line, small });
   sound.play(decoy ? "bomb" : "tap");
   buzz(8);
-  announcer.miss(i18n.t("said", { line, small }));
+  announcer.miss(`${line}. ${small}`);
 }
 
 function tapped(rain: string): void {
@@ -281,13 +281,13 @@ function scored({ rain, result, look, line, small, prize }: Scored): void {
   if (result.outcome === "won") {
     if (wallet.won(result)) model.packets++;
     if (round.won(result.claim, result.amount, prize, result.luck)) win(result.amount, prize);
-  } else if (look === "unsure") {
-    announcer.miss(i18n.t("said", { line, small }));
   } else {
-    hud.say(line, false);
-    sound.play(look === "decoy" ? "bomb" : "empty");
-    if (look === "decoy") buzz([60, 30, 60]);
-    announcer.miss(i18n.t("said", { line, small }));
+    if (look !== "unsure") {
+      hud.say(line, false);
+      sound.play(look === "decoy" ? "bomb" : "empty");
+      if (look === "decoy") buzz([60, 30, 60]);
+    }
+    announcer.miss(`${line}. ${small}`);
   }
   render();
 }

@@ -156,8 +156,8 @@ export class Room {
     if (code === CloseCode.badToken || code === CloseCode.expired) session.forget();
     const problem = problemOf(code, session.refusal);
     model.problem = problem;
-    landing.show(problem.signin, false);
-    if (problem.guest) void this.#again();
+    landing.show(!!problem.signin, false);
+    if (problem.signin && problem.title !== "ended_invited") void this.#again();
     byId("retry").hidden = !problem.retry;
   }
 }

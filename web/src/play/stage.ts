@@ -1,7 +1,7 @@
 // What the middle of the page says: a pure function of the state.
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
-import { countdown, phaseOf } from "../rain/phase.ts";
+import { clock, countdown, phaseOf } from "../rain/phase.ts";
 import type { Values } from "../shared/i18n.ts";
 import type { Key } from "./strings.ts";
 
@@ -77,9 +77,7 @@ export function stage(s: Scenery, t: number): Stage {
 // queued tells who waits for a seat the place, and for how long about.
 function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): Stage {
   const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", big: String(position), calm: true, about: true };
-  if (till <= t) return at;
-  const time = countdown(till - t); // below a minute it is a number of seconds
-  return { ...at, hint: time.includes(":") ? "queue_hint_time" : "queue_hint_soon", values: { time } };
+  return till > t ? { ...at, hint: "queue_hint_time", values: { time: clock(till - t) } } : at;
 }
 
 // falling is a shout in the first moment, then nothing but a line for players who can win no more.

@@ -19,8 +19,12 @@ export function phaseOf(rain: RainTimes | null | undefined, t: number): Phase {
 
 /** countdown is the text of the time that is left: whole seconds, minutes from a minute on. */
 export function countdown(ms: number): string {
+  return ms > 59_000 ? clock(ms) : String(Math.max(0, Math.ceil(ms / 1000)));
+}
+
+/** clock is how long something takes, as clocks write it: 0:36, 1:02:03. */
+export function clock(ms: number): string {
   const s = Math.max(0, Math.ceil(ms / 1000));
-  if (s < 60) return String(s);
   const two = (n: number): string => String(n).padStart(2, "0");
   const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
   return h > 0 ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
