@@ -65,8 +65,12 @@ func TestOutsiders(t *testing.T) {
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("a join: %v", m)
 	}
-	here := d.gateway.Present()
-	if len(here) != 1 || here[0].User != "u" || here[0].Campaign == nil || here[0].Campaign.ID != "c" {
+	var here []Present
+	testenv.Eventually(t, 10*time.Second, "those who were sent away are gone", func() bool {
+		here = d.gateway.Present()
+		return len(here) == 1
+	})
+	if here[0].User != "u" || here[0].Campaign == nil || here[0].Campaign.ID != "c" {
 		t.Fatalf("%+v", here)
 	}
 	d.gateway.SendAway(here[0], errors.New("something else"))

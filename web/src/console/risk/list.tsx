@@ -38,7 +38,8 @@ export function HeldList({ state, user = "", campaign = "", own = false, onDecid
     return api<Page<HeldWin>>(`/risk/held?${query}`, { signal });
   }, [state, user, campaign]);
   const [picked, pick] = useState<ReadonlySet<string>>(new Set());
-  const [decision, decide] = useState<Decision | null>(null);
+  // What the dialog has named is what is decided, whatever the list behind it shows by then.
+  const [decision, setDecision] = useState<{ act: Decision; wins: readonly HeldWin[] } | null>(null);
   const open = state === "held" && mayAct();
   const chosen = open ? list.items.filter((w) => picked.has(w.claim)) : [];
   const all = list.items.length > 0 && chosen.length === list.items.length;
@@ -48,6 +49,7 @@ export function HeldList({ state, user = "", campaign = "", own = false, onDecid
     return after;
   });
   const sum = sumOf(chosen);
+  const decide = (act: Decision) => setDecision({ act, wins: chosen });
   const done = () => {
     pick(new Set());
     list.reload();
@@ -68,7 +70,7 @@ export function HeldList({ state, user = "", campaign = "", own = false, onDecid
       )}
       <PagedTable cards label={t("title")} columns={columns(open ? picked : null, toggle, own, state)} pages={list} rowKey={(w) => w.claim}
         empty={own ? <h3>{t("noneState")}</h3> : state === "held" && !user && !campaign ? <><h2>{t("nothing")}</h2><p>{t("nothingText")}</p></> : <h2>{t("noneState")}</h2>} />
-      {decision && <DecideHeld act={decision} wins={chosen} onClose={() => decide(null)} onDone={done} />}
+      {decision && <DecideHeld {...decision} onClose={() => setDecision(null)} onDone={done} />}
     </>
   );
 }
