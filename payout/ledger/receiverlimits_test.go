@@ -156,8 +156,8 @@ func TestADeadNodesTryMakesRoom(t *testing.T) {
 	})
 }
 
-// TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated by
-// hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
+// TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
+// by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
