@@ -56,7 +56,7 @@ func (c *checker) reclaimLane(shard int64, given rain.Numbers) {
 	}
 	lane := c.layout.LaneOfShard(int(shard))
 	if c.layout.ByLane(given)[lane] != given.Count() {
-		c.fault("the reclaim of shard %d gives back packets of the other lane: guests and players have packets of their "+
-			"own", shard)
+		c.fault("the reclaim of shard %d gives back packets of the other lane: guests and players have packets of "+
+			"their own", shard)
 	}
 }

@@ -83,8 +83,8 @@ func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver stri
 // roomFor is how many more tries may be under way. A try whose node has died counts until its lease ends, and not
 // at all where that ends later than any does.
 func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string, now int64, limit int) (int, error) {
-	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND (ends_at <= ? OR ends_at > ?)", receiver, now,
-		now+(LongestWait+waitSlack).Milliseconds())
+	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND (ends_at <= ? OR ends_at > ?)", receiver,
+		now, now+(LongestWait+waitSlack).Milliseconds())
 	if err != nil {
 		return 0, err
 	}

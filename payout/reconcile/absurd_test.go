@@ -108,8 +108,8 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	}
 }
 
-// TestCountsThatDoNotFitAreFindings: each proof of everything begins by asking how many rows there are, and goes on where
-// the counts are such that nothing can add them up.
+// TestCountsThatDoNotFitAreFindings: each proof of everything begins by asking how many rows there are, and goes on
+// where the counts are such that nothing can add them up.
 func TestCountsThatDoNotFitAreFindings(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,

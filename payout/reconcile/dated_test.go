@@ -10,9 +10,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestWhatIsDatedIntoTheFutureIsNamed dates a lease, a withdrawal, the turn and a try of a receiver and two proofs as far
-// ahead as there may be any, and further: by both proofs only the latter is found, and it is mended by whoever does that
-// work next.
+// TestWhatIsDatedIntoTheFutureIsNamed dates a lease, a withdrawal, the turn and a try of a receiver and two proofs as
+// far ahead as there may be any, and further: by both proofs only the latter is found, and it is mended by whoever does
+// that work next.
 func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

@@ -27,8 +27,8 @@ type teller struct {
 	from        int64 // rows that were read before
 }
 
-// sumOfLinks and sumOfPaid are how many links and payouts there are, about, by what is counted beside them. A count that
-// cannot be was written by hand and stands for none: the proof names its row, and the sum fits.
+// sumOfLinks and sumOfPaid are how many links and payouts there are, about, by what is counted beside them. A count
+// that cannot be was written by hand and stands for none: the proof names its row, and the sum fits.
 var (
 	sumOfLinks = fmt.Sprintf(sumUpTo, "links", int64(1e12), "chain_head")
 	sumOfPaid  = fmt.Sprintf(sumUpTo, "paid", rain.MaxPackets, "campaign_tally")
