@@ -38,6 +38,7 @@ type checker struct {
 	rows     map[string][]row // of the tables that are kept
 	campaign rain.Campaign
 	amounts  *rain.Amounts // nil: not known
+	layout   *rain.Layout  // where packets and players are; nil: not known
 	paid     packets
 	given    packets
 	winners  map[string]totals // what the payouts say, less what the table winner says
@@ -174,6 +175,7 @@ func (c *checker) settle() {
 	}
 	c.paid.has, c.given.has = make([]bool, c.campaign.Packets), make([]bool, c.campaign.Packets)
 	c.v.Budget = c.campaign.Budget
+	c.settleLayout(r)
 	c.reclaims()
 }
 
@@ -190,6 +192,9 @@ func (c *checker) payout(r row) {
 		c.fault("%s: the packet was given back, too", name)
 	case c.amounts != nil && c.amounts.Of(int(packet)) != amount:
 		c.fault("%s is %d, and the split says %d", name, amount, c.amounts.Of(int(packet)))
+	}
+	if why := c.lane(r.text("user_id"), packet, r.number("shard")); why != "" {
+		c.fault("%s: %s", name, why)
 	}
 	c.paid.amount += amount
 	c.countWinner(r, 1, int64(amount))
@@ -221,6 +226,7 @@ func (c *checker) reclaims() {
 			c.fault("the reclaim of shard %d: %v", r.number("shard"), err)
 			continue
 		}
+		c.reclaimLane(r.number("shard"), given)
 		for n := range given.Each() {
 			if !c.given.put(int64(n)) {
 				c.fault("packet %d was given back twice", n)

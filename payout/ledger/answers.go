@@ -98,6 +98,21 @@ func (s *Answers) Forget(ctx context.Context, key string) error {
 	return s.exec(ctx, "DELETE FROM idempotency WHERE idem_key = ? AND status = 0", booking.Digest([]byte(key)))
 }
 
+// remember keeps, for 24 hours, what something was answered with that has a key of its own in the ledger: in the
+// transaction that does it, so that no answer is lost or is there without what it tells of.
+func remember(ctx context.Context, tx *sqldb.Tx, key string, body []byte, now int64) error {
+	columns := []string{"idem_key", "body_hash", "status", "answer", "expires_at"}
+	row := [][]any{{booking.Digest([]byte(key)), booking.Digest(body), 201, body, now + answerKept}}
+	return tx.Insert(ctx, "idempotency", columns, row, sqldb.Merge{Key: columns[:1], Set: columns[1:]})
+}
+
+// recall is what was remembered; nil where that is too long ago.
+func recall(ctx context.Context, tx *sqldb.Tx, key string, now int64) (body []byte, err error) {
+	_, err = tx.First(ctx, []any{&body}, "SELECT answer FROM idempotency WHERE idem_key = ? AND expires_at > ?",
+		booking.Digest([]byte(key)), now)
+	return body, err
+}
+
 // prune removes what has expired, once in a while.
 func (s *Answers) prune(ctx context.Context) error {
 	now := s.clock()

@@ -11,7 +11,7 @@ import (
 // ReceiverLimits are how much is asked of one receiver, by all nodes together, which are given the same. The zero value
 // limits nothing and costs nothing.
 type ReceiverLimits struct {
-	Rate     float64 // tries begun in a second, evenly spaced; 0 = no limit
+	Rate     float64 // tries begun in a second, evenly spaced, one in 100 s at least; 0 = no limit
 	InFlight int     // tries at once; 0 = no limit
 }
 
@@ -24,6 +24,10 @@ func (s *Withdrawals) Paced(l ReceiverLimits) *Withdrawals {
 
 // ahead is how far in the future a try may be leased, so that a payer which looks once a second can use every turn.
 const ahead = time.Second
+
+// LongestTurn is how far ahead a receiver's next turn may lie: that of the slowest rate, after one that was leased
+// ahead. A later one was dated by hand or by a wrong clock, and keeps nobody from the receiver.
+const LongestTurn = 2 * time.Minute
 
 // turns are the tries that may begin, in microseconds: each one step after the one before. They are given out under a
 // lock of the receiver's row, which all nodes that lease for it take in turn.
@@ -67,21 +71,25 @@ func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver stri
 	}
 	if s.pace.Rate > 0 {
 		t.step = int64(1e6 / s.pace.Rate)
-		t.first = max(t.first, next)
+		if next <= (now+(LongestTurn+waitSlack).Milliseconds())*1000 {
+			t.first = max(t.first, next)
+		}
 		room := now*1000 + ahead.Microseconds() - t.first
 		t.count = max(0, min(t.count, int((room+t.step-1)/t.step)))
 	}
 	return t, nil
 }
 
-// roomFor is how many more tries may be under way. A try whose node has died counts until its lease ends.
+// roomFor is how many more tries may be under way. A try whose node has died counts until its lease ends, and not
+// at all where that ends later than any does.
 func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string, now int64, limit int) (int, error) {
-	if _, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND ends_at <= ?", receiver,
-		now); err != nil {
+	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND (ends_at <= ? OR ends_at > ?)", receiver,
+		now, now+(LongestWait+waitSlack).Milliseconds())
+	if err != nil {
 		return 0, err
 	}
 	var underWay int
-	_, err := tx.First(ctx, []any{&underWay}, "SELECT COUNT(*) FROM provider_try WHERE receiver = ?", receiver)
+	_, err = tx.First(ctx, []any{&underWay}, "SELECT COUNT(*) FROM provider_try WHERE receiver = ?", receiver)
 	return max(0, min(limit, s.pace.InFlight-underWay)), err
 }
 

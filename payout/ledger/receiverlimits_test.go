@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -152,5 +153,50 @@ func TestADeadNodesTryMakesRoom(t *testing.T) {
 		if err != nil || len(other) > 1 {
 			t.Errorf("another receiver: %+v, %v", other, err)
 		}
+	})
+}
+
+// TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
+// by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
+func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.Rich(t, "u1", 9)
+		for i := range 9 {
+			b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", 1)
+		}
+		node := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
+		lease := func(when string, want int) {
+			t.Helper()
+			taken, err := node.LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)
+			if err != nil || len(taken) != want {
+				t.Errorf("%s: %+v, %v", when, taken, err)
+			}
+			for _, w := range taken {
+				if w.NotBefore > b.Clock.Load()+1000 {
+					t.Errorf("%s: not before %d, and it is %d", when, w.NotBefore, b.Clock.Load())
+				}
+			}
+		}
+		date := func(column string, perMS int64, ahead time.Duration) {
+			table, name, _ := strings.Cut(column, ".")
+			b.Statement(t, fmt.Sprintf("UPDATE %s SET %s = %d", table, name,
+				(b.Clock.Load()+ahead.Milliseconds())*perMS))
+		}
+		lease("the first", 1)
+		b.Clock.Add(30_000)
+		date("provider_try.ends_at", 1, ledger.LongestWait)
+		lease("a try is under way", 0)
+		date("provider_try.ends_at", 1, 48*time.Hour)
+		lease("no try lasts as long", 1)
+		b.Clock.Add(2 * time.Minute.Milliseconds())
+		date("provider_pace.next_turn", 1000, ledger.LongestTurn)
+		lease("it is not the turn", 0)
+		date("provider_pace.next_turn", 1000, 48*time.Hour)
+		lease("no turn is as far away", 1)
+		b.Clock.Add(2 * time.Minute.Milliseconds())
+		lease("mended", 1)
+		b.CheckBooks(t)
 	})
 }

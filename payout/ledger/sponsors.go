@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -23,8 +24,9 @@ const maxReference = 200
 
 var depositColumns = []string{"sponsor", "reference", "amount", "actor", "created_at", "txn_id"}
 
-// Deposit brings money in from outside and returns the sponsor's balance. It is idempotent by the reference, which
-// belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount differs.
+// Deposit brings money in from outside and returns the sponsor's balance after it. It is idempotent by the reference,
+// which belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount
+// differs. For 24 hours it returns the balance that the first one has returned, then that of now.
 func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	amount rain.Money) (balance rain.Money, err error) {
 	if err := rain.CheckSponsor(sponsor); err != nil {
@@ -48,10 +50,21 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		if errors.Is(err, booking.ErrKeyReused) {
 			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)
 		}
+		if err == nil && !booked {
+			var first []byte
+			if first, err = recall(ctx, tx, deposit.Key, now); first != nil {
+				n, err := strconv.ParseInt(string(first), 10, 64)
+				balance = rain.Money(n)
+				return err
+			}
+		}
 		if err == nil {
 			balance, _, err = booking.BalanceOf(ctx, tx, booking.SponsorAccount(sponsor))
 		}
 		if err != nil || !booked {
+			return err
+		}
+		if err := remember(ctx, tx, deposit.Key, strconv.AppendInt(nil, int64(balance), 10), now); err != nil {
 			return err
 		}
 		return auditChange(ctx, tx, now, balanceState(sponsor, balance-amount), balanceState(sponsor, balance))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -37,6 +38,9 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 			{"acme", "r4", rain.MaxBudget + 1, 0, ledger.ErrInvalidAmount},
 			{"acme", "", 1, 0, ledger.ErrInvalidReference},
 			{"acme", strings.Repeat("x", 201), 1, 0, ledger.ErrInvalidReference},
+			{"acme", "r1", 100, 100, nil}, // as the first was answered, whatever has happened since
+			{"acme", "r2", 50, 150, nil},
+			{"acme", "r1", 101, 0, ledger.ErrReferenceReused},
 			{strings.Repeat("s", rain.MaxSponsorLen), strings.Repeat("x", 200), 1, 1, nil},
 		} {
 			got, err := b.Deposit(ctx, step.sponsor, step.reference, step.amount)
@@ -46,6 +50,10 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 		}
 		if _, err := b.Deposit(ctx, "no:colon", "r", 1); err == nil {
 			t.Error("a sponsor with a colon could pass for another account")
+		}
+		b.Clock.Add(24 * time.Hour.Milliseconds())
+		if now, err := b.Deposit(ctx, "acme", "r2", 50); err != nil || now != rain.MaxBudget+153 {
+			t.Errorf("a day later: %d, %v", now, err)
 		}
 		b.CheckBooks(t)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -15,32 +16,46 @@ import (
 // being changed, both kinds run side by side.
 const strayGrace = time.Minute
 
-// BuryStrays makes dead letters of up to limit withdrawals that were sent to another receiver than this one, and for
-// which nobody asks it any more. It returns them, as they were.
+// BuryStrays makes dead letters of up to limit withdrawals of each state that were sent to another receiver than this
+// one, and for which nobody asks it any more. It returns them, as they were. Those that somebody has changed by hand
+// hold up no others, however many they are: the proof names them.
 func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int) (buried []Withdrawal, err error) {
 	for _, state := range []WithdrawalState{WithdrawalSent, WithdrawalAction} {
-		strays, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+
-			"WHERE state = ? AND dead = 0 AND next_at <= ? AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
-			string(state), s.clock()-strayGrace.Milliseconds(), receiver, limit)
-		if err != nil {
-			return buried, fmt.Errorf("looking for withdrawals of other receivers: %w", err)
-		}
-		for _, w := range strays {
-			is := false
-			err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) (err error) {
-				is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+", and this server has "+receiver)
-				return err
-			})
-			if errors.Is(err, history.ErrTampered) {
-				continue // the proof names it, and the others go on
-			}
+		var tampered []string
+		for more := true; more; {
+			strays, err := s.straysBut(ctx, state, receiver, tampered, limit)
 			if err != nil {
-				return buried, err
+				return buried, fmt.Errorf("looking for withdrawals of other receivers: %w", err)
 			}
-			if is {
-				buried = append(buried, w)
+			more = len(strays) > 0
+			for _, w := range strays {
+				is := false
+				err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+					is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+", and this server has "+receiver)
+					return err
+				})
+				if errors.Is(err, history.ErrTampered) {
+					tampered = append(tampered, w.ID)
+					continue
+				}
+				if err != nil {
+					return buried, err
+				}
+				if more = false; is { // the rest comes with the next round
+					buried = append(buried, w)
+				}
 			}
 		}
 	}
 	return buried, nil
+}
+
+// straysBut reads up to limit withdrawals in a state that were sent to another receiver, without some.
+func (s *Withdrawals) straysBut(ctx context.Context, state WithdrawalState, receiver string, without []string,
+	limit int) ([]Withdrawal, error) {
+	strays, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+
+		"WHERE state = ? AND dead = 0 AND next_at <= ? AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
+		string(state), s.clock()-strayGrace.Milliseconds(), receiver, limit+len(without))
+	strays = slices.DeleteFunc(strays, func(w Withdrawal) bool { return slices.Contains(without, w.ID) })
+	return strays[:min(len(strays), limit)], err
 }

@@ -108,6 +108,51 @@ func checkAbsurd(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, what stri
 	}
 }
 
+// TestCountsThatDoNotFitAreFindings: each proof of everything begins by asking how many rows there are, and goes on
+// where the counts are such that nothing can add them up.
+func TestCountsThatDoNotFitAreFindings(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			f := paytest.NewFakeRedis(b.Clock.Now)
+			for _, id := range []string{"c1", "c2"} {
+				f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
+				f.Win(id, 0, id+"-u")
+				b.SettleAll(t, f, 0)
+			}
+			restore := keepTables(t, b, []string{"campaign_tally", "chain_head"})
+			for column, statement := range map[string]string{
+				"paid":  "UPDATE campaign_tally SET paid = 9223372036854775807",
+				"links": "UPDATE chain_head SET links = 9223372036854775807",
+			} {
+				change(t, b, statement)
+				recent, err := b.Proof.ReconcileRecent(t.Context(), f, nil)
+				if err != nil || recent.Balanced {
+					t.Errorf("%s: %+v, %v", column, recent, err)
+				}
+				full, err := b.Proof.ReconcileFull(t.Context(), f,
+					reconcile.FullOptions{Progress: func(reconcile.Progress) {}})
+				if err != nil || full.Balanced {
+					t.Errorf("%s: %+v, %v", column, full, err)
+				}
+				for _, books := range []reconcile.Books{recent, full} {
+					for _, c := range books.Campaigns {
+						if column == "paid" && len(c.Findings) == 0 {
+							t.Errorf("%s: %s: %+v", column, books.Kind, c)
+						}
+					}
+				}
+				restore()
+			}
+			if books, err := b.Proof.ReconcileRecent(t.Context(), f, nil); err != nil || !books.Balanced {
+				t.Errorf("untouched: %+v, %v", books, err)
+			}
+		})
+	}
+}
+
 // brokenHot is a Redis over which the proof of one campaign breaks.
 type brokenHot struct{ *paytest.FakeRedis }
 

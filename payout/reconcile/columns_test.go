@@ -203,6 +203,8 @@ func holders(found []string) (by []string) {
 			kind = "chain"
 		case strings.Contains(text, "root of"):
 			kind = "root"
+		case strings.Contains(text, "dated by hand"):
+			kind = "clock"
 		}
 		if !slices.Contains(by, kind) {
 			by = append(by, kind)

@@ -141,7 +141,11 @@ func fillWithdrawals(t testing.TB, b *paytest.Books) {
 	paytest.Must(t, b.RecordWaiting(ctx, send("w-action"), ledger.Waiting{State: ledger.WithdrawalAction,
 		Action:    ledger.Action{URL: "https://bank.example/1", Data: "package", Until: 9_000_000_000_000},
 		Reference: "ref 2", After: time.Hour}))
-	send("w-sent")
+	b.MustWithdraw(t, "w-sent", "u1", 3)
+	paced := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
+	if taken, err := paced.LeaseDue(ctx, paytest.Bank, 1, time.Hour); err != nil || len(taken) != 1 {
+		t.Fatalf("%+v, %v", taken, err)
+	}
 	b.MustWithdraw(t, "w-requested", "u1", 3)
 }
 
@@ -177,7 +181,7 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 	_, err = b.Begin(ctx, "key", []byte("body"))
 	paytest.Must(t, err)
 	paytest.Must(t, paytest.Node(t, b).Proofs.NoteProofs(ctx,
-		[]ledger.Proof{{Campaign: "c1", ProvedAt: 1, Balanced: true}}))
+		[]ledger.Proof{{Campaign: "c1", ProvedAt: 1, Balanced: true}, {Kind: ledger.ProofFull, ProvedAt: 1}}))
 	for n, reference := range []string{"order 1", "order 2"} {
 		nothing := rain.Money(0)
 		two := b.Approvals.Above(&nothing)

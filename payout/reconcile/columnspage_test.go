@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the table of columns in docs/book
 
 // inWords are the kinds of proof that name a change, as the page says them.
 var inWords = map[string]string{"chain": "the chain", "history": "its history", "root": "the roots",
-	"comparison": "other rows, or Redis"}
+	"comparison": "other rows, or Redis", "clock": "the clock, where it lies in the future"}
 
 // checkBooksPage compares the table in docs/books.md with what has named the changes of each column.
 func checkBooksPage(t testing.TB, columns []column, held map[string][]string) {

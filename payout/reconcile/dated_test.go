@@ -10,8 +10,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestWhatIsDatedIntoTheFutureIsNamed dates a lease and a withdrawal as far ahead as one is taken for, and further: by
-// both proofs only the latter is found, and it is mended by whoever does that work next.
+// TestWhatIsDatedIntoTheFutureIsNamed dates a lease, a withdrawal, the turn and a try of a receiver and two proofs as
+// far ahead as there may be any, and further: by both proofs only the latter is found, and it is mended by whoever does
+// that work next.
 func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -20,11 +21,29 @@ func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 		for range 8 {
 			l.goOn()
 		}
-		b.MustWithdraw(t, "w-late", "u", 1)
 		if tenure, err := b.Lease(t.Context(), "a job", "n1", ledger.LongestLease); err != nil || !tenure.Held() {
 			t.Fatalf("%+v, %v", tenure, err)
 		}
+		paced := b.Paced(ledger.ReceiverLimits{Rate: 1, InFlight: 1})
+		node := paytest.Node(t, b)
+		prove := func() {
+			at := b.Clock.Load()
+			paytest.Must(t, node.Proofs.NoteProofs(t.Context(), []ledger.Proof{{Campaign: "c1", ProvedAt: at},
+				{Kind: ledger.ProofFull, ProvedAt: at}}))
+		}
+		prove()
+		b.MustWithdraw(t, "w-tried", "u", 1)
+		tried, err := paced.LeaseDue(t.Context(), paytest.Bank, 1, time.Minute)
+		if err != nil || len(tried) != 1 {
+			t.Fatalf("%+v, %v", tried, err)
+		}
+		b.MustWithdraw(t, "w-late", "u", 1)
 		date := func(by time.Duration) {
+			b.Statement(t, fmt.Sprintf("UPDATE proof SET proved_at = proved_at + %d", by.Milliseconds()))
+			b.Statement(t, fmt.Sprintf("UPDATE provider_try SET ends_at = %d",
+				b.Clock.Load()+(ledger.LongestWait+by).Milliseconds()))
+			b.Statement(t, fmt.Sprintf("UPDATE provider_pace SET next_turn = %d",
+				(b.Clock.Load()+(ledger.LongestTurn+by).Milliseconds())*1000))
 			b.Statement(t, fmt.Sprintf("UPDATE lease SET expires_at = expires_at + %d WHERE name = 'a job'",
 				by.Milliseconds()))
 			b.Statement(t, fmt.Sprintf("UPDATE withdrawal SET next_at = %d WHERE id = 'w-late'",
@@ -42,7 +61,7 @@ func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 		}
 		want("as far ahead as any", 0)
 		date(time.Hour)
-		want("an hour further", 2)
+		want("an hour further", 6)
 		if tenure, err := b.Lease(t.Context(), "a job", "n2", 10*time.Second); err != nil || tenure.Stray != "n1" {
 			t.Errorf("%+v, %v", tenure, err)
 		}
@@ -50,6 +69,11 @@ func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 		if err != nil || len(taken) != 1 || taken[0].ID != "w-late" {
 			t.Errorf("%+v, %v", taken, err)
 		}
-		want("taken all the same", 0)
+		b.MustWithdraw(t, "w-next", "u", 1)
+		if tried, err = paced.LeaseDue(t.Context(), paytest.Bank, 1, time.Minute); err != nil || len(tried) != 1 {
+			t.Errorf("%+v, %v", tried, err)
+		}
+		prove()
+		want("done all the same", 0)
 	})
 }

@@ -14,6 +14,7 @@ var wholeReads = map[string]string{
 	"reconcile.compareAccounts":                "a balance is proved by all lines of its account",
 	"reconcile.checkStates":                    "the full proof looks at every withdrawal",
 	"reconcile.(*Reconciler).newestCheckpoint": "a row for each campaign is read, until there is a checkpoint",
+	"reconcile.(*Reconciler).checkDateds":      "a row for each receiver, and for each try that is under way",
 	"reconcile.allBalances":                    "the full proof adds up all balances",
 	"reconcile.checkHeld":                      "the full proof compares every win that was held with its payout",
 	"reconcile.countSteps":                     "the steps of archives, a few for each campaign that left the books",

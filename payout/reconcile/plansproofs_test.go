@@ -45,7 +45,7 @@ func askRecent(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	_, err := b.Proof.ReconcileRecent(ctx, f, nil) // a small ledger
 	paytest.Must(t, err)
 	b.Proof.SetMany(0)
-	for _, reference := range []string{"first", "second"} {
+	for _, reference := range []string{"first", "second", "second"} {
 		_, err := b.Deposit(ctx, "acme", reference, 1)
 		paytest.Must(t, err)
 		closeAll(t, b, f)

@@ -2,9 +2,11 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/rain"
 )
 
 // Progress is how far a full proof has come.
@@ -25,13 +27,22 @@ type teller struct {
 	from        int64 // rows that were read before
 }
 
+// sumOfLinks and sumOfPaid are how many links and payouts there are, about, by what is counted beside them. A count
+// that cannot be was written by hand and stands for none: the proof names its row, and the sum fits.
+var (
+	sumOfLinks = fmt.Sprintf(sumUpTo, "links", int64(1e12), "chain_head")
+	sumOfPaid  = fmt.Sprintf(sumUpTo, "paid", rain.MaxPackets, "campaign_tally")
+)
+
+const sumUpTo = "(SELECT COALESCE(SUM(CASE WHEN %[1]s BETWEEN 0 AND %[2]d THEN %[1]s ELSE 0 END), 0) FROM %[3]s)"
+
 // measure finds out about how many rows there are to read: each transaction with its payouts twice, because the chains
 // are walked by themselves; accounts with their entries, what has a history, payouts, and members of lists.
 func (r *fullProof) measure(ctx context.Context) error {
 	var txns, links, paid, accounts, histories, members int64
 	err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&txns, &links, &paid}, "SELECT (SELECT COALESCE(MAX(id), 0) FROM txn), "+
-			"(SELECT COALESCE(SUM(links), 0) FROM chain_head), (SELECT COALESCE(SUM(paid), 0) FROM campaign_tally)")
+			sumOfLinks+", "+sumOfPaid)
 		if err != nil || r.o.Progress == nil {
 			return err
 		}

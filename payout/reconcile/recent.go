@@ -82,8 +82,7 @@ func (s *Reconciler) newestCheckpoint(ctx context.Context) (c checkpoint.Checkpo
 		return c, faults, false, err
 	}
 	var rows int64
-	_, err = s.db.First(ctx, []any{&rows}, "SELECT (SELECT COALESCE(SUM(links), 0) FROM chain_head) + "+
-		"(SELECT COALESCE(SUM(paid), 0) FROM campaign_tally) + "+
+	_, err = s.db.First(ctx, []any{&rows}, "SELECT "+sumOfLinks+" + "+sumOfPaid+" + "+
 		"(SELECT COUNT(*) FROM (SELECT 1 FROM list_member LIMIT ?) some)", s.small)
 	return c, faults, rows < s.small, err
 }

@@ -34,7 +34,7 @@ func (a *API) routes() []route {
 		{"POST", "/campaigns/{id}/rains/{rain}/stop", campaigning, a.stopRain, 0},
 		{"POST", "/campaigns/{id}/pause", campaigning, a.command("pause", Commands.Pause), 0},
 		{"POST", "/campaigns/{id}/resume", campaigning, a.command("resume", Commands.Resume), 0},
-		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", Commands.Close), 0},
+		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", Commands.CloseAndReclaim), 0},
 		{"POST", "/campaigns/{id}/rebuild", campaigning, a.rebuild, timeout.Rebuild},
 		{"GET", "/campaigns/{id}/stats", reading, a.stats, 0},
 		{"GET", "/campaigns/{id}/history", reading, a.history, 0},

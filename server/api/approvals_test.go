@@ -44,6 +44,16 @@ func newOffice(t *testing.T, above rain.Money) *office {
 // call is a request with an idempotency key that may be "". It tells the order that is answered, if one is.
 func (o *office) call(who, method, path, key, body string, want int) approvalView {
 	o.t.Helper()
+	w := o.ask(who, method, path, key, body)
+	var a approvalView
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
+		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)
+	}
+	return a
+}
+
+func (o *office) ask(who, method, path, key, body string) *httptest.ResponseRecorder {
+	o.t.Helper()
 	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+who)
 	if key != "" {
@@ -51,11 +61,7 @@ func (o *office) call(who, method, path, key, body string, want int) approvalVie
 	}
 	w := httptest.NewRecorder()
 	o.mux.ServeHTTP(w, r)
-	var a approvalView
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
-		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)
-	}
-	return a
+	return w
 }
 
 // TestDepositByTwoPeople goes the whole way: asked for, refused to everybody who may not, confirmed once.
@@ -104,6 +110,15 @@ func TestDepositByTwoPeople(t *testing.T) {
 		t.Errorf("%+v is shown as %+v", done, shown)
 	}
 	o.call("cyd", "GET", "/approvals?state=done", "", "", http.StatusUnprocessableEntity)
+	o.call("ann", "POST", path, "", `{"amount":7,"reference":"r2"}`, http.StatusCreated)
+	for body, want := range map[string]string{`{"amount":100,"reference":"r0"}`: `{"sponsor":"acme","balance":100}`,
+		much: `{"sponsor":"acme","balance":600}`} {
+		if w := o.ask("ann", "POST", path, "", body); w.Code != http.StatusCreated ||
+			strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s again: %d %s, want what it was answered with first: %s", body, w.Code, w.Body, want)
+		}
+	}
+	o.call("ann", "POST", path, "", `{"amount":99,"reference":"r0"}`, http.StatusUnprocessableEntity)
 	o.b.CheckBooks(t)
 }
 

@@ -33,7 +33,7 @@ type Commands interface {
 	StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error)
 	Pause(ctx context.Context, id string) (*rain.Campaign, error)
 	Resume(ctx context.Context, id string) (*rain.Campaign, error)
-	Close(ctx context.Context, id string) (*rain.Campaign, error)
+	CloseAndReclaim(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
 // Rebuilder tells Redis again what it has lost of a campaign. [campaigns.Rebuilder] does.

@@ -23,6 +23,7 @@ type ServiceLedger interface {
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
+	Cleared(ctx context.Context, campaign string) (bool, error) // whether it holds nothing of it any more
 }
 
 // Stock is the packets of a campaign in Redis. Each call can be repeated, and an older version changes nothing.

@@ -47,6 +47,8 @@ func (m memoryLedger) Abandon(ctx context.Context, id string) (*rain.Campaign, e
 	return m.Update(ctx, id, func(c *rain.Campaign) error { c.Status = rain.Closed; return nil })
 }
 
+func (m memoryLedger) Cleared(context.Context, string) (bool, error) { return true, nil }
+
 // memoryStock is a Redis that notes what it was told, or is away.
 type memoryStock struct {
 	away error

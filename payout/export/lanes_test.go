@@ -1,0 +1,110 @@
+package export_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/payout/export"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// laned makes a campaign of which a part is for guests, and which is over: won from in both lanes, with a move.
+func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
+	t.Helper()
+	f := paytest.NewFakeRedis(b.Clock.Now)
+	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000}))
+	f.Win("c1", 0, "p")
+	f.Win("c1", 2, "g")
+	lent := f.Lend("c1", 0, 1, "a move", 1)
+	paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, *lent))
+	paytest.Must(t, b.Moves.Done(t.Context(), "a move", f.Borrow("c1", *lent)))
+	f.Done("c1", 0, "a move")
+	b.CloseCampaign(t, "c1")
+	for shard := range 4 {
+		f.Close("c1", shard)
+		b.SettleAll(t, f, shard)
+	}
+	_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+	return f
+}
+
+// changed is the file with other values in the rows of a table of which one column has a value.
+func changed(t testing.TB, file, table, column, value string, instead map[string]string) string {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(file, "\n"), "\n")
+	var at struct {
+		Table   string   `json:"table"`
+		Columns []string `json:"columns"`
+	}
+	found := false
+	for n, line := range lines {
+		if strings.HasPrefix(line, `{"table"`) {
+			paytest.Must(t, json.Unmarshal([]byte(line), &at))
+		}
+		if !strings.HasPrefix(line, "[") || at.Table != table {
+			continue
+		}
+		var row []any
+		paytest.Must(t, json.Unmarshal([]byte(line), &row))
+		if row[slices.Index(at.Columns, column)] != value {
+			continue
+		}
+		found = true
+		for name, is := range instead {
+			row[slices.Index(at.Columns, name)] = is
+		}
+		text, err := json.Marshal(row)
+		paytest.Must(t, err)
+		lines[n] = string(text)
+	}
+	if !found {
+		t.Fatalf("no row of %s has %s %s", table, column, value)
+	}
+	return forge(lines)
+}
+
+// TestAnExportKeepsTheLanesApart: guests and players have packets and shards of their own, and whatever in a file says
+// that one of them has had the other's is named.
+func TestAnExportKeepsTheLanesApart(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	file, _ := exported(t, b, "c1", laned(t, b))
+	if v, err := export.Verify(strings.NewReader(file)); err != nil || !v.Proved || v.PacketsPaid != 2 {
+		t.Fatalf("untouched: %+v, %v", v, err)
+	}
+	for name, is := range map[string]struct {
+		table, column, value string
+		instead              map[string]string
+		want                 string
+	}{
+		"a guest's packet is a player's": {"payout", "packet", "6",
+			map[string]string{"user_id": paytest.Home("p", 0, 2), "shard": "0"}, "is not of the player's lane"},
+		"a guest won on a player's shard": {"payout", "packet", "6", map[string]string{"shard": "1"},
+			"it says shard 1, but the player's is shard 2"},
+		"a move out of the lane": {"move", "id", "a move", map[string]string{"to_shard": "2"},
+			"one is the guests', the other one the players'"},
+		"a move to nowhere": {"move", "id", "a move", map[string]string{"to_shard": "4"},
+			"there are no shards 0 and 4"},
+		"a guests' shard gives back players' packets": {"reclaim", "shard", "1", map[string]string{"shard": "3"},
+			"the reclaim of shard 3 gives back packets of the other lane"},
+		"a shard that is none gives back": {"reclaim", "shard", "1", map[string]string{"shard": "4"},
+			"there is no such shard"},
+		"one shard for two lanes": {"campaign", "id", "c1", map[string]string{"shards": "1"},
+			"the campaign has 1 shards"},
+		"a share that is none": {"campaign", "id", "c1", map[string]string{"guests_share": "1000000"},
+			"1000000 millionths for guests"},
+		"everything is everybody's": {"campaign", "id", "c1", map[string]string{"guests_share": "0"},
+			"but the player's is shard"},
+	} {
+		v, err := export.Verify(strings.NewReader(changed(t, file, is.table, is.column, is.value, is.instead)))
+		if err != nil || v.Proved || !slices.ContainsFunc(v.Findings, func(s string) bool {
+			return strings.Contains(s, is.want)
+		}) {
+			t.Errorf("%s: %q is not in %q, %v", name, is.want, v.Findings, err)
+		}
+	}
+}
