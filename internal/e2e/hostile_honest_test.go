@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -27,7 +29,9 @@ type honest struct {
 	n        *node
 	campaign string
 	players  []*player
-	turn     atomic.Int64 // since when taps are of which turn, see play
+	turn     atomic.Int64     // since when taps are of which turn, see play
+	spent    [3]time.Duration // the node's processor time in turns 3n, 3n+1 and 3n+2
+	lasted   time.Duration    // all turns of one kind
 
 	mu   sync.Mutex
 	took map[int64][]time.Duration // turn → how long the answers to its taps took
@@ -43,15 +47,17 @@ func newHonest(t *testing.T, n *node, campaign string) *honest {
 }
 
 // play has them play for a while, while the senders work and rest in turns. Turn 3n is without senders, 3n+1 with them,
-// and 3n+2 is not measured.
-func (h *honest) play(length time.Duration, s *senders) {
+// and 3n+2 is not measured. used is the node's processor time so far.
+func (h *honest) play(length time.Duration, s *senders, used func() time.Duration) {
 	h.t.Helper()
+	phase := testenv.Random(h.t)
 	s.rest()
 	stop := make(chan struct{})
 	var playing sync.WaitGroup
 	playing.Go(func() { h.rain(stop) })
 	for _, p := range h.players {
-		playing.Go(func() { h.tap(p, stop) })
+		own := rand.New(rand.NewPCG(phase.Uint64(), 0))
+		playing.Go(func() { h.tap(p, own, stop) })
 	}
 	pause := func(d time.Duration) {
 		select {
@@ -60,15 +66,22 @@ func (h *honest) play(length time.Duration, s *senders) {
 		}
 	}
 	turn := min(hostileTurn, length/10)
+	last := used()
+	over := func() {
+		now := used()
+		h.spent[(h.turn.Add(1)-1)%3] += now - last
+		last = now
+	}
 	for until := time.Now().Add(length); time.Now().Before(until) && !h.t.Failed(); {
 		pause(turn)
-		h.turn.Add(1)
+		over()
 		s.work()
 		pause(turn)
-		h.turn.Add(1)
+		over()
 		s.rest()
 		pause(hostileRest)
-		h.turn.Add(1)
+		over()
+		h.lasted += turn
 	}
 	close(stop)
 	playing.Wait()
@@ -92,10 +105,9 @@ func (h *honest) rain(stop chan struct{}) {
 	}
 }
 
-// tap plays until the end: each tap is answered, and nobody is sent away.
-func (h *honest) tap(p *player, stop chan struct{}) {
-	pace := time.NewTicker(100 * time.Millisecond)
-	defer pace.Stop()
+// tap plays until the end: each tap is answered, and nobody is sent away. Players tap ten times a second, each when they
+// like: of ten who tapped at the same moment one would say as much as all, and two such moments were the p99.
+func (h *honest) tap(p *player, own *rand.Rand, stop chan struct{}) {
 	for over := false; !over && !h.t.Failed(); {
 		drop := p.lastDrop()
 		turn, began := h.turn.Load(), time.Now()
@@ -104,7 +116,7 @@ func (h *honest) tap(p *player, stop chan struct{}) {
 		select {
 		case <-stop:
 			over = true
-		case <-pace.C:
+		case <-time.After(50*time.Millisecond + time.Duration(own.Int64N(int64(100*time.Millisecond)))):
 		}
 	}
 	p.mu.Lock()
@@ -136,6 +148,8 @@ func (h *honest) compare() {
 		h.t.Error("nothing was measured")
 		return
 	}
+	h.t.Logf("the node used %.2f cores alone, %.2f beside", h.spent[0].Seconds()/h.lasted.Seconds(),
+		h.spent[1].Seconds()/h.lasted.Seconds())
 	slices.Sort(halves)
 	slices.Sort(ends)
 	h.t.Logf("%d turns, medians of the ratios in them: p50 %.2f, p99 %.2f; over all: p50 %s alone, %s beside",

@@ -58,17 +58,18 @@ type senders struct {
 const sendersEnv = "REDRAIN_HOSTILE_SENDERS"
 
 type sendersOrder struct {
-	URL      string `json:"url"`
-	Campaign string `json:"campaign"`
-	Seed     uint64 `json:"seed"`
-	Rate     int    `json:"rate"`
+	URL      string  `json:"url"`
+	Campaign string  `json:"campaign"`
+	Seed     uint64  `json:"seed"`
+	Rate     int     `json:"rate"`
+	Busy     float64 `json:"busy"` // in cores; instead of sending anything
 }
 
 func startSenders(t *testing.T, n *node, campaign string) *senders {
 	t.Helper()
 	self, err := os.Executable()
 	must(err)
-	order, err := json.Marshal(sendersOrder{n.url, campaign, testenv.Random(t).Uint64(), *hostileRate})
+	order, err := json.Marshal(sendersOrder{n.url, campaign, testenv.Random(t).Uint64(), ratePerSecond(), *hostileBusy})
 	must(err)
 	cmd := exec.Command(self, "-test.run=^TestHostileSenders$", "-test.timeout=0")
 	if *onQuiet { // where anything else runs they would get no time at all
@@ -93,6 +94,7 @@ func (s *senders) stop() (said sent) {
 	s.work()
 	_ = s.stdin.Close()
 	state := s.p.Wait(2 * time.Minute)
+	s.t.Logf("the senders used %s of a processor", (state.UserTime() + state.SystemTime()).Round(time.Millisecond))
 	if line, _, ok := bytes.Cut(s.out.Bytes(), []byte("\n")); !state.Success() || !ok ||
 		json.Unmarshal(line, &said) != nil {
 		s.t.Errorf("the senders: %v: %s", state, &s.out)
@@ -124,8 +126,12 @@ func TestHostileSenders(t *testing.T) {
 			return t.Failed()
 		}
 	}
+	works := []func(*rand.Rand){h.talk, h.talk, h.flood, h.breakFrames, h.ask, h.ask, h.breakHTTP}
+	if order.Busy > 0 {
+		works = []func(*rand.Rand){busy(order.Busy / 2), busy(order.Busy / 2)}
+	}
 	var working sync.WaitGroup
-	for i, work := range []func(*rand.Rand){h.talk, h.talk, h.flood, h.breakFrames, h.ask, h.ask, h.breakHTTP} {
+	for i, work := range works {
 		own := rand.New(rand.NewPCG(order.Seed, uint64(i)))
 		working.Go(func() {
 			for !over() {
@@ -139,4 +145,15 @@ func TestHostileSenders(t *testing.T) {
 	must(err)
 	_, err = os.Stdout.Write(append(line, '\n'))
 	must(err)
+}
+
+// busy uses up a share of a core, in bits as small as those of who sends.
+func busy(share float64) func(*rand.Rand) {
+	const every = 5 * time.Millisecond
+	own := time.Duration(share * float64(every))
+	return func(*rand.Rand) {
+		for from := time.Now(); time.Since(from) < own; {
+		}
+		<-time.After(every - own)
+	}
 }

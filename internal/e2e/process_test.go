@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,6 +110,21 @@ func (p *process) stop(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the node does not end")
 	}
+}
+
+// processorTime is how much the process has used so far; 0 where the system does not tell.
+func (p *process) processorTime() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	_, after, _ := strings.Cut(string(text), ") ") // the program's name may have spaces
+	fields := strings.Fields(after)
+	user, err := strconv.Atoi(fields[11])
+	must(err)
+	system, err := strconv.Atoi(fields[12])
+	must(err)
+	return time.Duration(user+system) * time.Second / 100
 }
 
 // kill is kill -9.
