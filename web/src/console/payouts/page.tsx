@@ -82,8 +82,6 @@ export function PayoutsPage() {
 }
 
 function explain(fault: ApiError): string | undefined {
-  if (fault.code === "still_dead") return t("still_dead", { reason: fault.message });
-  if (fault.code === "not_dismissed") return t("not_dismissed", { reason: fault.message });
   return fault.code === "unknown_claim" ? t("unknown_claim") : undefined;
 }
 

@@ -5,7 +5,7 @@ import { to } from "../route.ts";
 import { status } from "../strings/status.ts";
 import type { OpenAlarm } from "../../shared/schemas.ts";
 import { Button, Empty, FaultBox, Loading, Table, Time, type Column } from "../ui/index.ts";
-import { codeName } from "./code.ts";
+import { codeName, Said } from "./said.tsx";
 import { useAlarms } from "./line.tsx";
 
 const t = texts(status);
@@ -31,7 +31,7 @@ function columns(): Column<OpenAlarm>[] {
   return [
     { key: "code", head: t("code"), cell: (a) => codeName(a.code) },
     { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <a class="mono" href={to("campaigns", a.campaign)}>{a.campaign}</a> : "–") },
-    { key: "message", head: t("message"), cell: (a) => <span class="why" lang="en">{a.message}</span> },
+    { key: "message", head: t("message"), cell: (a) => <span class="why"><Said of={a} /></span> },
     { key: "times", head: t("times"), num: true, cell: (a) => a.times },
     { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.first_at} /> },
     { key: "last", head: t("last"), cell: (a) => <Time ms={a.at} /> },
