@@ -40,7 +40,7 @@ export function CreateDialog({ onClose, onDone }: Props) {
     <Dialog title={t("createTitle")} onClose={onClose} busy={create.busy}>
       <form noValidate onSubmit={(e) => (e.preventDefault(), void submit())}>
         <div class="fields">
-          <TextField name="list" label={t("name")} hint={t("nameHint")} value={name} fault={fault} onInput={(v) => (create.clear(), setName(v))} />
+          <TextField name="list" label={t("name")} value={name} fault={fault} onInput={(v) => (create.clear(), setName(v))} />
           <SelectField name="kind" label={t("purpose")} hint={t(`hint_${kind}`)} value={kind} onChange={setKind} options={KINDS.map((value) => ({ value, label: t(`kind_${value}`) }))} />
         </div>
         <FaultText fault={create.fault} explain={explain} />

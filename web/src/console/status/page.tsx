@@ -1,7 +1,7 @@
 import "../claims/claims.css";
 
+import { CampaignLink } from "../campaign/link.tsx";
 import { texts } from "../i18n.ts";
-import { to } from "../route.ts";
 import { status } from "../strings/status.ts";
 import type { OpenAlarm } from "../../shared/schemas.ts";
 import { Button, Empty, FaultBox, Loading, Table, Time, type Column } from "../ui/index.ts";
@@ -30,7 +30,7 @@ export function AlarmsPage() {
 function columns(): Column<OpenAlarm>[] {
   return [
     { key: "code", head: t("code"), cell: (a) => codeName(a.code) },
-    { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <a class="mono" href={to("campaigns", a.campaign)}>{a.campaign}</a> : "–") },
+    { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <CampaignLink id={a.campaign} /> : "–") },
     { key: "message", head: t("message"), cell: (a) => <span class="why"><Said of={a} /></span> },
     { key: "times", head: t("times"), num: true, cell: (a) => a.times },
     { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.first_at} /> },

@@ -9,7 +9,6 @@ export const lists = {
   emptyText: { zh: "新建一份名单，导入 CSV 文件，再在新建活动时选用；或者用它拒绝某些玩家和网络。", en: "Make one, import a CSV file, and name it where you create a campaign; or keep players and networks out with it." },
   toLists: { zh: "全部名单", en: "All lists" },
   name: { zh: "名称", en: "Name" },
-  nameHint: { zh: "最多约 20 个汉字", en: "At most 64 letters" },
   nameFault: { zh: "1 到 64 字节（约 20 个汉字），不含 / 和 \\，不以 - 开头", en: "1 to 64 bytes, without / and \\, and no - at the start" },
   purpose: { zh: "用途", en: "Purpose" },
   purpose_invite: { zh: "邀请", en: "may take part" },
