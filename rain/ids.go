@@ -1,6 +1,7 @@
 package rain
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -8,23 +9,46 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUserLen is the length limit of a player's id, in bytes.
-const MaxUserLen = 128
+const (
+	MaxUserLen = 128 // bytes of a player's id
+	MaxListLen = 64  // bytes of the name of a list of players
+)
 
 // CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control characters, line
 // separators, or characters that nobody sees: those of width zero, and those that turn the direction of writing. Ids
 // come from tokens that others sign, and travel through logs, CSV and line-based records; two that look the same must
 // be the same.
 func CheckUser(id string) error {
-	if id == "" || len(id) > MaxUserLen || !utf8.ValidString(id) {
-		return fmt.Errorf("a user id is 1 to %d bytes of UTF-8", MaxUserLen)
+	if err := checkSeen(id, MaxUserLen); err != nil {
+		return fmt.Errorf("a user id %w", err)
 	}
-	for _, r := range id {
+	return nil
+}
+
+// CheckList returns an error unless a name can be a list's: any words, as a campaign's name, of what is seen. But it
+// is a part of a URL's path too, where proxies take slashes and dots for a way, and an argument of a command.
+func CheckList(name string) error {
+	if err := checkSeen(name, MaxListLen); err != nil {
+		return err
+	}
+	if name == "." || name == ".." || name[0] == '-' || strings.ContainsAny(name, `/\`) ||
+		strings.TrimSpace(name) != name {
+		return errors.New(`has no / and no \, begins with no - and no space, ends with no space, and is not . or ..`)
+	}
+	return nil
+}
+
+// checkSeen returns an error unless a text is 1 to so many bytes of characters that are seen, on one line.
+func checkSeen(text string, most int) error {
+	if text == "" || len(text) > most || !utf8.ValidString(text) {
+		return fmt.Errorf("is 1 to %d bytes of UTF-8", most)
+	}
+	for _, r := range text {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return fmt.Errorf("a user id has no control characters")
+			return errors.New("has no control characters")
 		}
 		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
-			return fmt.Errorf("a user id has no character that is not seen, such as U+%04X", r)
+			return fmt.Errorf("has no character that is not seen, such as U+%04X", r)
 		}
 	}
 	return nil

@@ -29,6 +29,22 @@ func TestCheckUser(t *testing.T) {
 	}
 }
 
+// TestCheckList: a list's name is any words, but for what a path or a command takes for something else.
+func TestCheckList(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"vip", "员工名单", "红", "🧧 VIP", "a b", "100%", "...", ".a", "?#", strings.Repeat("红", 21)} {
+		if err := rain.CheckList(name); err != nil {
+			t.Errorf("%q is refused: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", ".", "..", "../x", "红/包", `a\b`, "-a", " a", "a ", "a\u3000", "a\nb",
+		"a\u200bb", "a\xff", strings.Repeat("红", 22)} {
+		if err := rain.CheckList(name); err == nil {
+			t.Errorf("%q is accepted", name)
+		}
+	}
+}
+
 // TestHomeShardSpreadsPlayers tries forms of ids that real systems hand out. Plain FNV-1a fails the ones
 // that repeat themselves.
 func TestHomeShardSpreadsPlayers(t *testing.T) {

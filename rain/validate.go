@@ -79,14 +79,6 @@ func CheckSponsor(id string) error {
 	return nil
 }
 
-// CheckList returns an error unless a name can be a list's. It becomes part of a URL path.
-func CheckList(name string) error {
-	if CheckSponsor(name) != nil || !('a' <= name[0]|0x20 && name[0]|0x20 <= 'z' || '0' <= name[0] && name[0] <= '9') {
-		return fmt.Errorf("is 1 to %d letters, digits, and - _ . and begins with a letter or a digit", MaxSponsorLen)
-	}
-	return nil
-}
-
 // Validate returns an Invalid that names every faulty field, or nil.
 func (s *Spec) Validate() error {
 	var e Invalid

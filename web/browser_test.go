@@ -42,6 +42,8 @@ func TestInBrowser(t *testing.T) {
 	t.Run("what the server tells", b.testStates)
 	t.Run("a full room", b.testWaitingRoom)
 	t.Run("a countdown", b.testSpread)
+	t.Run("old wins", b.testOldWins)
+	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
 	t.Run("screen: an evening", b.testScreenEvening)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)

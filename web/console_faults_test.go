@@ -30,9 +30,11 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 }
 
-// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises.
+// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises, and says in
+// Chinese what it means: the server's own words are English.
 func TestAlarmsAreTranslated(t *testing.T) {
 	said := codesIn(t, "src/console/strings/status.ts", `(?m)^  code_([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
+	meant := codesIn(t, "src/console/strings/status.ts", `(?m)^  say_([a-z_]+): \{ zh: ".+", en: "" \},$`)
 	raised := map[string]bool{}
 	for _, tree := range []string{"../server", "../payout"} {
 		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
@@ -49,6 +51,9 @@ func TestAlarmsAreTranslated(t *testing.T) {
 		if !said[code] {
 			t.Errorf("web/src/console/strings/status.ts has no name for the alarm %s", code)
 		}
+	}
+	if !maps.Equal(said, meant) {
+		t.Errorf("alarms with a name: %v; those of which is said what they mean: %v", said, meant)
 	}
 	for code := range said {
 		if !raised[code] {

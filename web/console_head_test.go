@@ -13,10 +13,10 @@ import (
 // each by its name in the person's language, and changes without a reload.
 func TestConsoleHead(t *testing.T) {
 	t.Parallel()
-	says := map[string]struct{ good, never, bad, alarms, none, kind string }{
+	says := map[string]struct{ good, never, bad, alarms, none, kind, means string }{
 		"en": {"✓ Books balance, proved last", "The books were not proved yet",
-			"✗ The books do not balance, proved last", "⚠ 2 alarms", "No alarm", "Dead letter"},
-		"zh": {"✓ 账目相符，最近一次对账", "还没有对过账", "✗ 账目不符，最近一次对账", "⚠ 2 个警报", "没有警报", "死信"},
+			"✗ The books do not balance, proved last", "⚠ 2 alarms", "No alarm", "Dead letter", "at length"},
+		"zh": {"✓ 账目相符，最近一次对账", "还没有对过账", "✗ 账目不符，最近一次对账", "⚠ 2 个警报", "没有警报", "死信", "请看死信页"},
 	}
 	for _, o := range []chromium.Options{
 		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true},
@@ -64,6 +64,8 @@ func TestConsoleHead(t *testing.T) {
 			}
 			p.Press(`.status a[href="#/alarms"]`)
 			p.Says("tbody", want.kind)
+			p.Says("tbody", want.means)
+			p.Says("tbody tr:first-child", "what it is about, at length, as a log has it")
 			p.Says("tbody", "a_code_of_next_year")
 			p.State("alarms")
 			p.Named("alarms")

@@ -64,6 +64,11 @@ func (b *browser) testSpread(t *testing.T) {
 		"guests": true, "starts_in_ms": 3_600_000}))
 	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	testenv.Eventually(t, patience, "the landing", func() bool { return !p.hidden("play") })
+	p.hints(`^The rain starts in (1:00:00|59:\d\d) · Packets fall`)
+	p.shoot("landing-countdown")
+	p.click("#language")
+	p.hints(`^红包雨 (1:00:00|59:\d\d) 后开始 · 红包从天而降`)
+	p.shoot("landing-countdown-zh")
 	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.
 	quiet := eval[bool](p, `(() => {
 		Math.random = () => 0.999;
@@ -82,4 +87,43 @@ func (b *browser) testSpread(t *testing.T) {
 		t.Errorf("in after %.0f ms; without a banner: %v", waited, quiet)
 	}
 	p.mode("waiting")
+}
+
+// testOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
+func (b *browser) testOldWins(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	f := newFake(t)
+	p := b.open(t, f, "/?campaign=c1", 390, 844)
+	p.click("#play")
+	p.mode("waiting")
+	won := func(amount int, line string) {
+		f.push(f.figures(5, 5, object{"winners": []object{{"user": "g*1a2b", "amount": amount}}}))
+		p.shows("ticker-text", line)
+	}
+	gone := func(when string) { p.Until("no old win "+when, `document.getElementById("ticker").hidden`) }
+	won(88, "Guest 1a2b won ¥0.88")
+	eval[bool](p, `document.dispatchEvent(new Event("visibilitychange"))`)
+	gone("after a hidden tab")
+	won(99, "Guest 1a2b won ¥0.99")
+	f.hangUp(4506)
+	p.mode("problem")
+	gone("after a ban")
+}
+
+// testPracticeOnNarrowPhones: what falls to practise on goes by behind the figures, which stand on a ground of their own.
+func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	f := newFake(t)
+	p := b.open(t, f, "/?campaign=c1&debug", 320, 640)
+	p.click("#play")
+	p.mode("waiting")
+	f.push(f.figures(1234, 900, object{}))
+	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
+	p.click("#practice")
+	p.Until("a drop is behind the figures", `redrain.drops(redrain.serverNow()).some((d) => d.y > 60 && d.y < 110)`)
+	p.shoot("practice")
+	if ground := eval[string](p, `getComputedStyle(document.querySelector(".facts")).backgroundColor`); ground !=
+		"rgba(44, 5, 20, 0.96)" {
+		t.Errorf("the figures stand on %s", ground)
+	}
 }

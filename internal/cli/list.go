@@ -13,7 +13,7 @@ import (
 const listedAtOnce = 1000
 
 type listCreateCmd struct {
-	List    string `arg:"" help:"Its name: letters, digits, - _ and ."`
+	List    string `arg:"" help:"Its name, such as vip or 员工; at most 64 bytes."`
 	Of      string `default:"players" enum:"players,addresses" help:"What is on it: players or addresses."`
 	Purpose string `default:"invite" enum:"invite,deny" help:"invite: campaigns name it, and only who is on it takes part in them. deny: who is on it takes part in nothing."`
 	remote

@@ -232,7 +232,7 @@ func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, er
 // WithdrawalQuery says which withdrawals to list.
 type WithdrawalQuery struct {
 	User  string          // "" for everybody's
-	State WithdrawalState // "" for all; pending and failed stand for several
+	State WithdrawalState // "" for all; pending, failed and dead stand for several
 	After string          // the cursor; "" begins
 	Limit int             // at least 1
 }
@@ -249,6 +249,9 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		states := q.State.each()
 		where += "AND state IN " + sqldb.Marks(len(states)) + " "
 		args = append(args, sqldb.Args(states)...)
+	}
+	if q.State == WithdrawalDead {
+		where += "AND dead = 1 "
 	}
 	if q.After != "" {
 		at, id, ok := cutCursor(q.After)

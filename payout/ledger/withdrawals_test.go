@@ -149,6 +149,8 @@ func TestWithdrawalPages(t *testing.T) {
 				paytest.Must(t, b.RecordPaid(ctx, w, ""))
 			case "a5":
 				paytest.Must(t, b.RecordRefused(ctx, w, "no"))
+			case "b4", "a6":
+				paytest.Must(t, b.RecordDead(ctx, w, "no answer"))
 			}
 		}
 		for q, want := range map[ledger.WithdrawalQuery]int{
@@ -158,6 +160,8 @@ func TestWithdrawalPages(t *testing.T) {
 			{State: ledger.WithdrawalPending, Limit: 100}:          14,
 			{State: ledger.WithdrawalSent, Limit: 100}:             14,
 			{State: ledger.WithdrawalRequested, Limit: 100}:        0,
+			{State: ledger.WithdrawalDead, Limit: 100}:             2,
+			{State: ledger.WithdrawalDead, User: "u1", Limit: 100}: 1,
 			{User: "nobody", Limit: 100}:                           0,
 		} {
 			if list, next, err := b.ListWithdrawals(ctx, q); err != nil || len(list) != want || next != "" {

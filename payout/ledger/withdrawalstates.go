@@ -29,6 +29,9 @@ const (
 	WithdrawalFailed  WithdrawalState = "failed"  // refused or returned
 )
 
+// WithdrawalDead is what operators can ask lists for: those that are pending, and dead letters.
+const WithdrawalDead WithdrawalState = "dead"
+
 var (
 	openStates   = []WithdrawalState{WithdrawalRequested, WithdrawalHeld, WithdrawalSent, WithdrawalAction}
 	failedStates = []WithdrawalState{WithdrawalRefused, WithdrawalReturned}
@@ -57,7 +60,7 @@ func (s WithdrawalState) Open() bool { return s.Brief() == WithdrawalPending }
 // each are the states that a state in brief stands for; any other stands for itself.
 func (s WithdrawalState) each() []WithdrawalState {
 	switch s {
-	case WithdrawalPending:
+	case WithdrawalPending, WithdrawalDead:
 		return openStates
 	case WithdrawalFailed:
 		return failedStates

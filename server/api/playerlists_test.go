@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -55,6 +56,8 @@ func TestPlayerLists(t *testing.T) {
 	const json = "application/json"
 	for body, want := range map[string]string{
 		`{"list":"../x"}`: `"field":"list"`, `{"list":"a","of":"nets"}`: `"field":"of"`,
+		`{"list":"红/包"}`: `"field":"list"`, `{"list":" 红"}`: `"field":"list"`, `{"list":"-红"}`: `"field":"list"`,
+		`{"list":"` + strings.Repeat("红", 22) + `"}`: `"field":"list"`, `{"list":"红\u200b"}`: `"field":"list"`,
 		`{"list":"a","purpose":"x"}`: `"field":"purpose"`, `{"list":"a","of":"addresses"}`: `"field":"purpose"`,
 		`{"list":"a","more":1}`: `"field":"more"`,
 	} {
@@ -80,7 +83,14 @@ func TestPlayerLists(t *testing.T) {
 	for _, c := range [][2]string{{"GET", "/lists/vip"}, {"DELETE", "/lists/vip"}, {"GET", "/lists/vip/members"}} {
 		l.ask(c[0], c[1], "", "", http.StatusNotFound, "unknown_list")
 	}
-	if l.told != 5 {
+	// A name is whatever a campaign's may be.
+	const staff = `员工 2026 年会？(#1) 100%;&`
+	path := "/lists/" + url.PathEscape(staff)
+	l.ask("POST", "/lists", json, `{"list":"`+staff+`"}`, http.StatusCreated, "员工")
+	l.ask("POST", path+"/members", json, `{"members":["u1"]}`, http.StatusOK, `"members":1`)
+	l.ask("GET", path+"/members?member=u1", "", "", http.StatusOK, `"member":"u1"`)
+	l.ask("DELETE", path, "", "", http.StatusNoContent)
+	if l.told != 7 {
 		t.Errorf("the nodes were told %d times of 5 changes", l.told)
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,8 +133,8 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 }
 
 func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
-	return listWithdrawals(w, r, ledger.WithdrawalQuery{User: who.user}, a.o.Withdrawals.ListWithdrawals,
-		cluster.WithdrawalView)
+	return listWithdrawals(w, r, ledger.WithdrawalStates(), ledger.WithdrawalQuery{User: who.user},
+		a.o.Withdrawals.ListWithdrawals, cluster.WithdrawalView)
 }
 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
@@ -166,21 +167,18 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q ledger.Withd
 		}
 		return list, next, err
 	}
-	return listWithdrawals(w, r, q, read, func(w ledger.Withdrawal) withdrawalRecord {
-		return withdrawalRecordOf(w, orders)
-	})
+	return listWithdrawals(w, r, append(ledger.WithdrawalStates(), ledger.WithdrawalDead), q, read,
+		func(w ledger.Withdrawal) withdrawalRecord { return withdrawalRecordOf(w, orders) })
 }
 
-// listWithdrawals lists withdrawals, newest first, all or those in the state that is asked for.
-func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, q ledger.WithdrawalQuery,
+// listWithdrawals lists withdrawals, newest first, all or those in the one of the states that is asked for.
+func listWithdrawals[V any](w http.ResponseWriter, r *http.Request, states []ledger.WithdrawalState,
+	q ledger.WithdrawalQuery,
 	read func(context.Context, ledger.WithdrawalQuery) ([]ledger.Withdrawal, string, error),
 	view func(ledger.Withdrawal) V) error {
 	q.State = ledger.WithdrawalState(r.URL.Query().Get("state"))
-	if q.State != "" && !slices.Contains(ledger.WithdrawalStates(), q.State) {
-		return rain.Invalid{
-			{Field: "state", Message: "is pending, paid or failed, or one of the stages requested, held, sent, " +
-				"action_required, refused and returned; dead letters are listed under /payouts"},
-		}
+	if q.State != "" && !slices.Contains(states, q.State) {
+		return rain.Invalid{{Field: "state", Message: fmt.Sprintf("is one of %s", states)}}
 	}
 	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.Withdrawal, string, error) {
 		q.After, q.Limit = cursor, limit

@@ -29,13 +29,17 @@ export async function lobby(campaign: string | null = null): Promise<Lobby | nul
   }
 }
 
+/** left is the time until the rain, ms; 0 or less: there is none to come. */
+export function left(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
+  return (l?.starts_in_ms ?? 0) - (now - (l?.told ?? now));
+}
+
 /**
  * spread is over how many ms to come in: in a countdown a hall presses the button together, and there is time. It is 0 where
  * it rains, or nobody knows.
  */
 export function spread(l: Pick<Lobby, "starts_in_ms" | "told"> | null, now = performance.now()): number {
-  const left = (l?.starts_in_ms ?? 0) - (now - (l?.told ?? now));
-  return Math.max(0, Math.min(SPREAD_MOST, left / SPREAD_PART));
+  return Math.max(0, Math.min(SPREAD_MOST, left(l, now) / SPREAD_PART));
 }
 
 /** soon is a wait of one to two times ms: everybody in the hall asks, but not at once. */

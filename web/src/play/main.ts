@@ -111,7 +111,7 @@ function render(): void {
   const { rain } = model;
   turn(phaseOf(rain, t), t);
   const left = rain && phase === "countdown" ? rain.starts_at - t : Infinity;
-  const s = stage(model, t);
+  const s = stage(model, t, lobby.left(model.about));
   const waits = s.mode === "waiting" || s.mode === "countdown";
   practice?.allow(waits && left > PRACTICE_BEFORE);
   if (practice?.on) s.note = { key: "practice_note", values: {} };
@@ -126,7 +126,7 @@ function render(): void {
   sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
   hud.user(model.user);
   banner();
-  byId("other").hidden = lobby.named() === null || !(/^ended_(ca|in)/.test(model.problem?.title ?? "") || model.campaign?.state === "closed");
+  byId("other").hidden = lobby.named() === null || !(model.problem?.other || model.campaign?.state === "closed");
   cards(left);
   timer = setTimeout(render, left < Infinity ? Math.min(250, Math.max(4, left % 1000) + 1) : 250);
 }
@@ -374,28 +374,26 @@ function move(campaign: string): void {
   if (gone) enter();
 }
 
-// introduce shows the event to those who have not signed in yet.
+// introduce shows the event to those who have not signed in yet, and goes on asking: a rain may be about to begin.
 async function introduce(): Promise<void> {
-  while (model.landing) {
+  for (let offered = false; model.landing; await lobby.soon(offered ? FOLLOW_EVERY : LOBBY_EVERY)) {
     try {
       const l = await lobby.lobby(lobby.named());
       if (!model.landing) return;
       model.away = null;
       if (l) {
         Object.assign(model, { about: l, problem: null });
-        byId("retry").hidden = true;
-        landing.show(true, l.guests ?? true);
-        return render();
+        if (!offered) landing.show(offered = true, l.guests ?? true);
+      } else {
+        // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
+        model.problem = lobby.named() ? GONE : NOTHING;
+        landing.show(offered = false);
       }
-      // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
-      model.problem = lobby.named() ? GONE : NOTHING;
-      byId("retry").hidden = !lobby.named();
-      landing.show(false);
+      byId("retry").hidden = !!l || !lobby.named();
     } catch {
       model.away = performance.now();
     }
     render();
-    await lobby.soon(LOBBY_EVERY);
   }
 }
 
@@ -434,6 +432,7 @@ byId("retry").addEventListener("click", () => {
 document.addEventListener("keydown", () => document.body.classList.add("keys"), { once: true });
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);
+document.addEventListener("visibilitychange", () => (model.winners = [])); // those of before are no news
 fit();
 if (new URL(location.href).searchParams.has("debug")) void late().then((there) => there?.expose(scene, now, () => room.client));
 atLeisure((there) => {

@@ -18,8 +18,8 @@ export function problemOf(code: number, refusal = ""): Ended {
   if (code >= 400 && code < 500) return { title: "signin_title", hint: "signin_hint", signin: true };
   if (code === CloseCode.elsewhere) return { title: "ended_elsewhere", hint: "ended_elsewhere_hint", retry: true };
   if (code === CloseCode.sentAway) return { title: "ended_away", hint: "ended_away_hint" };
-  if (code === CloseCode.notInvited) return { title: "ended_invited", hint: "ended_invited_hint", signin: true };
-  if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", retry: true };
+  if (code === CloseCode.notInvited) return { title: "ended_invited", hint: "ended_invited_hint", signin: true, other: true };
+  if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", retry: true, other: true };
   if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", retry: true };
   return { title: "ended_other", hint: "ended_other_hint", values: { code }, retry: true };
 }

@@ -145,6 +145,7 @@ export class Room {
   #ended(code: number): void {
     const { model, session, wallet, landing } = this.#around;
     model.away = model.queue = null;
+    model.winners = [];
     if (code === CloseCode.badToken && session.guest && !this.#renewed) {
       // A guest is only a name, so take another. Do it once: a server that refuses everybody must not be asked for ever.
       this.#renewed = true;

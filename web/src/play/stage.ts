@@ -16,6 +16,8 @@ export interface Problem {
   title: Key;
   hint: Key;
   values?: Values;
+  /** another event may be on, where one can play */
+  other?: true;
 }
 
 /** Scenery is the input of stage. stock is null until the server has told it. */
@@ -44,6 +46,8 @@ export interface Stage {
   title?: Key;
   hint?: Key;
   values?: Values | undefined;
+  /** the time until the rain, before the hint */
+  when?: string;
   /** a number or clock, or the key "go" */
   big?: string;
   /** the time is long: no animation */
@@ -54,11 +58,11 @@ export interface Stage {
   note?: { key: Key; values: Values };
 }
 
-/** stage says what to show; t is the server's time. */
-export function stage(s: Scenery, t: number): Stage {
+/** stage says what to show; t is the server's time, and soon the time until a rain that strangers are told of, ms. */
+export function stage(s: Scenery, t: number, soon = 0): Stage {
   const { problem, campaign, rain, stock, lanes } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
-  if (s.landing) return { mode: "landing", title: "title", hint: s.about?.guests === false ? "landing_invited" : "landing_hint", about: true };
+  if (s.landing) return { mode: "landing", title: "title", when: soon > 0 ? clock(soon) : "", hint: s.about?.guests === false ? "signin_hint" : "landing_hint", about: true };
   if (s.queue) return queued(s.queue, t);
   if (!campaign) return { mode: "entering", title: "entering" };
   if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
-import { api, post, seg, type ApiError } from "../api.ts";
+import { api, post, seg } from "../api.ts";
 import { money, when } from "../format.ts";
 import { useAction, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { approvals } from "../strings/approvals.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import type { Approval, WithdrawalRecord } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultBox, FaultText, Loading, TextField, toast } from "../ui/index.ts";
+import { Button, Dialog, FaultBox, FaultText, Loading, TextField, toast, unsure } from "../ui/index.ts";
 import { countAgain } from "./pending.ts";
 import { reasonFault } from "./said.ts";
 
@@ -47,7 +47,7 @@ export function DecideDialog({ approval: a, decision, onClose, onDone }: Props) 
           <p>{t(decision === "confirm" ? "confirmNote" : "rejectNote")}</p>
         </div>
         <TextField name="reason" label={t(decision === "confirm" ? "note" : "why")} hint={t("reasonHint")} value={reason} onInput={(v) => (decide.clear(), setReason(v))} fault={pressed ? fault : undefined} />
-        <FaultText fault={decide.fault} explain={explain} />
+        <FaultText fault={decide.fault} explain={unsure} />
         <div class="end">
           <Button onClick={onClose} disabled={decide.busy}>{t("cancel")}</Button>
           <Button submit kind="danger" busy={decide.busy}>{t(decision === "confirm" ? "doConfirm" : "doReject")}</Button>
@@ -87,10 +87,4 @@ function AboutWithdrawal({ approval: a, act }: { approval: Approval; act: "paid"
 export function actionWords(a: Approval): string {
   const key = `act_${a.action}`;
   return t.has(key) ? t(key) : a.action;
-}
-
-function explain(fault: ApiError): string | undefined {
-  const key = `fault_${fault.code}`;
-  if (t.has(key)) return t(key, { what: fault.message });
-  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
 }

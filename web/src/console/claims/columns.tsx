@@ -1,3 +1,4 @@
+import { CampaignLink } from "../campaign/link.tsx";
 import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { claims } from "../strings/claims.ts";
@@ -14,7 +15,7 @@ export function claimColumns(player: boolean): Column<Claim>[] {
   const user: Column<Claim> = { key: "user", head: t("user"), cell: (c) => <a class="id" href={to("users", c.user)}>{c.user}</a> };
   return [
     { key: "packet", head: t("packet"), cell: (c) => c.packet },
-    ...(player ? [user] : [{ key: "campaign", head: t("campaign"), cell: (c: Claim) => <a class="mono" href={to("campaigns", campaignOf(c.claim))}>{campaignOf(c.claim)}</a> }]),
+    ...(player ? [user] : [{ key: "campaign", head: t("campaign"), cell: (c: Claim) => <CampaignLink id={campaignOf(c.claim)} /> }]),
     { key: "amount", head: t("amount"), num: true, cell: (c) => <Money minor={c.amount} /> },
     { key: "state", head: t("state"), cell: (c) => (c.held ? <a href={to("risk", { user: c.user })}><State of="checked" /></a> : <State of={c.state} />) },
     { key: "at", head: t("at"), cell: (c) => <Time ms={c.at} /> },

@@ -4,7 +4,7 @@ import { money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { go } from "../route.ts";
 import type { Campaign, FieldError, Sponsor } from "../../shared/schemas.ts";
-import { Button, FaultText, toast } from "../ui/index.ts";
+import { Button, FaultText, toast, unsure } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
 import type { CampaignBody, Draft } from "./draft.ts";
 import { RuleFields, SplitFields, WhatFields, type FormState } from "./fields.tsx";
@@ -109,5 +109,5 @@ function explain(fault: ApiError, draft: Draft): string | undefined {
   const stray = fault.fields.filter((f) => !(f.field in draft));
   if (stray.length > 0) return t("serverSays", { message: stray.map((f) => `${f.field} ${f.message}`).join("; ") });
   if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });
-  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
+  return unsure(fault);
 }

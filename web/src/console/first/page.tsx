@@ -10,7 +10,7 @@ import { toLocal } from "../servertime.ts";
 import { may, useStanding } from "../session.ts";
 import { first } from "../strings/first.ts";
 import type { Approval, Campaign, Rain, Sponsor } from "../../shared/schemas.ts";
-import { Button, Copy, FaultText, toast } from "../ui/index.ts";
+import { Button, Copy, FaultText, toast, unsure } from "../ui/index.ts";
 import { RAIN, TRIAL } from "./trial.ts";
 
 const t = texts(first);
@@ -71,5 +71,5 @@ function FirstRain({ id }: { id: string | undefined }) {
 
 function explain(fault: ApiError): string | undefined {
   if (fault.code === "waits") return fault.message;
-  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
+  return unsure(fault);
 }

@@ -1,5 +1,5 @@
 import { texts } from "../i18n.ts";
-import { codeName } from "../status/code.ts";
+import { codeName, Said } from "../status/said.tsx";
 import { live as strings } from "../strings/live.ts";
 import { Button, Time } from "../ui/index.ts";
 import type { Live } from "./uselive.ts";
@@ -12,7 +12,7 @@ export function Alarms({ live }: { live: Live }) {
     <div role="alert" class="alarms">
       {live.alarms.map((a) => (
         <div class="alarm" key={a.id}>
-          <span><b>{t("alarm")}</b> {codeName(a.code)} · <Time ms={a.at} /><br /><span lang="en">{a.message}</span></span>
+          <span><b>{t("alarm")}</b> {codeName(a.code)} · <Time ms={a.at} /><br /><Said of={a} /></span>
           <Button small onClick={() => live.dismiss(a.id)}>{t("dismiss")}</Button>
         </div>
       ))}

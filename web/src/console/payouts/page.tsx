@@ -3,6 +3,7 @@ import "../claims/claims.css";
 import { useState } from "preact/hooks";
 import { waits } from "../approvals/said.ts";
 import { api, post, seg, type ApiError, type Page } from "../api.ts";
+import { CampaignLink } from "../campaign/link.tsx";
 import { money } from "../format.ts";
 import { usePages } from "../hooks.ts";
 import { texts } from "../i18n.ts";
@@ -82,8 +83,6 @@ export function PayoutsPage() {
 }
 
 function explain(fault: ApiError): string | undefined {
-  if (fault.code === "still_dead") return t("still_dead", { reason: fault.message });
-  if (fault.code === "not_dismissed") return t("not_dismissed", { reason: fault.message });
   return fault.code === "unknown_claim" ? t("unknown_claim") : undefined;
 }
 
@@ -92,7 +91,7 @@ function columns(retry: (letter: DeadLetter) => void, dismiss: (letter: DeadLett
     { key: "amount", head: t("amount"), num: true, cell: (d) => <Money minor={d.amount} /> },
     { key: "kind", head: t("kind"), cell: (d) => <span class="nowrap">{t.has(d.kind) ? t(d.kind) : d.kind}</span> },
     { key: "user", head: t("user"), cell: (d) => d.user && <a class="id" href={to("users", d.user)}>{d.user}</a> },
-    { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <a class="mono" href={to("campaigns", d.campaign)}>{d.campaign}</a> },
+    { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <CampaignLink id={d.campaign} /> },
     { key: "age", head: t("age"), num: true, cell: (d) => age(serverNow() - d.created_at) },
     { key: "reason", head: t("reason"), cell: (d) => <span class="why">{d.reason}</span> },
     { key: "claim", head: t("claim"), hide: true, cell: (d) => (d.kind === "withdrawal" ? <a class="mono" href={to("withdrawals", d.claim)}>{d.claim}</a> : <span class="mono">{d.claim}</span>) },

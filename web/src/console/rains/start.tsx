@@ -102,7 +102,6 @@ function preview(r: RainBody): string[] {
 
 /** explain says the faults that this dialog alone can have. */
 function explain(fault: ApiError): string | undefined {
-  if (fault.code === "rain_running") return t("rainRunning");
   if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map((f) => f.field).join(", ") });
   return undefined;
 }

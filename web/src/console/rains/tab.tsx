@@ -31,7 +31,7 @@ export function RainsTab({ campaign }: TabProps) {
   ];
   return (
     <section class="panel">
-      <Table label={t("rains")} columns={columns} rows={campaign.rains.slice().reverse()} rowKey={(r) => r.id} />
+      <Table cards label={t("rains")} columns={columns} rows={campaign.rains.slice().reverse()} rowKey={(r) => r.id} />
       {figures && <RainFigures campaign={campaign} rain={figures} onClose={() => setFigures(undefined)} />}
       {proof && <Fairness campaign={campaign} rain={proof} onClose={() => setProof(undefined)} />}
     </section>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { waits } from "../approvals/said.ts";
-import { ApiError, newKey, post, seg } from "../api.ts";
+import { newKey, post, seg } from "../api.ts";
 import { plainYuan, readYuan } from "../create/amounts.ts";
 import * as limit from "../create/limits.ts";
 import { sponsorFault, type Fault } from "../create/validate.ts";
@@ -10,7 +10,7 @@ import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { sponsors } from "../strings/sponsors.ts";
 import type { Approval, Sponsor } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, TextField, toast } from "../ui/index.ts";
+import { Button, Dialog, FaultText, TextField, toast, unsure } from "../ui/index.ts";
 
 const t = texts(sponsors);
 
@@ -63,7 +63,7 @@ export function DepositDialog({ sponsor = "", amount, onClose, onDone }: Props) 
           <TextField name="reference" label={t("reference")} hint={t("referenceHint")} wide value={reference} onInput={change(setReference)} fault={told("reference", reference)} />
         </div>
         <p class="soft">{t("depositNote")}</p>
-        <FaultText fault={deposit.fault} explain={explain} />
+        <FaultText fault={deposit.fault} explain={unsure} />
         <div class="end">
           <Button onClick={onClose} disabled={deposit.busy}>{t("cancel")}</Button>
           <Button submit kind="main" busy={deposit.busy}>{minor ? t("doDeposit", { amount: money(minor) }) : t("deposit")}</Button>
@@ -71,11 +71,6 @@ export function DepositDialog({ sponsor = "", amount, onClose, onDone }: Props) 
       </form>
     </Dialog>
   );
-}
-
-function explain(fault: ApiError): string | undefined {
-  if (fault.code === "idempotency_mismatch") return t("idempotency_mismatch");
-  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
 }
 
 function sponsorFaultOf(id: string): Fault | null {

@@ -1,11 +1,11 @@
 import "../claims/claims.css";
 
+import { CampaignLink } from "../campaign/link.tsx";
 import { texts } from "../i18n.ts";
-import { to } from "../route.ts";
 import { status } from "../strings/status.ts";
 import type { OpenAlarm } from "../../shared/schemas.ts";
 import { Button, Empty, FaultBox, Loading, Table, Time, type Column } from "../ui/index.ts";
-import { codeName } from "./code.ts";
+import { codeName, Said } from "./said.tsx";
 import { useAlarms } from "./line.tsx";
 
 const t = texts(status);
@@ -30,8 +30,8 @@ export function AlarmsPage() {
 function columns(): Column<OpenAlarm>[] {
   return [
     { key: "code", head: t("code"), cell: (a) => codeName(a.code) },
-    { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <a class="mono" href={to("campaigns", a.campaign)}>{a.campaign}</a> : "–") },
-    { key: "message", head: t("message"), cell: (a) => <span class="why" lang="en">{a.message}</span> },
+    { key: "campaign", head: t("campaign"), cell: (a) => (a.campaign ? <CampaignLink id={a.campaign} /> : "–") },
+    { key: "message", head: t("message"), cell: (a) => <span class="why"><Said of={a} /></span> },
     { key: "times", head: t("times"), num: true, cell: (a) => a.times },
     { key: "first", head: t("first"), hide: true, cell: (a) => <Time ms={a.first_at} /> },
     { key: "last", head: t("last"), cell: (a) => <Time ms={a.at} /> },

@@ -52,11 +52,4 @@ export const approvals = {
   confirmed: { zh: "{what}，{amount}：已执行。", en: "{what}, {amount}: done." },
   rejected: { zh: "{what}，{amount}：已驳回。", en: "{what}, {amount}: rejected." },
   askedFor: { zh: "已提出申请：{amount}，请另一个人在 {until} 之前确认。", en: "Asked for: {amount}. Another person has to confirm it by {until}." },
-  unsure: { zh: "没有收到服务器的答复，可能已经执行。请刷新后再看。", en: "The server’s answer was lost, and it may have been done. Reload, and look." },
-  fault_same_person: { zh: "提出申请的人不能自己确认，要由另一个人确认。", en: "Whoever has asked for this cannot confirm it: another person has to." },
-  fault_changed_meanwhile: { zh: "提出申请之后情况变了。请重新核对并重新提出。", en: "What it is about has changed since. Look again, and ask for it anew." },
-  fault_approval_over: { zh: "它已经有了结果，或已过期。请刷新。", en: "It was confirmed or rejected, or is too old. Reload." },
-  fault_unknown_approval: { zh: "没有这项申请。", en: "There is no such order." },
-  fault_still_dead: { zh: "仍然无法入账：{what}", en: "It still cannot be settled: {what}" },
-  fault_not_dismissed: { zh: "没有作废：{what}", en: "It is not dismissed: {what}" },
 } satisfies Table;

@@ -95,7 +95,6 @@ export const create = {
   faultsLeft: { zh: "还有 {count} 处需要修改。", en: "{count} {count|field needs|fields need} a change." },
   insufficient_funds: { zh: "{sponsor} 的余额不足，没有创建活动，也没有动用资金。请先入账。", en: "{sponsor} has less than the budget. Nothing was created and no money moved: make a deposit first." },
   unknown_sponsor: { zh: "资金方 {sponsor} 不存在：第一笔入账会创建它。", en: "There is no sponsor {sponsor} yet: the first deposit makes it." },
-  unsure: { zh: "没有收到服务器的答复，活动可能已经创建。再按一次是安全的：不会重复创建。", en: "The server’s answer was lost; the campaign may be there. Pressing again is safe: it is created once." },
   idempotency_in_progress: { zh: "同一个请求还在处理中。请稍等再按一次：不会重复创建。", en: "The same request is still being worked on. Wait a moment and press again: it is created once." },
   serverSays: { zh: "服务器：{message}", en: "Server: {message}" },
 } satisfies Table;

@@ -23,5 +23,4 @@ export const first = {
   rainDo: { zh: "开始", en: "Start" },
   started: { zh: "红包雨将在 {at} 开始。", en: "The rain starts at {at}." },
   waits: { zh: "入账需要第二个人确认，请先在“待确认”中处理，再回到这里。", en: "The deposit waits for a second person. Come back here when it is confirmed." },
-  unsure: { zh: "不知道是否成功。再按一次是安全的：同一件事只做一次。", en: "It is not known what became of it. Pressing again is safe: the same is done once." },
 } satisfies Table;

@@ -85,7 +85,6 @@ export const rains = {
   schedule: { zh: "安排", en: "Schedule" },
   starting: { zh: "正在提交…", en: "Starting…" },
   started: { zh: "红包雨将在 {at} 开始。", en: "The rain starts at {at}." },
-  rainRunning: { zh: "这个活动已有一场红包雨在进行或已安排。请先停止它，或等它结束。", en: "Another rain of this campaign is scheduled or falling already. Stop it first, or wait for its end." },
   lookAtFields: { zh: "服务器不接受这些字段：{fields}", en: "The server does not take these fields: {fields}" },
 
   rainNow: { zh: "当前红包雨", en: "The rain now" },

@@ -20,6 +20,4 @@ export const sponsors = {
   doDeposit: { zh: "入账 {amount}", en: "Deposit {amount}" },
   cancel: { zh: "取消", en: "Cancel" },
   deposited: { zh: "已为 {sponsor} 入账 {amount}，余额 {balance}。", en: "{amount} deposited for {sponsor}, which now has {balance}." },
-  idempotency_mismatch: { zh: "这个凭证号已经用于另一笔金额，请核对，或换一个凭证号。", en: "This reference was used for another amount. Check it, or use another reference." },
-  unsure: { zh: "没有收到服务器的答复，款项可能已入账。用同一凭证号再按一次是安全的。", en: "The server’s answer was lost; the deposit may have been made. Pressing again with the same reference is safe." },
 } satisfies Table;

@@ -39,5 +39,6 @@ export const ui = {
   state_returned: { zh: "已退回", en: "returned" },
 
   fault_unreachable: { zh: "连不上服务器。请检查网络后重试。", en: "The server cannot be reached. Check the network, then try again." },
+  fault_unsure: { zh: "没有收到服务器的答复，可能已经执行。再按一次是安全的：不会执行两次。", en: "The server’s answer was lost, and it may have been done. Pressing again is safe: it is done once." },
   fault_page: { zh: "页面出错：{what}", en: "This page has a fault: {what}" },
 } satisfies Table;

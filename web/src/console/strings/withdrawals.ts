@@ -77,10 +77,4 @@ export const withdrawals = {
   askedBy: { zh: "{by} 于 {at} 提出：", en: "{by}, at {at}:" },
   until: { zh: "{at} 之前可以由另一个人确认。", en: "Another person can confirm it until {at}." },
   waitsForAnother: { zh: "这是您提出的：要由另一个人在 {at} 之前确认。", en: "This is yours: it waits for a second person, until {at}." },
-  unsure: { zh: "没有收到服务器的答复，可能已经执行。请先看下面的经过。", en: "The server’s answer was lost, and it may have been done. Look at what has happened first." },
-  fault_withdrawal_sent: { zh: "已经发给支付方，不能再暂扣。", en: "It was sent to the receiver already and cannot be held any more." },
-  fault_withdrawal_not_held: { zh: "它没有被暂扣：可能已有人放行。", en: "It is not held: somebody may have released it." },
-  fault_withdrawal_not_waiting: { zh: "它已经不在等人处理：可能已有结果，或正在重试。", en: "It does not wait for a person any more: it has ended, or is being tried again." },
-  fault_same_person: { zh: "提出申请的人不能自己确认，要由另一个人确认。", en: "Whoever has asked for this cannot confirm it: another person has to." },
-  fault_unknown_withdrawal: { zh: "没有这笔提现。", en: "There is no such withdrawal." },
 } satisfies Table;

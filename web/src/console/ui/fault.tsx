@@ -18,6 +18,11 @@ export function faultWords(fault: ApiError): string {
   return fault.message; // the server's English text, for lack of a translation
 }
 
+/** unsure is for what changes something: whether it was done is not known. */
+export function unsure({ status }: ApiError): string | undefined {
+  return status === 0 || status >= 500 ? t("fault_unsure") : undefined;
+}
+
 export interface FaultTextProps {
   fault: ApiError | undefined;
   /** explain gives the words for a fault, or undefined for the usual ones. */

@@ -5,7 +5,7 @@ export { Button } from "./button.tsx";
 export { copy } from "./copy.ts";
 export { Confirm, Dialog } from "./dialog.tsx";
 export { Empty, Loading } from "./empty.tsx";
-export { FaultBox, FaultText, faultWords } from "./fault.tsx";
+export { FaultBox, FaultText, faultWords, unsure } from "./fault.tsx";
 export { Field, SelectField, TextField, type ControlProps } from "./field.tsx";
 export { Badge, Copy, Money, State, Time, type Tone } from "./small.tsx";
 export { More, PagedTable, Table, type Column } from "./table.tsx";

@@ -5,7 +5,7 @@ import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import { ui } from "../strings/ui.ts";
-import type { WithdrawalRecord, WithdrawalStage, WithdrawalState } from "../../shared/schemas.ts";
+import type { WithdrawalRecord } from "../../shared/schemas.ts";
 import { Badge, Money, PagedTable, State, Time, type Column } from "../ui/index.ts";
 
 const t = texts(withdrawals);
@@ -16,7 +16,8 @@ interface Props {
   path: string;
   /** player: whose they are is a column. */
   player: boolean;
-  state?: WithdrawalState | WithdrawalStage | "";
+  /** state: of the API; "" for all. */
+  state?: string;
   /** turn: another number loads the list anew. */
   turn?: number;
 }

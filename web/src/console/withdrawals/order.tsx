@@ -7,7 +7,7 @@ import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import type { WithdrawalRecord } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, TextField, toast } from "../ui/index.ts";
+import { Button, Dialog, FaultText, TextField, toast, unsure } from "../ui/index.ts";
 import { final, type Act } from "./acts.ts";
 
 const t = texts(withdrawals);
@@ -70,6 +70,5 @@ export function OrderDialog({ act, withdrawal: w, onClose, onDone }: Props) {
 
 function explain(fault: ApiError): string | undefined {
   if (fault.fields.length > 0) return "";
-  if (t.has(`fault_${fault.code}`)) return t(`fault_${fault.code}` as "fault_same_person");
-  return fault.status === 0 || fault.status >= 500 ? t("unsure") : undefined;
+  return unsure(fault);
 }

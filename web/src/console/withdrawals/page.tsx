@@ -5,14 +5,13 @@ import { texts } from "../i18n.ts";
 import type { Route } from "../route.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import { ui } from "../strings/ui.ts";
-import type { WithdrawalStage, WithdrawalState } from "../../shared/schemas.ts";
 import { Button, SelectField } from "../ui/index.ts";
 import { WithdrawalList } from "./list.tsx";
 import { WithdrawalPage } from "./one.tsx";
 
 const t = texts(withdrawals);
 const states = texts(ui);
-const STATES: readonly (WithdrawalState | WithdrawalStage)[] = ["pending", "paid", "failed", "held", "sent", "action_required"];
+const STATES = ["pending", "paid", "failed", "held", "sent", "action_required", "dead"] as const;
 
 /** WithdrawalsPage is the money on its way out, of all players: #/withdrawals, or #/withdrawals/ID for one of them. */
 export function WithdrawalsPage({ route }: { route: Route }) {
@@ -21,7 +20,7 @@ export function WithdrawalsPage({ route }: { route: Route }) {
 }
 
 function AllWithdrawals() {
-  const [state, setState] = useState<WithdrawalState | WithdrawalStage | "">("");
+  const [state, setState] = useState<(typeof STATES)[number] | "">("");
   const [turn, setTurn] = useState(0);
   return (
     <section class="panel">

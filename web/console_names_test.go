@@ -1,0 +1,89 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
+)
+
+// TestConsoleNamesAndFits: a player's claims name their campaigns, each asked for once; dead withdrawals can be
+// asked for; and all columns of the rains are in sight on a small desk.
+func TestConsoleNamesAndFits(t *testing.T) {
+	t.Parallel()
+	for _, o := range []chromium.Options{
+		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh"},
+		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
+		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
+		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "en-US,en"},
+	} {
+		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			testenv.Parallel(t, testenv.Medium)
+			f := newForms(t, "operator")
+			asked := map[string]int{}
+			name := func(id, is string) {
+				f.serve("GET /campaigns/"+id, func(*http.Request, []byte) (int, any) {
+					asked[id]++
+					return http.StatusOK, f.campaign(id, object{"name": is, "rains": []object{f.rain("r1"), f.rain("r2")}})
+				})
+			}
+			name("c7", "年会红包雨 2026")
+			name("c8", "Spring gala")
+			claims := []object{}
+			for i, id := range []string{"c7", "c8", "c7", "c7"} {
+				claims = append(claims, object{"claim": fmt.Sprint(id, "-", i), "user": "u1", "packet": i, "amount": 120,
+					"at": f.now(), "state": "settled"})
+			}
+			get := func(path string, body any) {
+				f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
+			}
+			get("/users/u1", object{"user": "u1", "balance": 480})
+			get("/users/u1/claims", object{"items": claims})
+			get("/users/u1/withdrawals", object{"items": []object{}})
+			get("/users/u1/held", object{"items": []object{}})
+			get("/risk/held", object{"items": []object{}})
+			f.serve("GET /withdrawals", func(r *http.Request, _ []byte) (int, any) {
+				items := []object{}
+				if r.URL.Query().Get("state") == "dead" {
+					items = append(items, object{"withdrawal": "w1", "user": "u1", "amount": 500, "state": "pending",
+						"stage": "sent", "dead": true, "created_at": f.now(), "attempts": 10, "last_error": "timeout"})
+				}
+				return http.StatusOK, object{"items": items}
+			})
+			p := f.openConsole(t, o, "#/users/u1")
+			p.Says("table", "年会红包雨 2026")
+			p.Says("table", "Spring gala")
+			p.Shoot("claims")
+			if fmt.Sprint(asked) != "map[c7:1 c8:1]" {
+				t.Errorf("campaigns were asked for: %v", asked)
+			}
+			p.Go("/console#/withdrawals")
+			p.Until("the filter", `!!document.querySelector("[name=state]")`)
+			browsertest.Eval[bool](p, `((s) => {
+				s.value = "dead";
+				return s.dispatchEvent(new Event("change", { bubbles: true }));
+			})(document.querySelector("[name=state]"))`)
+			p.Says("tbody", "timeout")
+			p.Shoot("dead")
+			p.Go("/console#/campaigns/c7/rains")
+			p.Until("the rains", `document.querySelectorAll("tbody tr").length === 2`)
+			p.Shoot("rains")
+			const over = `(() => { const s = document.querySelector(".scroll"); return s.scrollWidth - s.clientWidth; })()`
+			if wide := browsertest.Eval[float64](p, over); wide > 0 && o.Device.Width >= 1280 {
+				t.Errorf("the rains' table is cut by %v px", wide)
+			}
+		})
+	}
+}
+
+// rain is one that is over.
+func (f *formsServer) rain(id string) object {
+	return object{
+		"id": id, "campaign": "c7", "phase": "ended", "starts_at": f.now() - 90_000, "ends_at": f.now() - 30_000,
+		"duration_ms": 60_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "odds": 1,
+		"beat_ms": 1000, "first_wave": 0, "commitment": "",
+	}
+}
