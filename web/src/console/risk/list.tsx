@@ -60,8 +60,8 @@ export function HeldList({ state, user = "", campaign = "", own = false, onDecid
     <>
       {open && list.items.length > 0 && (
         <div class="picked">
-          <label><input type="checkbox" name="all" checked={all} onChange={() => pick(all ? new Set() : new Set(list.items.map((w) => w.claim)))} /> {t("selectAll", { n: list.items.length })}</label>
-          <span class="soft" role="status">{sum.n > 0 && t("chosen", { n: sum.n, amount: money(sum.amount), players: sum.players })}</span>
+          <label><input type="checkbox" name="all" checked={all} onChange={() => pick(new Set(all ? [] : list.items.map((w) => w.claim)))} /> {t("selectAll", { n: list.items.length })}</label>
+          <span class="soft" role="status">{sum.n > 0 && t("chosen", { ...sum, amount: money(sum.amount) })}</span>
           <span class="row">
             <Act needs="letters" disabled={may("letters") && sum.n === 0} onClick={() => decide("release")}>{t("release")}</Act>
             <Act needs="letters" kind="danger" disabled={may("letters") && sum.n === 0} onClick={() => decide("confirm")}>{t("confirm")}</Act>
