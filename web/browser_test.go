@@ -42,6 +42,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("what the server tells", b.testStates)
 	t.Run("a full room", b.testWaitingRoom)
 	t.Run("a countdown", b.testSpread)
+	t.Run("a countdown on the landing", b.testLandingTells)
 	t.Run("old wins", b.testOldWins)
 	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
 	t.Run("screen: an evening", b.testScreenEvening)

@@ -1,10 +1,12 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"testing"
 
+	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -64,11 +66,6 @@ func (b *browser) testSpread(t *testing.T) {
 		"guests": true, "starts_in_ms": 3_600_000}))
 	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	testenv.Eventually(t, patience, "the landing", func() bool { return !p.hidden("play") })
-	p.hints(`^The rain starts in (1:00:00|59:\d\d) · Packets fall`)
-	p.shoot("landing-countdown")
-	p.click("#language")
-	p.hints(`^红包雨 (1:00:00|59:\d\d) 后开始 · 红包从天而降`)
-	p.shoot("landing-countdown-zh")
 	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.
 	quiet := eval[bool](p, `(() => {
 		Math.random = () => 0.999;
@@ -110,7 +107,7 @@ func (b *browser) testOldWins(t *testing.T) {
 	gone("after a ban")
 }
 
-// testPracticeOnNarrowPhones: what falls to practise on goes by behind the figures, which stand on a ground of their own.
+// testPracticeOnNarrowPhones: what falls to practise on goes by behind the figures, which have a ground of their own.
 func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	f := newFake(t)
@@ -125,5 +122,34 @@ func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
 	if ground := eval[string](p, `getComputedStyle(document.querySelector(".facts")).backgroundColor`); ground !=
 		"rgba(44, 5, 20, 0.96)" {
 		t.Errorf("the figures stand on %s", ground)
+	}
+}
+
+// testLandingTells: who has not come in yet reads when the rain starts, on every screen; also who comes by a link
+// alone, and where it is announced later.
+func (b *browser) testLandingTells(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	for _, size := range [][2]int64{{320, 568}, {390, 844}, {667, 375}, {1280, 800}} {
+		f := newFake(t)
+		about := func(starts int, guests bool) {
+			f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨",
+				"wins_per_user": 3, "guests": guests, "starts_in_ms": starts}))
+		}
+		starts := 3_600_000
+		if size[0] == 390 {
+			starts = 0
+		}
+		about(starts, size[0] != 320)
+		p := b.open(t, f, "/?campaign=c1", size[0], size[1])
+		p.Until("the landing", `!document.getElementById("have-token").hidden`)
+		about(3_600_000, true) // the page asks again
+		p.hints(`^The rain starts in (1:00:00|59:\d\d)\n(Packets fall|Come in by)`)
+		for _, language := range []string{"en", "zh"} {
+			p.shoot(fmt.Sprint(language, size[0]))
+			for _, fault := range browsertest.Eval[[]string](p.Page, misfits) {
+				t.Errorf("%v, %s: %s", size, language, fault)
+			}
+			p.click("#language")
+		}
 	}
 }

@@ -42,7 +42,7 @@ export class Hud {
     if (document.title !== title) document.title = title; // what a chat shows where the page's address is sent
     entitle(byId("campaign"), landing ? "" : name);
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
-    write(byId("stage-hint"), (s.when ? `${i18n.t("sheet_next", { time: s.when })} · ` : "") + (s.hint ? i18n.t(s.hint, s.values) : ""));
+    write(byId("stage-hint"), (s.when ? `${i18n.t("sheet_next", { time: s.when })}\n` : "") + (s.hint ? i18n.t(s.hint, s.values) : ""));
     write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
     const { budget = 0, packets = 0 } = (s.about && about) || {};
     write(byId("pool"), budget ? i18n.t("pool", { amount: yuan(budget), packets: grouped(packets) }) : "");
