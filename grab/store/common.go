@@ -35,7 +35,8 @@ type Common struct{ *client }
 func NewCommon(s *Store) *Common { return &Common{s.client} }
 
 // Tell notes what players have, and returns for each of them how many have the same, the player included. It can be
-// told again, and what Redis has lost is known again when it is.
+// told again, and what Redis has lost is known again when it is. With an error it returns the counts of the first ones,
+// which Redis was told of before.
 func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err error) {
 	now := c.clock()
 	for some := range slices.Chunk(traits, commonAtOnce) {
@@ -55,7 +56,7 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 			return nil
 		})
 		if c.checked(err) != nil {
-			return nil, fmt.Errorf("telling what players have in common: %w", err)
+			return having, fmt.Errorf("telling what players have in common: %w", err)
 		}
 		for _, n := range counts {
 			having = append(having, int(n.Val()))
@@ -65,7 +66,7 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 }
 
 // Hands notes how players have tapped on a node, and returns what the other nodes have noted of them, by player. What
-// they say is the writer's, and is not looked at.
+// they say is the writer's, and is not looked at. With an error it returns what it has read before.
 func (c *Common) Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string,
 	err error) {
 	others = map[string][]string{}
@@ -85,7 +86,7 @@ func (c *Common) Hands(ctx context.Context, node string, own map[string]string) 
 			return nil
 		})
 		if c.checked(err) != nil {
-			return nil, fmt.Errorf("telling how players tap: %w", err)
+			return others, fmt.Errorf("telling how players tap: %w", err)
 		}
 		for i, user := range some {
 			for from, text := range read[i].Val() {

@@ -62,6 +62,13 @@ func (h *Hand) Tap(c *rain.Campaign, drop rain.DropID, now int64) {
 	} else {
 		h.sums.Astray++
 	}
+	h.mu.Unlock()
+	h.queue()
+}
+
+// queue has the hand looked at with the next look.
+func (h *Hand) queue() {
+	h.mu.Lock()
 	queue := !h.queued
 	h.queued = true
 	h.mu.Unlock()
@@ -90,12 +97,8 @@ func (h *Hand) Won() {
 	}
 	h.mu.Lock()
 	h.wins++
-	queue := !h.queued
-	h.queued = true
 	h.mu.Unlock()
-	if queue {
-		h.watch.changed(h)
-	}
+	h.queue()
 }
 
 // campaign is where the player has tapped last.

@@ -9,7 +9,8 @@ import (
 	"redrain/grab/store"
 )
 
-// Shared is what the players of all nodes have in common. [store.Common] is that.
+// Shared is what the players of all nodes have in common. [store.Common] is that. With an error they answer for the
+// first traits, and for the players, that they got to.
 type Shared interface {
 	Tell(ctx context.Context, traits []store.Trait) (having []int, err error)
 	Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string, err error)
@@ -47,6 +48,9 @@ const (
 	aloneFor, sharedFor = 10_000, 1_000
 	// renewAfter is after which time a player who taps is told of again: Redis may have been lost. In milliseconds.
 	renewAfter = 300_000
+	// toldAtOnce is of how much the other nodes are told in one look, and of how many players that are on several it is
+	// asked: it has to be done in its time. The others come with the next look, the oldest first.
+	toldAtOnce = 2_000
 	// plenty have something in common: how many more do changes nothing.
 	plenty = 1_000
 	// tallies is of how much is remembered how many have it.
@@ -58,8 +62,13 @@ const (
 // joinHands adds what other nodes know of those who are on several. The sums of a player add up, wherever they tapped.
 func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 	now, own := w.o.Clock(), map[string]string{}
+	var later []*Hand
 	for _, l := range round {
-		if l.several {
+		switch {
+		case !l.several:
+		case len(own) == toldAtOnce:
+			later = append(later, l.hand)
+		default:
 			own[l.hand.who.User] = noted{At: now, sums: l.sums}.text()
 		}
 	}
@@ -67,9 +76,6 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 		return nil
 	}
 	others, err := w.o.Shared.Hands(ctx, w.o.Node, own)
-	if err != nil {
-		return err
-	}
 	for i := range round {
 		for _, text := range others[round[i].hand.who.User] {
 			if s, ok := readNoted(text, now); ok {
@@ -77,7 +83,10 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 			}
 		}
 	}
-	return nil
+	if err == nil {
+		lookAgain(later)
+	}
+	return err
 }
 
 // count asks how many players of all nodes have in common what those of a look have. Who asks says that their player
@@ -85,12 +94,18 @@ func (w *Watch) joinHands(ctx context.Context, round []looked) error {
 func (w *Watch) count(ctx context.Context, round []looked) error {
 	now := w.o.Clock()
 	w.mu.Lock()
-	tell, of := w.leaving, slices.Repeat([]*Hand{nil}, len(w.leaving)) // those have left
-	w.leaving = nil
+	left := min(len(w.leaving), toldAtOnce)
+	tell, of := slices.Clone(w.leaving[:left]), slices.Repeat([]*Hand{nil}, left) // those have left
+	w.leaving = slices.Delete(w.leaving, 0, left)
+	var later []*Hand
 	for i := range round {
 		l := &round[i]
 		for _, c := range l.has() {
-			if w.toBeAsked(l, c, now) {
+			switch {
+			case !w.toBeAsked(l, c, now):
+			case len(tell) >= toldAtOnce:
+				later = append(later, l.hand)
+			default:
 				l.hand.toldOf[c.kind] = now
 				tell = append(tell, store.Trait{Kind: c.kind.String(), Value: c.value, User: l.hand.who.User})
 				of = append(of, l.hand)
@@ -108,16 +123,27 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 	for i, t := range tell {
 		c := commonOf(t)
 		switch {
-		case err == nil:
+		case i < len(having):
 			w.shared.Add(c, tally{having[i], now})
 		case !t.Gone:
 			w.shared.Remove(c)
 			of[i].toldOf[c.kind] = 0
+			later = append(later, of[i])
 		case len(w.leaving) < leavingMost:
 			w.leaving = append(w.leaving, t)
 		}
 	}
+	if len(having) > 0 { // else Redis is away, and they wait for their next tap
+		lookAgain(later)
+	}
 	return err
+}
+
+// lookAgain has hands looked at once more, though they may not tap again.
+func lookAgain(hands []*Hand) {
+	for _, h := range hands {
+		h.queue()
+	}
 }
 
 // toBeAsked tells whether a player's having something is to be told, or to be asked about. It needs the lock.

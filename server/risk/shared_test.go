@@ -245,3 +245,59 @@ func TestRedisIsAway(t *testing.T) {
 		t.Error("who plays by hand is still counted among programs")
 	}
 }
+
+// counting is a Shared that notes how much each call is about, and answers only for the first ones while it is slow.
+type counting struct {
+	*redis
+	most int
+	slow bool
+}
+
+func (c *counting) Tell(ctx context.Context, traits []store.Trait) ([]int, error) {
+	c.most = max(c.most, len(traits))
+	if !c.slow {
+		return c.redis.Tell(ctx, traits)
+	}
+	having, _ := c.redis.Tell(ctx, traits[:min(len(traits), 100)])
+	return having, context.DeadlineExceeded
+}
+
+func (c *counting) Hands(ctx context.Context, node string, own map[string]string) (map[string][]string, error) {
+	c.most = max(c.most, len(own))
+	return c.redis.Hands(ctx, node, own)
+}
+
+// Of a crowd that taps at once and never again each is told of, in calls of a bounded size; also where Redis gets only
+// through a part of a call in its time.
+func TestACrowdIsToldInParts(t *testing.T) {
+	const players = 3*toldAtOnce + 1
+	now := int64(rainStarts)
+	r := &counting{redis: newRedis()}
+	all, _, _ := nodes(t, 1, &now)
+	w := all[0]
+	w.o.Shared = r
+	c := campaign()
+	for i := range players {
+		user := "p" + strconv.Itoa(i)
+		h := w.Hand(Who{User: user, Address: user})
+		w.Among(user, 2)
+		h.Won()
+		tapWave(h, c, 0, 400)
+	}
+	r.slow = true
+	look(t, w)
+	if r.told != 100 {
+		t.Errorf("told of %d in the time there was", r.told)
+	}
+	r.slow = false
+	for range 4 {
+		look(t, w)
+	}
+	if r.told != players || len(r.of) != players || len(r.hands) != players || r.most > toldAtOnce {
+		t.Errorf("told of %d, %d are known, with %d hands, %d in a call", r.told, len(r.of), len(r.hands), r.most)
+	}
+	look(t, w)
+	if w.dirty.Load() != nil {
+		t.Error("hands of which all is told are looked at again and again")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -194,6 +195,7 @@ func (w *Watch) Look(ctx context.Context) error {
 		round = append(round, h.look())
 		h = next
 	}
+	slices.Reverse(round) // who has waited for the longest is first
 	w.elsewhere.Ended(ctx, w.overNodes(ctx, round))
 	for i := range round {
 		w.judge(&round[i])
