@@ -9,9 +9,10 @@ import (
 	"unicode/utf8"
 )
 
+// Lengths are in bytes of UTF-8.
 const (
-	MaxUserLen = 128 // bytes of a player's id
-	MaxListLen = 64  // bytes of the name of a list of players
+	MaxUserLen = 128 // of a player's id
+	MaxListLen = 64  // of the name of a list of players
 )
 
 // CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control characters, line
@@ -33,7 +34,7 @@ func CheckList(name string) error {
 	}
 	if name == "." || name == ".." || name[0] == '-' || strings.ContainsAny(name, `/\`) ||
 		strings.TrimSpace(name) != name {
-		return errors.New(`has no / and no \, begins with no - and no space, ends with no space, and is not . or ..`)
+		return errors.New(`has no / and no \, begins with no - or space, ends with no space, and is neither . nor .. alone`)
 	}
 	return nil
 }

@@ -32,7 +32,9 @@ func TestCheckUser(t *testing.T) {
 // TestCheckList: a list's name is any words, but for what a path or a command takes for something else.
 func TestCheckList(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"vip", "员工名单", "红", "🧧 VIP", "a b", "100%", "...", ".a", "?#", strings.Repeat("红", 21)} {
+	for _, name := range []string{
+		"vip", "员工名单", "红", "🧧 VIP", "a b", "100%", "...", ".a", "?#", strings.Repeat("红", 21),
+	} {
 		if err := rain.CheckList(name); err != nil {
 			t.Errorf("%q is refused: %v", name, err)
 		}

@@ -30,8 +30,8 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 }
 
-// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises, and says in
-// Chinese what it means: the server's own words are English.
+// TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises, and says
+// in Chinese what it means: the server's own words are English.
 func TestAlarmsAreTranslated(t *testing.T) {
 	said := codesIn(t, "src/console/strings/status.ts", `(?m)^  code_([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
 	meant := codesIn(t, "src/console/strings/status.ts", `(?m)^  say_([a-z_]+): \{ zh: ".+", en: "" \},$`)

@@ -27,15 +27,16 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			name := func(id, is string) {
 				f.serve("GET /campaigns/"+id, func(*http.Request, []byte) (int, any) {
 					asked[id]++
-					return http.StatusOK, f.campaign(id, object{"name": is, "rains": []object{f.rain("r1"), f.rain("r2")}})
+					rains := []object{f.rain("r1"), f.rain("r2")}
+					return http.StatusOK, f.campaign(id, object{"name": is, "rains": rains})
 				})
 			}
 			name("c7", "年会红包雨 2026")
 			name("c8", "Spring gala")
 			claims := []object{}
 			for i, id := range []string{"c7", "c8", "c7", "c7"} {
-				claims = append(claims, object{"claim": fmt.Sprint(id, "-", i), "user": "u1", "packet": i, "amount": 120,
-					"at": f.now(), "state": "settled"})
+				claims = append(claims, object{"claim": fmt.Sprint(id, "-", i), "user": "u1", "packet": i,
+					"amount": 120, "at": f.now(), "state": "settled"})
 			}
 			get := func(path string, body any) {
 				f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
@@ -71,7 +72,10 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			p.Go("/console#/campaigns/c7/rains")
 			p.Until("the rains", `document.querySelectorAll("tbody tr").length === 2`)
 			p.Shoot("rains")
-			const over = `(() => { const s = document.querySelector(".scroll"); return s.scrollWidth - s.clientWidth; })()`
+			const over = `(() => {
+				const s = document.querySelector(".scroll");
+				return s.scrollWidth - s.clientWidth;
+			})()`
 			if wide := browsertest.Eval[float64](p, over); wide > 0 && o.Device.Width >= 1280 {
 				t.Errorf("the rains' table is cut by %v px", wide)
 			}
@@ -83,7 +87,7 @@ func TestConsoleNamesAndFits(t *testing.T) {
 func (f *formsServer) rain(id string) object {
 	return object{
 		"id": id, "campaign": "c7", "phase": "ended", "starts_at": f.now() - 90_000, "ends_at": f.now() - 30_000,
-		"duration_ms": 60_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none", "odds": 1,
-		"beat_ms": 1000, "first_wave": 0, "commitment": "",
+		"duration_ms": 60_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none",
+		"odds": 1, "beat_ms": 1000, "first_wave": 0, "commitment": "",
 	}
 }

@@ -105,8 +105,8 @@ func (h *honest) rain(stop chan struct{}) {
 	}
 }
 
-// tap plays until the end: each tap is answered, and nobody is sent away. Players tap ten times a second, each when they
-// like: of ten who tapped at the same moment one would say as much as all, and two such moments were the p99.
+// tap plays until the end: each tap is answered, and nobody is sent away. Players tap ten times a second, each when
+// they like: of ten who tapped at the same moment one would say as much as all, and two such moments were the p99.
 func (h *honest) tap(p *player, own *rand.Rand, stop chan struct{}) {
 	for over := false; !over && !h.t.Failed(); {
 		drop := p.lastDrop()

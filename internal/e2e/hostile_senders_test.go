@@ -152,7 +152,9 @@ func busy(share float64) func(*rand.Rand) {
 	const every = 5 * time.Millisecond
 	own := time.Duration(share * float64(every))
 	return func(*rand.Rand) {
-		for from := time.Now(); time.Since(from) < own; {
+		from := time.Now()
+		for burnt := false; !burnt; {
+			burnt = time.Since(from) >= own
 		}
 		<-time.After(every - own)
 	}
