@@ -34,7 +34,7 @@ func CheckList(name string) error {
 	}
 	if name == "." || name == ".." || name[0] == '-' || strings.ContainsAny(name, `/\`) ||
 		strings.TrimSpace(name) != name {
-		return errors.New(`has no / and no \, begins with no - or space, ends with no space, and is neither . nor .. alone`)
+		return errors.New(`has no / and no \, begins with no - or space, ends with none, and is neither . nor .. alone`)
 	}
 	return nil
 }
