@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"redrain/internal/wire"
 	"redrain/internal/ws"
 )
 
@@ -37,8 +38,10 @@ func backoff(n int) time.Duration {
 
 // comesBack tells whether a client should come back after a close code: not after those from 4500 to 4599, as the
 // same would happen again, nor after 4004, as it would throw another connection of the player's out. Codes of
-// WebSocket itself come from a server or a proxy that goes down.
-func comesBack(code int) bool { return code != 4004 && (code < 4500 || code > 4599) }
+// WebSocket itself come from a server or a proxy that goes down. A hello that was late may be in time the next time.
+func comesBack(code int, reason string) bool {
+	return code != 4004 && (code < 4500 || code > 4599) || code == 4501 && reason == wire.LateHello
+}
 
 // gone takes note of a connection that has broken.
 func (l *loop) gone(p *player, err error) {
@@ -74,7 +77,7 @@ func (l *loop) closed(p *player, code int, reason string) {
 		p.backMS, p.place, p.attempt = 0, 0, 0
 		l.door.turnAway(p, place, back, err)
 		return
-	case comesBack(code):
+	case comesBack(code, reason):
 		l.comeBack(p, err)
 		return
 	}

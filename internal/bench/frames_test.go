@@ -195,8 +195,12 @@ func TestBackoff(t *testing.T) {
 	for code, want := range map[int]bool{4000: true, 4001: true, 4008: true, 4500: false, 4505: false, 4004: false,
 		4507: false, 1006: true,
 		1012: true, 1005: true} {
-		if comesBack(code) != want {
+		if comesBack(code, "") != want {
 			t.Errorf("code %d: %v", code, !want)
 		}
+	}
+	if !comesBack(4501, wire.LateHello) || comesBack(4501, "the first message is hello") ||
+		comesBack(4500, wire.LateHello) {
+		t.Error("4501 ends all but those whose hello was late")
 	}
 }

@@ -72,6 +72,9 @@ func TestEverybodyWinsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if report.Joined < players { // those who were ended for good can win nothing
+			t.Fatalf("%d of %d are in; refused: %v; closed: %v", report.Joined, players, report.Failed, report.Closes)
+		}
 		for outcome, n := range report.Outcomes {
 			told[outcome] += n
 		}

@@ -95,7 +95,8 @@ func makeList(p *browsertest.Page, name, kind string) {
 	p.T.Helper()
 	p.PressText("New list…")
 	p.Fill(`dialog [name="list"]`, "-no")
-	p.Says("dialog", "It begins with")
+	p.PressText("Create")
+	p.Says("dialog", "no - at the start")
 	p.Fill(`dialog [name="list"]`, name)
 	browsertest.Eval[bool](p, `(() => {
 		const kind = document.querySelector('dialog [name="kind"]');

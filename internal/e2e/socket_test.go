@@ -83,7 +83,11 @@ func TestBadMessages(t *testing.T) {
 		wantClose(t, p, room.CodeProtocol)
 	})
 	t.Run("no hello in time", func(t *testing.T) {
-		wantClose(t, dial(t, n), room.CodeProtocol)
+		p := dial(t, n)
+		wantClose(t, p, room.CodeProtocol)
+		if closed, ok := errors.AsType[*websocket.CloseError](p.closed); !ok || closed.Text != "no hello in time" {
+			t.Errorf("%v: clients know by this very reason that they may come back", p.closed)
+		}
 	})
 	t.Run("unknown campaign", func(t *testing.T) {
 		p := dial(t, n)

@@ -38,6 +38,10 @@ const (
 	CodeTooMany         = "too_many_messages" // more than the connection's budget has, or more joins
 )
 
+// LateHello is the reason of close code 4501 where the hello did not come in time: the client speaks the protocol, but
+// its line is bad or a machine is busy. It comes back, as after no other 4501.
+const LateHello = "no hello in time"
+
 // Welcome answers hello and join.
 type Welcome struct {
 	Type        string   `json:"type"`

@@ -53,7 +53,7 @@ func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *ses
 	s := &session{g: g, conn: conn, plain: by.plain, addr: addr, budget: newBudget(g.o.TapRate)}
 	s.member = g.o.Lobby.NewMember(by.socket, nil)
 	s.term.clock, s.term.lapsed = g.o.Clock, func() { s.member.CloseAfterFlush(room.CodeExpired, expired) }
-	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, "no hello in time") })
+	s.hello = time.AfterFunc(helloWithin, func() { s.member.Close(room.CodeProtocol, wire.LateHello) })
 	return s
 }
 

@@ -161,7 +161,7 @@ export class RainClient {
     this.#ws = ws;
     ws.onopen = () => this.#send({ type: "hello", id: this.#pulse.stamp(), token, campaign: this.#campaign });
     ws.onmessage = (e: MessageEvent) => this.#read(ws, e.data);
-    ws.onclose = (e: CloseEvent) => this.#lost(e.code);
+    ws.onclose = (e: CloseEvent) => this.#lost(e.code, e.reason);
   }
 
   /** read takes one frame. A listener may close the client in the middle of it. */
@@ -233,9 +233,9 @@ export class RainClient {
   }
 
   /** lost takes leave of the connection: either it was closed with a code, or (0) it is given up from here. */
-  #lost(code: number): void {
+  #lost(code: number, reason?: string): void {
     if (code === CloseCode.expired && typeof this.#token === "function") this.#expired = this.#shown;
-    else if (isFinal(code)) return this.#end(code);
+    else if (isFinal(code, reason)) return this.#end(code);
     if (this.#state === "open" && this.#clock.local() - this.#openedAt > STEADY) this.#attempt = 0;
     const turn = this.#turn;
     this.#hangUp();

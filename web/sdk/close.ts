@@ -15,7 +15,9 @@ export const CloseCode = {
   notInvited: 4508,
 } as const;
 
-/** isFinal tells whether the client does not come back after a code. */
-export function isFinal(code: number): boolean {
-  return code === CloseCode.elsewhere || (code >= 4500 && code <= 4599);
+const LATE_HELLO = "no hello in time"; // of 4501 too, but the next hello may be in time: the line was bad, or a machine busy
+
+/** isFinal tells whether the client does not come back after a code; reason: the server's words with it. */
+export function isFinal(code: number, reason?: string): boolean {
+  return code === CloseCode.elsewhere || (code >= 4500 && code <= 4599 && reason !== LATE_HELLO);
 }

@@ -380,8 +380,8 @@ export declare class RainClient {
   /** @throws TypeError where `url` is no address, or is missing outside a page. */
   constructor(options: RainClientOptions);
 
-  /** Whether the client ends after this close code (4004, and 4500 to 4599). After every other it comes back, and after 4507 with a new token if there is one. */
-  static isFinal(code: number): boolean;
+  /** Whether the client ends after this close code (4004, and 4500 to 4599; not after 4501 with the reason "no hello in time"). After every other it comes back, and after 4507 with a new token if there is one. */
+  static isFinal(code: number, reason?: string): boolean;
 
   /** What the client is doing. */
   readonly state: RainClientState;

@@ -31,6 +31,12 @@ export const connection = {
       c.same(`it is back after ${code}`, client.state, "open");
       client.close();
     }
+    const late = await w.open();
+    late.line.drop(CloseCode.protocol, "no hello in time");
+    c.same("a hello that was late", late.client.state, "waiting");
+    await w.pass(1_500);
+    c.same("it is back with another", late.client.state, "open");
+    late.client.close();
     for (const code of [...Object.values(CloseCode), 4500, 4599]) {
       const { client, line } = await w.open();
       const seen = states(client);

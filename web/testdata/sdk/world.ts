@@ -18,7 +18,7 @@ export class Line {
   readyState = 0;
   onopen: (() => void) | null = null;
   onmessage: ((e: { data: unknown }) => void) | null = null;
-  onclose: ((e: { code: number }) => void) | null = null;
+  onclose: ((e: { code: number; reason: string }) => void) | null = null;
   /** What the client has sent. */
   readonly sent: Wire[] = [];
   readonly opened: number;
@@ -61,9 +61,9 @@ export class Line {
   }
 
   /** drop closes it from the server's side. */
-  drop(code: number): void {
+  drop(code: number, reason = ""): void {
     this.readyState = 3;
-    this.onclose?.({ code });
+    this.onclose?.({ code, reason });
   }
 
   of(type: string): Wire[] {
