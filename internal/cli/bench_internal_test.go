@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,5 +139,20 @@ func TestNodeOf(t *testing.T) {
 		if got, err := benchNodeOf(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
+	}
+}
+
+// Who comes in while the game is followed is counted, and says nothing: the line is that of the game then.
+func TestBenchScreenTellsOneThingAtATime(t *testing.T) {
+	var said bytes.Buffer
+	screen := newBenchScreen(&App{Stderr: &said, WatchEvery: time.Hour})
+	arrive := screen.arrival(2)
+	arrive()
+	before := said.String()
+	done := screen.follow(nil, time.Second) // nobody is asked for progress before the first tick
+	arrive()
+	done()
+	if !strings.HasPrefix(before, "1 of 2 players") || said.String() != before {
+		t.Errorf("%q, then %q", before, said.String())
 	}
 }

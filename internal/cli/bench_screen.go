@@ -14,9 +14,10 @@ type benchScreen struct {
 	app  *App
 	live bool
 
-	mu     sync.Mutex
-	joined int
-	told   time.Time // when it was last said how many have joined
+	mu      sync.Mutex
+	joined  int
+	told    time.Time // when it was last said how many have joined
+	follows bool      // the line is that of the game now
 }
 
 func newBenchScreen(app *App) *benchScreen {
@@ -40,12 +41,16 @@ func (b *benchScreen) close() {
 	}
 }
 
-// arrival returns a function to call when a player has joined. It shows now and then how many have.
+// arrival returns a function to call when a player has joined. It shows now and then how many have, until the game is
+// followed: who comes in later is among its players.
 func (b *benchScreen) arrival(players int) func() {
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.joined++
+		if b.follows {
+			return
+		}
 		if now := time.Now(); b.joined == players || now.Sub(b.told) >= b.app.WatchEvery {
 			b.told = now
 			b.say("%d of %d players have joined", b.joined, players)
@@ -55,6 +60,9 @@ func (b *benchScreen) arrival(players int) func() {
 
 // follow shows the progress until done is called.
 func (b *benchScreen) follow(crowd *bench.Crowd, duration time.Duration) (done func()) {
+	b.mu.Lock()
+	b.follows = true
+	b.mu.Unlock()
 	stop := make(chan struct{})
 	var work sync.WaitGroup
 	work.Go(func() {
