@@ -69,7 +69,7 @@ func startSenders(t *testing.T, n *node, campaign string) *senders {
 	t.Helper()
 	self, err := os.Executable()
 	must(err)
-	order, err := json.Marshal(sendersOrder{n.url, campaign, testenv.Random(t).Uint64(), ratePerSecond(), *hostileBusy})
+	order, err := json.Marshal(sendersOrder{n.url, campaign, testenv.Random(t).Uint64(), *hostileRate, *hostileBusy})
 	must(err)
 	cmd := exec.Command(self, "-test.run=^TestHostileSenders$", "-test.timeout=0")
 	if *onQuiet { // where anything else runs they would get no time at all

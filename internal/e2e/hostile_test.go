@@ -28,9 +28,11 @@ func hostileDefault() time.Duration {
 	return d
 }
 
-// hostileRate is more where only the input counts, and nobody is timed: see ratePerSecond.
-var hostileRate = flag.Int("hostile-rate", -1,
-	"messages and requests a second that TestHostile sends; 0: no limit; -1: 1000 with -hostile-quiet, else 5000")
+// hostileRate: an hour's million is 278 a second, and 600 of those turns in which the senders work. With 5,000 on a
+// machine of two cores the senders and the node have two thirds of one each, in bursts, and then players, and tests
+// beside, wait for the machine: as long beside a process that is as busy and sends nothing (-hostile-busy;
+// docs/performance.md has the figures).
+var hostileRate = flag.Int("hostile-rate", 1_000, "messages and requests a second that TestHostile sends; 0: no limit")
 
 // hostileReal: the stand-ins in the node share its two cores, its collector and its locks; servers of their own do not.
 var hostileReal = flag.Bool("hostile-real", false, "TestHostile's node has a real Redis, NATS and MySQL")
@@ -38,20 +40,6 @@ var hostileReal = flag.Bool("hostile-real", false, "TestHostile's node has a rea
 // hostileBusy is the control: what players wait for where the machine is as busy and the node is not.
 var hostileBusy = flag.Float64("hostile-busy", 0,
 	"the cores that TestHostile's senders use up, instead of sending anything")
-
-// ratePerSecond: an hour's million is 278 a second, and 600 of those turns in which the senders work. Where players are
-// timed it is 1,000. With 5,000 on a machine of two cores the senders and the node have two thirds of one each, in
-// bursts, and then players wait for the machine: as long beside a process that is as busy and sends nothing
-// (-hostile-busy; docs/performance.md has the figures).
-func ratePerSecond() int {
-	switch {
-	case *hostileRate >= 0:
-		return *hostileRate
-	case *onQuiet:
-		return 1_000
-	}
-	return 5_000
-}
 
 // hostileAtLeast is how many messages and requests an hour must have.
 const hostileAtLeast = 1_000_000

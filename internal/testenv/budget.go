@@ -22,7 +22,15 @@ const (
 	Alone = math.MaxInt64 // what measures the time that a person waits: all of the budget
 )
 
-const budgetPerProcessor = 4
+// budgetPerProcessor is how much of that a processor gets. The race detector makes everything cost a multiple, and go
+// test runs another package beside: with as much for each test its servers would be away for seconds, and time-outs
+// that mean something would mean nothing.
+func budgetPerProcessor() int {
+	if Race {
+		return 3
+	}
+	return 4
+}
 
 // longest is how long a test may hold its part of the budget. One that hangs would keep all others waiting until go
 // test's own limit, and nobody would know which it was: the panic names it, and shows what every goroutine waits for.
@@ -31,7 +39,7 @@ const longest = 12 * time.Minute
 // budget is what the tests of this binary may load the machine with at once. Those that do not fit in wait in the
 // order in which they came, so that none starves.
 var (
-	budgetSize = int64(budgetPerProcessor * max(2, runtime.GOMAXPROCS(0)))
+	budgetSize = int64(budgetPerProcessor() * max(2, runtime.GOMAXPROCS(0)))
 	budget     = semaphore.NewWeighted(budgetSize)
 )
 
