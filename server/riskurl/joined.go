@@ -53,10 +53,15 @@ func (j *joined) ask(ctx context.Context, q question, ask func(context.Context) 
 	case <-ctx.Done():
 	}
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if one.waiting--; one.waiting == 0 {
+	one.waiting--
+	last := one.waiting == 0
+	if last {
 		j.over(q, one)
+	}
+	j.mu.Unlock()
+	if last { // who ends the question waits for its end
 		one.cancel()
+		<-one.done
 	}
 	return Answer{}, ctx.Err()
 }
