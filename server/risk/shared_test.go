@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -298,5 +299,35 @@ func TestACrowdIsToldInParts(t *testing.T) {
 	look(t, w)
 	if w.dirty.Load() != nil {
 		t.Error("hands of which all is told are looked at again and again")
+	}
+}
+
+// Who was over in one look is told of in the next, however many others have tapped since.
+func TestWhoWaitsIsToldFirst(t *testing.T) {
+	now := int64(rainStarts)
+	all, r, _ := nodes(t, 1, &now)
+	w, c := all[0], campaign()
+	crowd := func(name string, players int) {
+		for i := range players {
+			user := name + strconv.Itoa(i)
+			h := w.Hand(Who{User: user, Address: user})
+			h.Won()
+			tapWave(h, c, 0, 400)
+		}
+	}
+	const over = 100
+	crowd("first-", toldAtOnce+over)
+	look(t, w)
+	told := maps.Clone(r.of)
+	crowd("second-", toldAtOnce)
+	look(t, w)
+	firsts := 0
+	for trait := range r.of {
+		if told[trait] == nil && strings.HasPrefix(trait.Value, "first-") {
+			firsts++
+		}
+	}
+	if len(told) != toldAtOnce || len(r.of) != 2*toldAtOnce || firsts != over {
+		t.Errorf("%d were told of, %d then, of whom %d had waited", len(told), len(r.of), firsts)
 	}
 }
