@@ -5,7 +5,7 @@
 --   2  rr:{<campaign>.room}:queue   sorted set: players who wait → their number, in the order in which they came
 --   3  rr:{<campaign>.room}:asked   sorted set: players who wait → until when their place is kept, Unix ms
 --   4  rr:{<campaign>.room}:nodes   hash: a player who has a seat → the node where they are, '*' for several
---   5  rr:{<campaign>.room}:door    hash: next (the newest number); tokens, at; from, before, since, now: see below
+--   5  rr:{<campaign>.room}:door    hash: next (the newest number); tokens, at, last; from, before, since, now: see below
 -- ARGV
 --   1  how many may be in the room; 0: no limit
 --   2  how many are let in within a second; 0: all at once
@@ -29,7 +29,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function ms(n) return string.format('%.0f', n) end
 
 -- tokens are how many may come in, as counted at the time "at". What flows in within two seconds may come in at once: who may is there to ask only about once a second.
-local d = redis.call('HMGET', door, 'tokens', 'at', 'from', 'before', 'since', 'now')
+local d = redis.call('HMGET', door, 'tokens', 'at', 'from', 'before', 'since', 'now', 'last')
 local most = math.max(1, 2 * rate)
 local tokens = math.min(most, tonumber(d[1] or most) + math.max(0, now - tonumber(d[2] or now)) * rate / 1000)
 redis.call('HSET', door, 'tokens', string.format('%.3f', tokens), 'at', ms(now))
@@ -55,7 +55,10 @@ if not seated then
   if capacity > 0 then
     free = capacity - redis.call('ZCOUNT', seats, '(' .. ms(now), '+inf')
   end
-  local flow = rate == 0 or tokens >= 1 and before < most
+  -- The first ones have the way in. Where none of them has come for two seconds they may have gone, though their places are
+  -- kept for a while: then some more have it, those of one more second with each second, ten at most.
+  local idle = math.max(0, now - tonumber(d[7] or now) - 2000)
+  local flow = rate == 0 or tokens >= 1 and before < most + math.min(10, math.floor(idle * rate / 1000))
 
   -- Who came in lately is counted in two spans of ten seconds or more: from..since, and since then.
   local from, earlier = tonumber(d[3] or now), tonumber(d[4] or 0)
@@ -84,8 +87,8 @@ if not seated then
   if now - since >= 10000 then
     from, earlier, since, lately = since, lately, now, 0
   end
-  redis.call('HSET', door, 'tokens', string.format('%.3f', tokens - 1), 'from', ms(from), 'before', ms(earlier),
-    'since', ms(since), 'now', ms(lately + 1))
+  redis.call('HSET', door, 'tokens', string.format('%.3f', tokens - 1), 'last', ms(now), 'from', ms(from),
+    'before', ms(earlier), 'since', ms(since), 'now', ms(lately + 1))
   redis.call('HDEL', nodes, user)
 end
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,9 +21,10 @@ import (
 type hall struct {
 	*testing.T
 
-	s *store.Store
-	a *store.Admission
-	c *rain.Campaign
+	rdb redis.UniversalClient
+	s   *store.Store
+	a   *store.Admission
+	c   *rain.Campaign
 }
 
 // long is longer than a test takes.
@@ -37,7 +39,7 @@ func newHall(t *testing.T, rdb redis.UniversalClient, capacity, rate int, times 
 	s := store.New(rdb, store.Options{Namespace: testenv.Namespace(t), Clock: clock.Now})
 	c := &rain.Campaign{ID: "c1", Status: rain.Open}
 	c.Capacity, c.AdmitPerSecond = capacity, rate
-	return &hall{t, s, store.NewAdmission(s, times), c}
+	return &hall{t, rdb, s, store.NewAdmission(s, times), c}
 }
 
 func (h *hall) turn(turn store.Turn, err error) store.Turn {
@@ -231,6 +233,26 @@ func TestTheFlowIsLimited(t *testing.T) {
 		}
 		next := fmt.Sprintf("u%d", len(in))
 		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask(next).Admitted })
+	})
+}
+
+// Two who wait at the front and have gone, whose places are kept, hold up nobody for long at one a second.
+func TestWhoHasGoneHoldsUpNobody(t *testing.T) {
+	inEveryHall(t, 0, 1, store.AdmissionTimes{}, func(h *hall) {
+		h.admitted(h.ask("a"), true)
+		h.admitted(h.ask("b"), true)
+		queue, asked := h.s.WaitingKeys(h.c.ID)
+		for i, user := range []string{"gone", "too"} {
+			came := redis.Z{Score: 2.1 + float64(i)/10, Member: user} // after b, before the third
+			kept := redis.Z{Score: float64(time.Now().Add(long).UnixMilli()), Member: user}
+			if err := errors.Join(h.rdb.ZAdd(h.Context(), queue, came).Err(),
+				h.rdb.ZAdd(h.Context(), asked, kept).Err()); err != nil {
+				h.Fatal(err)
+			}
+		}
+		h.place(h.ask("third"), 3)
+		testenv.Eventually(h, 20*time.Second, "the third is let in", func() bool { return h.ask("third").Admitted })
+		h.counts(2, 3)
 	})
 }
 
