@@ -87,8 +87,11 @@ if not seated then
   if now - since >= 10000 then
     from, earlier, since, lately = since, lately, now, 0
   end
-  redis.call('HSET', door, 'tokens', string.format('%.3f', tokens - 1), 'last', ms(now), 'from', ms(from),
-    'before', ms(earlier), 'since', ms(since), 'now', ms(lately + 1))
+  redis.call('HSET', door, 'tokens', string.format('%.3f', tokens - 1), 'from', ms(from), 'before', ms(earlier),
+    'since', ms(since), 'now', ms(lately + 1))
+  if before < most then
+    redis.call('HSET', door, 'last', ms(now))
+  end
   redis.call('HDEL', nodes, user)
 end
 

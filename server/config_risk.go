@@ -99,7 +99,7 @@ func (s *Server) buildRiskSystem() error {
 		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
 		Default: verdict.Act(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == RiskHold, Verdicts: s.ledger.Risk,
 		Told: s.bus.Judged, Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
-		Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
+		Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	}
 	if s.verdicts != nil {
 		o.Known = s.verdicts.Of

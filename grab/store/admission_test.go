@@ -156,7 +156,7 @@ func TestASeatThatNobodyKeepsIsGiven(t *testing.T) {
 		h.admitted(h.enter("sits", "n1"), true)
 		h.admitted(h.ask("asks"), true)
 		testenv.Eventually(h, 20*time.Second, "a seat", func() bool {
-			turn := h.ask("waits")
+			turn := h.enter("waits", "n1") // whose seat is for longer than a moment
 			_ = h.ask("asks")
 			return turn.Admitted
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/room"
 )
 
@@ -310,10 +311,11 @@ func (p *comer) hello(conn *player) (code int, retry int64) {
 			if goodbye != nil {
 				retry = goodbye.ReconnectAfterMS
 			}
-			if end, ok := errors.AsType[*websocket.CloseError](closed); ok {
-				return end.Code, retry
+			end, ok := errors.AsType[*websocket.CloseError](closed)
+			if !ok || end.Text == wire.LateHello {
+				return websocket.CloseAbnormalClosure, retry
 			}
-			return websocket.CloseAbnormalClosure, retry
+			return end.Code, retry
 		}
 		select {
 		case <-news:

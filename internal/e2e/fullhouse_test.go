@@ -73,31 +73,31 @@ func TestFullHouse(t *testing.T) {
 		p.queued(1)
 		p.State("queue-" + p.visit.user)
 	}
-	stats, err := other.client.Stats(within(t, 20*time.Second), c.ID)
-	if err != nil || stats.Waiting != housePlayers-houseSeats || stats.Seated != houseSeats {
-		t.Errorf("%d wait and %d have seats (%v), want %d and %d", stats.Waiting, stats.Seated, err,
-			housePlayers-houseSeats, houseSeats)
-	}
+	// A place that was asked for late is gone for a moment, and so is a line that has broken.
+	testenv.Eventually(t, time.Minute, "all have a seat or a place", func() bool {
+		stats, err := other.client.Stats(within(t, 20*time.Second), c.ID)
+		return err == nil && stats.Waiting == housePlayers-houseSeats && stats.Seated == houseSeats
+	})
 	h.passersBy(a, b)
-	if sockets := a.metric(t, "redrain_connections") + b.metric(t, "redrain_connections"); sockets != houseSeats {
-		t.Errorf("%v sockets are open, want those of %d seats", sockets, houseSeats)
-	}
+	testenv.Eventually(t, time.Minute, "as many sockets as seats", func() bool {
+		return a.metric(t, "redrain_connections")+b.metric(t, "redrain_connections") == houseSeats
+	})
 
-	onDoomed := int64(doomed.metric(t, "redrain_connections"))
+	onDoomed, before := int64(doomed.metric(t, "redrain_connections")), h.returned()
 	doomed.kill()
 	sits.Until("a second welcome", "globalThis.welcomes >= 2")
 	sits.room()
 	sits.Shoot("back-" + sits.visit.user)
 	testenv.Eventually(t, 2*time.Minute, "who sat on the killed node has come back", func() bool {
-		return h.returned() == onDoomed-1 // and the page
+		return h.returned() >= before+onDoomed-1 // and the page
 	})
 	for _, p := range waiting {
 		p.queued(len(p.answers()) + 2) // the first may have been under way
 		p.Shoot("queue-after-the-kill-" + p.visit.user)
 	}
-	if now := other.metric(t, "redrain_connections"); now != houseSeats {
-		t.Errorf("%v are in the room of the node that is left, want %d", now, houseSeats)
-	}
+	testenv.Eventually(t, time.Minute, "all are in the room of the node that is left", func() bool {
+		return other.metric(t, "redrain_connections") == houseSeats
+	})
 	t.Logf("%d of %d were on the node that was killed, and came back", onDoomed, houseSeats)
 
 	for range houseLeaves {

@@ -138,14 +138,19 @@ func (h *honest) compare() {
 	h.t.Helper()
 	var alone, beside []time.Duration
 	var halves, ends []float64
-	for turn := int64(0); len(h.took[turn]) > 0 && len(h.took[turn+1]) > 0; turn += 3 {
+	for turn := int64(0); turn < h.turn.Load(); turn += 3 {
 		quiet, loud := h.took[turn], h.took[turn+1]
+		if len(quiet) == 0 || len(loud) == 0 {
+			continue // the machine has stalled for that long
+		}
 		alone, beside = append(alone, quiet...), append(beside, loud...)
 		halves = append(halves, float64(percentile(loud, 50))/float64(percentile(quiet, 50)))
 		ends = append(ends, float64(percentile(loud, 99))/float64(percentile(quiet, 99)))
 	}
 	if len(ends) == 0 {
-		h.t.Error("nothing was measured")
+		if h.t.Log("nothing was measured"); *onQuiet {
+			h.t.Fail()
+		}
 		return
 	}
 	h.t.Logf("the node used %.2f cores alone, %.2f beside", h.spent[0].Seconds()/h.lasted.Seconds(),

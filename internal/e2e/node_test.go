@@ -11,6 +11,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"redrain/internal/testenv"
+
 	"redrain/internal/operator"
 	"redrain/rain"
 	"redrain/server"
@@ -105,10 +107,10 @@ func tokenOf(t *testing.T, user, session string) string {
 	return signed
 }
 
-// within is a context for one step of a test.
+// within is a context for one step of a test, which takes no longer than d on a quiet machine.
 func within(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patiently(d))
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -94,13 +94,17 @@ func joinWith(t *testing.T, n *node, user, token, campaign string) (p *player) {
 	testenv.Eventually(t, time.Minute, user+" is welcomed", func() (welcome bool) {
 		var err error
 		p, err = helloWith(t, n, user, token, campaign)
-		var end *websocket.CloseError
-		if errors.As(err, &end) && end.Code >= room.CodeBadToken {
+		if end, ok := errors.AsType[*websocket.CloseError](err); ok && endsForGood(end) {
 			t.Fatalf("no welcome for %s: %v", user, err)
 		}
 		return err == nil
 	})
 	return p
+}
+
+// endsForGood tells whether a good client does not come again after it.
+func endsForGood(end *websocket.CloseError) bool {
+	return end.Code >= room.CodeBadToken && end.Code <= 4599 && end.Text != wire.LateHello
 }
 
 // hello opens a connection and waits for its welcome, or for its end.
@@ -258,7 +262,7 @@ func (p *player) tapWave(w wire.Wave) {
 // await waits until something is true of what the player has been told.
 func (p *player) await(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
-	deadline := time.After(limit)
+	deadline := time.After(testenv.Patiently(limit))
 	for {
 		p.mu.Lock()
 		ok, news := is(), p.news
@@ -306,7 +310,7 @@ func (p *player) aDrop(t *testing.T) string {
 		}
 		return false
 	}
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(testenv.Patiently(20 * time.Second))
 	for time.Now().Before(deadline) {
 		p.mu.Lock()
 		ok, news := look(), p.news

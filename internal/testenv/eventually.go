@@ -8,12 +8,15 @@ import (
 // nothing, so it is generous.
 const slowest = 6
 
+// Patiently is how long something is waited for that takes no longer than d on a quiet machine.
+func Patiently(d time.Duration) time.Duration { return d * slowest }
+
 // Eventually waits until cond is true, asking every few milliseconds on the test's goroutine. It fails the test with
 // what when that takes much longer than within, the time that it takes at most on a quiet machine. It is for matters
 // outside this process; within it, a channel or testing/synctest is better.
 func Eventually(t T, within time.Duration, what string, cond func() bool) {
 	t.Helper()
-	within *= slowest
+	within = Patiently(within)
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
 	tick := time.NewTicker(5 * time.Millisecond)

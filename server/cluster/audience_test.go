@@ -215,13 +215,16 @@ func TestAudienceWithoutNATS(t *testing.T) {
 	h := hears(t, bus)
 	h.Join(t.Context(), "u")
 	bus.nc.Close()
+	const times = 20
 	began := time.Now()
-	h.Join(t.Context(), "u")
-	h.Join(t.Context(), "v")
-	h.Leave("v")
+	for range times { // in all that, one stall of the machine is not much
+		h.Join(t.Context(), "u")
+		h.Join(t.Context(), "v")
+		h.Leave("v")
+		h.Leave("u")
+	}
 	h.Leave("u")
-	h.Leave("u")
-	if took := time.Since(began); took > joinWithin {
+	if took := time.Since(began); took > times*joinWithin {
 		t.Errorf("it took %v", took)
 	}
 	h.until(t, 0)

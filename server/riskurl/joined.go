@@ -3,6 +3,8 @@ package riskurl
 import (
 	"context"
 	"sync"
+
+	"redrain/internal/rounds"
 )
 
 // question is what is asked, without what is of one request alone.
@@ -15,6 +17,8 @@ type question struct {
 // joined has the same question asked once at a time: who asks it meanwhile waits for the same answer. So a player who
 // comes with many connections at once is asked about once. It lasts until the last of them does not wait any more.
 type joined struct {
+	guard *rounds.Guard // a panic in a question is the end of nothing but the question
+
 	mu  sync.Mutex
 	now map[question]*inquiry
 }
@@ -38,11 +42,11 @@ func (j *joined) ask(ctx context.Context, q question, ask func(context.Context) 
 		j.now[q] = one
 		go func() {
 			defer cancel()
-			one.answer, one.err = ask(asking)
-			j.mu.Lock()
-			defer j.mu.Unlock()
-			j.over(q, one)
-			close(one.done)
+			defer j.answered(q, one)
+			one.err = j.guard.Try("risk_url", func() (err error) {
+				one.answer, err = ask(asking)
+				return err
+			})
 		}()
 	}
 	one.waiting++
@@ -64,6 +68,14 @@ func (j *joined) ask(ctx context.Context, q question, ask func(context.Context) 
 		<-one.done
 	}
 	return Answer{}, ctx.Err()
+}
+
+// answered tells all who wait.
+func (j *joined) answered(q question, one *inquiry) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.over(q, one)
+	close(one.done)
 }
 
 // over lets who comes now ask again. It needs the lock.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/rounds"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/playerlist"
 )
@@ -83,4 +84,14 @@ func TestAQuestionEndsWithItsLastAsker(t *testing.T) {
 		t.Error(err)
 	}
 	<-gone
+}
+
+// A panic in a question is the end of nothing but the question.
+func TestAQuestionThatPanics(t *testing.T) {
+	j := joined{now: map[question]*inquiry{}}
+	q := question{moment: MomentHello}
+	_, err := j.ask(t.Context(), q, func(context.Context) (Answer, error) { panic("at the disco") })
+	if !errors.Is(err, rounds.ErrPanic) || len(j.now) != 0 {
+		t.Errorf("%v; %d questions are left", err, len(j.now))
+	}
 }
