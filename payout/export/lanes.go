@@ -45,12 +45,13 @@ func (c *checker) lane(user string, packet, shard int64) string {
 	return ""
 }
 
-// reclaimLane holds what a shard gave back against its lane.
+// reclaimLane holds what a shard gave back against its lane. What no shard gave back is of either: the whole budget,
+// and what a dismissed letter kept, which may name any packet.
 func (c *checker) reclaimLane(shard int64, given rain.Numbers) {
-	if c.layout == nil || shard == posting.WholeCampaign {
+	switch {
+	case c.layout == nil || shard == posting.WholeCampaign || shard == posting.DismissedLetter:
 		return
-	}
-	if !c.hasShard(shard) {
+	case !c.hasShard(shard):
 		c.fault("the reclaim of shard %d: there is no such shard", shard)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 
 	"redrain/payout/export"
 	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // What is done to whole rows.
@@ -104,8 +105,9 @@ func TestNoForgedExportIsProved(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	f := lived(t, b)
 	cut(t, b)
+	dismissed(t, b, f, "late", rain.Spec{})
 	met := map[string]bool{}
-	for _, campaign := range []string{"c1", "cut"} {
+	for _, campaign := range []string{"c1", "cut", "late"} {
 		file, _ := exported(t, b, campaign, f)
 		forgeries(t, file, func(table, what, forged string) {
 			v, err := export.Verify(strings.NewReader(forged))

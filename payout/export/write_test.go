@@ -72,6 +72,34 @@ func cut(t testing.TB, b *paytest.Books) {
 	paytest.Must(t, err)
 }
 
+// dismissed makes a campaign that is over, of which a packet went back only after that: a line that was won was played
+// again for the packet, and the letter of that was dismissed when all else was drained.
+func dismissed(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, id string, spec rain.Spec) {
+	t.Helper()
+	spec.Budget, spec.Packets = 100, 10
+	c := b.OpenCampaign(t, id, spec)
+	f.Open(c)
+	f.Win(id, 0, "p")
+	won := f.Entries(paytest.FakeKey{Campaign: id})[0]
+	again := won.Wins[0]
+	again.Packet = 9 // which is the guests', where they have some of their own
+	b.MustPost(t, won)
+	if posted := b.MustPost(t, paytest.Entry(id, int(b.Clock.Now()), again)); len(posted.Dead) != 1 {
+		t.Fatalf("%+v", posted)
+	}
+	paytest.Must(t, f.Remove(t.Context(), []rain.EntryRef{won.Ref}))
+	b.CloseCampaign(t, id)
+	for shard := range c.Shards {
+		f.Close(id, shard)
+		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: id, Shard: shard})...)
+	}
+	_, err := b.Update(t.Context(), id, func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+	if d, err := b.Dismiss(paytest.As(t, "payout.dismiss"), id+"-9", 0, "nobody's"); err != nil || d.Reclaimed != 10 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+}
+
 // givenUp makes a campaign that was given up before it was stocked.
 func givenUp(t testing.TB, b *paytest.Books) {
 	t.Helper()
@@ -120,7 +148,9 @@ func TestAnExportIsProved(t *testing.T) {
 		}
 		cut(t, b)
 		givenUp(t, b)
-		for _, campaign := range []string{"cut", "given-up"} {
+		dismissed(t, b, f, "late", rain.Spec{})
+		dismissed(t, b, f, "late-lanes", rain.Spec{Shards: 4, GuestsShare: 400_000})
+		for _, campaign := range []string{"cut", "given-up", "late", "late-lanes"} {
 			file, _ := exported(t, b, campaign, f)
 			if v, err := export.Verify(strings.NewReader(file)); err != nil || !v.Proved {
 				t.Errorf("%s: %+v, %v", campaign, v, err)

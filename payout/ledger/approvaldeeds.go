@@ -113,7 +113,8 @@ func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error
 // retryLetters tries some letters of a claim.
 func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 	ids []int64) (settled []posting.Settlement, err error) {
-	stillDead, resolved := "", 0
+	var stillDead error
+	resolved := 0
 	for _, id := range ids {
 		one, err := s.retryLetter(ctx, id)
 		switch {
@@ -123,14 +124,14 @@ func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 			resolved++
 			settled = append(settled, one.settled...)
 		default:
-			stillDead = one.reason
+			stillDead = one.why
 		}
 	}
 	switch {
 	case resolved > 0:
 		return settled, nil
-	case stillDead != "":
-		return nil, fmt.Errorf("%q: %w: %s", claim, ErrStillDead, stillDead)
+	case stillDead != nil:
+		return nil, fmt.Errorf("%q: %w: %w", claim, ErrStillDead, stillDead)
 	default:
 		return nil, fmt.Errorf("%q: %w", claim, ErrUnknownClaim)
 	}

@@ -98,11 +98,12 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 			if err != nil || len(rows) == 0 {
 				return err
 			}
-			l.Members = 0
 			who := make([]string, len(rows))
 			for i, row := range rows {
 				l.Digest.Take(row)
-				who[i] = row.Who
+				if who[i] = row.Who; row.Removed == 0 {
+					l.Members--
+				}
 			}
 			_, err = tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(who)),
 				append([]any{name}, sqldb.Args(who)...)...)

@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -97,11 +99,12 @@ func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...
 type retried struct {
 	found    bool // it was still waiting
 	resolved bool
-	reason   string // why not
+	why      error // it was not
 	settled  []posting.Settlement
 }
 
-// retryLetter tries one letter, in a transaction of its own: one that the database refuses takes no other with it.
+// retryLetter tries one letter, in a transaction of its own: one that the database refuses, or of which somebody has
+// changed the withdrawal by hand, takes no other with it.
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
@@ -112,10 +115,12 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		}
 		d := letters[0]
 		r.found = true
-		if r.reason, err = posting.Tampered(ctx, tx, d.ID); err != nil || r.reason != "" {
-			return err
+		reason, err := posting.Tampered(ctx, tx, d.ID)
+		if err == nil && reason == "" {
+			r.settled, reason, err = s.redrive(ctx, tx, d)
 		}
-		if r.settled, r.reason, err = s.redrive(ctx, tx, d); err != nil || r.reason != "" {
+		if err != nil || reason != "" {
+			r.why = errors.New(reason)
 			return err
 		}
 		r.resolved = true
@@ -128,14 +133,16 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		}
 		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
 	})
-	if posting.MayBePoison(err) && !sqldb.IsJoined(ctx) {
-		// The transaction was rolled back, so the letter waits on.
-		return retried{found: true, reason: sqldb.Storable(err.Error(), posting.MaxReason)}, nil
-	}
-	if err != nil {
+	switch joined := sqldb.IsJoined(ctx); { // where it is not the transaction was rolled back, so the letter waits on
+	case err == nil:
+		return r, nil
+	case errors.Is(err, history.ErrTampered) && !joined:
+		return retried{found: true, why: err}, nil
+	case posting.MayBePoison(err) && !joined:
+		return retried{found: true, why: errors.New(sqldb.Storable(err.Error(), posting.MaxReason))}, nil
+	default:
 		return retried{}, fmt.Errorf("retry of dead letter %d: %w", id, err)
 	}
-	return r, nil
 }
 
 // redrive does what a letter asks for, each kind in its way, or says why it cannot.
