@@ -9,10 +9,12 @@ import (
 	"redrain/rain"
 )
 
-// deliveriesAt are entries with a win each, by the times of these; a time of 0 is an entry without wins.
-func deliveriesAt(times ...int64) (of []delivery) {
+// deliveriesAt are entries with a win each, by the times of these and when their taps were sealed; a time of 0 is an
+// entry without wins.
+func deliveriesAt(sealedAt int64, times ...int64) (of []delivery) {
 	for _, ms := range times {
 		var d delivery
+		d.entry.SealedAt = sealedAt
 		if d.entry.Ref.ID = "1-0"; ms > 0 {
 			d.entry.Ref.ID, d.entry.Wins = fmt.Sprintf("%d-0", ms), []rain.Win{{User: "u"}}
 		}
@@ -22,10 +24,10 @@ func deliveriesAt(times ...int64) (of []delivery) {
 }
 
 // What is posted together is what can be so in a moment; no win waits much longer than it has to, nothing waits without
-// wins, and nothing longer than a win of now.
+// wins, and nothing longer than a win of now, however many there are of the future.
 func TestRipening(t *testing.T) {
 	t.Parallel()
-	const now = 1_000_000
+	const now, future = 1_000_000, 1_099_000
 	for name, tc := range map[string]struct {
 		times []int64
 		least time.Duration
@@ -40,18 +42,43 @@ func TestRipening(t *testing.T) {
 			700 * time.Millisecond},
 		"one that has come again": {[]int64{now - 1500, now - 9000, now - 1500}, 2 * time.Second, 3,
 			500 * time.Millisecond},
-		"of the future":              {[]int64{now + 99_000}, 2 * time.Second, 1, 2 * time.Second},
-		"of the future, and of now":  {[]int64{now + 99_000, now}, 2 * time.Second, 2, 2 * time.Second},
+		"of the future":             {[]int64{future}, 2 * time.Second, 1, 2 * time.Second},
+		"of the future, and of now": {[]int64{future, now}, 2 * time.Second, 2, 2 * time.Second},
+		"of now, and of the future": {[]int64{now, future}, 2 * time.Second, 2, 2 * time.Second},
+		"all of the future": {[]int64{future, future + 9000, future + 300}, 2 * time.Second, 3,
+			2 * time.Second},
+		"of the future, among old ones": {[]int64{now - 9000, future, now - 9000}, 2 * time.Second, 1, 0},
+		"of the future, before old ones": {[]int64{future, now - 9000, future + 1, 0}, 2 * time.Second, 4,
+			2 * time.Second},
 		"what holds no wins":         {[]int64{0, 0}, 2 * time.Second, 2, 0},
 		"with one that holds no win": {[]int64{0, now - 1900, 0}, 2 * time.Second, 3, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, wait := ripening(deliveriesAt(tc.times...), now, tc.least)
+			got, wait := ripening(deliveriesAt(future, tc.times...), now, tc.least)
 			if len(got) != tc.n || wait != tc.wait {
 				t.Errorf("%d of %d in %v, want %d in %v", len(got), len(tc.times), wait, tc.n, tc.wait)
 			}
 		})
+	}
+}
+
+// Where an id is of the future, a win is as old as its tap's seal: an outbox goes on from its newest id, for as long as
+// the clock of a Redis was ahead.
+func TestWinsWithIDsOfTheFutureAreAsOldAsTheirSeals(t *testing.T) {
+	t.Parallel()
+	const now, future, least = 1_000_000, 1_099_000, 2 * time.Second
+	for sealedAt, want := range map[int64]time.Duration{
+		now - 9000: 0, now - 2000: 0, now - 500: 1500 * time.Millisecond, now: least, now + 60_000: least,
+	} {
+		got, wait := ripening(deliveriesAt(sealedAt, future, future+9000, future+300), now, least)
+		if len(got) != 3 || wait != want {
+			t.Errorf("sealed at %d: %d of 3 in %v, want all in %v", sealedAt, len(got), wait, want)
+		}
+	}
+	if got, wait := ripening(deliveriesAt(now-9000, now-500, now-500), now, least); len(got) != 2 ||
+		wait != 1500*time.Millisecond {
+		t.Errorf("%d of 2 with ids of before in %v", len(got), wait)
 	}
 }
 
