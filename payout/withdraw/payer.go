@@ -16,6 +16,7 @@ import (
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -220,9 +221,10 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 
 // verdict is what is to be recorded of a try.
 type verdict struct {
-	outcome string
-	reason  string // "" for paid
-	write   func(ctx context.Context) error
+	outcome   string
+	reason    string // "" for paid
+	reference string // the provider's, of a payment
+	write     func(ctx context.Context) error
 }
 
 var errNoAnswer = errors.New("the provider gave no answer that says what has become of the payment")
@@ -237,7 +239,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 		return p.unclear(ctx, w, err)
 	case a.Status == Paid:
 		p.outside.Works()
-		return verdict{outcomePaid, "", func(ctx context.Context) error {
+		return verdict{outcomePaid, "", a.Reference, func(ctx context.Context) error {
 			return p.ledger.RecordPaid(ctx, w, a.Reference)
 		}}
 	case a.Status == Refused:
@@ -246,7 +248,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 		if a.Reason != "" {
 			reason += ": " + a.Reason
 		}
-		return verdict{outcomeRefused, reason, func(ctx context.Context) error {
+		return verdict{outcomeRefused, reason, "", func(ctx context.Context) error {
 			return p.ledger.RecordRefused(ctx, w, reason)
 		}}
 	case a.Status == Pending || a.Status == ActionRequired:
@@ -269,13 +271,13 @@ func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) ver
 	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}
-	return verdict{outcomeAgain, reason, func(ctx context.Context) error {
+	return verdict{outcomeAgain, reason, "", func(ctx context.Context) error {
 		return p.ledger.RecordRetry(ctx, w, pause, reason)
 	}}
 }
 
 func (p *Payer) dead(w ledger.Withdrawal, reason string) verdict {
-	return verdict{outcomeDead, reason, func(ctx context.Context) error {
+	return verdict{outcomeDead, reason, "", func(ctx context.Context) error {
 		return p.ledger.RecordDead(ctx, w, reason)
 	}}
 }
@@ -295,11 +297,13 @@ func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
 	if a.Status == ActionRequired {
 		outcome, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
 	}
-	return verdict{outcome, a.Reason, func(ctx context.Context) error { return p.ledger.RecordWaiting(ctx, w, is) }}
+	return verdict{outcome, a.Reason, a.Reference, func(ctx context.Context) error {
+		return p.ledger.RecordWaiting(ctx, w, is)
+	}}
 }
 
 // record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
-// again under the same key and says the same.
+// again under the same key and says the same; about what somebody has changed by hand, once a person has put it right.
 func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 	for failed := 0; ; failed++ {
 		err := v.write(ctx)
@@ -321,6 +325,14 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 		case errors.Is(err, ledger.ErrNotAsked):
 			p.o.Log.Error("a payment of somebody who was not asked for it", "withdrawal", w.ID, "err", err)
 			p.alarm(w, ledger.ErrNotAsked.Error())
+			return
+		case errors.Is(err, history.ErrTampered):
+			// Nobody asks again before it is put right, so this is the one moment at which the answer is known.
+			p.o.Log.Error("the provider's answer about a withdrawal that was changed by hand is not recorded",
+				"withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "outcome", v.outcome, "reason", v.reason,
+				"reference", v.reference, "err", err)
+			p.alarm(w, fmt.Sprintf("the provider's answer, %s (%s), is not recorded: %v", v.outcome,
+				cmp.Or(v.reference, v.reason, "no reference"), history.ErrTampered))
 			return
 		}
 		p.books.Failed(err)
