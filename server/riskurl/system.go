@@ -61,7 +61,8 @@ func New(o Options) (*System, error) {
 	if o.Known == nil {
 		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
 	}
-	return &System{o: o, joined: joined{guard: o.Guard, now: map[question]*inquiry{}}, records: newRecords(o.Verdicts, o.Told),
+	return &System{o: o, joined: joined{guard: o.Guard, now: map[question]*inquiry{}},
+		records: newRecords(o.Verdicts, o.Told),
 		client: &client{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
 			state: newState(o)}}, nil
 }

@@ -1,0 +1,94 @@
+package withdraw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"redrain/internal/rounds"
+	"redrain/payout/ledger"
+)
+
+// verdict is what is to be recorded of a try.
+type verdict struct {
+	outcome   string
+	reason    string // "" for paid
+	reference string // the provider's, of a payment
+	write     func(ctx context.Context) error
+}
+
+var errNoAnswer = errors.New("the provider gave no answer that says what has become of the payment")
+
+// classify tells what follows from the provider's answer.
+func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) verdict {
+	if err == nil && a.Status == ActionRequired {
+		err = CheckAction(a.Action)
+	}
+	switch {
+	case err != nil:
+		return p.unclear(ctx, w, err)
+	case a.Status == Paid:
+		p.outside.Works()
+		return verdict{outcomePaid, "", a.Reference, func(ctx context.Context) error {
+			return p.ledger.RecordPaid(ctx, w, a.Reference)
+		}}
+	case a.Status == Refused:
+		p.outside.Works()
+		reason := "refused by the provider"
+		if a.Reason != "" {
+			reason += ": " + a.Reason
+		}
+		return verdict{outcomeRefused, reason, "", func(ctx context.Context) error {
+			return p.ledger.RecordRefused(ctx, w, reason)
+		}}
+	case a.Status == Pending || a.Status == ActionRequired:
+		p.outside.Works()
+		return p.waiting(w, a)
+	}
+	return p.unclear(ctx, w, errNoAnswer)
+}
+
+// unclear puts a withdrawal off, or gives it up after the last try.
+func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) verdict {
+	reason := err.Error()
+	if ctx.Err() == nil { // else it was this process that cut it off
+		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
+	}
+	if w.Attempts >= p.o.Attempts {
+		return p.dead(w, reason)
+	}
+	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
+	if later, ok := errors.AsType[*LaterError](err); ok {
+		pause = max(pause, min(later.After, payPatience))
+	}
+	return verdict{outcomeAgain, reason, "", func(ctx context.Context) error {
+		return p.ledger.RecordRetry(ctx, w, pause, reason)
+	}}
+}
+
+func (p *Payer) dead(w ledger.Withdrawal, reason string) verdict {
+	return verdict{outcomeDead, reason, "", func(ctx context.Context) error {
+		return p.ledger.RecordDead(ctx, w, reason)
+	}}
+}
+
+// waiting has the receiver asked again later, the less often the longer it has had the payment, and not for ever.
+func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
+	waited := time.Duration(0)
+	if w.WaitsSince > 0 {
+		waited = time.Duration(p.o.Clock()-w.WaitsSince) * time.Millisecond
+	}
+	if waited > waitLongest {
+		return p.dead(w, "the provider has said for a week that the payment is on its way")
+	}
+	is := ledger.Waiting{State: ledger.WithdrawalSent, Reference: a.Reference, Reason: a.Reason,
+		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience))}
+	outcome := outcomeWaiting
+	if a.Status == ActionRequired {
+		outcome, is.State, is.Action = outcomeAction, ledger.WithdrawalAction, a.Action
+	}
+	return verdict{outcome, a.Reason, a.Reference, func(ctx context.Context) error {
+		return p.ledger.RecordWaiting(ctx, w, is)
+	}}
+}
