@@ -87,7 +87,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	bob.Says("dialog", "the statement has it")
 	bob.State("confirm")
 	bob.PressTwice("dialog [type=submit]")
-	bob.Says(".toasts", "Mark a withdrawal as paid, ¥4.00: done.")
+	bob.Says(".toasts", "Mark a withdrawal as paid · ¥4.00: done.")
 	bob.Until("nothing waits", `!document.querySelector(".pages .count")`)
 	if w := awaitWithdrawal(t, n, "lin", inState(operator.WithdrawalPaid)); w.Reference != "bank 17" {
 		t.Errorf("confirmed: %+v", w)

@@ -17,7 +17,9 @@ import { frame } from "../src/console/strings/frame.ts";
 import { live } from "../src/console/strings/live.ts";
 import { rains } from "../src/console/strings/rains.ts";
 import { ui } from "../src/console/strings/ui.ts";
+import { unsure } from "../src/console/ui/fault.tsx";
 import { since, sumUp } from "../src/console/rains/summary.ts";
+import { ApiError } from "../src/shared/api.ts";
 import type { Campaign, History, Rain } from "../src/shared/schemas.ts";
 import type { Table } from "../src/shared/i18n.ts";
 
@@ -39,6 +41,14 @@ const FORM: RainForm = {
 };
 
 const tests: Record<string, () => void | Promise<void>> = {
+  unsure() {
+    const open = (code: string | undefined, status: number) => unsure(new ApiError({ ...(code ? { code } : {}), status })) !== undefined;
+    same("what may have been done", [open(undefined, 0), open("internal", 500), open("unavailable", 503), open("http_502", 502), open("of_next_year", 500)],
+      [true, true, true, true, true]);
+    for (const [code, status] of [["busy", 503], ["state_lost", 503], ["withdrawals_held", 503], ["unreadable_campaign", 500], ["invalid", 422], ["waits", 202],
+      ["page_fault", 0], ["aborted", 0]] as const) same(`${code} has words of its own`, open(code, status), false);
+  },
+
   sse() {
     const stream = [
       ": comment", "", "event: stats", "data: {\"a\":1}", "", "data", "", "data:no space", "data:  two spaces", "", "event: empty", "", "data: after empty", "",

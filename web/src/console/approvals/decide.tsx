@@ -30,7 +30,7 @@ export function DecideDialog({ approval: a, decision, onClose, onDone }: Props) 
   const fault = reasonFault(reason, decision === "reject");
   const decide = useAction<string>(async (_, why) => {
     await post<Approval>(`/approvals/${seg(a.approval)}/${decision}`, { reason: why });
-    toast(t(decision === "confirm" ? "confirmed" : "rejected", { what: actionWords(a), amount: money(a.amount) }));
+    toast(t(decision === "confirm" ? "confirmed" : "rejected", { what: actionWords(a) + (a.action === "provider" ? "" : ` · ${money(a.amount)}`) }));
     countAgain();
     onDone();
   });

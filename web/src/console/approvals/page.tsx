@@ -41,7 +41,7 @@ export function ApprovalsPage() {
         </div>
       </header>
       <PagedTable cards label={t("title")} columns={columns(me, (of, decision) => ask({ of, decision }))} pages={list} rowKey={(a) => a.approval}
-        empty={<><h2>{t(state === "pending" ? "nonePending" : "none")}</h2><p>{t("noneText")}</p></>} />
+        empty={<h2>{t(state === "pending" ? "nonePending" : "none")}</h2>} />
       {asks && <DecideDialog approval={asks.of} decision={asks.decision} onClose={() => ask(null)} onDone={reload} />}
     </section>
   );

@@ -102,10 +102,7 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
 
 /** explain says what a refusal means for the money. Faults of fields stand beside them; one that has no field here is told in the server's words. */
 function explain(fault: ApiError, draft: Draft): string | undefined {
-  const sponsor = draft.sponsor.trim();
-  if (fault.code === "insufficient_funds") return t("insufficient_funds", { sponsor });
-  if (fault.code === "unknown_sponsor") return t("unknown_sponsor", { sponsor });
-  if (fault.code === "idempotency_in_progress") return t("idempotency_in_progress");
+  if (t.has(fault.code)) return t(fault.code, { sponsor: draft.sponsor.trim() });
   const stray = fault.fields.filter((f) => !(f.field in draft));
   if (stray.length > 0) return t("serverSays", { message: stray.map((f) => `${f.field} ${f.message}`).join("; ") });
   if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });

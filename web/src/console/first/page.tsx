@@ -48,7 +48,7 @@ function FirstRain({ id }: { id: string | undefined }) {
               <p>{t("makeText", { sponsor: TRIAL.sponsor, budget: money(TRIAL.budget), packets: TRIAL.packets, wins: TRIAL.wins_per_user })}</p>
               <p class="soft">{t(who?.in_process ? "makeTrial" : "makeReal")}</p>
               {able ? <Button kind="main" busy={make.busy} onClick={() => void make.run()}>{t("makeDo")}</Button> : <p>{t("needs")}</p>}
-              <FaultText fault={make.fault} explain={explain} />
+              <FaultText fault={make.fault} explain={unsure} />
             </>
           )}
         </li>
@@ -62,14 +62,9 @@ function FirstRain({ id }: { id: string | undefined }) {
           <h2>{t("rain")}</h2>
           <p>{t("rainText", { wait: RAIN.starts_in_ms / 1_000, length: RAIN.duration_ms / 1_000 })}</p>
           {id && able && <Button kind="main" busy={start.busy} onClick={() => void start.run()}>{t("rainDo")}</Button>}
-          <FaultText fault={start.fault} explain={explain} />
+          <FaultText fault={start.fault} explain={unsure} />
         </li>
       </ol>
     </section>
   );
-}
-
-function explain(fault: ApiError): string | undefined {
-  if (fault.code === "waits") return fault.message;
-  return unsure(fault);
 }

@@ -26,20 +26,21 @@ export function StatusLine() {
   const alarms = useAlarms().data?.items.length;
   return (
     <aside class="status" aria-label={t("label")}>
-      {proved.data !== undefined && <a href={to("reconciliation")} class={wrong(proved.data) ? "bad" : ""}><Proof of={proved.data} /></a>}
+      {proved.data !== undefined && <a href={to("reconciliation")} class={proved.data && (proved.data.stale || wrong(proved.data)) ? "bad" : ""}><Proof of={proved.data} /></a>}
       {alarms !== undefined && <a href={to("alarms")} class={alarms > 0 ? "bad" : ""}>{alarms > 0 ? `⚠ ${t("alarms", { n: alarms })}` : t("noAlarms")}</a>}
       <span class="zone">{t("zone", { zone: zone(Date.now()) })}</span>
     </aside>
   );
 }
 
-// Where everything balances as a whole, one campaign may still not.
-const wrong = (p: Proved | null) => p !== null && (p.stale || (p.everything.proved_at > 0 && !p.everything.balanced) || p.campaigns.some((c) => c.proved_at > 0 && !c.balanced && c.took_ms > 0));
+// Where everything balances as a whole, one campaign may still not. One that was never proved took no time.
+const wrong = (p: Proved) => (p.everything.proved_at > 0 && !p.everything.balanced) || p.campaigns.some((c) => !c.balanced && c.took_ms > 0);
 
-// Until everything has been proved for the first time, what is known of the live campaigns is said.
+// Until everything has been proved for the first time, it is said of the live campaigns, once each of them was.
 function Proof({ of: p }: { of: Proved | null }) {
-  const bad = p !== null && wrong({ ...p, stale: false });
-  if (!p || (p.everything.proved_at === 0 && !bad && !p.campaigns.some((c) => c.balanced))) return <>{t("never")}</>;
-  const words = bad ? "wrong" : p.everything.proved_at > 0 ? "proved" : "provedLive";
-  return <>{bad ? "✗" : "✓"} {t(words)} <Time ms={p.everything.proved_at || p.oldest} />{p.stale && ` ${t("stale")}`}</>;
+  const bad = p && wrong(p);
+  const all = p?.everything.proved_at;
+  if (!p || !(bad || all || (p.oldest > 0 && p.campaigns.every((c) => c.balanced)))) return <>{t("never")}</>;
+  const at = all || p.oldest;
+  return <>{bad ? "✗" : "✓"} {t(bad ? "wrong" : all ? "proved" : "provedLive")} {at > 0 && <Time ms={at} />}{p.stale && ` ${t("stale")}`}</>;
 }

@@ -19,7 +19,6 @@ export const approvals = {
   reload: { zh: "刷新", en: "Reload" },
   nonePending: { zh: "没有待确认的操作", en: "Nothing waits for a second person" },
   none: { zh: "没有这个状态的操作", en: "Nothing in this state" },
-  noneText: { zh: "需要两个人的操作提出后会出现在这里。", en: "What takes two people appears here when it is asked for." },
   state_pending: { zh: "待确认", en: "pending" },
   state_confirmed: { zh: "已确认", en: "confirmed" },
   state_rejected: { zh: "已驳回", en: "rejected" },
@@ -49,7 +48,7 @@ export const approvals = {
   cancel: { zh: "取消", en: "Cancel" },
   doConfirm: { zh: "确认执行", en: "Confirm and do it" },
   doReject: { zh: "驳回", en: "Reject" },
-  confirmed: { zh: "{what}，{amount}：已执行。", en: "{what}, {amount}: done." },
-  rejected: { zh: "{what}，{amount}：已驳回。", en: "{what}, {amount}: rejected." },
+  confirmed: { zh: "{what}：已执行。", en: "{what}: done." },
+  rejected: { zh: "{what}：已驳回。", en: "{what}: rejected." },
   askedFor: { zh: "已提出申请：{amount}，请另一个人在 {until} 之前确认。", en: "Asked for: {amount}. Another person has to confirm it by {until}." },
 } satisfies Table;

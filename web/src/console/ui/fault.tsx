@@ -18,9 +18,9 @@ export function faultWords(fault: ApiError): string {
   return fault.message; // the server's English text, for lack of a translation
 }
 
-/** unsure is for what changes something: whether it was done is not known. */
-export function unsure({ status }: ApiError): string | undefined {
-  return status === 0 || status >= 500 ? t("fault_unsure") : undefined;
+/** unsure is for what changes something: whether it was done is not known. A refusal that has words of its own has changed nothing. */
+export function unsure({ code, status }: ApiError): string | undefined {
+  return ["unreachable", "internal", "unavailable"].includes(code) || (status >= 500 && !f.has(code)) ? t("fault_unsure") : undefined;
 }
 
 export interface FaultTextProps {
