@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"redrain/internal/rounds"
@@ -94,4 +95,23 @@ func TestAQuestionThatPanics(t *testing.T) {
 	if !errors.Is(err, rounds.ErrPanic) || len(j.now) != 0 {
 		t.Errorf("%v; %d questions are left", err, len(j.now))
 	}
+}
+
+// Who ends a question waits for its end, so that nothing goes on that nobody owns.
+func TestTheLastAskerWaitsForTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		ended := false
+		j := joined{now: map[question]*inquiry{}}
+		_, err := j.ask(ctx, question{}, func(ctx context.Context) (Answer, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) //nolint:forbidigo // fake time
+			ended = true
+			return Answer{}, ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) || !ended {
+			t.Errorf("%v, at its end: %v", err, ended)
+		}
+	})
 }
