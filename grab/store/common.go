@@ -23,8 +23,8 @@ const (
 type Trait struct {
 	Kind  string // a plain word
 	Value string
-	User  string
-	Gone  bool // the player has it no longer
+	User  string // "": it is only asked how many have it
+	Gone  bool   // the player has it no longer
 }
 
 // Common is what players of all nodes have in common, and how those tap who are on several. Who plays alone costs it
@@ -34,22 +34,27 @@ type Common struct{ *client }
 // NewCommon makes a Common.
 func NewCommon(s *Store) *Common { return &Common{s.client} }
 
-// Tell notes what players have, and returns for each of them how many have the same, the player included. It can be
+// Tell notes what players have, and returns for each trait how many have the same, the player included. It can be
 // told again, and what Redis has lost is known again when it is. With an error it returns the counts of the first ones,
 // which Redis was told of before.
 func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err error) {
 	now := c.clock()
+	before := strconv.FormatInt(now-commonFor.Milliseconds(), 10)
 	for some := range slices.Chunk(traits, commonAtOnce) {
 		counts := make([]*redis.IntCmd, len(some))
 		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, t := range some {
 				key := c.keys.common(t.Kind, t.Value)
-				if t.Gone {
+				switch {
+				case t.User == "":
+					counts[i] = p.ZCount(ctx, key, "("+before, "+inf")
+					continue
+				case t.Gone:
 					p.ZRem(ctx, key, t.User)
-				} else {
+				default:
 					p.ZAdd(ctx, key, redis.Z{Score: float64(now), Member: t.User})
 				}
-				p.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now-commonFor.Milliseconds(), 10))
+				p.ZRemRangeByScore(ctx, key, "-inf", before)
 				p.PExpire(ctx, key, commonFor)
 				counts[i] = p.ZCard(ctx, key)
 			}

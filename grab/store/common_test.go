@@ -38,10 +38,11 @@ func TestWhatPlayersHaveInCommon(t *testing.T) {
 			gone := at("u", "192.0.2.1")
 			gone.Gone = true
 			tell([]int{1, 1}, gone, gone)
+			tell([]int{1, 0, 1}, at("", "192.0.2.1"), at("", "192.0.2.9"), at("", "2001:db8::/64"))
 			now += time.Hour.Milliseconds() - 1
 			tell([]int{2}, at("u", "192.0.2.1"))
 			now += 2
-			tell([]int{1}, at("u", "192.0.2.1"))
+			tell([]int{1, 1}, at("", "192.0.2.1"), at("u", "192.0.2.1"))
 
 			hands := func(node, user, text string, want ...string) {
 				t.Helper()

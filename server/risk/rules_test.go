@@ -35,7 +35,9 @@ func TestRules(t *testing.T) {
 		{"a bot that waits as long as people, always the same", Signals{Taps: 12, Mean: 300, Spread: 3, Gaps: 11,
 			GapSplay: 99}},
 		{"one of a farm, whose hands differ a little", Signals{Taps: 12, Mean: 300, Spread: 15, Gaps: 12, GapSplay: 5,
-			Chorus: 5}},
+			Chorus: 5, Crowd: .1}},
+		{"one of as many where a crowd is as steady", Signals{Taps: 12, Mean: 300, Spread: 15, Gaps: 12, GapSplay: 5,
+			Chorus: 30, Crowd: 11}},
 		{"one of as many accounts of a session", Signals{Sessions: 10}},
 		{"who guesses drops", Signals{Taps: 1, Mean: 300, Astray: 40}},
 	} {

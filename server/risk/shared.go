@@ -103,9 +103,11 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 		for _, c := range l.has() {
 			switch {
 			case !w.toBeAsked(l, c, now):
-			case len(tell) >= toldAtOnce:
+			case len(tell)+c.asks() >= toldAtOnce:
 				later = append(later, l.hand)
 			default:
+				around := w.askAround(c, now)
+				tell, of = append(tell, around...), append(of, slices.Repeat([]*Hand{nil}, len(around))...)
 				l.hand.toldOf[c.kind] = now
 				tell = append(tell, store.Trait{Kind: c.kind.String(), Value: c.value, User: l.hand.who.User})
 				of = append(of, l.hand)
@@ -125,6 +127,8 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 		switch {
 		case i < len(having):
 			w.shared.Add(c, tally{having[i], now})
+		case t.User == "":
+			w.shared.Remove(c)
 		case !t.Gone:
 			w.shared.Remove(c)
 			of[i].toldOf[c.kind] = 0
@@ -137,6 +141,37 @@ func (w *Watch) count(ctx context.Context, round []looked) error {
 		lookAgain(later)
 	}
 	return err
+}
+
+// crowd are the rhythms around one by which it is told how many players would have it by chance: 20 to 60 ms sooner and
+// later. Those of one program lie within 10.
+var crowd = []int{-6, -5, -4, -3, -2, 2, 3, 4, 5, 6}
+
+func rhythmOf(beat int) common { return common{rhythm, strconv.Itoa(beat)} }
+
+// asks is how much may have to be asked before it is told of somebody who has it.
+func (c common) asks() int {
+	if c.kind == rhythm {
+		return len(crowd)
+	}
+	return 0
+}
+
+// askAround is what has to be asked before it is told of somebody who has c, so that nobody is judged by a rhythm
+// before it is known how many have one like it. It needs the lock.
+func (w *Watch) askAround(c common, now int64) (ask []store.Trait) {
+	if c.kind != rhythm {
+		return nil
+	}
+	beat, _ := strconv.Atoi(c.value)
+	for _, by := range crowd {
+		c := rhythmOf(beat + by)
+		if known, found := w.shared.Get(c); !found || now-known.at >= sharedFor {
+			w.shared.Add(c, tally{known.n, now}) // others of this look do not ask again
+			ask = append(ask, store.Trait{Kind: c.kind.String(), Value: c.value})
+		}
+	}
+	return ask
 }
 
 // lookAgain has hands looked at once more, though they may not tap again.
@@ -186,7 +221,7 @@ func (l *looked) has() (all []common) {
 		all = append(all, common{session, l.hand.who.Session})
 	}
 	if l.hand.beat != 0 {
-		all = append(all, common{rhythm, strconv.Itoa(l.hand.beat)})
+		all = append(all, rhythmOf(l.hand.beat))
 	}
 	return all
 }

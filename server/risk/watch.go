@@ -346,6 +346,7 @@ func (w *Watch) signals(l *looked) (s Signals) {
 	s.Winners, s.Sessions = w.winners[h.who.Address], w.sessions[h.who.Session]
 	if h.beat != 0 {
 		s.Chorus = w.chorus[h.beat]
+		s.Crowd = w.crowdAround(h.beat)
 	}
 	for _, c := range l.has() {
 		n := w.known(c)
@@ -359,4 +360,20 @@ func (w *Watch) signals(l *looked) (s Signals) {
 		}
 	}
 	return s
+}
+
+// crowdAround is how many players have a rhythm beside one: on the average of the quicker ones, or of the slower ones if
+// that is more, as there may be nobody beyond the quickest of a crowd. (Radars tell an echo from clutter so: greatest-of
+// CFAR, Hansen and Sawyers 1980.) It needs the lock.
+func (w *Watch) crowdAround(beat int) float64 {
+	var quicker, slower int
+	for _, by := range crowd {
+		n := max(w.chorus[beat+by], w.known(rhythmOf(beat+by)))
+		if by < 0 {
+			quicker += n
+		} else {
+			slower += n
+		}
+	}
+	return float64(max(quicker, slower)) / float64(len(crowd)/2)
 }
