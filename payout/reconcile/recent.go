@@ -71,6 +71,7 @@ func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each Campaign
 			return r.keepTurn(ctx)
 		}},
 		{"what is dated", func() error { return s.checkDated(ctx, &r.found) }},
+		{"what was seen before", func() error { return s.checkSeen(ctx, &r.found) }},
 		{"the dead letters", func() (err error) { b.Letters, err = allLetters(ctx, s.db); return err }},
 		{"the campaigns", func() error { return r.proveCampaigns(ctx, hot, each) }},
 	})

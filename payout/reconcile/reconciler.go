@@ -11,6 +11,7 @@ import (
 
 	"redrain/internal/rounds"
 	"redrain/internal/sqldb"
+	ledgerchain "redrain/payout/ledger/chain"
 	"redrain/payout/ledger/checkpoint"
 	"redrain/rain"
 )
@@ -44,6 +45,7 @@ type Reconciler struct {
 	clock     rain.Clock
 	gauge     reconcileGauges
 	guard     *rounds.Guard
+	seen      ledgerchain.Seen // by this process
 	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
 
