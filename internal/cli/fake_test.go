@@ -206,7 +206,7 @@ func (f *fake) handler() http.Handler {
 				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
+			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1, ChangedByHand: []string{"w7"}}
 		},
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.Claim]{Items: f.claims}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -124,7 +125,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	}
 	statement("DROP TRIGGER poison")
 	done, err := n.client.RetryPayouts(within(t, 10*time.Second), "")
-	if err != nil || done != (operator.Retried{Retried: 1, Settled: 1, Complete: true}) {
+	if err != nil || !reflect.DeepEqual(done, operator.Retried{Retried: 1, Settled: 1, Complete: true}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	poisoned.await(t, 10*time.Second, "the money", func() bool { return len(poisoned.settled) == 1 })

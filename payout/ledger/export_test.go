@@ -16,6 +16,6 @@ func (s *Campaigns) AmountsKept() int { return len(s.rows.amounts) }
 // Take leases these withdrawals, as LeaseDue does with those that are due.
 func (s *Withdrawals) Take(ctx context.Context, due []Withdrawal, receiver string,
 	until int64) ([]Withdrawal, error) {
-	taken, _, _, err := s.take(ctx, due, receiver, s.clock(), until)
+	taken, _, err := s.take(ctx, due, receiver, s.clock(), until)
 	return taken, err
 }

@@ -41,22 +41,21 @@ func (s *Lists) Create(ctx context.Context, name string, kind playerlist.Kind, p
 	l playerlist.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		l = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: 1, CreatedAt: now, ChangedAt: now,
+		// Later than any revision of a list of this name that was removed: whoever still has to do with that one, a
+		// frozen import or a node that remembers it, must not take this for it.
+		l = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
 		row := [][]any{{l.Name, string(l.Kind), string(l.Purpose), l.Members, l.Revision, l.BusyUntil, l.CreatedAt,
 			l.ChangedAt, l.ChangedBy, l.Digest.String()}}
-		whole, err := history.Whole(ctx, tx, history.List, name)
-		if err != nil {
-			return err
-		}
-		err = tx.Insert(ctx, "player_list", listColumns, row, sqldb.Merge{})
+		// It waits for whoever is just removing a list of this name. So its history is read after that.
+		err := tx.Insert(ctx, "player_list", listColumns, row, sqldb.Merge{})
 		if sqldb.IsDuplicate(err) {
 			return ErrListExists
 		}
 		if err != nil {
 			return err
 		}
-		if err := history.Note(ctx, tx, now, history.List, whole...); err != nil {
+		if err := history.NoteMade(ctx, tx, now, history.List, name); err != nil {
 			return err
 		}
 		return auditChange(ctx, tx, now, change{}, listState(l))

@@ -94,6 +94,9 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 			rows, err := sqldb.List(ctx, tx, playerlist.ScanRow, "SELECT "+playerlist.RowColumns+
 				" FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
+			if err == nil {
+				err = unused(ctx, tx, name) // it may have been silent for so long that a campaign could name the list
+			}
 			left = len(rows) == sqldb.Chunk
 			if err != nil || len(rows) == 0 {
 				return err

@@ -143,7 +143,7 @@ func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, e
 	}
 	if w.Receiver == "" && w.State == WithdrawalRequested && p.Receiver != "" {
 		now := s.clock()
-		taken, _, _, err := s.withdrawals.take(ctx, []Withdrawal{w}, p.Receiver, now, now+time.Minute.Milliseconds())
+		taken, _, err := s.withdrawals.take(ctx, []Withdrawal{w}, p.Receiver, now, now+time.Minute.Milliseconds())
 		if err != nil {
 			return was, err
 		}

@@ -163,8 +163,8 @@ func TestDecisionsAtOnce(t *testing.T) {
 				if i%2 == 1 {
 					decide, some = l.Risk.Confirm, claims(2, 4)
 				}
-				if _, err := decide(t.Context(), some, looker); err != nil {
-					t.Error(err)
+				if done, err := decide(t.Context(), some, looker); err != nil || len(done.Left) > 0 {
+					t.Error(done, err)
 				}
 			})
 		}

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,17 +22,26 @@ const MaxDecided = 1000
 
 // Decided is what a decision about held wins has changed.
 type Decided struct {
-	Wins     []Held               // those that were asked for and exist, as they are now
+	Wins     []Held               // those that were asked for and exist, as they are now, in the order of their claims
 	Released []posting.Settlement // those that have become their players' by it
+	Left     []string             // claims of wins that somebody has changed by hand, which were left as they are
+}
+
+// IsLeft tells whether a win was left as it is.
+func (d *Decided) IsLeft(claim string) bool {
+	_, left := slices.BinarySearch(d.Left, claim)
+	return left
 }
 
 // Release gives held wins to their players, and lets these play on: what they win from now on is not held for what the
-// rules say. A win that was decided about before stays as it is. Asked for again it does nothing.
+// rules say. A win that was decided about before stays as it is. Asked for again it does nothing. What somebody has
+// changed by hand holds up no others, unless nothing else that is held was asked for: then it is history.ErrTampered.
 func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldReleased, by)
 }
 
-// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is.
+// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is, and so
+// does one that somebody has changed by hand, as in Release.
 func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
@@ -47,6 +55,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		return d, rain.Invalid{{Field: "claims", Message: errTooManyDecided.Error()}}
 	}
 	by = by.stored()
+	seemed := map[string]int{}
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		d = Decided{}
 		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
@@ -58,20 +67,13 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		if err != nil {
 			return err
 		}
-		now := s.clock()
 		slices.SortFunc(d.Wins, func(a, b Held) int { return cmp.Compare(a.Claim, b.Claim) })
-		open := []*Held{}
-		for i := range d.Wins {
-			if d.Wins[i].State == HeldOpen {
-				h := &d.Wins[i]
-				h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
-				open = append(open, h)
-			}
+		if d.Left, err = tamperedHeld(ctx, tx, d.Wins, seemed); err != nil {
+			return err
 		}
-		if len(open) == 0 {
-			return nil
-		}
-		if err := checkHeld(ctx, tx, open); err != nil {
+		now := s.clock()
+		open, err := d.open(to, by, now)
+		if err != nil || len(open) == 0 {
 			return err
 		}
 		txn, err := s.moveHeld(ctx, tx, open, to)
@@ -98,24 +100,59 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	}
 	faults.Point("held.after_commit")
 	if to == HeldReleased {
-		err = s.trust(ctx, d.Wins, by)
+		err = s.trust(ctx, d, by)
 		faults.Point("held.after_trust")
 	}
 	return d, err
 }
 
-// checkHeld makes sure that nobody has changed the rows of wins by hand. They are not locked, so one that seems to be
-// changed is read again some times: somebody may just be deciding about it.
-func checkHeld(ctx context.Context, tx *sqldb.Tx, wins []*Held) error {
+// open decides about those of the wins that are open and that nobody has changed by hand. It fails where there are only
+// others.
+func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held, err error) {
+	for i := range d.Wins {
+		h := &d.Wins[i]
+		switch {
+		case h.State != HeldOpen:
+		case d.IsLeft(h.Claim):
+			err = cmp.Or(err, fmt.Errorf("%s %s: %w", history.Held, h.Claim, history.ErrTampered))
+		default:
+			h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
+			open = append(open, h)
+		}
+	}
+	if len(open) > 0 {
+		err = nil
+	}
+	return open, err
+}
+
+// doubtfulReadings is how often a win does not seem to be what its history says, until that counts. A row and its
+// history are read one after the other: somebody may have decided about the win in between, which happens once.
+const doubtfulReadings = 3
+
+// tamperedHeld are the claims of those wins that somebody has changed by hand, in order as the wins are. As long as
+// somebody may just be deciding about one of them, all are to be read again. It counts in seemed, over the tries of a
+// transaction.
+func tamperedHeld(ctx context.Context, tx *sqldb.Tx, wins []Held, seemed map[string]int) (tampered []string,
+	err error) {
 	claims := make([]string, len(wins))
 	for i, h := range wins {
 		claims[i] = h.Claim
 	}
-	err := history.Check(ctx, tx, history.Held, claims...)
-	if errors.Is(err, history.ErrTampered) {
-		err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
+	whole, err := history.Whole(ctx, tx, history.Held, claims...)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	for _, claim := range claims {
+		if _, is := slices.BinarySearch(whole, claim); is {
+			continue
+		}
+		tampered = append(tampered, claim)
+		if seemed[claim]++; seemed[claim] < doubtfulReadings {
+			err = fmt.Errorf("%w: %s %s: %w", sqldb.ErrAgain, history.Held, claim, history.ErrTampered)
+		}
+	}
+	return tampered, err
 }
 
 func total(wins []*Held) (sum rain.Money) {
@@ -227,12 +264,12 @@ func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 }
 
 // trust lets players play on.
-func (s *Risk) trust(ctx context.Context, wins []Held, by Person) error {
+func (s *Risk) trust(ctx context.Context, d Decided, by Person) error {
 	reasons := verdict.Text([]verdict.Reason{{Rule: "person", Sentence: "a held win was released: " + by.Reason}})
 	known := map[string]bool{}
 	var given []verdict.Verdict
-	for _, h := range wins {
-		if h.State == HeldReleased && !known[h.User] {
+	for _, h := range d.Wins {
+		if h.State == HeldReleased && !d.IsLeft(h.Claim) && !known[h.User] {
 			known[h.User] = true
 			given = append(given, verdict.Verdict{User: h.User, Act: verdict.Allow, Reasons: reasons})
 		}

@@ -21,9 +21,9 @@ const strayGrace = time.Minute
 // hold up no others, however many they are: the proof names them.
 func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int) (buried []Withdrawal, err error) {
 	for _, state := range []WithdrawalState{WithdrawalSent, WithdrawalAction} {
-		var tampered []string
+		var passed spot
 		for more := true; more; {
-			strays, err := s.straysBut(ctx, state, receiver, tampered, limit)
+			strays, err := s.straysBehind(ctx, state, receiver, passed, limit)
 			if err != nil {
 				return buried, fmt.Errorf("looking for withdrawals of other receivers: %w", err)
 			}
@@ -34,8 +34,8 @@ func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int
 					is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+", and this server has "+receiver)
 					return err
 				})
+				passed = spotOf(w)
 				if errors.Is(err, history.ErrTampered) {
-					tampered = append(tampered, w.ID)
 					continue
 				}
 				if err != nil {
@@ -50,12 +50,20 @@ func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int
 	return buried, nil
 }
 
-// straysBut reads up to limit withdrawals in a state that were sent to another receiver, without some.
-func (s *Withdrawals) straysBut(ctx context.Context, state WithdrawalState, receiver string, without []string,
-	limit int) ([]Withdrawal, error) {
-	strays, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+
-		"WHERE state = ? AND dead = 0 AND next_at <= ? AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
-		string(state), s.clock()-strayGrace.Milliseconds(), receiver, limit+len(without))
-	strays = slices.DeleteFunc(strays, func(w Withdrawal) bool { return slices.Contains(without, w.ID) })
-	return strays[:min(len(strays), limit)], err
+// straysBehind reads up to limit withdrawals in a state that were sent to another receiver, behind a spot.
+func (s *Withdrawals) straysBehind(ctx context.Context, state WithdrawalState, receiver string, passed spot,
+	limit int) (strays []Withdrawal, err error) {
+	for _, behind := range passed.behind() {
+		some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+
+			"next_at <= ? "+behind.where+"AND receiver NOT IN ('', ?) ORDER BY next_at, id LIMIT ?",
+			slices.Concat([]any{string(state), s.clock() - strayGrace.Milliseconds()}, behind.args,
+				[]any{receiver, limit - len(strays)})...)
+		if err != nil {
+			return nil, err
+		}
+		if strays = append(strays, some...); len(strays) == limit {
+			break
+		}
+	}
+	return strays, nil
 }

@@ -39,10 +39,10 @@ var (
 // tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
-	for left := []string{}; ; { // out, because somebody has changed them by hand
+	for passed := (spots{}); ; {
 		now := s.clock()
 		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := s.dueFor(ctx, receiver, triedStates, now, limit, left)
+		due, err := s.dueFor(ctx, receiver, triedStates, now, limit, passed)
 		if err != nil {
 			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
 		}
@@ -56,18 +56,17 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 		case err != nil:
 			return nil, err
 		case !confirmed:
-			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit, left); err != nil || len(due) == 0 {
+			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit, passed); err != nil || len(due) == 0 {
 				return nil, err
 			}
 		}
 		var full bool
-		var tampered []string
-		taken, tampered, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
-		left = append(left, tampered...)
+		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
 		if err != nil || len(taken) > 0 || full {
 			return taken, err
 		}
-		// Other nodes were faster with all of these; there may be more behind them.
+		// Somebody has changed all of these by hand, or other nodes were faster; there may be more behind them.
+		passed.add(due, now)
 	}
 }
 
@@ -89,33 +88,38 @@ var (
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver, without some, state by state: the index has an order only within each.
+// dueFor reads what is due for a receiver, behind what was passed, queue by queue.
 func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []WithdrawalState, now int64,
-	limit int, without []string) (due []Withdrawal, err error) {
+	limit int, passed spots) (due []Withdrawal, err error) {
 	for _, state := range states {
-		for _, is := range []string{"next_at <= ?", "next_at > ?"} {
-			than := now
-			if is == "next_at > ?" {
-				than += (LongestWait + waitSlack).Milliseconds()
+		for _, q := range []queue{{state, false}, {state, true}} {
+			is, than := "next_at <= ? ", now
+			if q.far {
+				is, than = "next_at > ? ", now+(LongestWait+waitSlack).Milliseconds()
 			}
-			some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+is+
-				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?", string(state), than, receiver,
-				limit+len(without))
-			if err != nil {
-				return nil, err
+			found := 0
+			for _, behind := range passed[q].behind() {
+				some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+
+					is+behind.where+"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?",
+					slices.Concat([]any{string(state), than}, behind.args, []any{receiver, limit})...)
+				if err != nil {
+					return nil, err
+				}
+				due = append(due, some...)
+				if found += len(some); found >= limit {
+					break
+				}
 			}
-			due = append(due, some...)
 		}
 	}
-	due = slices.DeleteFunc(due, func(w Withdrawal) bool { return slices.Contains(without, w.ID) })
 	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
 	return due[:min(len(due), limit)], nil
 }
 
 func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver string,
-	now, until int64) (taken []Withdrawal, tampered []string, full bool, err error) {
+	now, until int64) (taken []Withdrawal, full bool, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		taken, tampered = nil, nil
+		taken = nil
 		turns, err := s.takeTurns(ctx, tx, receiver, now, len(due))
 		if err != nil {
 			return err
@@ -131,8 +135,7 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 				break
 			}
 			if !slices.Contains(whole, w.ID) {
-				tampered = append(tampered, w.ID) // nobody is asked for it; the proof names it
-				continue
+				continue // nobody is asked for it; the proof names it
 			}
 			was := w
 			n, err := lease(ctx, tx, &w, receiver, now, until)
@@ -153,9 +156,9 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, nil, false, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, false, fmt.Errorf("leasing withdrawals: %w", err)
 	}
-	return taken, tampered, full, nil
+	return taken, full, nil
 }
 
 // lease takes one, unless somebody has touched it since it was read; then n is 0.

@@ -104,8 +104,9 @@ var free = map[string]map[string]string{
 		"span_ms online waiting grabs p50_us p99_us taps won paid stock empty late"},
 	"it says when the books were proved; the alarm comes early, or with the next proof that does not": {"proof": "" +
 		"campaign_id kind took_ms balanced findings difference"},
-	"the full proof that is made in slices begins anew, or leaves out a part until it comes round again; redrain " +
-		"reconcile --full leaves out nothing": {"proof_reading": "id began_at spent_ms place"},
+	"the full proof that is made in slices, and what has its turn in each proof, begin anew, or leave out a part " +
+		"until they come round again; redrain reconcile --full leaves out nothing": {
+		"proof_reading": "id began_at spent_ms place"},
 	"a receiver is asked more or less often than it allows, and answers that itself": {
 		"provider_pace": "receiver", "provider_try": "withdrawal_id receiver"},
 	"what is sealed with another key waits for a person; who can write the key can read it, and a win that is sealed " +

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -21,6 +22,8 @@ type findings struct {
 	of    []string // the kinds of the texts
 	count map[string]int
 	kinds []string // in the order found
+
+	things map[history.Kind]map[string]bool // in which something is wrong; nil where nobody asks
 }
 
 // add notes a fault. kind groups faults of the same sort; key is what stays the same about this one while money goes on
@@ -42,6 +45,17 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	f.texts = append(f.texts, fmt.Sprintf(format, args...))
 	f.keys = append(f.keys, key)
 	f.of = append(f.of, kind)
+}
+
+// addThing notes that something is wrong with a thing that has a history.
+func (f *findings) addThing(kind history.Kind, id string) {
+	if f.things == nil {
+		return
+	}
+	if f.things[kind] == nil {
+		f.things[kind] = map[string]bool{}
+	}
+	f.things[kind][id] = true
 }
 
 // addAll notes faults of one kind that are texts only.

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/history"
@@ -11,6 +12,7 @@ import (
 func checkHistoriesOf(ctx context.Context, q sqldb.Querier, kind history.Kind, ids []string, found *findings) error {
 	return oneByOne(ids, func(ids []string) error { return compareHistories(ctx, q, kind, ids, found) },
 		func(id string, why error) {
+			found.addThing(kind, id)
 			found.add("rows that cannot be read", string(kind)+id, "%s %s: its rows cannot be read, so somebody has "+
 				"changed them: %v", kind, id, why)
 		})
@@ -29,8 +31,14 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		now, exists := is[id]
 		then, known := was[id]
 		name := string(kind) + " " + id
+		if known && now == then.Digest && exists == (then.Digest != "") {
+			continue // as it must be, or removed by the ledger
+		}
+		if !exists && !known && slices.Contains(turnKinds, kind) {
+			continue // somebody had added it by hand, and has removed it again; no other rows belong to these
+		}
+		found.addThing(kind, id)
 		switch {
-		case !exists && known && then.Digest == "":
 		case !exists && known:
 			found.add("a row that was removed", name, "%s: its row was removed; its history has it", name)
 		case !exists:
@@ -38,7 +46,7 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		case !known:
 			found.add("a row that was added by hand", name, "%s: it has no history, so the ledger has not made it",
 				name)
-		case now != then.Digest:
+		default:
 			found.add("a row that is not its history", name, "%s: it, or a row that belongs to it, is not what "+
 				"its history "+
 				"says, so somebody has changed it", name)

@@ -11,6 +11,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/checkpoint"
+	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 )
 
@@ -43,10 +44,10 @@ type Since struct {
 }
 
 // ReconcileRecent proves what has come since the newest checkpoint, with the accounts and campaigns that it touches,
-// and what is not over: live campaigns, withdrawals on their way, dead letters that wait. It takes what is before from
-// the checkpoint. What it has read it closes with a new checkpoint, but for the holes in which it has found something:
-// these are read again by each proof, until nothing is wrong there. A small ledger it reads as a whole, as ReconcileAll
-// does, whose arguments these are.
+// and what is not over: live campaigns, withdrawals on their way, dead letters that wait. Of what is never over it
+// looks at some in turn: turnKinds. It takes what is before from the checkpoint. What it has read it closes with a new
+// checkpoint, but for the holes in which it has found something: these are read again by each proof, until nothing is
+// wrong there. A small ledger it reads as a whole, as ReconcileAll does, whose arguments these are.
 func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each CampaignProved) (Books, error) {
 	from, faults, small, err := s.newestCheckpoint(ctx)
 	if err != nil {
@@ -58,11 +59,19 @@ func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each Campaign
 	b := emptyBooks(KindRecent)
 	b.Since = &Since{Checkpoint: from.Number, At: from.At, Transactions: from.Txns()}
 	began := s.clock()
-	r := &recentProof{s: s, from: from, campaigns: map[string]bool{}, books: &b}
+	r := &recentProof{s: s, from: from, campaigns: map[string]bool{}, books: &b,
+		wrong: map[history.Kind]map[string]bool{}}
 	r.found.addAll("a checkpoint that is not whole", faults)
 	err = s.parts(&r.found, []part{
-		{"what is recent", func() error { return r.read(ctx) }},
+		{"what has its turn", func() (err error) { r.turn, err = s.readTurn(ctx); return err }},
+		{"what is recent", func() error {
+			if err := r.read(ctx); err != nil {
+				return err
+			}
+			return r.keepTurn(ctx)
+		}},
 		{"what is dated", func() error { return s.checkDated(ctx, &r.found) }},
+		{"what was seen before", func() error { return s.checkSeen(ctx, &r.found) }},
 		{"the dead letters", func() (err error) { b.Letters, err = allLetters(ctx, s.db); return err }},
 		{"the campaigns", func() error { return r.proveCampaigns(ctx, hot, each) }},
 	})
@@ -96,6 +105,8 @@ type recentProof struct {
 	campaigns map[string]bool // that were touched, or are live
 	books     *Books
 
+	turn  turn                             // what of the turnKinds it looks at
+	wrong map[history.Kind]map[string]bool // where something is wrong
 	at    place
 	holes []checkpoint.Hole
 	lie   bool  // a sum of payouts in a checkpoint is not what was written

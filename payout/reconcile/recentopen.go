@@ -15,22 +15,19 @@ import (
 const openStates = "('requested', 'held', 'sent', 'action_required')"
 
 // openThings are queries for the things that are not over, page by page: they may be changed by hand at any time, so no
-// checkpoint closes them.
+// checkpoint closes them. What is never over, and of which there is ever more, has its turns: turnKinds.
 var openThings = map[history.Kind]string{
 	history.Campaign: "SELECT id FROM campaign WHERE (drained < 1 OR drained > 1) AND id > ? ORDER BY id LIMIT ?",
 	history.Withdrawal: "SELECT id FROM withdrawal WHERE state IN " + openStates +
 		" AND id > ? ORDER BY id LIMIT ?",
 	history.Letter: "SELECT fingerprint FROM dead_letter WHERE resolved_at = 0 AND fingerprint > ? " +
 		"ORDER BY fingerprint LIMIT ?",
-	history.Sanction: "SELECT DISTINCT user_id FROM sanction WHERE user_id > ? ORDER BY user_id LIMIT ?",
-	history.Verdict:  "SELECT DISTINCT user_id FROM verdict WHERE user_id > ? ORDER BY user_id LIMIT ?",
-	history.List:     "SELECT name FROM player_list WHERE name > ? ORDER BY name LIMIT ?",
 	history.Held:     "SELECT claim FROM held WHERE state = 'held' AND claim > ? ORDER BY claim LIMIT ?",
 	history.Approval: "SELECT id FROM approval WHERE state = 'pending' AND id > ? ORDER BY id LIMIT ?",
 	history.Archive:  "SELECT id FROM archive WHERE finished_at = 0 AND id > ? ORDER BY id LIMIT ?",
 }
 
-// readOpen notes what is not over, and what the new lines and events are about.
+// readOpen notes what is not over, what has its turn, and what the new lines and events are about.
 func (r *recentStep) readOpen(ctx context.Context, q sqldb.Querier) error {
 	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
 		var kind history.Kind
@@ -53,9 +50,14 @@ func (r *recentStep) readOpen(ctx context.Context, q sqldb.Querier) error {
 	if err != nil || !r.end {
 		return err
 	}
-	for _, kind := range history.Kinds {
+	for kind, ids := range r.turn {
+		for _, id := range ids {
+			r.things[kind][id] = true
+		}
+	}
+	for kind, query := range openThings {
 		for after := ""; ; {
-			ids, err := sqldb.Column[string](ctx, q, openThings[kind], after, sqldb.Chunk)
+			ids, err := sqldb.Column[string](ctx, q, query, after, sqldb.Chunk)
 			if err != nil {
 				return err
 			}

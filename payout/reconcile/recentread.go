@@ -88,6 +88,12 @@ func (r *recentProof) readHole(ctx context.Context, hole checkpoint.Hole) error 
 // took notes what a step has met.
 func (r *recentProof) took(step *recentStep) {
 	maps.Copy(r.campaigns, step.campaigns)
+	for _, kind := range turnKinds {
+		if r.wrong[kind] == nil {
+			r.wrong[kind] = map[string]bool{}
+		}
+		maps.Copy(r.wrong[kind], step.found.things[kind])
+	}
 	r.books.Transactions += int64(len(step.txns))
 	r.books.Accounts += int64(len(step.accounts))
 	r.found.absorb(step.found)
@@ -101,6 +107,7 @@ func (r *recentProof) step(ctx context.Context) (end bool, err error) {
 		links = min(links, fineLinks)
 	}
 	step := newStep(r.s, r.from, r.at, links)
+	step.turn = r.turn.ids
 	if err := r.s.db.View(ctx, viewLimit, step.read); err != nil {
 		return false, err
 	}

@@ -41,9 +41,10 @@ type recentStep struct {
 	from  checkpoint.Checkpoint
 	until ledgerchain.Marks // where it ends; nil: after so many links
 	links int64
-	found *findings // of this step alone
-	end   bool      // it has come to the ends of the chains
-	lie   bool      // a sum of payouts is not what was written, so it cannot be carried forward
+	found *findings                 // of this step alone
+	turn  map[history.Kind][]string // what has its turn
+	end   bool                      // it has come to the ends of the chains
+	lie   bool                      // a sum of payouts is not what was written, so it cannot be carried forward
 
 	moved map[string]checkpoint.Sum // what the step adds to sums
 	begun map[string]checkpoint.Sum // of accounts that have come to have many entries
@@ -61,7 +62,8 @@ type recentStep struct {
 }
 
 func newStep(s *Reconciler, from checkpoint.Checkpoint, at place, links int64) *recentStep {
-	r := &recentStep{place: at, s: s, from: from, links: links, found: &findings{}, since: at.lastTxn,
+	r := &recentStep{place: at, s: s, from: from, links: links, since: at.lastTxn,
+		found:    &findings{things: map[history.Kind]map[string]bool{}},
 		accounts: map[string]bool{}, campaigns: map[string]bool{}, things: map[history.Kind]map[string]bool{},
 		moved: map[string]checkpoint.Sum{}, begun: map[string]checkpoint.Sum{},
 		anew: map[string]checkpoint.Sum{}, fresh: map[string]checkpoint.Sum{}}

@@ -11,6 +11,7 @@ import (
 
 	"redrain/internal/rounds"
 	"redrain/internal/sqldb"
+	ledgerchain "redrain/payout/ledger/chain"
 	"redrain/payout/ledger/checkpoint"
 	"redrain/rain"
 )
@@ -44,12 +45,14 @@ type Reconciler struct {
 	clock     rain.Clock
 	gauge     reconcileGauges
 	guard     *rounds.Guard
+	seen      ledgerchain.Seen // by this process
 	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
 
 	step   int64 // how many links one step of a proof of what is recent reads
 	period int64 // how many rows a checkpoint closes
 	many   int64 // from how many entries on the sum of an account is carried forward
+	turn   int   // how many things of each of the turnKinds have their turn in one proof
 	small  int64 // up to how many links and payouts everything is read each time
 }
 
@@ -68,7 +71,7 @@ const sumAtOnce = 250_000
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, guard *rounds.Guard) *Reconciler {
 	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), guard: guard,
 		stretch: sumAtOnce, hotLimit: hotLimit, step: stepLinks, period: periodRows, small: smallRows,
-		many: manyEntries}
+		many: manyEntries, turn: turnThings}
 }
 
 // Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.

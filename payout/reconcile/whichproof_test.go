@@ -72,10 +72,11 @@ var whichProof = []struct {
 		"UPDATE proof_sum SET amount = amount - 1 WHERE subject = 'payouts c1 0'", true},
 	{"a checkpoint is changed", "UPDATE proof_checkpoint SET last_txn = last_txn + 1",
 		"UPDATE proof_checkpoint SET last_txn = last_txn - 1", true},
-	{"a list is changed", "UPDATE player_list SET purpose = 'invite'", "UPDATE player_list SET purpose = 'deny'", true},
+	{"a list is changed, of up to 5,000", "UPDATE player_list SET purpose = 'invite'",
+		"UPDATE player_list SET purpose = 'deny'", true},
 	{"a member of a list is added, changed or removed", "UPDATE list_member SET removed_at = 1 WHERE who = 'x'",
 		"UPDATE list_member SET removed_at = 0 WHERE who = 'x'", false},
-	{"a verdict about a player is changed", "UPDATE verdict SET verdict = 'allow'",
+	{"a verdict about a player is changed, of up to 5,000", "UPDATE verdict SET verdict = 'allow'",
 		"UPDATE verdict SET verdict = 'hold'", true},
 }
 

@@ -39,6 +39,7 @@ type heldView struct {
 	DecidedBy string          `json:"decided_by,omitempty"`
 	Decision  string          `json:"decision,omitempty"`
 	DecidedAt int64           `json:"decided_at,omitempty"`
+	Fault     string          `json:"fault,omitempty"` // of a decision: the code of why it has left the win as it is
 }
 
 func heldViewOf(h ledger.Held) heldView {
@@ -86,7 +87,8 @@ func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) erro
 	return nil
 }
 
-// decideHeld releases or confirms held wins, and answers how those are now that there are.
+// decideHeld releases or confirms held wins, and answers how those are now that there are. Those that somebody has
+// changed in the database are left as they are, and the answer and the log say which.
 func (a *API) decideHeld(action string) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		body, err := readBody(w, r, who)
@@ -132,7 +134,17 @@ func (a *API) decideHeld(action string) handler {
 		if err != nil {
 			return err
 		}
-		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", heldViewOf))
+		if len(done.Left) > 0 {
+			a.o.Log.Warn("held wins were left as they are: somebody has changed them in the database; redrain "+
+				"reconcile names them", "claims", done.Left, "decided", action)
+		}
+		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", func(h ledger.Held) heldView {
+			v := heldViewOf(h)
+			if done.IsLeft(h.Claim) {
+				v.Fault = "changed_by_hand" // the code of history.ErrTampered
+			}
+			return v
+		}))
 		return nil
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -28,28 +29,8 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 		paytest.Must(t, err)
 	}
 	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
-	judged, told := 0, &desk{}
-	mux := http.NewServeMux()
-	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
-		Connections: noConnections{},
-		Audit:       &auditNotes{}, Notifier: told, Clock: b.Clock.Now, Log: paytest.Quiet,
-		Name:   func(_ context.Context, user string) string { return "Name of " + user },
-		Judged: func() { judged++ }}).Mount(mux)
-	ask := func(who, method, path, body string, status int, want ...string) {
-		t.Helper()
-		r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+who)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if w.Code != status {
-			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
-		}
-		for _, text := range want {
-			if !strings.Contains(w.Body.String(), text) {
-				t.Errorf("%s %s %s: %s has no %s", method, path, body, w.Body, text)
-			}
-		}
-	}
+	judged := 0
+	ask := riskDesk(t, b, l, paytest.Quiet, func() { judged++ })
 	ask("viewer", "GET", "/risk/held?limit=1", "", http.StatusOK, `"claim":"c-0"`, `"verdict":"deny"`, "too fast",
 		"next_cursor")
 	ask("viewer", "GET", "/risk/held?state=x", "", http.StatusUnprocessableEntity)
@@ -78,6 +59,57 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 		t.Errorf("the nodes heard of %d decisions", judged)
 	}
 	b.CheckBooks(t)
+}
+
+// riskDesk serves the wins that are held, and asks for them.
+func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger, judged func()) func(who, method, path,
+	body string, status int, want ...string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
+		Connections: noConnections{},
+		Audit:       &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
+		Name:   func(_ context.Context, user string) string { return "Name of " + user },
+		Judged: judged}).Mount(mux)
+	return func(who, method, path, body string, status int, want ...string) {
+		t.Helper()
+		r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+who)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code != status {
+			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
+		}
+		for _, text := range want {
+			if !strings.Contains(w.Body.String(), text) {
+				t.Errorf("%s %s %s: %s has no %s", method, path, body, w.Body, text)
+			}
+		}
+	}
+}
+
+// TestHeldWinsThatWereChangedByHand: they are left as they are, and the answer and the log say which. Where there is
+// nothing else to decide about, that is a conflict.
+func TestHeldWinsThatWereChangedByHand(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	l := paytest.Node(t, b)
+	b.OpenCampaign(t, "c", rain.Spec{Budget: 40, Packets: 4, WinsPerUser: 9})
+	b.HoldWins()
+	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "bot", Act: verdict.Hold, Reasons: "[]"})
+	paytest.Must(t, err)
+	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
+	var log strings.Builder
+	ask := riskDesk(t, b, l, slog.New(slog.NewTextHandler(&log, nil)), func() {})
+	b.Statement(t, "UPDATE held SET score = 1 WHERE claim = 'c-0'")
+	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
+		`"claim":"c-0"`, `"state":"held","fault":"changed_by_hand"}`, `"claim":"c-1"`, `"state":"released"`)
+	if said := log.String(); !strings.Contains(said, "level=WARN") || !strings.Contains(said, "claims=[c-0]") {
+		t.Errorf("the log says %q", said)
+	}
+	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusConflict,
+		`"code":"changed_by_hand"`)
+	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`)
 }
 
 // noConnections is nobody's connections.

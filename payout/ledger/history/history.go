@@ -112,6 +112,20 @@ func note(ctx context.Context, tx *sqldb.Tx, now int64, kind Kind, ids []string)
 	return chain.Append(ctx, tx, chain.Histories, rows...)
 }
 
+// NoteMade begins the history of a thing that tx has just made, whose row nobody else can make or remove until tx ends,
+// or goes on with it after its removal. By its history there must be no such thing: else somebody has removed its row
+// by hand, and nothing is noted, so that the proof names it.
+func NoteMade(ctx context.Context, tx *sqldb.Tx, now int64, kind Kind, id string) error {
+	newest, err := Newest(ctx, tx, kind, []string{id})
+	if err != nil {
+		return fmt.Errorf("the history of %s %s: %w", kind, id, err)
+	}
+	if newest[id].Digest != "" {
+		return nil
+	}
+	return Note(ctx, tx, now, kind, id)
+}
+
 // NoteGone adds a line to the history of a thing that tx has removed. One that is made anew goes on with it.
 func NoteGone(ctx context.Context, tx *sqldb.Tx, now int64, kind Kind, id string) error {
 	newest, err := Newest(ctx, tx, kind, []string{id})

@@ -37,7 +37,7 @@ export const risk = {
   reason: { zh: "理由（会记入审计日志）", en: "Why? The audit log keeps it." },
   releaseDone: { zh: "已放行 {n} 笔，共 {amount}。", en: "{n} {n|win|wins} released: {amount}." },
   confirmDone: { zh: "已没收 {n} 笔，共 {amount}。", en: "{n} {n|win|wins} given back: {amount}." },
-  before: { zh: "另有 {n} 笔此前已由他人决定。", en: "{n} had been decided about before." },
+  before: { zh: "另有 {n} 笔保持原样。", en: "{n} stayed as they were." },
   reload: { zh: "刷新", en: "Reload" },
 
   verdict_allow: { zh: "允许", en: "allowed" },

@@ -1,0 +1,123 @@
+package ledger_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// A list that is made while one of its name is being removed is a list as any other, or is refused because the other is
+// still there. The proof has nothing to say about it, then and later.
+func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	lists := paytest.Node(t, b).Lists
+	goesOn := func() {
+		t.Helper()
+		wantProved(t, b)
+		if _, err := lists.Add(ctx, "l", []string{"new"}); err != nil {
+			t.Error(err)
+		}
+		wantProved(t, b)
+		if m, _, err := lists.Members(ctx, "l", "", 10); err != nil || len(m) != 1 || m[0].Who != "new" {
+			t.Errorf("its members are %v, %v", m, err)
+		}
+	}
+	makeList(t, lists, "l", playerlist.Invite)
+	meanwhile(b, "SELECT h.thing", 1, func() { paytest.Must(t, lists.Delete(ctx, "l")) }) // while it is made
+	if _, err := lists.Create(ctx, "l", playerlist.Players, playerlist.Deny); err != nil &&
+		!errors.Is(err, ledger.ErrListExists) {
+		t.Error(err)
+	}
+	b.DB.Heard = nil
+	goesOn()
+
+	made := make(chan error)
+	meanwhile(b, "DELETE FROM player_list", 1, func() {
+		meanwhile(b, "SELECT h.thing", 1, func() { // the row is removed, and nobody else knows
+			go func() {
+				_, err := lists.Create(ctx, "l", playerlist.Players, playerlist.Deny)
+				made <- err
+			}()
+			testenv.Eventually(t, 10*time.Second, "the new list waits for the old one", func() bool {
+				return b.Waits(t, "GLOBAL_STATUS",
+					"variable_name = 'Innodb_row_lock_current_waits' AND variable_value > 0")
+			})
+		})
+	})
+	paytest.Must(t, lists.Delete(ctx, "l"))
+	paytest.Must(t, <-made)
+	b.DB.Heard = nil
+	goesOn()
+}
+
+// An import that was frozen for so long that its list was removed, and another was made under its name, changes nothing
+// of that one.
+func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		makeList(t, lists, "l", playerlist.Invite)
+		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
+			b.Clock.Add(60_001)
+			paytest.Must(t, lists.Delete(ctx, "l"))
+			makeList(t, lists, "l", playerlist.Deny, "new") // as often changed as the other
+			yield([]string{"old"})
+		})
+		if !errors.Is(err, ledger.ErrListBusy) {
+			t.Errorf("it ended with %v", err)
+		}
+		if m, _, err := lists.Members(ctx, "l", "", 10); err != nil || len(m) != 1 || m[0].Who != "new" {
+			t.Errorf("its members are %v, %v", m, err)
+		}
+		wantProved(t, b)
+	})
+}
+
+// Nodes remember of a list what its revision says, so none is that of an older list of the same name.
+func TestAListThatIsMadeAnewHasNewRevisions(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	lists := paytest.Node(t, b).Lists
+	last := int64(0)
+	for range 3 {
+		makeList(t, lists, "l", playerlist.Deny)
+		l, err := lists.List(t.Context(), "l")
+		if err != nil || l.Revision <= last {
+			t.Errorf("revision %d after %d, %v", l.Revision, last, err)
+		}
+		l, err = lists.Add(t.Context(), "l", []string{"u"})
+		paytest.Must(t, err)
+		last = l.Revision
+		paytest.Must(t, lists.Delete(t.Context(), "l"))
+	}
+}
+
+// A removal that was frozen for so long that a campaign could name the list ends there: the campaign needs it.
+func TestAFrozenRemovalLeavesWhatACampaignNeeds(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	lists := paytest.Node(t, b).Lists
+	makeList(t, lists, "vip", playerlist.Invite, "u", "v")
+	meanwhile(b, "SELECT "+playerlist.Columns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
+		b.Clock.Add(60_001)
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
+	})
+	if err := lists.Delete(ctx, "vip"); !errors.Is(err, ledger.ErrListInUse) {
+		t.Errorf("it ended with %v", err)
+	}
+	if l, err := lists.List(ctx, "vip"); err != nil || l.Members != 2 || l.BusyUntil != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	wantProved(t, b)
+}
