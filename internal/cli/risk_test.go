@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func TestRiskSaysWhatWasLeft(t *testing.T) {
 		if in.Claims[0] == "bad-0" { // all that this request is about
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusConflict)
-			fmt.Fprint(w, `{"status":409,"code":"changed_by_hand","detail":"somebody has changed it"}`)
+			_, _ = fmt.Fprint(w, `{"status":409,"code":"changed_by_hand","detail":"somebody has changed it"}`)
 			return
 		}
 		items := []map[string]any{}
@@ -57,7 +58,7 @@ func TestRiskSaysWhatWasLeft(t *testing.T) {
 	for n := range claims {
 		claims[n] = fmt.Sprint("bad-", n)
 	}
-	if got := release(append(claims, "c-1")...); got.code != cli.ExitFailure ||
+	if got := release(slices.Concat(claims, []string{"c-1"})...); got.code != cli.ExitFailure ||
 		!strings.Contains(got.stderr, "somebody has changed it") || !strings.Contains(got.stdout, "c-1    released") {
 		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}
