@@ -43,6 +43,7 @@ func TestInBrowser(t *testing.T) {
 	t.Run("a full room", b.testWaitingRoom)
 	t.Run("a countdown", b.testSpread)
 	t.Run("a countdown on the landing", b.testLandingTells)
+	t.Run("the landing follows", b.testLandingFollows)
 	t.Run("old wins", b.testOldWins)
 	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
 	t.Run("screen: an evening", b.testScreenEvening)

@@ -52,20 +52,21 @@ func TestConsoleApprovals(t *testing.T) {
 			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 			f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),
 				f.order("a2", "payout.dismiss", "c1-7", "ann", 88),
-				f.order("a3", "withdrawal.back", "w9", "bob", 88_800))
+				f.order("a3", "withdrawal.back", "w9", "bob", 88_800),
+				f.order("a4", "provider", "http:bank.example", "bob", 0))
 			f.serve("GET /withdrawals/w9", func(*http.Request, []byte) (int, any) {
 				return http.StatusOK, f.withdrawal("pending",
 					object{"withdrawal": "w9", "receiver": "http:bank.example:shop7"})
 			})
 			p := f.openConsole(t, o, "#/approvals")
-			p.Says(".pages .count", "3")
-			p.Until("three orders", `document.querySelectorAll("tbody tr").length === 3`)
+			p.Says(".pages .count", "4")
+			p.Until("four orders", `document.querySelectorAll("tbody tr").length === 4`)
 			p.State("pending")
 			if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 				t.Errorf("it is %v px wider than the screen", wide)
 			}
-			if n := browsertest.Eval[int](p, `document.querySelectorAll("tbody .button.main").length`); n != 2 {
-				t.Errorf("%d orders can be confirmed; one of three is ann's own", n)
+			if n := browsertest.Eval[int](p, `document.querySelectorAll("tbody .button.main").length`); n != 3 {
+				t.Errorf("%d orders can be confirmed; one of four is ann's own", n)
 			}
 			in := map[bool]func(zh, en string) string{true: func(zh, _ string) string { return zh },
 				false: func(_, en string) string { return en }}[strings.HasPrefix(o.Language, "zh")]
@@ -80,7 +81,7 @@ func TestConsoleApprovals(t *testing.T) {
 			p.Says("dialog [role=alert]", in("情况变了", "has changed since"))
 			p.PressTwice("dialog [type=submit]")
 			p.Says(".toasts", in("已执行", "done."))
-			p.Says(".pages .count", "2")
+			p.Says(".pages .count", "3")
 			press(2, ".main")
 			p.Says("dialog", "http:bank.example:shop7")
 			p.Type("\x1b")
@@ -91,6 +92,11 @@ func TestConsoleApprovals(t *testing.T) {
 			p.Fill("dialog [name=reason]", "ask the bank first")
 			p.Press("dialog [type=submit]")
 			p.Says(".toasts", in("已驳回", "rejected."))
+			p.Says(".pages .count", "2")
+			p.Until("two orders", `document.querySelectorAll("tbody tr").length === 2`)
+			press(2, ".main") // another receiver, which moves no money yet
+			p.Press("dialog [type=submit]")
+			p.Says(".toasts", in("更换打款方：已执行。", "Another receiver of withdrawals: done."))
 			p.Says(".pages .count", "1")
 			for path, want := range map[string]string{"/approvals/a1/confirm": `{"reason":""}`,
 				"/approvals/a3/reject": `{"reason":"ask the bank first"}`} {

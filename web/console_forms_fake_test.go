@@ -22,7 +22,8 @@ type formsServer struct {
 	balances map[string]int64
 	posts    []post
 	letters  []object
-	refuse   map[string]object // by "METHOD /path": answered once, with its status, before anything else
+	// by "METHOD /path": answered once, with its status, before anything else; of a success half arrives
+	refuse map[string]object
 }
 
 // post is a request that changes something.
@@ -89,7 +90,12 @@ func (f *formsServer) serve(key string, answer func(*http.Request, []byte) (int,
 		}
 		if refused := f.refuse[key]; refused != nil {
 			delete(f.refuse, key)
-			reply(refused["status"].(int), refused)(w, r)
+			status := refused["status"].(int)
+			answer := reply(status, refused)
+			if status < http.StatusBadRequest {
+				answer = cutOff(answer)
+			}
+			answer(w, r)
 			return
 		}
 		status, answered := answer(r, body)

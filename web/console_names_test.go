@@ -10,8 +10,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestConsoleNamesAndFits: a player's claims name their campaigns, each asked for once; dead withdrawals can be
-// asked for; and all columns of the rains are in sight on a small desk.
+// TestConsoleNamesAndFits: a player's claims name their campaigns, each asked for until its name is known, and one that
+// is gone once; dead withdrawals can be asked for; and all columns of the rains are in sight on a small desk.
 func TestConsoleNamesAndFits(t *testing.T) {
 	t.Parallel()
 	for _, o := range []chromium.Options{
@@ -33,8 +33,13 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			}
 			name("c7", "年会红包雨 2026")
 			name("c8", "Spring gala")
+			f.serve("GET /campaigns/c9", func(*http.Request, []byte) (int, any) {
+				asked["c9"]++
+				return http.StatusNotFound, object{"status": 404, "code": "unknown_campaign"}
+			})
+			f.refuseOnce("GET /campaigns/c8", object{"status": 503, "code": "unavailable"})
 			claims := []object{}
-			for i, id := range []string{"c7", "c8", "c7", "c7"} {
+			for i, id := range []string{"c7", "c8", "c9", "c7", "c7"} {
 				claims = append(claims, object{"claim": fmt.Sprint(id, "-", i), "user": "u1", "packet": i,
 					"amount": 120, "at": f.now(), "state": "settled"})
 			}
@@ -56,11 +61,8 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			})
 			p := f.openConsole(t, o, "#/users/u1")
 			p.Says("table", "年会红包雨 2026")
-			p.Says("table", "Spring gala")
-			p.Shoot("claims")
-			if fmt.Sprint(asked) != "map[c7:1 c8:1]" {
-				t.Errorf("campaigns were asked for: %v", asked)
-			}
+			p.Until("what has no name", `[...document.querySelectorAll("td a.mono")].map((a) => a.textContent).join()
+				.includes("c8,c9")`)
 			p.Go("/console#/withdrawals")
 			p.Until("the filter", `!!document.querySelector("[name=state]")`)
 			browsertest.Eval[bool](p, `((s) => {
@@ -69,6 +71,14 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			})(document.querySelector("[name=state]"))`)
 			p.Says("tbody", "timeout")
 			p.Shoot("dead")
+			p.Go("/console#/users/u1")
+			p.Says("table", "Spring gala")
+			p.Shoot("claims")
+			f.mu.Lock()
+			if fmt.Sprint(asked) != "map[c7:1 c8:1 c9:1]" {
+				t.Errorf("campaigns were asked for: %v, and c8 once in vain", asked)
+			}
+			f.mu.Unlock()
 			p.Go("/console#/campaigns/c7/rains")
 			p.Until("the rains", `document.querySelectorAll("tbody tr").length === 2`)
 			p.Shoot("rains")

@@ -21,7 +21,9 @@ func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
 	p.Press("dialog .button.main")
 	p.Says(".summary", "goes from ¥1,000.00 to ¥0.00")
 	p.Until("the refusal is over", `!document.querySelector(".summary [role=alert]")?.textContent`)
-	browsertest.Eval[bool](p, `(scrollTo(0, 9999), scrollY > 0)`)
+	if !browsertest.Eval[bool](p, `(scrollTo(0, 9999), scrollY > 0)`) {
+		t.Fatal("the form has no part that has to be scrolled to")
+	}
 	p.Press(fund)
 	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2" && document.querySelector(".tabs") !== null`)
 	if down := browsertest.Eval[float64](p, `scrollY`); down != 0 {
@@ -29,21 +31,27 @@ func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
 	}
 }
 
-// TestConsoleHeadSaysWhatIsProved: of new books the live campaigns, until everything has been; and what is wrong at
-// once.
+// TestConsoleHeadSaysWhatIsProved: of new books the live campaigns once each was proved, until everything has been; and
+// what is wrong at once.
 func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
 	f := newForms(t, "operator")
-	proved := func(balanced bool) {
-		f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{
-			"everything": object{"proved_at": 0, "took_ms": 0, "balanced": false, "findings": 0, "difference": 0},
-			"oldest":     f.now(), "stale": false,
-			"campaigns": []object{{"campaign": "c1", "proved_at": f.now(), "took_ms": 3, "balanced": balanced,
-				"findings": 0, "difference": 0}}}))
+	proof := func(campaign string, at, took int64, balanced bool) object {
+		return object{"campaign": campaign, "proved_at": at, "took_ms": took, "balanced": balanced, "findings": 0,
+			"difference": 0}
 	}
-	proved(true)
+	proved := func(oldest int64, campaigns ...object) {
+		f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{"everything": proof("", 0, 0, false),
+			"oldest": oldest, "stale": false, "campaigns": campaigns}))
+	}
+	at := f.now()
+	proved(0, proof("c1", at, 3, true), proof("c2", 0, 0, false))
 	p := f.openConsole(t, desk(), "#/sponsors")
+	p.Says(".status", "The books were not proved yet")
+	p.Until("nothing else is said of them", `document.querySelectorAll(".status a time, .status .bad").length === 0`)
+	proved(at, proof("c1", at, 3, true), proof("c2", at, 2, true))
+	p.Go("/console?all#/sponsors")
 	p.Says(".status", "✓ The books of the live campaigns balance, proved last")
-	proved(false)
+	proved(at, proof("c1", at, 3, true), proof("c2", at, 2, false))
 	p.Go("/console?again#/sponsors")
 	p.Says(".status .bad", "✗ The books do not balance, proved last")
 }

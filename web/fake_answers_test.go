@@ -2,7 +2,10 @@ package web_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 )
 
 // serveScript answers with a script that is bundled when it is first asked for.
@@ -23,5 +26,19 @@ func reply(status int, body object) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(body)
+	}
+}
+
+// cutOff is an answer of which the line breaks in the middle of the body.
+func cutOff(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		whole := httptest.NewRecorder()
+		answer(whole, r)
+		maps.Copy(w.Header(), whole.Header())
+		w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
+		w.WriteHeader(whole.Code)
+		_, _ = w.Write(whole.Body.Bytes()[:whole.Body.Len()/2])
+		_ = http.NewResponseController(w).Flush() // or the browser would see no answer at all
+		panic(http.ErrAbortHandler)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,8 @@ type fakeServer struct {
 	about   object                      // of the campaign in a welcome, besides its id
 	down    bool                        // nobody answers
 	pages   http.Handler
+
+	stands atomic.Int64 // what its clock shows for good, Unix ms; 0: the clock goes
 }
 
 type fakeConn struct {
@@ -148,7 +151,23 @@ func newFake(t *testing.T) *fakeServer {
 	return f
 }
 
-func (f *fakeServer) now() int64 { return time.Now().Add(clockAhead).UnixMilli() }
+func (f *fakeServer) now() int64 {
+	if at := f.stands.Load(); at > 0 {
+		return at
+	}
+	return time.Now().Add(clockAhead).UnixMilli()
+}
+
+// stopClock makes the server's clock stand still, before a page is opened of which the clock does so too: what the page
+// shows is then exact, however long a busy machine takes for it.
+func (f *fakeServer) stopClock() { f.stands.Store(f.now()) }
+
+// stopped is a script that makes a page's clocks stand still: what goes by the page's own never comes to the server's.
+const stopped = `{
+	const at = Date.now();
+	Date.now = () => at;
+	performance.now = () => 1_000;
+}`
 
 func (f *fakeServer) socket(w http.ResponseWriter, r *http.Request) {
 	anyOrigin := func(*http.Request) bool { return true } // which ones may is the real server's to say

@@ -13,9 +13,9 @@ import (
 
 // flown looks at what is drawn on the sky's canvas, and counts the pictures that come to the purse: nothing but
 // coins does.
-// slowed(n) lets the page's time go n times slower from then on, so that also a busy machine sees what flies for half
-// a second. And what the card's sum has been is kept, what was said of a tap, and how often the tune
-// of a great prize is played.
+// byFrames(true) lets the page's time go on by so many milliseconds with each frame and not otherwise, so that also a
+// machine that draws one in a second sees what flies for half of one; byFrames(false) lets it go by itself again. And
+// what the card's sum has been is kept, what was said of a tap, and how often the tune of a great prize is played.
 const flown = `(() => {
 	globalThis.flown = 0, globalThis.prizes = 0;
 	globalThis.rolled = new Set(), globalThis.said = new Set();
@@ -33,9 +33,11 @@ const flown = `(() => {
 		return hz.call(this, value, at);
 	};
 	const now = performance.now.bind(performance);
-	let [at, since, slower] = [0, 0, 1];
-	performance.now = () => at + (now() - since) / slower;
-	globalThis.slowed = (n) => { [at, since, slower] = [performance.now(), now(), n]; return true; };
+	const each = 20;
+	let [at, since, framed] = [0, 0, false];
+	performance.now = () => framed ? at : at + now() - since;
+	const frame = () => { if (framed) { at += each; requestAnimationFrame(frame); } };
+	globalThis.byFrames = (on) => { [at, since, framed] = [performance.now(), now(), on]; frame(); return true; };
 	addEventListener("DOMContentLoaded", () => {
 		for (const [id, all] of [["card-amount", rolled], ["gain", said]])
 			new MutationObserver(() => all.add(document.getElementById(id).textContent))
@@ -84,7 +86,7 @@ func TestDelight(t *testing.T) {
 				t.Errorf("%d pictures come to the purse from an empty packet", n)
 			}
 			f.setJudge(func(string) object { return f.won(1, c.amount) })
-			eval[bool](p, `slowed(5)`)
+			eval[bool](p, `byFrames(true)`)
 			p.hitDrop(1, start, 300)
 			p.Until("the purse has it", `document.getElementById("purse").classList.contains("bump")`)
 			if !c.calm {
@@ -95,7 +97,7 @@ func TestDelight(t *testing.T) {
 			if !c.calm {
 				p.Until("the sum rolls", `rolled.size > 3`)
 			}
-			eval[bool](p, `slowed(1)`)
+			eval[bool](p, `byFrames(false)`)
 			sum := fmt.Sprintf("¥%.2f", float64(c.amount)/100)
 			p.shows("card-amount", sum)
 			p.shows("card-title", c.title)

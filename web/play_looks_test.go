@@ -27,6 +27,8 @@ func TestPlayLooks(t *testing.T) {
 			v.before()
 			v.rain()
 			v.after()
+			v.open(t, (*fakeServer).stopClock, stopped)
+			v.numbers()
 			v.open(t, func(f *fakeServer) {
 				f.setAnswer("POST /guests", reply(http.StatusForbidden,
 					object{"status": 403, "code": "guests_off", "title": "Forbidden"}))
@@ -57,13 +59,13 @@ type visit struct {
 	wave             int
 }
 
-func (v *visit) open(t *testing.T, prepare func(*fakeServer)) {
+func (v *visit) open(t *testing.T, prepare func(*fakeServer), scripts ...string) {
 	t.Helper()
 	f := newFake(t)
 	if prepare != nil {
 		prepare(f)
 	}
-	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept}
+	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept, Scripts: scripts}
 	v.tab = &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
 	v.Looked = v.fits
 	v.Go("/?debug")
@@ -104,9 +106,16 @@ func (v *visit) before() {
 	v.click("#practice")
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
+}
+
+// numbers is the countdown before a rain, of which a clock that stands still shows one number for as long as it takes.
+func (v *visit) numbers() {
+	v.t.Helper()
+	v.click("#play")
+	v.mode("waiting")
 	v.glance("countdown", func() {
-		v.fake.setRain(9500*time.Millisecond, time.Minute)
-		v.Until("a number", `/^[1-9]$/.test(document.getElementById("big").textContent)`)
+		v.fake.setRain(8500*time.Millisecond, time.Minute)
+		v.shows("big", "9")
 	})
 }
 

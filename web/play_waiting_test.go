@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"sync/atomic"
 	"testing"
 
+	chromium "redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
@@ -151,5 +153,74 @@ func (b *browser) testLandingTells(t *testing.T) {
 			}
 			p.click("#language")
 		}
+	}
+}
+
+// heldWaits is a script that holds the waits between two questions for the campaign until the test lets them end.
+const heldWaits = `{
+	globalThis.held = [];
+	Math.random = () => 0.5;
+	const later = setTimeout;
+	const between = [7_500, 15_000];
+	globalThis.setTimeout = (then, ms, ...of) => between.includes(ms) ? held.push(then) : later(then, ms, ...of);
+}`
+
+// testLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
+// takes nobody's token out of their hands. A page that nobody sees asks nothing.
+func (*browser) testLandingFollows(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	f := newFake(t)
+	var asked atomic.Int64
+	about := func(guests bool) {
+		answer := reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
+			"guests": guests})
+		f.setAnswer("GET /lobby", func(w http.ResponseWriter, r *http.Request) {
+			asked.Add(1)
+			answer(w, r)
+		})
+	}
+	about(true)
+	o := chromium.Options{Home: f.URL, Device: chromium.Phone, Scripts: []string{heldWaits}}
+	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p.Go("/?campaign=c1")
+	again := func() {
+		p.Until("it waits", `held.length === 1`)
+		eval[bool](p, `(held.pop()(), true)`)
+		p.Until("it waits again", `held.length === 1`)
+	}
+	offers := func(when string, play, token bool) {
+		t.Helper()
+		if gotPlay, gotToken := !p.hidden("play"), !p.hidden("have-token"); gotPlay != play || gotToken != token {
+			t.Errorf("%s: guests are offered to play: %v, others to sign in: %v", when, gotPlay, gotToken)
+		}
+	}
+	p.Until("the landing", `held.length === 1`)
+	offers("at first", true, true)
+	about(false)
+	again()
+	offers("guests are off", false, true)
+	p.click("#have-token")
+	p.Fill("#signin-token", "half a tok")
+	about(true)
+	again()
+	offers("guests are on", true, true)
+	const token = `(({ hidden, elements }) => hidden ? "" : elements[0].value)(document.getElementById("signin"))`
+	if got := eval[string](p, token); got != "half a tok" {
+		t.Errorf("of the token that somebody was writing %q is left", got)
+	}
+
+	before := asked.Load()
+	hidden := func(hidden bool) {
+		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, "hidden",
+			{ configurable: true, value: %t }), true)`, hidden))
+		again()
+	}
+	hidden(true)
+	if n := asked.Load(); n != before {
+		t.Errorf("a hidden page has asked %d times", n-before)
+	}
+	hidden(false)
+	if n := asked.Load(); n != before+1 {
+		t.Errorf("a page that is seen again has asked %d times", n-before)
 	}
 }

@@ -25,7 +25,7 @@ func twoNodes(t *testing.T, packets int, change func(*nodeLimits)) (a, b *node, 
 	spec := fund(t, a, "two", rain.Money(packets), packets)
 	spec.WinsPerUser = packets
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	return a, b, c.ID
 }
 
@@ -75,10 +75,10 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 	for _, n := range nodes {
 		testenv.Eventually(t, time.Minute, "the node knows of the other's connection", func() bool {
 			res, err := get(t, n.url+"/metrics")
-			must(err)
+			must(t, err)
 			defer func() { _ = res.Body.Close() }()
 			text, err := io.ReadAll(res.Body)
-			must(err)
+			must(t, err)
 			return strings.Contains(string(text), "redrain_players_on_several_nodes 1\n")
 		})
 	}
@@ -94,7 +94,7 @@ func TestTheTapRateOverTwoNodes(t *testing.T) {
 	long := shortRain(100)
 	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 200
 	_, err := a.client.StartRain(within(t, 10*time.Second), campaign, long, "")
-	must(err)
+	must(t, err)
 	now := func() int64 { return time.Now().UnixMilli() + both[0].offset }
 	both[0].aDrop(t)
 	began, taken := now(), 0
@@ -146,7 +146,7 @@ func TestATokenEndsOverTwoNodes(t *testing.T) {
 	until := func(ends time.Time) string {
 		signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "u", "exp": ends.Unix()}).
 			SignedString([]byte(jwtSecret))
-		must(err)
+		must(t, err)
 		return signed
 	}
 	soon := time.Now().Add(10 * time.Second)

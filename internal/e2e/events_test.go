@@ -48,7 +48,7 @@ func TestEvents(t *testing.T) {
 		}
 		switch kind {
 		case operator.EventRain:
-			delete(wanted, string(parse[wire.Rain]([]byte(data)).Phase))
+			delete(wanted, string(parse[wire.Rain](t, []byte(data)).Phase))
 		case operator.EventStats:
 			var s struct {
 				Campaign string `json:"campaign"`
@@ -107,7 +107,7 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 		if !ok {
 			continue
 		}
-		e := parse[feedEvent]([]byte(data))
+		e := parse[feedEvent](t, []byte(data))
 		e.kind = kind
 		if handle(e) {
 			return

@@ -34,7 +34,7 @@ func TestAFrozenNodeStopsNobody(t *testing.T) {
 		}
 	}()
 	awaitLockWait(t, beside)
-	must(a.cmd.Process.Signal(syscall.SIGSTOP))
+	must(t, a.cmd.Process.Signal(syscall.SIGSTOP))
 
 	// Somebody who is not redrain still has the sponsor's row, and does not give it back: the answer is busy.
 	busy := deposit("acme", "third")
@@ -61,11 +61,11 @@ func TestAFrozenNodeStopsNobody(t *testing.T) {
 	}
 	wantBalance(api, "10")
 
-	must(a.cmd.Process.Signal(syscall.SIGCONT))
+	must(t, a.cmd.Process.Signal(syscall.SIGCONT))
 	<-atA
 	wantBalance(clientOfA, "15")
 	books, err := b.client.ReconcileAll(within(t, time.Minute))
-	must(err)
+	must(t, err)
 	if !books.Balanced {
 		t.Errorf("the books: %+v", books)
 	}
@@ -75,13 +75,13 @@ func TestAFrozenNodeStopsNobody(t *testing.T) {
 func holdBalance(t *testing.T, s setting, account string) (beside *sql.DB, release func()) {
 	t.Helper()
 	beside, err := sql.Open("mysql", s.mysql)
-	must(err)
+	must(t, err)
 	t.Cleanup(func() { _ = beside.Close() })
 	holder, err := beside.BeginTx(t.Context(), nil)
-	must(err)
+	must(t, err)
 	_, err = holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = ?", account)
-	must(err)
-	return beside, func() { must(holder.Rollback()) }
+	must(t, err)
+	return beside, func() { must(t, holder.Rollback()) }
 }
 
 // awaitLockWait waits until a transaction waits for a row.
@@ -90,8 +90,9 @@ func awaitLockWait(t *testing.T, db *sql.DB) {
 	testenv.Eventually(t, time.Minute, "a transaction that waits for a row", func() bool {
 		<-time.After(150 * time.Millisecond) // InnoDB shows an old picture to who looks more than once in 100 ms
 		var n int
-		must(db.QueryRowContext(t.Context(),
+		must(t, db.QueryRowContext(t.Context(),
 			"SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'").Scan(&n))
+
 		return n > 0
 	})
 }

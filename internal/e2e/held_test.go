@@ -16,13 +16,13 @@ import (
 func suspectAll(t *testing.T, s setting, users ...string) {
 	t.Helper()
 	db, err := sqldb.OpenMySQL(s.mysql)
-	must(err)
-	defer func() { must(db.Close()) }()
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
 	risk := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk
 	for _, user := range users {
 		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold,
 			Score: 99, Reasons: "[]"})
-		must(err)
+		must(t, err)
 	}
 }
 
@@ -30,7 +30,7 @@ func suspectAll(t *testing.T, s setting, users ...string) {
 func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Money) {
 	t.Helper()
 	list, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{Limit: 500})
-	must(err)
+	must(t, err)
 	for _, h := range list.Items {
 		if h.User == user {
 			claims, amount = append(claims, h.Claim), amount+h.Amount
@@ -59,11 +59,11 @@ func TestHeldWinsOverKills(t *testing.T) {
 	spec := fund(t, doomed.node, "held", 10_000, 100)
 	spec.WinsPerUser = 3
 	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
 	_, err = doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 	first := join(t, doomed.node, posted, c.ID)
 	first.tap(first.aDrop(t))
 	doomed.awaitDeath(t, time.Minute)
@@ -102,7 +102,7 @@ func TestHeldWinsOverKills(t *testing.T) {
 		other := map[string]string{"release": "confirm", "confirm": "release"}[k.act]
 		for _, act := range []string{k.act, k.act, other} {
 			_, err := sound.client.DecideHeld(within(t, 20*time.Second), act, claims, "again")
-			must(err)
+			must(t, err)
 		}
 		want := amount
 		if k.act == "confirm" {

@@ -15,10 +15,10 @@ func TestARainIsRememberedAfterARestart(t *testing.T) {
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "remembered", 1_000, 10), "")
-	must(err)
+	must(t, err)
 	p := join(t, b.node, "alice", c.ID)
 	_, err = a.client.StartRain(within(t, 10*time.Second), c.ID, shortRain(100), "")
-	must(err)
+	must(t, err)
 	if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
 		t.Fatalf("%+v", r)
 	}
@@ -30,7 +30,7 @@ func TestARainIsRememberedAfterARestart(t *testing.T) {
 	}
 	read := func(n *process) (h history) {
 		t.Helper()
-		must(json.Unmarshal(newAPIClient(t, n.node).call("GET", "/campaigns/"+c.ID+"/history", "").body, &h))
+		must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/campaigns/"+c.ID+"/history", "").body, &h))
 		return h
 	}
 	testenv.Eventually(t, time.Minute, "the win is in the history of the other node", func() bool {

@@ -68,9 +68,9 @@ type sendersOrder struct {
 func startSenders(t *testing.T, n *node, campaign string) *senders {
 	t.Helper()
 	self, err := os.Executable()
-	must(err)
+	must(t, err)
 	order, err := json.Marshal(sendersOrder{n.url, campaign, testenv.Random(t).Uint64(), *hostileRate, *hostileBusy})
-	must(err)
+	must(t, err)
 	cmd := exec.Command(self, "-test.run=^TestHostileSenders$", "-test.timeout=0")
 	if *onQuiet { // where anything else runs they would get no time at all
 		cmd = exec.Command("nice", append([]string{"-n", "19"}, cmd.Args...)...)
@@ -79,7 +79,7 @@ func startSenders(t *testing.T, n *node, campaign string) *senders {
 	s := &senders{t: t}
 	cmd.Stdout, cmd.Stderr = &s.out, testLog{t}
 	s.stdin, err = cmd.StdinPipe()
-	must(err)
+	must(t, err)
 	s.p = testenv.Start(t, cmd)
 	return s
 }
@@ -109,7 +109,7 @@ func TestHostileSenders(t *testing.T) {
 		t.Skip("it is a part of TestHostile")
 	}
 	var order sendersOrder
-	must(json.Unmarshal([]byte(given), &order))
+	must(t, json.Unmarshal([]byte(given), &order))
 	h := &hostile{t: t, n: nodeAt(t, order.URL), campaign: order.Campaign, player: token(t, "hostile"),
 		pace: rate.NewLimiter(rate.Inf, 0)}
 	if order.Rate > 0 {
@@ -142,9 +142,9 @@ func TestHostileSenders(t *testing.T) {
 	working.Wait()
 	hostileClient.CloseIdleConnections()
 	line, err := json.Marshal(sent{h.messages.Load(), h.requests.Load(), h.unavailable.Load(), h.sockets.Load()})
-	must(err)
+	must(t, err)
 	_, err = os.Stdout.Write(append(line, '\n'))
-	must(err)
+	must(t, err)
 }
 
 // busy uses up a share of a core, in bits as small as those of who sends.

@@ -20,14 +20,14 @@ func TestGuestsAndPlayersInLanes(t *testing.T) {
 			spec := fund(t, nodes[0], "lanes", 1_200, 12)
 			spec.Shards, spec.GuestsShare, spec.Split = 4, 250_000, rain.Even
 			c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
-			must(err)
+			must(t, err)
 			if c.GuestsShare != spec.GuestsShare || c.Shards != 4 {
 				t.Fatalf("made: %+v", c)
 			}
 			long := shortRain(500)
 			long.DurationMS, long.FallMS = 300_000, 5_000
 			_, err = nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-			must(err)
+			must(t, err)
 			layout := spec.Layout()
 			// play has somebody tap until the tap has won or everything is won.
 			play := func(n int, user string) string {

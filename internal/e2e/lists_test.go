@@ -49,7 +49,7 @@ func TestListsOverTwoNodes(t *testing.T) {
 	}
 	spec.Players.List = "vip"
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	closedWith := func(n *node, user string) int {
 		_, err := hello(t, n, user, c.ID)
 		if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
@@ -93,12 +93,12 @@ func TestListsOverTwoNodes(t *testing.T) {
 
 	last = join(t, b.node, "ann", c.ID)
 	db, err := sqldb.OpenMySQL(s.mysql)
-	must(err)
-	defer func() { must(db.Close()) }()
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
 	_, err = ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk.Give(
 		within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: "ann", Act: verdict.Deny, Score: 99,
 			Reasons: "[]"})
-	must(err)
+	must(t, err)
 	wantClose(t, last, room.CodeSentAway)
 	if code := closedWith(b.node, "ann"); code != room.CodeSentAway {
 		t.Errorf("a hello of whom the rules deny ends with %d", code)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -242,7 +243,10 @@ func hear(t *testing.T, n *node) *alarms {
 		for ctx.Err() == nil {
 			_ = n.client.Events(ctx, func(e operator.Event) error { // it is opened anew
 				if e.Name == operator.EventAlarm {
-					alarm := parse[cluster.Alarm](e.Data)
+					var alarm cluster.Alarm
+					if err := json.Unmarshal(e.Data, &alarm); err != nil {
+						t.Errorf("an alarm that nobody can read: %s: %v", e.Data, err)
+					}
 					a.mu.Lock()
 					defer a.mu.Unlock()
 					a.heard[alarm.Campaign+" "+alarm.Code] = true

@@ -258,7 +258,7 @@ func (f *fan) connection() *player {
 func (f *fan) join(n *node) *player {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p, err := tryDial(ctx, n)
+	p, err := tryDial(f.arena.t, ctx, n)
 	if err != nil {
 		return nil
 	}

@@ -20,13 +20,13 @@ func TestNamesOverTwoNodes(t *testing.T) {
 	cfg.ShowNames, cfg.AvatarHosts = &yes, []string{"*.img.example"}
 	a, b := startNode(t, cfg), startNode(t, cfg)
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a, "named", 10, 10), "")
-	must(err)
+	must(t, err)
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret})
-	must(err)
+	must(t, err)
 	come := func(n *node, who auth.Persona) *player {
 		t.Helper()
 		signed, _, err := players.MintFor(who, time.Hour)
-		must(err)
+		must(t, err)
 		p := dial(t, n)
 		p.user = who.User
 		p.say(t, map[string]any{"type": "hello", "id": 1, "token": signed, "campaign": c.ID})
@@ -44,7 +44,7 @@ func TestNamesOverTwoNodes(t *testing.T) {
 	spec := rain.DefaultRain()
 	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &soon, 60_000, 4, 5_000
 	_, err = a.client.StartRain(within(t, 20*time.Second), c.ID, spec, "")
-	must(err)
+	must(t, err)
 	for _, p := range crowd {
 		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
 			t.Fatalf("%s: %+v", p.user, r)

@@ -54,7 +54,7 @@ func TestClocksAgree(t *testing.T) {
 	soon := int64(6_500)
 	spec.StartsInMS = &soon
 	r, err := n.client.StartRain(within(t, 10*time.Second), c.ID, spec, "")
-	must(err)
+	must(t, err)
 	for _, g := range []*playPage{right, wrong} {
 		g.Mode("falling")
 		g.checkClock()

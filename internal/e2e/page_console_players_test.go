@@ -23,13 +23,13 @@ import (
 func suspects(t *testing.T, s setting, users ...string) {
 	t.Helper()
 	db, err := sqldb.OpenMySQL(s.mysql)
-	must(err)
-	defer func() { must(db.Close()) }()
+	must(t, err)
+	defer func() { must(t, db.Close()) }()
 	books := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache())
 	for _, user := range users {
 		_, err := books.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold, Score: 70,
 			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
-		must(err)
+		must(t, err)
 	}
 }
 
@@ -46,11 +46,11 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	spec := fund(t, n, "risky", 1_000, 100)
 	spec.Name, spec.WinsPerUser = "年会", 5
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	rainSpec := rain.DefaultRain()
 	rainSpec.DurationMS, rainSpec.FallMS = 300_000, 20_000
 	_, err = n.client.StartRain(within(t, 20*time.Second), c.ID, rainSpec, "")
-	must(err)
+	must(t, err)
 	var last *player
 	for _, user := range []string{"李雷", "bot-1", "机器人 2"} {
 		last = join(t, n, user, c.ID)
@@ -95,7 +95,7 @@ func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
 	t.Helper()
 	balance := func(user string) rain.Money {
 		found, err := n.client.Player(within(t, 10*time.Second), user)
-		must(err)
+		must(t, err)
 		return found.Balance
 	}
 	for _, step := range []struct{ user, press, dialog, toast string }{
@@ -185,12 +185,12 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	for i := range 60 {
 		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
 		_, err := n.client.CreateCampaign(within(t, time.Minute), spec, "")
-		must(err)
+		must(t, err)
 	}
 	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{Limit: 1})
-	must(err)
+	must(t, err)
 	_, err = n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)
-	must(err)
+	must(t, err)
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)
 	names := func(what, want string) {
@@ -247,7 +247,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	p.Says(".rainnow", "falling")
 	p.State("raining")
 	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
-	must(err)
+	must(t, err)
 	if len(list.Items) != 1 || list.Items[0].Sponsor != "trial" || len(list.Items[0].Rains) != 1 {
 		t.Errorf("there is %+v", list.Items)
 	}

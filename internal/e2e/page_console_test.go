@@ -60,7 +60,7 @@ func depositInConsole(t *testing.T, p *browsertest.Page, n *node) {
 	p.PressTwice("dialog button[type=submit]")
 	p.Says("tbody", "¥500.00")
 	sponsor, err := n.client.Sponsor(within(t, 10*time.Second), "acme")
-	must(err)
+	must(t, err)
 	if sponsor.Balance != 50_000 {
 		t.Errorf("a double click has deposited %d", sponsor.Balance)
 	}
@@ -86,7 +86,7 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	p.PressTwice(".summary button[type=submit]")
 	p.Says("h1", "Gala")
 	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
-	must(err)
+	must(t, err)
 	if len(list.Items) != 1 {
 		t.Fatalf("a double click has made %d campaigns", len(list.Items))
 	}
@@ -95,7 +95,7 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 		t.Errorf("created: %+v", c)
 	}
 	sponsor, err := n.client.Sponsor(within(t, 10*time.Second), "acme")
-	must(err)
+	must(t, err)
 	if sponsor.Balance != 20_000 {
 		t.Errorf("acme has %d left", sponsor.Balance)
 	}
@@ -117,7 +117,7 @@ func startInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	p.PressTwice("dialog button[type=submit]")
 	p.Until("the dialog goes", `!document.querySelector("dialog[open]")`)
 	c, err := n.client.Campaign(within(t, 10*time.Second), id)
-	must(err)
+	must(t, err)
 	if len(c.Rains) != 1 {
 		t.Errorf("a double click has made %d rains", len(c.Rains))
 	}
@@ -139,7 +139,7 @@ func chooseIn(p *browsertest.Page, selector, value string) (before string) {
 func ruleInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	t.Helper()
 	s, err := n.client.Stats(within(t, 10*time.Second), id)
-	must(err)
+	must(t, err)
 	left := fmt.Sprintf("¥%s in %d packets", yuanOf(s.AmountLeft), s.Stock)
 	for _, step := range []struct{ press, says, yes, state string }{
 		{"Pause…", left + " stays where it is", "Pause", "paused"},
@@ -154,7 +154,7 @@ func ruleInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 		p.Until("the dialog goes", `!document.querySelector("dialog[open]")`)
 		p.Says(".head", step.state)
 		c, err := n.client.Campaign(within(t, 10*time.Second), id)
-		must(err)
+		must(t, err)
 		if c.State != step.state {
 			t.Errorf("after %q the campaign is %s", step.yes, c.State)
 		}
@@ -191,7 +191,7 @@ func TestConsoleStates(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	n := startNode(t, setting{}.config())
 	c := rainsOn(t, n, "gala", 200, 3, slowRain())
-	must(deposited(t, n))
+	must(t, deposited(t, n))
 	players := []*player{join(t, n, "player-one", c.ID), join(t, n, "player-two", c.ID)}
 	for _, p := range players {
 		for range 3 {
@@ -203,7 +203,7 @@ func TestConsoleStates(t *testing.T) {
 		return err == nil && s.Paid == 6
 	})
 	_, err := asPlayer(t, n, "player-one").Withdraw(within(t, 10*time.Second), 1, "w1")
-	must(err)
+	must(t, err)
 	places := []struct{ name, hash, there string }{
 		{"list", "#/campaigns", ".side li"}, {"live", "#/campaigns/" + c.ID, ".u-wrap canvas"},
 		{"rains", "#/campaigns/" + c.ID + "/rains", "tbody tr"},

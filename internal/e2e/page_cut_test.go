@@ -82,7 +82,7 @@ func (g *playPage) loseAnswers(t *testing.T, n *node, campaign string, line *cab
 func claimsOf(t *testing.T, n *node, campaign string) []operator.Claim {
 	t.Helper()
 	list, err := n.client.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
-	must(err)
+	must(t, err)
 	return list.Items
 }
 

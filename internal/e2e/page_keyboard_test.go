@@ -37,7 +37,7 @@ func TestKeyboardOnly(t *testing.T) {
 	soon := int64(300)
 	spec.StartsInMS, spec.FallMS, spec.DecoyPercent = &soon, 20_000, 0
 	r, err := n.client.StartRain(within(t, 10*time.Second), c.ID, spec, "")
-	must(err)
+	must(t, err)
 	g.Mode("falling")
 
 	g.Until("packets in the air",
@@ -52,7 +52,7 @@ func TestKeyboardOnly(t *testing.T) {
 	})
 	g.State("played by keys")
 	_, err = n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
-	must(err)
+	must(t, err)
 
 	g.Until("the card", `document.getElementById("card").open`)
 	g.tabTo("#card-mine")

@@ -45,13 +45,13 @@ func (g *playPage) sitThrough(t *testing.T, n *node, campaign string, first bool
 	spec.StartsInMS, spec.DurationMS, spec.FallMS = &soon, 600_000, 1_200
 	spec.DropsPerSecond, spec.DecoyPercent = 30, 20
 	r, err := n.client.StartRain(within(t, 10*time.Second), campaign, spec, "")
-	must(err)
+	must(t, err)
 	g.Mode("falling")
 	for range 4 {
 		g.Hit()
 	}
 	_, err = n.client.StopRain(within(t, 10*time.Second), campaign, r.ID)
-	must(err)
+	must(t, err)
 	g.Until("the card", `document.getElementById("card").open`)
 	if first {
 		g.State("card")

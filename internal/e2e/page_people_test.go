@@ -26,7 +26,7 @@ func operatorsFile(t *testing.T, names ...string) (path string, tokens map[strin
 		rows += fmt.Sprintf("- {name: %s, role: cashier, sha256: %s}\n", name, hash)
 	}
 	path = filepath.Join(t.TempDir(), "operators.yaml")
-	must(os.WriteFile(path, []byte(rows), 0o600))
+	must(t, os.WriteFile(path, []byte(rows), 0o600))
 	return path, tokens
 }
 
@@ -45,7 +45,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	n := startNode(t, cfg)
 	earn(t, n, "lin")
 	_, err := asPlayer(t, n, "lin").Withdraw(within(t, 20*time.Second), 400, "")
-	must(err)
+	must(t, err)
 	dead := awaitWithdrawal(t, n, "lin", func(w operator.Withdrawal) bool { return w.Dead })
 
 	page := func(token string) *browsertest.Page {

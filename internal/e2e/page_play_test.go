@@ -32,14 +32,14 @@ func TestTwoPeoplePlay(t *testing.T) {
 				g.State("waiting")
 			}
 			r, err := n.client.StartRain(within(t, 10*time.Second), c.ID, slowRain(), "")
-			must(err)
+			must(t, err)
 			for _, g := range people {
 				g.Mode("falling")
 				g.Catch(wins)
 				g.State("won")
 			}
 			_, err = n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
-			must(err)
+			must(t, err)
 			won := wonOf(t, n, c.ID, wins)
 			for _, g := range people {
 				g.checkAfter(t, won, wins)
@@ -54,7 +54,7 @@ func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Mon
 	t.Helper()
 	won, count := map[string]rain.Money{}, map[string]int{}
 	list, err := n.client.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
-	must(err)
+	must(t, err)
 	for _, claim := range list.Items {
 		won[claim.User] += claim.Amount
 		count[claim.User]++
@@ -98,7 +98,7 @@ func (g *playPage) checkAfter(t *testing.T, won map[string]rain.Money, wins int)
 	testenv.Eventually(t, browser.Patience, "the balance is what is left",
 		func() bool { return g.balance() == amount-asked })
 	me, err := g.node().client.User(within(t, 10*time.Second), user)
-	must(err)
+	must(t, err)
 	if me.Balance != amount-asked {
 		t.Errorf("%s has %d in the ledger, the page says %d", user, me.Balance, g.balance())
 	}

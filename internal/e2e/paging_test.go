@@ -32,7 +32,7 @@ func TestPages(t *testing.T) {
 			} `json:"items"`
 			Next string `json:"next_cursor"`
 		}
-		must(json.Unmarshal(a.body, &l))
+		must(t, json.Unmarshal(a.body, &l))
 		for _, item := range l.Items {
 			if !want[item.ID] {
 				t.Errorf("%s is repeated or unknown", item.ID)

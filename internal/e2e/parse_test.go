@@ -1,15 +1,21 @@
 package e2e
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"testing"
+)
 
-func parse[T any](line []byte) T {
+func parse[T any](t *testing.T, line []byte) T {
+	t.Helper()
 	var v T
-	must(json.Unmarshal(line, &v))
+	must(t, json.Unmarshal(line, &v))
 	return v
 }
 
-func must(err error) {
+// must ends the test that has gone wrong, and no other. It belongs to the test's own goroutine.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 // player is a client of the protocol that remembers all it was told. It taps when it is told to, or every drop that it
 // sees.
 type player struct {
+	t    *testing.T
 	user string
 	conn *websocket.Conn
 	done chan struct{} // closed when the connection is over
@@ -54,7 +55,7 @@ type player struct {
 // dial opens a connection without saying hello.
 func dial(t *testing.T, n *node) *player {
 	t.Helper()
-	p, err := tryDial(t.Context(), n)
+	p, err := tryDial(t, t.Context(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +64,15 @@ func dial(t *testing.T, n *node) *player {
 }
 
 // tryDial is dial where a node may be gone. Who calls it hangs up.
-func tryDial(ctx context.Context, n *node) (*player, error) {
+func tryDial(t *testing.T, ctx context.Context, n *node) (*player, error) {
+	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
 	conn, _, err := d.DialContext(ctx, n.ws(), nil)
 	if err != nil {
 		return nil, err
 	}
 	p := &player{
-		conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
+		t: t, conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
 		results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{}, tapped: map[wire.ID]string{},
 	}
 	conn.SetPingHandler(func(data string) error {
@@ -193,55 +195,6 @@ func (p *player) told(change func()) {
 	change()
 	close(p.news)
 	p.news = make(chan struct{})
-}
-
-func (p *player) hear(line []byte) {
-	var kind struct {
-		Type string `json:"type"`
-	}
-	must(json.Unmarshal(line, &kind))
-	switch kind.Type {
-	case wire.TypeWelcome:
-		p.welcome = parse[wire.Welcome](line)
-		p.offset = p.welcome.ServerTime - time.Now().UnixMilli()
-		if p.welcome.Rain != nil {
-			p.rains = append(p.rains, *p.welcome.Rain)
-		}
-	case wire.TypeRain:
-		p.rains = append(p.rains, *parse[wire.RainChange](line).Rain)
-	case wire.TypeCampaign:
-		p.changes = append(p.changes, parse[wire.CampaignChange](line).Campaign)
-	case wire.TypeWave:
-		w := parse[wire.Wave](line)
-		if _, known := p.waves[w.N]; !known {
-			p.waves[w.N] = w
-			if p.greedy {
-				p.taps.Go(func() { p.tapWave(w) })
-			}
-		}
-	case wire.TypeResult:
-		r := parse[wire.Result](line)
-		p.results[r.ID] = append(p.results[r.ID], r)
-		if p.greedy && r.Outcome == "unavailable" {
-			again := p.note(r.Drop)
-			p.taps.Go(func() { p.send(again, r.Drop) })
-		}
-	case wire.TypeError:
-		p.errors = append(p.errors, parse[wire.Error](line))
-	case wire.TypeSettled:
-		m := parse[wire.Settled](line)
-		for _, c := range m.Claims {
-			p.settled[c.Claim] = append(p.settled[c.Claim], c)
-		}
-		p.balance = m.Balance
-	case wire.TypeRoom:
-		p.rooms = append(p.rooms, parse[wire.Room](line))
-	case wire.TypeWithdrawal:
-		p.money = append(p.money, parse[wire.WithdrawalChange](line))
-	case wire.TypeGoodbye:
-		g := parse[wire.Goodbye](line)
-		p.goodbye = &g
-	}
 }
 
 // tapWave taps every drop of a wave once it is in the air.

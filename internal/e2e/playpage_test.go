@@ -42,10 +42,10 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 func loginCode(t *testing.T, home, user string) string {
 	t.Helper()
 	client, err := operator.New(operator.Options{Server: home, Token: token(t, user)})
-	must(err)
+	must(t, err)
 	defer client.Close()
 	made, err := client.LoginCode(within(t, 20*time.Second), operator.LoginWish{})
-	must(err)
+	must(t, err)
 	return made.Code
 }
 
@@ -149,7 +149,7 @@ func rainsOn(t *testing.T, n *node, name string, packets, wins int, spec rain.Ra
 	t.Helper()
 	c := campaignOf(t, n, name, packets, wins)
 	_, err := n.client.StartRain(within(t, 10*time.Second), c.ID, spec, "")
-	must(err)
+	must(t, err)
 	return c
 }
 
@@ -158,7 +158,7 @@ func campaignOf(t *testing.T, n *node, name string, packets, wins int) operator.
 	spec := fund(t, n, name, rain.Money(packets)*100, packets)
 	spec.WinsPerUser = wins
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	return c
 }
 

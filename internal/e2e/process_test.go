@@ -104,7 +104,7 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 // stop is SIGTERM.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
-	must(p.cmd.Process.Signal(syscall.SIGTERM))
+	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-p.exited:
 	case <-time.After(time.Minute):
@@ -113,7 +113,8 @@ func (p *process) stop(t *testing.T) {
 }
 
 // processorTime is how much the process has used so far; 0 where the system does not tell.
-func (p *process) processorTime() time.Duration {
+func (p *process) processorTime(t *testing.T) time.Duration {
+	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
@@ -121,9 +122,9 @@ func (p *process) processorTime() time.Duration {
 	_, after, _ := strings.Cut(string(text), ") ") // the program's name may have spaces
 	fields := strings.Fields(after)
 	user, err := strconv.Atoi(fields[11])
-	must(err)
+	must(t, err)
 	system, err := strconv.Atoi(fields[12])
-	must(err)
+	must(t, err)
 	return time.Duration(user+system) * time.Second / 100
 }
 

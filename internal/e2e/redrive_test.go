@@ -93,7 +93,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			for {
 				a := api.call("GET", "/campaigns/"+c.ID+"/claims?limit=1&cursor="+cursor+"&"+filter, "")
 				api.want(a, 200, "")
-				l := parse[operator.List[operator.Claim]](a.body)
+				l := parse[operator.List[operator.Claim]](t, a.body)
 				got += len(l.Items)
 				if cursor = l.Next; cursor == "" {
 					break

@@ -80,7 +80,7 @@ func TestYesterdaysLedger(t *testing.T) {
 	}
 	awaitBooks(t, n.client, c)
 	books, err := n.client.ReconcileAll(within(t, time.Minute))
-	must(err)
+	must(t, err)
 	if !books.Balanced {
 		t.Errorf("the books: %+v", books)
 	}
@@ -171,11 +171,11 @@ func (d *drill) rain(n *node, packets int) (campaign string) {
 	spec := fund(d.t, n, "drill", rain.Money(packets)*1000, packets)
 	spec.Split = rain.Even
 	c, err := n.client.CreateCampaign(within(d.t, 20*time.Second), spec, "")
-	must(err)
+	must(d.t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS = 600_000, 20_000
 	_, err = n.client.StartRain(within(d.t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(d.t, err)
 	return c.ID
 }
 
@@ -196,7 +196,7 @@ func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) 
 	d.t.Helper()
 	player := asPlayer(d.t, n, user)
 	w, err := player.Withdraw(within(d.t, 20*time.Second), amount, fmt.Sprint(amount))
-	must(err)
+	must(d.t, err)
 	d.taken[w.Withdrawal] = user
 	testenv.Eventually(d.t, time.Minute, "the withdrawal of "+user, func() bool {
 		is, err := n.client.Withdrawal(within(d.t, 10*time.Second), w.Withdrawal)
@@ -218,9 +218,9 @@ func (d *drill) balance(n *node, user string) rain.Money {
 func (d *drill) tool(stdin []byte, name string, args ...string) []byte {
 	d.t.Helper()
 	cfg, err := mysql.ParseDSN(d.s.mysql)
-	must(err)
+	must(d.t, err)
 	host, port, err := net.SplitHostPort(cfg.Addr)
-	must(err)
+	must(d.t, err)
 	cmd := exec.CommandContext(d.t.Context(), name, append([]string{"--no-defaults", "--protocol=tcp", "--host=" + host,
 		"--port=" + port, "--user=" + cfg.User}, append(args, cfg.DBName)...)...)
 	cmd.Stdin = bytes.NewReader(stdin)
@@ -248,11 +248,11 @@ func (d *drill) restore(backup []byte) {
 func (d *drill) copyFile() (path string) {
 	d.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(d.dir, "ledger.db"))
-	must(err)
+	must(d.t, err)
 	defer func() { _ = db.Close() }()
 	path = filepath.Join(d.t.TempDir(), "backup.db")
 	_, err = db.ExecContext(d.t.Context(), "VACUUM INTO ?", path)
-	must(err)
+	must(d.t, err)
 	return path
 }
 
@@ -265,7 +265,7 @@ func (d *drill) putBack(backup string) {
 			d.t.Fatal(err)
 		}
 	}
-	must(os.Rename(backup, file))
+	must(d.t, os.Rename(backup, file))
 }
 
 // command is redrain restored.
@@ -302,6 +302,6 @@ func (d *drill) statement(paid map[string]rain.Money) string {
 		fmt.Fprintf(&b, "bank-%s,%s,%s,%d\n", id, id, d.taken[id], amount)
 	}
 	path := filepath.Join(d.t.TempDir(), "statement.csv")
-	must(os.WriteFile(path, []byte(b.String()), 0o600))
+	must(d.t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }

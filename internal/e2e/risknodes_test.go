@@ -36,11 +36,11 @@ func TestRiskOverNodes(t *testing.T) {
 	n := nodes[0]
 	spec := fund(t, n, "risk", 10_000, 100)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
 	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 
 	bot := []*player{join(t, nodes[0], "bot", c.ID), join(t, nodes[1], "bot", c.ID)}
 	testenv.Eventually(t, time.Minute, "both nodes know that the bot is on two", func() bool {

@@ -49,13 +49,12 @@ func (rs *riskSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the sender has gone
 	}
 	key, err := signed.ParseSecret(webhooktest.Secret)
-	must(err)
 	var q struct {
 		ID     string `json:"id"`
 		Moment string `json:"moment"`
 		User   string `json:"user"`
 	}
-	err = errors.Join(signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q))
+	err = errors.Join(err, signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q))
 	if err != nil || q.ID == "" {
 		rs.t.Errorf("%s: %v", body, err)
 	}
@@ -133,11 +132,11 @@ func TestRiskURL(t *testing.T) {
 
 	earn(t, n, "alice", "mallory")
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "held", 1000, 10), "")
-	must(err)
+	must(t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS = 600_000, 20_000
 	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 	rs.says("hello barred", "deny")
 	rs.says("hello odd", "hold")
 	for range 2 { // the second time it is on record
@@ -210,7 +209,7 @@ func TestRiskURLDoesNotAnswer(t *testing.T) {
 	api := newAPIClient(t, n)
 	earn(t, n, "alice")
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "c", 100, 1), "")
-	must(err)
+	must(t, err)
 	for _, moment := range []string{"guest", "hello", "withdrawal"} {
 		rs.says(moment, "silent")
 	}
@@ -245,11 +244,11 @@ func TestRiskURLHasTheLastWord(t *testing.T) {
 	spec := fund(t, n, "c", 1000, 100)
 	spec.WinsPerUser = 50
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
 	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 	rs.says("hold bad", "deny")
 	good, bad := join(t, n, "good", c.ID), join(t, n, "bad", c.ID)
 	for _, p := range []*player{good, bad} {
@@ -265,7 +264,7 @@ func TestRiskURLHasTheLastWord(t *testing.T) {
 		return len(good.wins()) > won+3
 	})
 	held, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{})
-	must(err)
+	must(t, err)
 	for _, h := range held.Items {
 		if h.User == "good" {
 			t.Errorf("%+v", h)

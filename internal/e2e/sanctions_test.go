@@ -24,7 +24,7 @@ func TestABanOverTwoNodes(t *testing.T) {
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "ban", 1_000, 10), "")
-	must(err)
+	must(t, err)
 	api := newAPIClient(t, a.node)
 	act := func(user, act string, want int, code string) {
 		t.Helper()
@@ -76,12 +76,12 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	spec := fund(t, a.node, "frozen", 100_000, 1_000)
 	spec.WinsPerUser = 1_000
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	p := join(t, b.node, "mallory", c.ID)
 	long := shortRain(100)
 	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 40
 	_, err = a.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 	drop := p.aDrop(t)
 	if r := p.answered(t, p.tap(drop)); r.Outcome != "won" {
 		t.Fatalf("before the ban: %+v", r)
@@ -91,7 +91,7 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 		return api.call("GET", "/users/mallory", "").field("balance") != "0"
 	})
 
-	must(b.cmd.Process.Signal(syscall.SIGSTOP))
+	must(t, b.cmd.Process.Signal(syscall.SIGSTOP))
 	p.mu.Lock()
 	var drops []string
 	for _, w := range p.waves {
@@ -106,10 +106,10 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 		p.tap(d)
 	}
 	api.want(api.call("POST", "/users/mallory/ban", `{"reason":"a bot"}`), http.StatusOK, "")
-	must(b.cmd.Process.Signal(syscall.SIGCONT))
+	must(t, b.cmd.Process.Signal(syscall.SIGCONT))
 	wantClose(t, p, room.CodeSentAway)
 	_, err = a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
-	must(err)
+	must(t, err)
 	testenv.Eventually(t, time.Minute, "everything of the campaign is in the ledger", func() bool {
 		r, err := a.client.Reconciliation(within(t, 20*time.Second), c.ID)
 		return err == nil && r.Balanced && r.Unsettled == 0
@@ -123,9 +123,9 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 func wantNothingAfterBan(t *testing.T, n *process, user string) {
 	t.Helper()
 	var u operator.Player
-	must(json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
+	must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
 	claims, err := n.client.UserClaims(within(t, 20*time.Second), user, operator.Page{Limit: 500})
-	must(err)
+	must(t, err)
 	var paid rain.Money
 	dead := 0
 	for _, c := range claims.Items {

@@ -21,11 +21,11 @@ func earn(t *testing.T, n *node, users ...string) {
 	spec := fund(t, n, "earn", rain.Money(len(users))*1000, len(users))
 	spec.Split = rain.Even
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(err)
+	must(t, err)
 	long := shortRain(200)
 	long.DurationMS, long.FallMS = 600_000, 20_000
 	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(err)
+	must(t, err)
 	for _, user := range users {
 		p := join(t, n, user, c.ID)
 		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
@@ -40,7 +40,7 @@ func earn(t *testing.T, n *node, users ...string) {
 func asPlayer(t *testing.T, n *node, user string) *operator.Client {
 	t.Helper()
 	c, err := operator.New(operator.Options{Server: n.url, Token: token(t, user)})
-	must(err)
+	must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -86,7 +86,7 @@ func TestWithdrawals(t *testing.T) {
 	c := newAPIClient(t, n)
 	earn(t, n, "alice", "bob", "closed", "unlucky")
 	room, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "elsewhere", 100, 1), "")
-	must(err)
+	must(t, err)
 	hearing := map[string]*player{} // in a room that has nothing to do with their money
 	for _, user := range []string{"alice", "closed", "unlucky"} {
 		hearing[user] = join(t, n, user, room.ID)

@@ -238,19 +238,6 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// refuseDeletion makes the database refuse to delete a list's member; allow undoes it.
-func refuseDeletion(t testing.TB, b *paytest.Books, who string) (allow func()) {
-	t.Helper()
-	trigger := "CREATE TRIGGER stays BEFORE DELETE ON list_member WHEN OLD.who = '" + who + "' BEGIN SELECT " +
-		"RAISE(ABORT, 'it stays'); END"
-	if b.DB.Dialect() == sqldb.MySQL {
-		trigger = "CREATE TRIGGER stays BEFORE DELETE ON list_member FOR EACH ROW IF OLD.who = '" + who +
-			"' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'it stays'; END IF"
-	}
-	b.Statement(t, trigger)
-	return func() { b.Statement(t, "DROP TRIGGER stays") }
-}
-
 // A list of which the removal has broken off counts those who are left on it, and no others. The same again ends it.
 func TestARemovalThatBreaksOff(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -267,7 +254,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 		_, err = lists.Remove(ctx, "l", []string{who[5], who[6], who[sqldb.Chunk+7]})
 		paytest.Must(t, err)
 
-		allow := refuseDeletion(t, b, who[sqldb.Chunk+100]) // in the second step
+		allow := b.RefuseRemoval(t, who[sqldb.Chunk+100]) // in the second step
 		if err := lists.Delete(ctx, "l"); err == nil {
 			t.Fatal("it did not break off")
 		}

@@ -166,19 +166,6 @@ func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	return posted
 }
 
-// Refuse makes the database refuse every payout to a player; allow undoes it.
-func (b *Books) Refuse(t testing.TB, user string) (allow func()) {
-	t.Helper()
-	trigger := "CREATE TRIGGER poison BEFORE INSERT ON payout WHEN NEW.user_id = '" + user + "' BEGIN SELECT " +
-		"RAISE(ABORT, 'no money for you'); END"
-	if b.DB.Dialect() == sqldb.MySQL {
-		trigger = "CREATE TRIGGER poison BEFORE INSERT ON payout FOR EACH ROW IF NEW.user_id = '" + user +
-			"' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no money for you'; END IF"
-	}
-	b.Statement(t, trigger)
-	return func() { b.Statement(t, "DROP TRIGGER poison") }
-}
-
 // WriteLetter keeps a dead letter.
 func (b *Books) WriteLetter(d posting.DeadLetter) error {
 	return b.DB.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {

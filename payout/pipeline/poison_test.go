@@ -10,6 +10,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
@@ -42,7 +43,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 			})
 			stop()
 			p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 3})
-			if d := <-p.dead; d.User != "poison" || !strings.Contains(d.Reason, "no money for you") {
+			if d := <-p.dead; d.User != "poison" || !strings.Contains(d.Reason, paytest.Refused) {
 				t.Errorf("%+v", d)
 			}
 			testenv.Eventually(t, time.Minute, "the outbox is empty", func() bool { return p.redis.Waiting() == 0 })

@@ -47,7 +47,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 		}
 		letters, _, err := b.ListDeadLetters(ctx, "", 10)
 		if err != nil || len(letters) != 2 || !strings.Contains(letters[0].Reason, "3 tries") ||
-			!strings.Contains(letters[0].Reason, "no money for you") {
+			!strings.Contains(letters[0].Reason, paytest.Refused) {
 			t.Errorf("%+v, %v", letters, err)
 		}
 		// A copy that comes late is a posted one: the letters stand for it.
@@ -55,7 +55,7 @@ func TestAttemptsAreCounted(t *testing.T) {
 			t.Errorf("%+v", posted)
 		}
 		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ledger.ErrStillDead) ||
-			!strings.Contains(err.Error(), "no money for you") {
+			!strings.Contains(err.Error(), paytest.Refused) {
 			t.Error(err)
 		}
 		if settled, err := b.Retry(ctx, "c1-1"); err != nil || len(settled) != 1 {

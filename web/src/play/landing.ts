@@ -28,11 +28,12 @@ export class Landing {
     });
   }
 
-  /** show offers to play as a guest, where guests may, or with a token. */
-  show(on: boolean, guests = true): void {
+  /** show offers to play as a guest, where guests may, or with a token, or to try again. What somebody is writing stays. */
+  show(on: boolean, guests = true, again = false): void {
+    byId("retry").hidden = !again;
     this.#offer(on && guests, "play");
     this.#have.hidden = !on;
-    this.form(false);
+    if (!on) this.form(false);
   }
 
   /** asGuest offers to those whose sign-in is over to go on as somebody else. */

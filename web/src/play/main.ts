@@ -31,7 +31,7 @@ import type { LuckCheck } from "../late/luck.ts";
 import type { Practice } from "../late/practice.ts";
 import * as lobby from "./lobby.ts";
 import { newModel } from "./model.ts";
-import { problemOf } from "./problem.ts";
+import { type Ended, problemOf } from "./problem.ts";
 import { Room } from "./room.ts";
 import { Combo, type Round, Rounds } from "./round.ts";
 import { Sheet } from "./sheet.ts";
@@ -51,8 +51,8 @@ const PRACTICE_BEFORE = 12_000; // ms before a rain when practice ends
 const LOST_LONG = 6_000; // ms without a line after which the page says what can be done
 const CLEAR_BEFORE = 3_500; // ms before a rain when the page makes room for it
 
-const NOTHING: Problem = { title: "lobby_title", hint: "lobby_hint" };
-const GONE: Problem = problemOf(CloseCode.unknownCampaign);
+const NOTHING: Ended = { title: "lobby_title", hint: "lobby_hint" };
+const GONE = problemOf(CloseCode.unknownCampaign);
 
 const session = new Session();
 session.meet = meet;
@@ -101,7 +101,7 @@ const entry = new Entry({
   stay: () => {
     if (!room.client) enter();
   },
-  refused: (problem, banned) => void outside(problem, banned),
+  refused: outside,
 });
 
 // render writes the page from the model, and schedules itself for the time when the page changes by the clock alone.
@@ -333,17 +333,15 @@ function become(player: Player): void {
   wallet.reset();
   rounds.clear();
   room.client?.close();
-  byId("retry").hidden = true;
   enter();
 }
 
 // outside is where a link has not let anybody in: there may be another way.
-async function outside(problem: Problem, banned: boolean): Promise<void> {
+function outside(problem: Problem, banned: boolean): void {
   Object.assign(model, { problem, away: null });
   landing.show(!banned, false);
   render();
-  const about = banned ? null : await lobby.lobby(lobby.named()).catch(() => null);
-  if (about?.guests && model.problem === problem) landing.asGuest();
+  if (!banned) void room.again();
 }
 
 // follow finds the campaign to play, and the next one when this one is idle.
@@ -376,24 +374,23 @@ function move(campaign: string): void {
 
 // introduce shows the event to those who have not signed in yet, and goes on asking: a rain may be about to begin.
 async function introduce(): Promise<void> {
-  for (let offered = false; model.landing; await lobby.soon(offered ? FOLLOW_EVERY : LOBBY_EVERY)) {
+  for (let offered: boolean | null | undefined; model.landing; ) {
     try {
       const l = await lobby.lobby(lobby.named());
       if (!model.landing) return;
-      model.away = null;
-      if (l) {
-        Object.assign(model, { about: l, problem: null });
-        if (!offered) landing.show(offered = true, l.guests ?? true);
-      } else {
-        // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
-        model.problem = lobby.named() ? GONE : NOTHING;
-        landing.show(offered = false);
-      }
-      byId("retry").hidden = !!l || !lobby.named();
+      const guests = l && (l.guests ?? true);
+      // Nobody is asked to play what is not there. An event that this node has not heard of may be asked for once more.
+      const problem = l ? null : lobby.named() ? GONE : NOTHING;
+      Object.assign(model, { about: l, away: null, problem });
+      if (offered !== guests) landing.show(!!l, !!guests, problem?.retry);
+      offered = guests;
     } catch {
       model.away = performance.now();
     }
     render();
+    do {
+      await lobby.soon(offered == null ? LOBBY_EVERY : FOLLOW_EVERY);
+    } while (document.hidden);
   }
 }
 
@@ -425,10 +422,7 @@ byId("sound").addEventListener("click", () => {
 });
 byId("purse").addEventListener("click", () => sheet.open());
 byId("mine").addEventListener("click", () => sheet.open());
-byId("retry").addEventListener("click", () => {
-  byId("retry").hidden = true;
-  enter();
-});
+byId("retry").addEventListener("click", enter);
 document.addEventListener("keydown", () => document.body.classList.add("keys"), { once: true });
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);

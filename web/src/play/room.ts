@@ -7,10 +7,9 @@ import type { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Session } from "../shared/session.ts";
 import type { Announcer } from "./announce.ts";
-import { byId } from "./dom.ts";
 import type { Hud } from "./hud.ts";
 import type { Landing } from "./landing.ts";
-import { lobby } from "./lobby.ts";
+import { lobby, named } from "./lobby.ts";
 import type { Model } from "./model.ts";
 import { problemOf } from "./problem.ts";
 import type { strings } from "./strings.ts";
@@ -75,7 +74,6 @@ export class Room {
       if (another) Object.assign(model, { stock: null, winners: [], top: [], since: m.server_time });
       Object.assign(model, { problem: null, campaign: m.campaign, rain: m.rain, user: m.user, away: null, queue: null, packets: m.claims_total - missed.length });
       landing.show(false);
-      byId("retry").hidden = true;
       for (const c of missed) unheard(c.claim, c.amount, c.luck);
       told();
       if (wallet.welcome(m.claims, m.claims_total) || wallet.balance === null) refresh();
@@ -134,11 +132,11 @@ export class Room {
     changed();
   }
 
-  // again offers to those whose sign-in is over to go on as a guest, where guests may.
-  async #again(): Promise<void> {
+  /** again offers to those whose sign-in is over to go on as a guest, where guests may. */
+  async again(): Promise<void> {
     const { model, landing } = this.#around;
     const problem = model.problem;
-    const about = await lobby(this.client?.campaign).catch(() => null);
+    const about = await lobby(this.client?.campaign ?? named()).catch(() => null);
     if (about?.guests && model.problem === problem) landing.asGuest();
   }
 
@@ -157,8 +155,7 @@ export class Room {
     if (code === CloseCode.badToken || code === CloseCode.expired) session.forget();
     const problem = problemOf(code, session.refusal);
     model.problem = problem;
-    landing.show(!!problem.signin, false);
-    if (problem.signin && problem.title !== "ended_invited") void this.#again();
-    byId("retry").hidden = !problem.retry;
+    landing.show(!!problem.signin, false, problem.retry);
+    if (problem.signin && problem.title !== "ended_invited") void this.again();
   }
 }

@@ -49,27 +49,26 @@ export class Round {
 
 /** Rounds keeps the current rain and the one before, whose card may still be open and whose last answers may still arrive. */
 export class Rounds {
-  #kept: Round[] = [];
+  #kept: Round[] = []; // the newest first
 
   /** of is the round of a rain; it makes one for a new rain. */
   of(rain: string): Round {
     let round = this.#kept.find((r) => r.rain === rain);
     if (!round) {
       round = new Round(rain);
-      this.#kept = [...this.#kept, round].slice(-2);
+      this.#kept = [round, ...this.#kept].slice(0, 2);
     }
     return round;
   }
 
   /** card is the newest round that was played and whose card was not closed. */
   card(over: (rain: string) => boolean): Round | null {
-    return [...this.#kept].reverse().find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
+    return this.#kept.find((r) => r.played && !r.dismissed && over(r.rain)) ?? null;
   }
 
   /** unheard is the round of a win that nobody was told of: the rain that falls, or the last one where taps are without an answer. */
   unheard(rain: string | undefined): Round | null {
-    const newest = [...this.#kept].reverse();
-    return newest.find((r) => r.played && (r.rain === rain || r.unsure > 0)) ?? null;
+    return this.#kept.find((r) => r.played && (r.rain === rain || r.unsure > 0)) ?? null;
   }
 
   /** told is for a welcome, which names every win: what was given up is known now. */

@@ -3,7 +3,7 @@
 import type { Challenge, FieldError, Problem } from "./schemas.ts";
 
 /**
- * ApiError is a refused or failed request. status 0: the server was not reached. code is the stable code of
+ * ApiError is a refused or failed request. status 0: the server was not reached, or its answer has not come whole. code is the stable code of
  * the problem+json answer.
  */
 export class ApiError extends Error {
@@ -33,9 +33,10 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-/** request sends one call and answers with the decoded JSON. */
+/** request sends one call and answers with the decoded JSON. An answer that breaks off, or is none of the API's, has not come. */
 export async function request<T>(path: string, options: RequestOptions = {}): Promise<T> {
-  return (await send(path, options)).json() as Promise<T>;
+  const response = await send(path, options);
+  return reached(response.json() as Promise<T>, options.signal);
 }
 
 /** send is request for callers that read the answer themselves: a CSV, a feed. An aborted one throws the signal's reason. */
@@ -45,19 +46,23 @@ export async function send(path: string, { method = "GET", token, body, key, acc
   const raw = body instanceof Blob; // a file, which has a type of its own
   if (body !== undefined && !raw) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
-  let response: Response;
-  try {
-    response = await fetch(`/api/v1${path}`, {
-      method, headers, cache: "no-store",
-      ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
-    });
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason ?? cause; // an older browser keeps no reason
-    throw new ApiError({ message: cause instanceof Error ? cause.message : String(cause) });
-  }
+  const response = await reached(fetch(`/api/v1${path}`, {
+    method, headers, cache: "no-store",
+    ...(body === undefined ? {} : { body: raw ? body : JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  }), signal);
   if (!response.ok) throw await problem(response);
   return response;
+}
+
+// reached is what comes over the line, or why nothing has come.
+async function reached<T>(coming: Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await coming;
+  } catch (cause) {
+    if (signal?.aborted) throw signal.reason ?? cause; // an older browser keeps no reason
+    throw new ApiError({ message: String(cause) });
+  }
 }
 
 async function problem(response: Response): Promise<ApiError> {
