@@ -14,6 +14,12 @@ const (
 	oddsHurry, oddsHurryFrom = 1.5, 3.0
 	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
 	oddsMemory = 0.6
+	// oddsJudged is how many wins there would be, if each player took each draw, before it is judged how many they take. One
+	// that is counted late, after beats of the least odds, is no million of draws.
+	oddsJudged = 0.5
+	// oddsMost is how many draws a player is believed to take in a beat. There is one; more are chance, wins that are
+	// counted late, or players who are not counted yet.
+	oddsMost = 2
 	// oddsFirstMS is how long before the last moment for it the first odds are set, in milliseconds: as late as is
 	// safe, because the players of a rain come in its countdown.
 	oddsFirstMS = 800
@@ -30,6 +36,9 @@ type crowd struct {
 	at     int64   // the beat up to which wins are counted
 	won    int     // packets won by then
 	online int64   // players who were there
+
+	// Since draws was last judged: the wins that there would be if each player took each draw, and those that there are.
+	hoped, gone float64
 }
 
 // note takes in how many packets are won by the beginning of a beat, and how many players are there. What was won of
@@ -42,19 +51,19 @@ func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
 	if beat <= k.at {
 		return
 	}
-	chances := 0.0 // wins of a player who draws in each of the beats
 	for b := k.at; b < beat; b++ {
-		chances += float64(r.OddsOf(b, k.lane)) / float64(rain.OddsOne)
+		k.hoped += float64(max(k.online, online, 1)) * float64(r.OddsOf(b, k.lane)) / float64(rain.OddsOne)
 	}
-	gone := float64(max(won-k.won, 0))
-	each := gone / chances / float64(max(k.online, online, 1))
+	k.gone += float64(max(won-k.won, 0))
 	k.at, k.won, k.online = beat, won, online
-	switch {
-	case k.seen:
-		k.draws = oddsMemory*k.draws + (1-oddsMemory)*each
-	case gone > 0:
-		k.seen, k.draws = true, each
+	if k.hoped < oddsJudged || !k.seen && k.gone == 0 {
+		return
 	}
+	each := min(k.gone/k.hoped, oddsMost)
+	if k.seen {
+		each = oddsMemory*k.draws + (1-oddsMemory)*each
+	}
+	k.seen, k.draws, k.hoped, k.gone = true, each, 0, 0
 }
 
 // drawsOf is how many draws players take in a beat, as far as it is known; at least one.

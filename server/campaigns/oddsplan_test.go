@@ -141,3 +141,32 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 		}
 	}
 }
+
+// TestALateWinIsNoCrowd: a win that is counted after beats of next to no odds was taken for a million draws, and odds
+// stayed where they were to the end of the rain, with a fifth of the packets left.
+func TestALateWinIsNoCrowd(t *testing.T) {
+	t.Parallel()
+	r := &rain.Rain{ID: "r", StartsAt: 1_000_000, DurationMS: 30_000, DropsPerSecond: 8, FallMS: 4_000,
+		Odds: rain.OddsAuto, BeatMS: 1_000}
+	const players = 50
+	least := rain.OddsFrom{Beat: 8, Odds: 1}
+	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne / 10}, least} {
+		if err := r.SetOdds(set, r.BeatAt(set.Beat)-2*rain.OddsLeadMS); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k, won := &crowd{}, 0
+	for beat := range int64(12) {
+		k.note(r, beat, won, players)
+		switch {
+		case beat < least.Beat:
+			won += 4
+		case beat == 10:
+			won++
+		}
+	}
+	next, ok := k.next(r, 25, players, r.BeatAt(12))
+	if !ok || next.Odds < rain.OddsOne/100 || next.Odds > rain.OddsOne/10 {
+		t.Errorf("%v, %v: 25 packets for 50 players are left, and some 14 beats", next.Odds, ok)
+	}
+}
