@@ -10,9 +10,15 @@ type AmountsCache struct {
 	kept *lru.Cache[amountsKey, *Amounts]
 }
 
+// amountsKey is what the amounts are computed from, but for given ones: a row of the database that somebody had changed
+// by hand, and that is put right, has its own amounts again.
 type amountsKey struct {
-	id   string
-	seed Seed
+	id       string
+	seed     Seed
+	budget   Money
+	packets  int
+	split    SplitKind
+	min, max Money // max is -1 where there is none
 }
 
 // NewAmountsCache makes an empty cache.
@@ -26,7 +32,10 @@ func NewAmountsCache() *AmountsCache {
 
 // Of is the amounts of a campaign. An invalid split returns its Invalid.
 func (c *AmountsCache) Of(of *Campaign) (*Amounts, error) {
-	key := amountsKey{of.ID, of.SplitSeed}
+	key := amountsKey{of.ID, of.SplitSeed, of.Budget, of.Packets, of.Split, of.Min, -1}
+	if of.Max != nil {
+		key.max = *of.Max
+	}
 	if known, ok := c.kept.Get(key); ok {
 		return known, nil
 	}

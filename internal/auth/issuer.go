@@ -89,7 +89,12 @@ func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) 
 		return Operator{}, ErrNoOperator
 	}
 	claims := jwt.MapClaims{}
-	_, err := i.parser.ParseWithClaims(bearer, claims, func(t *jwt.Token) (any, error) { return i.keys.find(ctx, t) })
+	_, err := i.parser.ParseWithClaims(bearer, claims, func(t *jwt.Token) (any, error) {
+		if err := checkCritical(t); err != nil {
+			return nil, err
+		}
+		return i.keys.find(ctx, t)
+	})
 	switch {
 	case errors.Is(err, ErrKeysUnavailable), errors.Is(err, errUnknownKey) && i.keys.away():
 		return Operator{}, ErrIssuerUnavailable

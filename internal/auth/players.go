@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +35,15 @@ const (
 // asymmetric are the algorithms of tokens that a provider's key signs.
 var asymmetric = []string{
 	jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg(),
+}
+
+// checkCritical refuses a token that asks for extensions that must be understood (RFC 7515, section 4.1.11): none is
+// known here, and the JWT library does not look. An empty list is not allowed either.
+func checkCritical(t *jwt.Token) error {
+	if _, asks := t.Header["crit"]; asks {
+		return errors.New("it has a crit header, and no extensions are understood here")
+	}
+	return nil
 }
 
 // PlayersOptions say how players' tokens are verified. With the zero value, every token is refused.
@@ -132,6 +142,29 @@ type playerClaims struct {
 	Picture  any `json:"picture,omitempty"`
 }
 
+// UnmarshalJSON reads the claims. It refuses dates that are texts, which the JWT library takes: by RFC 7519 they are
+// numbers, and who else reads the same token must not read it otherwise.
+func (c *playerClaims) UnmarshalJSON(text []byte) error {
+	type plain playerClaims
+	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
+		return err
+	}
+	var dates struct {
+		ExpiresAt any `json:"exp"`
+		NotBefore any `json:"nbf"`
+		IssuedAt  any `json:"iat"`
+	}
+	if err := json.Unmarshal(text, &dates); err != nil {
+		return err
+	}
+	for name, date := range map[string]any{"exp": dates.ExpiresAt, "nbf": dates.NotBefore, "iat": dates.IssuedAt} {
+		if _, is := date.(string); is {
+			return fmt.Errorf("its %s is a text, and must be a number", name)
+		}
+	}
+	return nil
+}
+
 // grant is what they give.
 func (c *playerClaims) grant() Grant {
 	g := Grant{User: c.Subject, Until: c.ExpiresAt.UnixMilli()}
@@ -195,6 +228,9 @@ func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
 // keyFunc finds the key of a token. The parser calls it only for algorithms that it allows.
 func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 	return func(t *jwt.Token) (any, error) {
+		if err := checkCritical(t); err != nil {
+			return nil, err
+		}
 		if t.Method == jwt.SigningMethodHS256 {
 			return p.secret, nil
 		}

@@ -48,7 +48,7 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 		if err := posting.Tally(ctx, tx, map[string]posting.Totals{c.ID: {}}); err != nil {
 			return err
 		}
-		fund := booking.Move(booking.KindFund, "fund:"+c.ID, booking.SponsorAccount(c.Sponsor),
+		fund := booking.Move(booking.KindFund, posting.FundKey(c.ID), booking.SponsorAccount(c.Sponsor),
 			booking.EscrowAccount(c.ID), c.Budget)
 		fund.Papers = campaignPaper(c, amounts)
 		_, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{fund}, nil)
@@ -110,6 +110,21 @@ func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, er
 	return one(found, id, err)
 }
 
+// WholeCampaign reads a campaign that nobody has changed by hand, else it is history.ErrTampered. It is for steps that
+// cannot be taken back.
+func (s *Campaigns) WholeCampaign(ctx context.Context, id string) (c *rain.Campaign, err error) {
+	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
+		if c, err = s.rows.Read(ctx, tx, id); err != nil {
+			return err
+		}
+		return posting.CheckCampaign(ctx, tx, id)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // CampaignAsStored reads a campaign also where its row makes no sense: then it has a Fault. ErrUnknownCampaign where
 // there is none.
 func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error) {
@@ -162,7 +177,8 @@ func (s *Campaigns) LiveIDs(ctx context.Context) ([]string, error) {
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish.
 // The revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on
 // any node. change may be called several times, each time with a fresh copy; its error is returned as it is and
-// leaves the campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the
+// leaves the campaign as it was. Changing anything else is ErrImmutable, and one that somebody has changed by hand is
+// history.ErrTampered. With ErrUnchanged, Update returns the
 // campaign as it is, and there is nothing to audit.
 func (s *Campaigns) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return s.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
@@ -177,8 +193,7 @@ func (s *Campaigns) update(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		whole, err := history.Whole(ctx, tx, history.Campaign, id)
-		if err != nil {
+		if err := posting.CheckCampaign(ctx, tx, id); err != nil {
 			return err
 		}
 		after := before.Clone()
@@ -194,7 +209,7 @@ func (s *Campaigns) update(ctx context.Context, id string,
 			return err
 		}
 		if after.Revision != before.Revision {
-			if err := history.Note(ctx, tx, s.clock(), history.Campaign, whole...); err != nil {
+			if err := history.Note(ctx, tx, s.clock(), history.Campaign, id); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ const MaxDecided = 1000
 type Decided struct {
 	Wins     []Held               // those that were asked for and exist, as they are now, in the order of their claims
 	Released []posting.Settlement // those that have become their players' by it
-	Left     []string             // claims of wins that somebody has changed by hand, which were left as they are
+	Left     []string             // claims of wins left as they are: somebody has changed them, or their campaigns
 }
 
 // IsLeft tells whether a win was left as it is.
@@ -41,7 +41,8 @@ func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided
 }
 
 // Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is, and so
-// does one that somebody has changed by hand, as in Release.
+// does one that somebody has changed by hand, as in Release, or whose campaign somebody has changed: it may name another
+// sponsor.
 func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
@@ -70,6 +71,11 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		slices.SortFunc(d.Wins, func(a, b Held) int { return cmp.Compare(a.Claim, b.Claim) })
 		if d.Left, err = tamperedHeld(ctx, tx, d.Wins, seemed); err != nil {
 			return err
+		}
+		if to == HeldConfirmed {
+			if err := d.leaveTamperedCampaigns(ctx, tx); err != nil {
+				return err
+			}
 		}
 		now := s.clock()
 		open, err := d.open(to, by, now)
@@ -114,7 +120,11 @@ func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held, err er
 		switch {
 		case h.State != HeldOpen:
 		case d.IsLeft(h.Claim):
-			err = cmp.Or(err, fmt.Errorf("%s %s: %w", history.Held, h.Claim, history.ErrTampered))
+			which := "%s %s: %w"
+			if to == HeldConfirmed {
+				which = "%s %s, or its campaign: %w"
+			}
+			err = cmp.Or(err, fmt.Errorf(which, history.Held, h.Claim, history.ErrTampered))
 		default:
 			h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
 			open = append(open, h)
@@ -124,35 +134,6 @@ func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held, err er
 		err = nil
 	}
 	return open, err
-}
-
-// doubtfulReadings is how often a win does not seem to be what its history says, until that counts. A row and its
-// history are read one after the other: somebody may have decided about the win in between, which happens once.
-const doubtfulReadings = 3
-
-// tamperedHeld are the claims of those wins that somebody has changed by hand, in order as the wins are. As long as
-// somebody may just be deciding about one of them, all are to be read again. It counts in seemed, over the tries of a
-// transaction.
-func tamperedHeld(ctx context.Context, tx *sqldb.Tx, wins []Held, seemed map[string]int) (tampered []string,
-	err error) {
-	claims := make([]string, len(wins))
-	for i, h := range wins {
-		claims[i] = h.Claim
-	}
-	whole, err := history.Whole(ctx, tx, history.Held, claims...)
-	if err != nil {
-		return nil, err
-	}
-	for _, claim := range claims {
-		if _, is := slices.BinarySearch(whole, claim); is {
-			continue
-		}
-		tampered = append(tampered, claim)
-		if seemed[claim]++; seemed[claim] < doubtfulReadings {
-			err = fmt.Errorf("%w: %s %s: %w", sqldb.ErrAgain, history.Held, claim, history.ErrTampered)
-		}
-	}
-	return tampered, err
 }
 
 func total(wins []*Held) (sum rain.Money) {

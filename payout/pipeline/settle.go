@@ -67,6 +67,7 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	}
 	faults.Point("settle.after_commit")
 	s.money.Works()
+	group = s.setWaiting(group, posted.Waiting)
 	s.forgetAttempts(ctx, group)
 	// A panic of who is told holds nothing up: the money is in the ledger, and the player's next welcome says so.
 	s.guard.Do(partName, func() {
@@ -76,6 +77,26 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 		}
 	})
 	return s.finish(ctx, group)
+}
+
+// setWaiting gives entries back whose reclaims wait until a person has put their campaigns right, and is the others.
+// They stay in their outboxes and in the stream.
+func (s *settlement) setWaiting(group []delivery, waiting []posting.Waiting) (others []delivery) {
+	if len(waiting) == 0 {
+		return group
+	}
+	causes := make(map[rain.EntryRef]error, len(waiting))
+	for _, w := range waiting {
+		causes[w.Ref] = w.Cause
+	}
+	for _, d := range group {
+		if causes[d.entry.Ref] == nil {
+			others = append(others, d)
+			continue
+		}
+		giveBack(retryDelay(d.deliveries()), d)
+	}
+	return others
 }
 
 // try posts entries. A panic is an error.

@@ -15,6 +15,7 @@ import (
 	"redrain/internal/outage"
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/timeout"
@@ -47,7 +48,7 @@ type Reclaimer struct {
 // ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Campaigns] does.
 type ReclaimerLedger interface {
 	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error)
 	Emptied(ctx context.Context, campaign string) (bool, error)
@@ -91,7 +92,7 @@ func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 type again struct {
 	tries   int
 	at      int64 // Unix ms
-	alarmed bool  // that it is closed and its money is not all accounted for
+	alarmed bool  // that it is closed and its money is not all accounted for, or that somebody has changed it
 }
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
@@ -175,6 +176,14 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 		}
 		was.alarmed = true
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
+	case errors.Is(err, history.ErrTampered):
+		if !was.alarmed {
+			r.o.Bus.Alarm("reconciliation", due.ID, "somebody has changed the campaign's row in the database, so the "+
+				"campaign is not ended, and nothing goes back to its sponsor, until it is put right: "+
+				"redrain reconcile "+due.ID+" names it")
+		}
+		was.alarmed = true
+		was.at = r.o.Clock() + wait(was.tries, 5_000)
 	default:
 		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
 			r.o.Log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
@@ -198,7 +207,8 @@ func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 		}
 		faults.Point("reclaim.after_close")
 	}
-	c, err := r.o.Ledger.Campaign(ctx, due.ID)
+	// A shard that is shut stays shut, and what it has left is on its way to the sponsor.
+	c, err := r.o.Ledger.WholeCampaign(ctx, due.ID)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type Service struct{ o ServiceOptions }
 type ServiceLedger interface {
 	CreateCampaign(ctx context.Context, c *rain.Campaign) error // ledger.ErrCampaignExists where its id is taken
 	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
+	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error) // whether it holds nothing of it any more
@@ -136,7 +137,7 @@ const stockWithinMS = 10_000
 // campaign after it was played.
 func (s *Service) Stock(ctx context.Context, id string) (*rain.Campaign, error) {
 	until := s.o.Clock() + stockWithinMS
-	c, err := s.o.Ledger.Campaign(ctx, id)
+	c, err := s.o.Ledger.WholeCampaign(ctx, id) // a shard is stocked once
 	if err != nil || c.Status != rain.Loading {
 		return c, err
 	}
@@ -241,6 +242,14 @@ func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 	case rain.Loading:
 		return nil
 	case rain.Closed:
+		// A shard that is shut stays shut. Who calls may have read a row that somebody has changed by hand.
+		whole, err := s.o.Ledger.WholeCampaign(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if whole.Status != rain.Closed {
+			return nil
+		}
 		return s.o.Stock.CloseCampaign(ctx, c)
 	default:
 		return s.o.Stock.Apply(ctx, c)

@@ -51,6 +51,36 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, broken func(Br
 	return nil
 }
 
+// IsWhole tells whether a transaction, by its key, is there and is what was chained, with its lines and its papers. It
+// is not where the link before it is gone: then nobody can say.
+func IsWhole(ctx context.Context, q sqldb.Querier, key string) (bool, error) {
+	ids, err := sqldb.Column[int64](ctx, q, "SELECT id FROM txn WHERE idem_key = ?", key)
+	if err != nil || len(ids) != 1 {
+		return false, err
+	}
+	before, err := linksBefore(ctx, q, ids)
+	if err != nil {
+		return false, err
+	}
+	txns, stripes, err := txnsByID(ctx, q, ids)
+	if err != nil || len(txns) != 1 {
+		return false, err
+	}
+	rows, err := txnContents(ctx, q, txns)
+	if err != nil {
+		return false, err
+	}
+	r := rows[0]
+	was := first(Txns, stripes[r.id])
+	if r.link > 1 {
+		if len(before[r.id]) != len(was) {
+			return false, nil
+		}
+		was = Hash(before[r.id])
+	}
+	return len(r.hash) == len(was) && after(was, r.content) == Hash(r.hash), nil
+}
+
 // linksBefore are the hashes of the links before those of some transactions, also of links whose rows have left the
 // books.
 func linksBefore(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64][]byte, error) {

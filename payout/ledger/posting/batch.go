@@ -28,6 +28,7 @@ type batch struct {
 	listed    playerlist.Refused      // nil: a person has decided
 	verdictOf verdictOf               // nil: a person has decided, or verdicts hold nothing
 	holdings  map[shardKey]*packetSet // what the shards can have that give something back
+	tampered  map[string]error        // campaigns that give something back, and that somebody has changed by hand
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -36,6 +37,7 @@ type batch struct {
 	reclaims []postedReclaim
 	cuts     []ReclaimCut
 	letters  []DeadLetter
+	waiting  []Waiting
 	dropped  int          // letters for which there was no room
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
 	held     []heldWin    // of the wins
@@ -85,6 +87,10 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	packets, closing := packetsOf(entries)
 	if closing {
 		with = max(with, thorough)
+		// Before the escrows, which everybody wants, and which are held no longer than need be.
+		if b.tampered, err = p.lockGivingBack(ctx, tx, entries); err != nil {
+			return nil, err
+		}
 	}
 	b.quick = with == quick
 	campaigns := slices.Collect(maps.Keys(packets))

@@ -224,11 +224,15 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		}
 		return
 	}
+	tampered := b.tampered[e.Ref.Campaign]
 	switch {
-	case fault != "":
 	case void != "":
 		b.annul(reclaimLetter(e, at, void))
 		return
+	case tampered != nil && fault != Dropped:
+		b.waiting = append(b.waiting, Waiting{e.Ref, tampered})
+		return
+	case fault != "":
 	case campaign.Status != rain.Closed:
 		fault = "the campaign is not closed"
 	case len(r.Numbers) == 0 || slices.ContainsFunc(r.Numbers, func(some rain.Range) bool {

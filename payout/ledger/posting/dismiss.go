@@ -3,11 +3,13 @@ package posting
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -46,6 +48,15 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	e, err := entrytext.Decode(d.Payload)
 	if err != nil {
 		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
+	}
+	// What is forged keeps nothing, and so no money moves by it.
+	if d.Kind != LetterForged {
+		if err := LockCampaign(ctx, tx, d.Campaign); errors.Is(err, history.ErrTampered) {
+			return 0, NotDismissedError(err.Error())
+		} else if err != nil {
+			return 0, err
+		}
+		p.terms.kept.Remove(d.Campaign)
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e, p.bans.BannedAt)
 	if err != nil {
