@@ -26,6 +26,9 @@ const (
 	// mostHoles is how many holes checkpoints may have. Where more is wrong, none is made: the books are not what the
 	// ledger has written, and each proof reads all that came since.
 	mostHoles = 20
+	// mostLost is how many checkpoints in a row a proof may fail to make before it makes none any more: it reads what they
+	// were to close again each time.
+	mostLost = 3
 	// smallRows is up to how many links, payouts and members of lists everything is read each time.
 	smallRows = 50_000
 )
@@ -86,7 +89,14 @@ func (s *Reconciler) ReconcileRecent(ctx context.Context, hot Hot, each Campaign
 // there is none and need be none.
 func (s *Reconciler) newestCheckpoint(ctx context.Context) (c checkpoint.Checkpoint, faults []string, small bool,
 	err error) {
-	c, err = checkpoint.Newest(ctx, s.db, func(fault string) { faults = append(faults, fault) })
+	say := func(fault string) { faults = append(faults, fault) }
+	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		faults = nil
+		if c, err = checkpoint.Newest(ctx, tx, say); err != nil {
+			return err
+		}
+		return checkpoint.Strays(ctx, tx, c, say)
+	})
 	if err != nil || c.Number > 0 {
 		return c, faults, false, err
 	}
@@ -111,6 +121,8 @@ type recentProof struct {
 	holes []checkpoint.Hole
 	lie   bool  // a sum of payouts in a checkpoint is not what was written
 	anew  bool  // sums were added up anew, and are to be kept
+	lost  int   // checkpoints, one after the other, that this proof could not make
+	moved bool  // another process has made one since
 	fine  int   // how many steps are to be small ones
 	left  int64 // steps in which rows had left the books when the holes were read
 }

@@ -20,7 +20,7 @@ func (r *recentProof) read(ctx context.Context) error {
 		if end, err = r.step(ctx); err != nil {
 			return err
 		}
-		if r.at.rows < r.s.period && !r.anew || r.lie || len(r.holes) > mostHoles {
+		if r.at.rows < r.s.period && !r.anew || r.lie || len(r.holes) > mostHoles || r.lost >= mostLost {
 			continue
 		}
 		if len(r.at.renewed) > 0 {
@@ -150,7 +150,7 @@ func (r *recentProof) freshen(step *recentStep) {
 // close makes a checkpoint of what was read. Should another node have been faster, the rest is read from its checkpoint
 // on.
 func (r *recentProof) close(ctx context.Context) error {
-	closed := r.at
+	closed, before := r.at, r.from.Number
 	added, err := checkpoint.Add(ctx, r.s.db, r.from, checkpoint.Checkpoint{At: r.s.clock(), Marks: closed.marks,
 		LastTxn: closed.lastTxn, Holes: r.holes, Accounts: sortedKeys(closed.pending)},
 		slices.Collect(maps.Values(closed.ahead)))
@@ -161,9 +161,23 @@ func (r *recentProof) close(ctx context.Context) error {
 		return err
 	}
 	if !added || !maps.Equal(r.from.Marks, closed.marks) {
+		r.lose(before)
 		return r.begin(ctx)
 	}
+	r.lost, r.moved = 0, false
 	r.at = newPlace(r.from)
 	r.at.aside = closed.aside
 	return nil
+}
+
+// lose counts a checkpoint that was not made. Another node that proves at the same time is no fault: the checkpoints are
+// its own then. Where there is no newer one either, somebody removes them, or takes their place.
+func (r *recentProof) lose(before int64) {
+	r.lost++
+	r.moved = r.moved || r.from.Number > before
+	if r.lost == mostLost && !r.moved {
+		r.found.add("checkpoints that cannot be made", "", "no checkpoint can be made: %d times what was written was "+
+			"gone at once, or its place was taken, though no other process has made one; so each proof reads all that "+
+			"came since checkpoint %d", mostLost, r.from.Number)
+	}
 }

@@ -72,6 +72,9 @@ var whichProof = []struct {
 		"UPDATE proof_sum SET amount = amount - 1 WHERE subject = 'payouts c1 0'", true},
 	{"a checkpoint is changed", "UPDATE proof_checkpoint SET last_txn = last_txn + 1",
 		"UPDATE proof_checkpoint SET last_txn = last_txn - 1", true},
+	{"all checkpoints are removed, or the newest ones", "CREATE TABLE w AS SELECT " + checkpointColumns +
+		" FROM proof_checkpoint; DELETE FROM proof_checkpoint",
+		"INSERT INTO proof_checkpoint SELECT " + checkpointColumns + " FROM w; DROP TABLE w", true},
 	{"a list is changed, of up to 5,000", "UPDATE player_list SET purpose = 'invite'",
 		"UPDATE player_list SET purpose = 'deny'", true},
 	{"a member of a list is added, changed or removed", "UPDATE list_member SET removed_at = 1 WHERE who = 'x'",
@@ -79,6 +82,9 @@ var whichProof = []struct {
 	{"a verdict about a player is changed, of up to 5,000", "UPDATE verdict SET verdict = 'allow'",
 		"UPDATE verdict SET verdict = 'hold'", true},
 }
+
+// checkpointColumns are all of proof_checkpoint.
+const checkpointColumns = "number, taken_at, ends, last_txn, holes, previous, key_id, seal"
 
 // TestWhichProofNamesWhat changes the books by hand in each of these ways, and holds both proofs, and the page for
 // people, against the table.

@@ -74,7 +74,8 @@ type Proofs struct {
 	faulty map[string]string       // campaign → fingerprint of what was found last; "" is what is recent, or fullBooks
 	missed map[string]int          // campaign → rounds since it was proved last, where it cannot be
 	proved map[string]ledger.Proof // campaign → what has been proved and is not noted yet
-	stop   context.CancelFunc      // ends the proof of everything that is under way; nil: none is
+	busy   bool                    // a proof of everything is under way
+	own    ownProof
 
 	*proofAge
 }
@@ -137,9 +138,10 @@ func enter(ctx context.Context, door chan struct{}) error {
 }
 
 // Run proves the books until ctx ends, as long as this node has the lease, and looks all the time whether somebody
-// does.
+// does. Where another has it, this node proves them from time to time too: see ownTurn.
 func (r *Proofs) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
+	r.beginOwn(time.Now())
 	beside.Go(func() { r.keepLease(ctx) })
 	beside.Go(func() { r.runQuick(ctx) })
 	beside.Go(func() { r.runFull(ctx) })
@@ -147,33 +149,37 @@ func (r *Proofs) Run(ctx context.Context) error {
 	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
-	for {
+	for had := true; ; {
 		r.o.Guard.Do("reconciliation", func() { r.lookAtAge(ctx) })
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if r.holds.Load() {
-			proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx) }))
-			if r.large.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
-				r.proveEverything(ctx, &beside)
-			}
-		} else {
+		holds := r.holds.Load()
+		if had && !holds {
 			r.o.Guard.Do("reconciliation", r.rest)
+		}
+		had = holds
+		own, depth := r.ownTurn(time.Now(), holds), reconcile.Sums
+		if !holds && !own {
+			continue
+		}
+		if !holds {
+			depth = reconcile.Rows // nobody may be taking the quick looks at them
+		}
+		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx, depth) }))
+		if own || r.large.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
+			r.proveEverything(ctx, &beside)
 		}
 	}
 }
 
-// rest forgets what was found: another node has the lease, and says it.
+// rest forgets how this node has proved, when another has the lease. What it has said is wrong it does not say again.
 func (r *Proofs) rest() {
 	r.mu.Lock()
-	clear(r.faulty)
 	clear(r.missed)
 	clear(r.proved)
-	if r.stop != nil {
-		r.stop()
-	}
 	r.mu.Unlock()
 	r.rounds = 0
 	r.o.Books.ForgetReconciliations()

@@ -106,8 +106,18 @@ func (r *Proofs) keepProofs(ctx context.Context) error {
 }
 
 // lookAtAge raises the alarm where the books were not proved for too long, on each node: the one that should prove them
-// may be frozen, or may not be there at all.
+// may be frozen, or may not be there at all. The table may say what somebody has written there, so a node holds itself
+// to what it has proved itself, too.
 func (r *Proofs) lookAtAge(ctx context.Context) {
+	now := r.o.Clock()
+	if r.since == 0 {
+		r.since = now // who has just started gives the others, and itself, the time to prove them
+	}
+	every := r.o.Every.Milliseconds()
+	r.mu.Lock()
+	own := r.own.last
+	r.mu.Unlock()
+	stale := r.tooOld(now, ownBooks, own, staleEverything*every)
 	if r.o.Kept == nil {
 		return
 	}
@@ -116,27 +126,22 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	now := r.o.Clock()
-	if r.since == 0 {
-		r.since = now // who has just started gives the others, and itself, the time to prove them
-	}
 	live := last.Live
 	is := &Proved{Everything: last.Recent, Full: last.Full, Campaigns: live}
-	every := r.o.Every.Milliseconds()
-	is.Stale = r.tooOld(now, "", last.Recent, staleEverything*every)
+	is.Stale = r.tooOld(now, "", last.Recent, staleEverything*every) || stale
 	is.Stale = r.tooOld(now, fullBooks, last.Full, staleFull.Milliseconds()) || is.Stale
-	stale := 0
+	old := 0
 	for _, p := range live {
 		if is.Oldest == 0 || p.ProvedAt < is.Oldest {
 			is.Oldest = p.ProvedAt
 		}
-		if stale < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*every) {
-			stale++
+		if old < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*every) {
+			old++
 		}
 	}
-	is.Stale = is.Stale || stale > 0
+	is.Stale = is.Stale || old > 0
 	maps.DeleteFunc(r.said, func(id string, _ bool) bool {
-		return id != "" && id != fullBooks && !slices.ContainsFunc(live,
+		return id != "" && id != fullBooks && id != ownBooks && !slices.ContainsFunc(live,
 			func(p ledger.Proof) bool { return p.Campaign == id })
 	})
 	r.last.Store(is)
@@ -162,6 +167,8 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool
 		switch {
 		case key == fullBooks:
 			what = "every row of all books was"
+		case key == ownBooks:
+			what = "all books were, by this node itself,"
 		case key != "":
 			what = "the books of the campaign were"
 		}

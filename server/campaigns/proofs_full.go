@@ -97,16 +97,17 @@ func proofOf(kind string, now int64, books *reconcile.Books) ledger.Proof {
 		Findings: len(books.Findings), Difference: books.Difference}
 }
 
-// runFull reads all books again and again until ctx ends, as long as this node has the lease: slice by slice, with a
-// pause after each that keeps what it costs to a share of the time. Small books are read as a whole with what is
+// runFull reads all books again and again until ctx ends, as long as this node has the lease, and once in a while where
+// another has it: slice by slice, with a pause after each that keeps what it costs to a share of the time. Small books are read as a whole with what is
 // recent.
 func (r *Proofs) runFull(ctx context.Context) {
 	reading := outage.Outage{What: "the full reconciliation in the background", Log: r.o.Log}
 	for rounds.Sleep(ctx, r.o.Every) {
-		if !r.holds.Load() || !r.large.Load() || r.o.Kept == nil || r.o.Share <= 0 {
+		own := !r.holds.Load()
+		if own && !r.ownFull() || !r.large.Load() || r.o.Kept == nil || r.o.Share <= 0 {
 			continue
 		}
-		err := r.o.Guard.Try("reconciliation", func() error { return r.pass(ctx) })
+		err := r.o.Guard.Try("reconciliation", func() error { return r.pass(ctx, own) })
 		if !errors.Is(err, errNotMine) {
 			reading.Ended(ctx, err)
 		}
@@ -115,9 +116,14 @@ func (r *Proofs) runFull(ctx context.Context) {
 
 var errNotMine = errors.New("another node has the lease of the reconciliation")
 
-// pass reads all books once, from where an earlier pass has ended in the middle.
-func (r *Proofs) pass(ctx context.Context) error {
-	kept, err := r.o.Kept.Reading(ctx)
+// pass reads all books once, from where an earlier pass has ended in the middle. One of this node's own, which has not
+// got the lease, begins at the beginning, and leaves the place of the others alone.
+func (r *Proofs) pass(ctx context.Context, own bool) error {
+	var kept ledger.Reading
+	var err error
+	if !own {
+		kept, err = r.o.Kept.Reading(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,11 +142,11 @@ func (r *Proofs) pass(ctx context.Context) error {
 	}
 	last := time.Now()
 	o.Slice = func(ctx context.Context, at reconcile.Place, took time.Duration) error {
-		if !r.holds.Load() {
+		if !own && !r.holds.Load() {
 			return errNotMine
 		}
 		kept.SpentMS += took.Milliseconds()
-		if time.Since(last) >= keepPlaceEvery {
+		if !own && time.Since(last) >= keepPlaceEvery {
 			last = time.Now()
 			place, err := json.Marshal(at)
 			if err == nil {
@@ -163,5 +169,12 @@ func (r *Proofs) pass(ctx context.Context) error {
 	books.TookMS = r.o.Clock() - kept.BeganAt
 	r.o.Log.Info("all books were read", "balanced", books.Balanced, "findings", len(books.Findings), "took_ms",
 		books.TookMS, "of_which_reading_ms", kept.SpentMS)
-	return errors.Join(r.keepFull(ctx, books), r.o.Kept.KeepReading(ctx, ledger.Reading{}))
+	r.mu.Lock()
+	r.own.fullAt = time.Now()
+	r.mu.Unlock()
+	err = r.keepFull(ctx, books)
+	if own {
+		return err
+	}
+	return errors.Join(err, r.o.Kept.KeepReading(ctx, ledger.Reading{}))
 }

@@ -12,9 +12,9 @@ import (
 	"redrain/payout/reconcile"
 )
 
-// round proves the live campaigns, and those in which something is wrong. Its error says what could not be looked at;
+// round proves the live campaigns, as closely as least says, and those in which something is wrong. Its error says what could not be looked at;
 // the rest was.
-func (r *Proofs) round(ctx context.Context) error {
+func (r *Proofs) round(ctx context.Context, least reconcile.Depth) error {
 	r.rounds++
 	ids, err := r.o.Campaigns.LiveIDs(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *Proofs) round(ctx context.Context) error {
 	r.forgetMissed(ids)
 	var unread error
 	for _, id := range ids {
-		depth := reconcile.Sums
+		depth := least
 		if _, faulty := faulty[id]; faulty {
 			depth = reconcile.Rows // the sums alone cannot tell that it is healed
 		}
@@ -46,22 +46,17 @@ func (r *Proofs) round(ctx context.Context) error {
 // proveEverything begins a proof of the books beside the rounds, which go on: it takes as long as there is something
 // new. The one before must have ended.
 func (r *Proofs) proveEverything(ctx context.Context, beside *sync.WaitGroup) {
-	ctx, cancel := context.WithCancel(ctx)
 	r.mu.Lock()
-	busy := r.stop != nil
-	if !busy {
-		r.stop = cancel
-	}
+	busy := r.busy
+	r.busy = true
 	r.mu.Unlock()
 	if busy {
-		cancel()
 		return
 	}
 	beside.Go(func() {
-		defer cancel()
 		err := r.o.Guard.Try("reconciliation", func() error { return r.all(ctx) })
 		r.mu.Lock()
-		r.stop = nil
+		r.busy = false
 		r.mu.Unlock()
 		r.provingAll.Ended(ctx, err)
 	})
@@ -91,6 +86,7 @@ func (r *Proofs) all(ctx context.Context) error {
 	if books.Kind == reconcile.KindFull {
 		r.proved[fullBooks] = proofOf(ledger.ProofFull, r.o.Clock(), &books)
 	}
+	r.own.did(r.proved[""], books.Kind == reconcile.KindFull)
 	r.mu.Unlock()
 	return errors.Join(unread, r.keepProofs(ctx))
 }

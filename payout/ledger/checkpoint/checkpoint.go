@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -20,6 +21,9 @@ type Checkpoint struct {
 	// Holes are parts of the chains before the marks in which something is wrong: they count as what came since, so
 	// they are read again by each proof, and no sum has them.
 	Holes []Hole
+	// Skipped are numbers that checkpoints have passed over, because something had them already: rows that somebody has
+	// added, or sums of checkpoints that somebody has removed. No sum of these is carried forward.
+	Skipped []Range
 	// Accounts are those whose balances are still to be compared with the sums, or did not fit them.
 	Accounts []string
 
@@ -37,10 +41,17 @@ type Hole struct {
 	LastTxn int64       `json:"last_txn"` // the highest number of a transaction before it
 }
 
-// open is what a checkpoint has not closed.
+// Range is some numbers of checkpoints, from one to another.
+type Range struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// open is what a checkpoint has not closed, and what it has passed over.
 type open struct {
 	Holes    []Hole   `json:"holes,omitempty"`
 	Accounts []string `json:"accounts,omitempty"`
+	Skipped  []Range  `json:"skipped,omitempty"`
 }
 
 // Since are the transactions that the checkpoint has not closed: those behind its marks, and those in its holes.
@@ -82,7 +93,7 @@ func scan(row sqldb.Scan) (c Checkpoint, err error) {
 	}
 	var left open
 	if json.Unmarshal(c.open, &left) == nil {
-		c.Holes, c.Accounts = left.Holes, left.Accounts
+		c.Holes, c.Accounts, c.Skipped = left.Holes, left.Accounts, left.Skipped
 	}
 	return c, nil
 }
@@ -110,22 +121,23 @@ func Newest(ctx context.Context, q sqldb.Querier, found func(fault string)) (Che
 	if err != nil {
 		return none, err
 	}
-	for below := int64(1 << 62); ; {
-		c := Checkpoint{}
-		list, err := sqldb.List(ctx, q, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number < ? "+
-			"ORDER BY number DESC LIMIT 1", below)
+	for below, some := int64(math.MaxInt64), 1; ; some = sqldb.Chunk {
+		list, err := sqldb.List(ctx, q, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number <= ? "+
+			"ORDER BY number DESC LIMIT ?", below, some)
 		if err != nil {
 			return none, fmt.Errorf("the newest checkpoint: %w", err)
 		}
-		if len(list) == 0 {
+		for _, c := range list {
+			if c.sealed(k) && c.Number > 0 && c.Number < mostNumber {
+				c.Seal = c.is
+				return c, nil
+			}
+			found(c.name() + " was changed or added by hand: its seal is wrong")
+			below = c.Number - 1
+		}
+		if len(list) < some || below > list[len(list)-1].Number {
 			return none, nil
 		}
-		if c = list[0]; c.sealed(k) && c.Number > 0 {
-			c.Seal = c.is
-			return c, nil
-		}
-		found(c.name() + " was changed or added by hand: its seal is wrong")
-		below = c.Number
 	}
 }
 
@@ -137,9 +149,9 @@ func Check(ctx context.Context, q sqldb.Querier, found func(fault string)) error
 		return err
 	}
 	var last, whole Checkpoint // the one before, and the newest one before that is sealed
-	for {
+	for after := int64(math.MinInt64); ; after = last.Number {
 		list, err := sqldb.List(ctx, q, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number > ? "+
-			"ORDER BY number LIMIT ?", last.Number, sqldb.Chunk)
+			"ORDER BY number LIMIT ?", after, sqldb.Chunk)
 		if err != nil {
 			return fmt.Errorf("the checkpoints: %w", err)
 		}
@@ -176,15 +188,19 @@ func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sum
 	if c.ends, err = json.Marshal(c.Marks.Ends()); err != nil {
 		return false, err
 	}
-	if c.open, err = json.Marshal(open{c.Holes, c.Accounts}); err != nil {
-		return false, err
-	}
 	err = db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		k, err := readKeys(ctx, tx)
 		if err != nil {
 			return err
 		}
 		if added, c.Number, err = next(ctx, tx, k, before.Number); err != nil || !added {
+			return err
+		}
+		c.Skipped = before.Skipped
+		if c.Number > before.Number+1 {
+			c.Skipped = append(slices.Clone(c.Skipped), Range{before.Number + 1, c.Number - 1})
+		}
+		if c.open, err = json.Marshal(open{c.Holes, c.Accounts, c.Skipped}); err != nil {
 			return err
 		}
 		c.key = k.newest()
@@ -212,17 +228,3 @@ func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sum
 	return added, nil
 }
 
-// next is the number of the checkpoint that follows one; free is false where another process has written one. A forged
-// one stays where it is, and stops nobody.
-func next(ctx context.Context, tx *sqldb.Tx, k keys, before int64) (free bool, number int64, err error) {
-	list, err := sqldb.List(ctx, tx, scan, "SELECT "+columns+" FROM proof_checkpoint WHERE number > ? "+
-		"ORDER BY number", before)
-	number = before
-	for _, c := range list {
-		if c.sealed(k) {
-			return false, 0, err
-		}
-		number = c.Number
-	}
-	return true, number + 1, err
-}

@@ -52,6 +52,11 @@ func Sums(ctx context.Context, q sqldb.Querier, at Checkpoint, subjects []string
 	if err != nil {
 		return nil, err
 	}
+	within, args := " AND n.checkpoint <= ?", []any{at.Number}
+	for _, r := range at.Skipped {
+		within += " AND n.checkpoint NOT BETWEEN ? AND ?"
+		args = append(args, r.From, r.To)
+	}
 	err = sqldb.EachIn(ctx, q, func(row sqldb.Scan) error {
 		s, err := scanSum(row)
 		if err == nil {
@@ -59,7 +64,7 @@ func Sums(ctx context.Context, q sqldb.Querier, at Checkpoint, subjects []string
 		}
 		return err
 	}, "SELECT "+strings.Join(sumColumns, ", ")+" FROM proof_sum s WHERE checkpoint = (SELECT MAX(checkpoint) FROM "+
-		"proof_sum n WHERE n.subject = s.subject AND n.checkpoint <= ?) AND subject IN", subjects, at.Number)
+		"proof_sum n WHERE n.subject = s.subject"+within+") AND subject IN", subjects, args...)
 	if err != nil {
 		return nil, fmt.Errorf("sums as of checkpoint %d: %w", at.Number, err)
 	}
@@ -103,13 +108,15 @@ func EachSum(ctx context.Context, q sqldb.Querier, at Checkpoint, found func(fau
 		newest := map[string]Sum{}
 		err = sqldb.EachIn(ctx, q, func(row sqldb.Scan) error {
 			s, err := scanSum(row)
-			if err == nil && s.checkpoint > at.Number {
+			if err != nil {
+				return err
+			}
+			if at.skipped(s.checkpoint) {
 				found(fmt.Sprintf("the sum of %q is of checkpoint %d, which there is not", s.Subject, s.checkpoint))
+				return nil
 			}
-			if err == nil && s.checkpoint <= at.Number {
-				note(newest, s, k, found)
-			}
-			return err
+			note(newest, s, k, found)
+			return nil
 		}, "SELECT "+strings.Join(sumColumns, ", ")+" FROM proof_sum WHERE subject IN", subjects)
 		if err == nil {
 			err = each(newest)
