@@ -17,7 +17,8 @@ import (
 //
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
 //
-// Where these fit, the difference is what the balance of the escrow is short of all that is not paid or given back yet.
+// Where every packet is in its place, and the escrow holds less than what is not paid or given back yet, so much less
+// counts as funded.
 type Reconciliation struct {
 	Funded    rain.Money `json:"funded"`
 	Paid      rain.Money `json:"paid"`      // posted as players' wins
@@ -228,7 +229,8 @@ func (r *campaignCheck) sums() Reconciliation {
 	}
 	if res.Difference = res.Funded - accounted - res.Stock; res.Difference == 0 {
 		// Every packet is in its place; that the money for it is there too, only the escrow can say.
-		res.Difference = r.short
+		res.Funded -= r.short
+		res.Difference = -r.short
 	}
 	return res
 }
