@@ -185,12 +185,12 @@ var forgeries = map[string]struct {
 		"DELETE FROM history WHERE thing = 'c3' AND version = 4", []string{"removed"}},
 	"a transaction vanishes as if it had been exported": {"INSERT INTO chain_stub (book, stripe, link, content, " +
 		"hash, kind, idem_key, rest, archive, step) SELECT 'txn', stripe, link, hash AS content, hash, kind, " +
-		"idem_key, '', 'c5', 1 FROM txn WHERE idem_key = 'paid:w-paid'; " +
+		"idem_key, hash, 'c5', 1 FROM txn WHERE idem_key = 'paid:w-paid'; " +
 		reversed("paid:w-paid") + "UPDATE withdrawal SET paid_id = 0 WHERE id = 'w-paid'",
 		[]string{"archive c5, step 1", "chain "}},
 	"a transaction vanishes with papers of its own": {"INSERT INTO chain_stub (book, stripe, link, content, hash, " +
-		"kind, idem_key, rest, archive, step) SELECT 'txn', stripe, link, hash AS content, hash, kind, idem_key, '', " +
-		"'c2', 1 FROM txn WHERE idem_key = " +
+		"kind, idem_key, rest, archive, step) SELECT 'txn', stripe, link, hash AS content, hash, kind, idem_key, " +
+		"hash, 'c2', 1 FROM txn WHERE idem_key = " +
 		"'paid:w-paid'; " +
 		reversed("paid:w-paid") + "INSERT INTO archive_step (archive, number, at, txn_id, links, digest, payouts, " +
 		"amount_paid, packets_back, amount_back) VALUES ('c2', 1, 1, 0, 1, 'x', 0, 0, 0, 0); INSERT INTO archive " +
