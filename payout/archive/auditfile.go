@@ -195,7 +195,8 @@ func (r *auditReader) record(row auditRow) error {
 	content := chain.RecordContent(values)
 	is := chain.Mark{Links: row.Link, Hash: chain.LinkHash(before.Hash, content)}
 	r.ends[row.Stripe] = is
-	r.f.links[place{row.Stripe, row.Link}] = auditLink{content, is.Hash, slices.Contains(chain.KeptActions, row.Values[action])}
+	r.f.links[place{row.Stripe, row.Link}] = auditLink{content, is.Hash,
+		slices.Contains(chain.KeptActions, row.Values[action])}
 	return nil
 }
 

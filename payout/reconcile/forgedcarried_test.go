@@ -18,18 +18,18 @@ var carriedByHand = map[string]struct {
 	sql   string
 	named []string
 }{
-	"out of a live campaign": {booked(900, "carried", "carried:zz:1", "escrow:live", "user:u1", 190),
+	"out of a live campaign": {booked("carried", "carried:zz:1", "escrow:live", "user:u1", 190),
 		[]string{"no archive says so", "moved by transactions of kind carried in the escrow",
 			"what is neither paid nor given back sums to"}},
-	"with papers of a campaign that there is not": {booked(900, "carried", "carried:zz:1", "escrow:live", "user:u1",
+	"with papers of a campaign that there is not": {booked("carried", "carried:zz:1", "escrow:live", "user:u1",
 		190) + papersOf("zz", 900, 190),
 		[]string{"archive zz is of no campaign that is over", "what is neither paid nor given back sums to"}},
-	"with papers of the live campaign": {booked(900, "carried", "carried:live:1", "escrow:live", "user:u1", 190) +
+	"with papers of the live campaign": {booked("carried", "carried:live:1", "escrow:live", "user:u1", 190) +
 		papersOf("live", 900, 190),
 		[]string{"archive live is of no campaign that is over"}},
-	"in the name of a campaign that is over": {booked(900, "carried", "carried:c3:1", "escrow:live", "user:u1", 190) +
+	"in the name of a campaign that is over": {booked("carried", "carried:c3:1", "escrow:live", "user:u1", 190) +
 		papersOf("c3", 900, 190), []string{"it moves 0 out of the escrow"}},
-	"as another step of an archive": {booked(900, "carried", "carried:c5:2", "escrow:live", "user:u1", 190) +
+	"as another step of an archive": {booked("carried", "carried:c5:2", "escrow:live", "user:u1", 190) +
 		"INSERT INTO archive_step (archive, number, at, txn_id, links, digest, payouts, amount_paid, packets_back, " +
 		"amount_back) VALUES ('c5', 2, 1, 900, 0, 'x', 0, 190, 0, 0)", []string{"it moves 0 out of the escrow"}},
 	"of another kind": {"UPDATE archive_step SET txn_id = (SELECT id FROM txn WHERE idem_key = 'fund:c5') WHERE " +
@@ -65,8 +65,8 @@ func chainByHand(t testing.TB, b *paytest.Books, id int64) {
 	paytest.Must(t, err)
 }
 
-// TestNothingIsCarriedByHand adds transactions of the kind carried, chained as the ledger does it. Each proof names them:
-// of everything, of what is recent, and of the campaign out of whose escrow the money is, however it looks at it.
+// TestNothingIsCarriedByHand adds transactions of the kind carried, chained as the ledger does it. Each proof names
+// them: of everything, of what is recent, and of the campaign out of whose escrow the money is, however it looks at it.
 func TestNothingIsCarriedByHand(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
@@ -97,7 +97,7 @@ func TestNothingIsCarriedByHand(t *testing.T) {
 						}
 					}
 				}
-				if !strings.Contains(forgery.sql, "escrow:live") || strings.Contains(forgery.sql, "archive_step (archive") {
+				if papers := strings.Contains(forgery.sql, "archive_step"); papers {
 					return
 				}
 				for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows, reconcile.Chained} {

@@ -14,8 +14,8 @@ import (
 // Any other archive has the name of its campaign.
 const AuditArchive = "audit to "
 
-// KeptActions are those of audit records that never leave the books: the papers of what has left rest on the first ones,
-// and the last says which receiver of withdrawals is confirmed.
+// KeptActions are those of audit records that never leave the books: the papers of what has left rest on the first
+// ones, and the last says which receiver of withdrawals is confirmed.
 var KeptActions = []string{"campaign.export", "campaign.drop", "campaign.dropped", "audit.export", "audit.drop",
 	"audit.dropped", "provider"}
 
@@ -62,8 +62,8 @@ func (p *Paper) checkWhat(ctx context.Context, q sqldb.Querier, found func(fault
 	return err
 }
 
-// checkAudit wants the audit to say what the archive says: that it was exported, that its removal was begun, and when it
-// was finished. These records never leave the books.
+// checkAudit wants the audit to say what the archive says: that it was exported, that its removal was begun, and when
+// it was finished. These records never leave the books.
 func (p *Paper) checkAudit(ctx context.Context, q sqldb.Querier, found func(fault string)) error {
 	of, target := "campaign", "campaign:"+p.ID
 	if day, audit := p.day(); audit {

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -114,8 +115,8 @@ func (s *Step) check(ctx context.Context, q sqldb.Querier, found func(fault stri
 		if !l.mayLeave(s.Archive, &of) {
 			if strange++; strange == 1 {
 				found(fmt.Sprintf("archive %s, step %d: link %d of chain %d of %s is nothing that leaves with it: "+
-					"only payments and reclaims of a campaign do, or audit records", s.Archive, s.Number, l.Link, l.Stripe,
-					l.book))
+					"only payments and reclaims of a campaign do, or audit records", s.Archive, s.Number, l.Link,
+					l.Stripe, l.book))
 			}
 		}
 		return err
@@ -149,5 +150,5 @@ func (l *stubLink) mayLeave(archive string, of *Content) bool {
 	leaves := l.Kind == "pay" && own("pay", ".") ||
 		l.Kind == "reclaim" && (own("reclaim", ".") || own("dismiss", ":") || l.Key == "reclaim:"+archive)
 	content := of.ofRest(l.Kind, l.Key, l.rest)
-	return l.book == Txns && leaves && string(content[:]) == string(l.content)
+	return l.book == Txns && leaves && bytes.Equal(content[:], l.content)
 }

@@ -15,8 +15,8 @@ func (p *Paper) checkDays(ctx context.Context, q sqldb.Querier, day string, foun
 		return err
 	}
 	if len(roots) == 0 {
-		found(fmt.Sprintf("archive %s is neither of a campaign that is over nor of audit records up to a day: there is "+
-			"no root of that day", p.ID))
+		found(fmt.Sprintf("archive %s is neither of a campaign that is over nor of audit records up to a day: there "+
+			"is no root of that day", p.ID))
 		return nil
 	}
 	ends := map[int64]int64{}
@@ -29,8 +29,8 @@ func (p *Paper) checkDays(ctx context.Context, q sqldb.Querier, day string, foun
 		var stripe, last int64
 		err := scan(&stripe, &last)
 		if last > ends[stripe] {
-			found(fmt.Sprintf("archive %s: link %d of chain %d has left the books with it, and by the root of that day "+
-				"the chain had %d links", p.ID, last, stripe, ends[stripe]))
+			found(fmt.Sprintf("archive %s: link %d of chain %d has left the books with it, and by the root of that "+
+				"day the chain had %d links", p.ID, last, stripe, ends[stripe]))
 		}
 		return err
 	}, "SELECT stripe, MAX(link) FROM chain_stub WHERE archive = ? GROUP BY stripe", p.ID)
@@ -45,8 +45,8 @@ func (p *Paper) checkDays(ctx context.Context, q sqldb.Querier, day string, foun
 			return err
 		}
 		if left > 0 {
-			found(fmt.Sprintf("archive %s: all audit records up to that day have left the books, and %d of chain %d are "+
-				"there", p.ID, left, stripe))
+			found(fmt.Sprintf("archive %s: all audit records up to that day have left the books, and %d of chain %d "+
+				"are there", p.ID, left, stripe))
 		}
 	}
 	return nil

@@ -153,8 +153,8 @@ func Leave(ctx context.Context, tx *sqldb.Tx, book string, links []Linked, s Ste
 		}
 		rows[i] = []any{book, l.Stripe, l.Link, l.Content[:], l.Hash[:], l.Kind, l.Key, rest, s.Archive, s.Number}
 	}
-	return tx.Insert(ctx, "chain_stub", []string{"book", "stripe", "link", "content", "hash", "kind", "idem_key", "rest",
-		"archive", "step"}, rows, sqldb.Merge{})
+	return tx.Insert(ctx, "chain_stub", []string{"book", "stripe", "link", "content", "hash", "kind", "idem_key",
+		"rest", "archive", "step"}, rows, sqldb.Merge{})
 }
 
 // Steps are the steps of an archive in their order.
