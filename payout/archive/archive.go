@@ -55,34 +55,14 @@ func (a *Archiver) passed(point string) error {
 }
 
 // Paper says what leaves the books.
-type Paper struct {
-	ID          string     `json:"id"`
-	File        string     `json:"file"`  // SHA-256 of the export, in hexadecimal
-	Links       int64      `json:"links"` // transactions, or audit records
-	Payouts     int64      `json:"payouts"`
-	AmountPaid  rain.Money `json:"amount_paid"`
-	PacketsBack int64      `json:"packets_back"`
-	AmountBack  rain.Money `json:"amount_back"`
-	Actor       string     `json:"actor"`       // who has begun it
-	BeganAt     int64      `json:"began_at"`    // Unix ms
-	FinishedAt  int64      `json:"finished_at"` // Unix ms; 0: not yet
-}
+type Paper = chain.Paper
 
 var paperColumns = []string{"id", "file", "links", "payouts", "amount_paid", "packets_back", "amount_back", "actor",
 	"began_at", "finished_at"}
 
-const selectPaper = "SELECT id, file, links, payouts, amount_paid, packets_back, amount_back, actor, began_at, " +
-	"finished_at FROM archive "
-
-func scanPaper(scan sqldb.Scan) (p Paper, err error) {
-	err = scan(&p.ID, &p.File, &p.Links, &p.Payouts, &p.AmountPaid, &p.PacketsBack, &p.AmountBack, &p.Actor, &p.BeganAt,
-		&p.FinishedAt)
-	return p, err
-}
-
 // lockPaper reads a paper and keeps others from working on it.
 func lockPaper(ctx context.Context, tx *sqldb.Tx, id string) (p Paper, found bool, err error) {
-	list, err := sqldb.List(ctx, tx, scanPaper, selectPaper+"WHERE id = ?"+tx.ForUpdate(), id)
+	list, err := sqldb.List(ctx, tx, chain.ScanPaper, chain.SelectPaper+"WHERE id = ?"+tx.ForUpdate(), id)
 	if err != nil || len(list) == 0 {
 		return p, false, err
 	}

@@ -69,8 +69,8 @@ func (a *Archiver) dropped(ctx context.Context, all []chain.Root) (at int, err e
 	return slices.IndexFunc(all, func(r chain.Root) bool { return auditArchive+r.Day == last }), nil
 }
 
-// auditArchive begins the name of an archive of audit records; the day of the root up to which they have left follows.
-const auditArchive = "audit to "
+// auditArchive begins the name of an archive of audit records.
+const auditArchive = chain.AuditArchive
 
 // ExportAudit writes the audit records of a period, and records that it was done.
 func (a *Archiver) ExportAudit(ctx context.Context, p Period, by string, to io.Writer) (t AuditTrailer, err error) {

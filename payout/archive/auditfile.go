@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strconv"
 
 	"redrain/payout/ledger/chain"
@@ -178,10 +179,6 @@ func auditEnds(root *chain.Root) map[int64]chain.Mark {
 // action is where among a record's values what was done is.
 const action = 3
 
-// keptActions are those of records that stay: on the first two the papers of what has left rest, and the last says
-// which receiver of withdrawals is confirmed.
-var keptActions = map[string]bool{"campaign.export": true, auditExported: true, "provider": true}
-
 // record holds a record against the one before it.
 func (r *auditReader) record(row auditRow) error {
 	before, known := r.ends[row.Stripe]
@@ -198,7 +195,8 @@ func (r *auditReader) record(row auditRow) error {
 	content := chain.RecordContent(values)
 	is := chain.Mark{Links: row.Link, Hash: chain.LinkHash(before.Hash, content)}
 	r.ends[row.Stripe] = is
-	r.f.links[place{row.Stripe, row.Link}] = auditLink{content, is.Hash, keptActions[row.Values[action]]}
+	r.f.links[place{row.Stripe, row.Link}] = auditLink{content, is.Hash,
+		slices.Contains(chain.KeptActions, row.Values[action])}
 	return nil
 }
 

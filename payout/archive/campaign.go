@@ -26,9 +26,9 @@ var ErrNotProved = errors.New("the export is not proved, so nothing is removed; 
 // ReadFile reads and proves the export of a campaign.
 func ReadFile(from io.Reader) (f File, err error) {
 	f.txns = map[int64]chain.Linked{}
-	f.Verified, err = export.VerifyTxns(from, func(t export.Txn) {
+	f.Verified, err = export.VerifyTxns(from, func(t chain.Linked) {
 		if t.Kind == booking.KindPay || t.Kind == booking.KindReclaim {
-			f.txns[t.ID] = t.Linked
+			f.txns[t.ID] = t
 		}
 	})
 	if err == nil && !f.Proved {

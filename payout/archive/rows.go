@@ -85,16 +85,16 @@ func (c *campaignRemoval) compareStubs(ctx context.Context) error {
 	}
 	err := c.a.db.Each(ctx, func(scan sqldb.Scan) error {
 		var l chain.Linked
-		var content, hash []byte
-		err := scan(&l.Stripe, &l.Link, &content, &hash)
-		if len(content) == len(l.Content) && len(hash) == len(l.Hash) {
-			l.Content, l.Hash = chain.Hash(content), chain.Hash(hash)
+		var content, hash, rest []byte
+		err := scan(&l.Stripe, &l.Link, &content, &hash, &l.Kind, &l.Key, &rest)
+		if len(content) == len(l.Content) && len(hash) == len(l.Hash) && len(rest) == len(l.Rest) {
+			l.Content, l.Hash, l.Rest = chain.Hash(content), chain.Hash(hash), chain.Hash(rest)
 		}
 		if want[l] {
 			found++
 		}
 		return err
-	}, "SELECT stripe, link, content, hash FROM chain_stub WHERE archive = ?", c.id)
+	}, "SELECT stripe, link, content, hash, kind, idem_key, rest FROM chain_stub WHERE archive = ?", c.id)
 	if err == nil && found != len(want) {
 		err = differs("%d of its %d transactions have left the books", found, len(want))
 	}

@@ -45,14 +45,8 @@ type checker struct {
 	escrow   rain.Money
 	links    map[link][]byte
 	page     page
-	newest   map[string]row // of the histories, by thing
-	each     func(Txn)      // nil: nobody hears of the transactions
-}
-
-// Txn is a transaction of a file that fits its chain.
-type Txn struct {
-	Kind string
-	chain.Linked
+	newest   map[string]row     // of the histories, by thing
+	each     func(chain.Linked) // nil: nobody hears of the transactions
 }
 
 type totals struct{ wins, amount int64 }
@@ -78,7 +72,7 @@ func (p *packets) put(n int64) bool {
 func Verify(from io.Reader) (Verified, error) { return VerifyTxns(from, nil) }
 
 // VerifyTxns is Verify, and calls each with the transactions that fit their chain, while the file is read.
-func VerifyTxns(from io.Reader, each func(Txn)) (Verified, error) {
+func VerifyTxns(from io.Reader, each func(chain.Linked)) (Verified, error) {
 	c := &checker{each: each, rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
 		newest: map[string]row{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)

@@ -74,7 +74,9 @@ func (c *checker) proveTxn(t row) {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
-	c.proveLink(t, name, chain.TxnContent(kind, t.text("idem_key"), t.number("created_at"), papers, lines))
+	linked := chain.Linked{ID: t.number("id"), Kind: kind, Key: t.text("idem_key")}
+	linked.Content, linked.Rest = chain.TxnContent(kind, linked.Key, t.number("created_at"), papers, lines)
+	c.proveLink(t, name, linked)
 }
 
 // papersOf are the papers of a transaction, as the chain holds them, and what each account gets by them.
@@ -143,11 +145,11 @@ func (c *checker) record(r row) {
 		}
 		c.newest[key] = r
 	}
-	c.proveLink(r, name, chain.RecordContent(values))
+	c.proveLink(r, name, chain.Linked{Content: chain.RecordContent(values)})
 }
 
 // proveLink holds a row against the chain that it is tied into.
-func (c *checker) proveLink(r row, name string, content chain.Hash) {
+func (c *checker) proveLink(r row, name string, linked chain.Linked) {
 	at := link{r.table, r.number("stripe"), r.number("link")}
 	hash, before := r.text("hash"), r.of("before")
 	follows := chain.FirstHash(at.book, at.stripe)
@@ -165,7 +167,7 @@ func (c *checker) proveLink(r row, name string, content chain.Hash) {
 		}
 		follows = chain.Hash([]byte(before.String))
 	}
-	is := chain.LinkHash(follows, content)
+	is := chain.LinkHash(follows, linked.Content)
 	if string(is[:]) != hash {
 		c.fault("%s is not what was chained: it was changed, or another put in its place", name)
 		return
@@ -177,8 +179,8 @@ func (c *checker) proveLink(r row, name string, content chain.Hash) {
 	}
 	c.v.Links++
 	if r.table == txns.name && c.each != nil {
-		c.each(Txn{r.text("kind"), chain.Linked{ID: r.number("id"), Stripe: at.stripe, Link: at.link, Content: content,
-			Hash: is}})
+		linked.Stripe, linked.Link, linked.Hash = at.stripe, at.link, is
+		c.each(linked)
 	}
 }
 

@@ -145,6 +145,7 @@ func TestCountsThatDoNotFitAreFindings(t *testing.T) {
 					}
 				}
 				restore()
+				b.Proof.Forget() // the chains as they were
 			}
 			if books, err := b.Proof.ReconcileRecent(t.Context(), f, nil); err != nil || !books.Balanced {
 				t.Errorf("untouched: %+v, %v", books, err)

@@ -16,6 +16,9 @@ import (
 // places:
 //
 //	Funded = Paid + Reclaimed + Stock + Unsettled + Dead + Difference
+//
+// Where every packet is in its place, and the escrow holds less than what is not paid or given back yet, so much less
+// counts as funded.
 type Reconciliation struct {
 	Funded    rain.Money `json:"funded"`
 	Paid      rain.Money `json:"paid"`      // posted as players' wins
@@ -70,6 +73,7 @@ type campaignCheck struct {
 	waiting  findings // the dead letters, in words
 
 	funded    rain.Money
+	short     rain.Money                // what the escrow holds less than what is neither paid nor given back
 	reclaimed rain.Money                // as of the snapshots
 	held      rain.Money                // of the payouts, kept apart
 	confirmed rain.Money                // of the payouts, given back to the sponsor
@@ -223,7 +227,11 @@ func (r *campaignCheck) sums() Reconciliation {
 	if r.campaign.Status == rain.Loading {
 		res.Stock = res.Funded - accounted
 	}
-	res.Difference = res.Funded - accounted - res.Stock
+	if res.Difference = res.Funded - accounted - res.Stock; res.Difference == 0 {
+		// Every packet is in its place; that the money for it is there too, only the escrow can say.
+		res.Funded -= r.short
+		res.Difference = -r.short
+	}
 	return res
 }
 

@@ -135,13 +135,13 @@ func reversed(key string) string {
 		"DELETE FROM txn WHERE idem_key = '" + key + "'; "
 }
 
-// booked puts a transaction into the books by hand, with its lines and what they do to the balances.
-func booked(id int, kind, key, from, to string, amount int) string {
+// booked puts transaction 900 into the books by hand, with its lines and what they do to the balances.
+func booked(kind, key, from, to string, amount int) string {
 	return fmt.Sprintf("INSERT INTO txn (id, kind, idem_key, created_at) VALUES (%[1]d, '%[2]s', '%[3]s', 1); "+
 		"INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (%[1]d, 0, '%[4]s', -%[6]d), "+
 		"(%[1]d, 1, '%[5]s', %[6]d); "+
 		"UPDATE balance SET amount = amount - %[6]d WHERE account_id = '%[4]s'; "+
-		"UPDATE balance SET amount = amount + %[6]d WHERE account_id = '%[5]s'; ", id, kind, key, from, to, amount)
+		"UPDATE balance SET amount = amount + %[6]d WHERE account_id = '%[5]s'; ", 900, kind, key, from, to, amount)
 }
 
 // forgeries are changes that go together, parted by semicolons.
@@ -165,11 +165,11 @@ var forgeries = map[string]struct {
 		"'w-requested'; DELETE FROM withdrawal WHERE id = 'w-requested'; DELETE FROM history WHERE thing = " +
 		"'w-requested'",
 		[]string{"removed"}},
-	"a withdrawal is invented": {booked(900, "withdraw", "withdraw:w-new", "user:u1", "clearing:u1", 3) +
+	"a withdrawal is invented": {booked("withdraw", "withdraw:w-new", "user:u1", "clearing:u1", 3) +
 		"INSERT INTO withdrawal (id, user_id, amount, state, next_at, created_at, txn_id) VALUES ('w-new', 'u1', 3, " +
 		"'requested', 1, 1, 900); INSERT INTO withdrawal_event (withdrawal_id, at, state, actor, reason) VALUES " +
 		"('w-new', 1, 'requested', 'player:u1', '')", []string{"transaction 900 (withdraw:w-new", "withdrawal w-new"}},
-	"a deposit is invented": {booked(900, "deposit", "deposit:acme:new", "clearing:u1", "sponsor:acme", 3) +
+	"a deposit is invented": {booked("deposit", "deposit:acme:new", "clearing:u1", "sponsor:acme", 3) +
 		"INSERT INTO deposit (sponsor, reference, amount, actor, created_at, txn_id) VALUES ('acme', 'new', 3, " +
 		"'ann', 1, 900)", []string{"transaction 900 (deposit:acme:new"}},
 	"a sponsor is another": {"UPDATE campaign SET sponsor = 'thief' WHERE id = 'c2'; UPDATE entry SET account_id = " +
@@ -184,13 +184,13 @@ var forgeries = map[string]struct {
 	"a campaign and its history go back": {"UPDATE campaign SET drained = 0, revision = 3 WHERE id = 'c3'; " +
 		"DELETE FROM history WHERE thing = 'c3' AND version = 4", []string{"removed"}},
 	"a transaction vanishes as if it had been exported": {"INSERT INTO chain_stub (book, stripe, link, content, " +
-		"hash, " +
-		"archive, step) SELECT 'txn', stripe, link, hash AS content, hash, 'c5', 1 FROM txn WHERE idem_key = " +
-		"'paid:w-paid'; " +
+		"hash, kind, idem_key, rest, archive, step) SELECT 'txn', stripe, link, hash AS content, hash, kind, " +
+		"idem_key, hash, 'c5', 1 FROM txn WHERE idem_key = 'paid:w-paid'; " +
 		reversed("paid:w-paid") + "UPDATE withdrawal SET paid_id = 0 WHERE id = 'w-paid'",
 		[]string{"archive c5, step 1", "chain "}},
 	"a transaction vanishes with papers of its own": {"INSERT INTO chain_stub (book, stripe, link, content, hash, " +
-		"archive, step) SELECT 'txn', stripe, link, hash AS content, hash, 'c2', 1 FROM txn WHERE idem_key = " +
+		"kind, idem_key, rest, archive, step) SELECT 'txn', stripe, link, hash AS content, hash, kind, idem_key, " +
+		"hash, 'c2', 1 FROM txn WHERE idem_key = " +
 		"'paid:w-paid'; " +
 		reversed("paid:w-paid") + "INSERT INTO archive_step (archive, number, at, txn_id, links, digest, payouts, " +
 		"amount_paid, packets_back, amount_back) VALUES ('c2', 1, 1, 0, 1, 'x', 0, 0, 0, 0); INSERT INTO archive " +

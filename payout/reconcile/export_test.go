@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	ledgerchain "redrain/payout/ledger/chain"
 )
 
 // What the tests of this package reach into.
@@ -30,6 +32,9 @@ func (s *Reconciler) SetTurn(n int) { s.turn = n }
 func (s *Reconciler) SetRecent(step, period, small int64) {
 	s.step, s.period, s.small = step, period, small
 }
+
+// Forget makes it that of a process that has seen nothing of the chains yet.
+func (s *Reconciler) Forget() { s.seen = ledgerchain.Seen{} }
 
 // Like gives it the settings of another.
 func (s *Reconciler) Like(o *Reconciler) {

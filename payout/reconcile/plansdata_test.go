@@ -68,7 +68,8 @@ var many = []manyRows{
 		"CONCAT('p', seq % 20000), 5, seq, '1.1', 'hold', 50, '[]', seq, 1000 + seq, " +
 		"CASE seq % 1000 WHEN 0 THEN 'held' WHEN 2 THEN 'confirmed' ELSE 'released' END, 'ann', 'x', seq, " +
 		"IF(seq % 1000 IN (0, 2), 0, 1000 + seq), IF(seq % 1000 = 2, 1000 + seq, 0)"},
-	{"chain_stub", 40_000, "'txn', 100 + seq % 8, seq, REPEAT('h', 32), REPEAT('h', 32), CONCAT('b', seq DIV 100), 1"},
+	{"chain_stub", 40_000, "'txn', 100 + seq % 8, seq, REPEAT('h', 32), REPEAT('h', 32), 'pay', " +
+		"CONCAT('pay:b', seq), REPEAT('h', 32), CONCAT('b', seq DIV 100), 1"},
 	{"archive", 8_000, "CONCAT('b', seq), 'x', 1, 1, 5, 0, 0, 'ann', 1, 1"},
 	{"archive_step", 8_000, "CONCAT('b', seq DIV 4), seq % 4, seq, 1000 + seq, 1, 'x', 1, 5, 0, 0"},
 	{"campaign_amounts", 8_000, "CONCAT('b', seq), '[]'"},

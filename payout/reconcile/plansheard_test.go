@@ -91,7 +91,8 @@ func queryCalls(t *testing.T) (calls []queryCall) {
 		paytest.Must(t, filepath.WalkDir("../../"+dir, func(path string, _ fs.DirEntry, err error) error {
 			name := strings.TrimPrefix(filepath.ToSlash(path), "../../")
 			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") ||
-				strings.HasPrefix(name, "payout/paytest/") || strings.HasPrefix(name, "payout/archive/audit") {
+				strings.HasPrefix(name, "payout/paytest/") || strings.HasPrefix(name, "payout/archive/audit") ||
+				name == "payout/ledger/chain/auditarchives.go" {
 				return err // the audit leaves the books by a command of an administrator's, day by day
 			}
 			of, err := queryCallsOf(path, name)

@@ -36,6 +36,9 @@ func (r *recentStep) readOpen(ctx context.Context, q sqldb.Querier) error {
 		if of := r.things[kind]; of != nil {
 			of[thing] = true
 		}
+		if kind == history.Archive { // it has its campaign's name
+			r.campaigns[thing] = true
+		}
 		return err
 	}, "SELECT kind, thing FROM history WHERE id IN", r.histories)
 	if err != nil {
@@ -70,8 +73,10 @@ func (r *recentStep) readOpen(ctx context.Context, q sqldb.Querier) error {
 			after = ids[len(ids)-1]
 		}
 	}
-	for id := range r.things[history.Campaign] {
-		r.campaigns[id] = true
+	for _, kind := range []history.Kind{history.Campaign, history.Archive} {
+		for id := range r.things[kind] {
+			r.campaigns[id] = true
+		}
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ type Reconciler struct {
 	gauge     reconcileGauges
 	guard     *rounds.Guard
 	seen      ledgerchain.Seen // by this process
-	stretch   int // how many rows one statement adds up
+	stretch   int              // how many rows one statement adds up
 	hotLimit  time.Duration
 
 	step   int64 // how many links one step of a proof of what is recent reads

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -60,8 +61,17 @@ func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error 
 	r.compare("funded", sums[booking.KindFund], "the campaign's budget is", r.campaign.Budget)
 	r.compare("paid out of the escrow", -sums[booking.KindPay], "the payouts sum to", r.all.AmountPaid)
 	r.compare("given back out of the escrow", -sums[booking.KindReclaim], "the reclaims sum to", r.all.AmountReclaimed)
+	for _, kind := range sortedKeys(sums) {
+		if !slices.Contains([]string{booking.KindFund, booking.KindPay, booking.KindReclaim}, kind) {
+			// Nothing of a campaign that was not dropped is carried, and no other kind touches an escrow.
+			r.compare("moved by transactions of kind "+kind+" in the escrow", sums[kind], "of this campaign it is", 0)
+		}
+	}
 	balance, _, err := booking.BalanceOf(ctx, q, booking.EscrowAccount(r.campaign.ID))
 	r.compare("the escrow's balance", balance, "its entries sum to", total)
+	owed := r.campaign.Budget - r.all.AmountPaid - r.all.AmountReclaimed
+	r.compare("the escrow's balance", balance, "what is neither paid nor given back sums to", owed)
+	r.short = owed - balance
 	return err
 }
 
@@ -100,7 +110,7 @@ func (r *campaignCheck) addEscrow(sums map[string]rain.Money) func(sqldb.Scan) e
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
 	if got != want {
-		r.found.add("sums", what+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
+		r.found.add("sums", what+" "+source+" "+delta(got, want), "%s is %d, but %s %d", what, got, source, want)
 	}
 }
 

@@ -26,6 +26,7 @@ type txnPage struct {
 	kinds   map[int64]string // of the transactions that exist
 	lines   map[int64][]bookedLine
 	sources map[int64]map[string]*sourceSums // by the kind of transaction
+	carried map[int64][]carriedStep
 	found   *findings
 }
 
@@ -71,7 +72,8 @@ func oneByOne[T any](page []T, work func([]T) error, name func(one T, why error)
 
 func compareTxns(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	p := &txnPage{lines: map[int64][]bookedLine{}, sources: map[int64]map[string]*sourceSums{}, found: found}
-	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources} {
+	for _, step := range []func(context.Context, sqldb.Querier, []int64) error{p.readTxns, p.readLines, p.readSources,
+		p.readCarried} {
 		if err := step(ctx, q, ids); err != nil {
 			return err
 		}
@@ -171,6 +173,7 @@ func (p *txnPage) check(id int64) {
 			id, kind, sum)
 	}
 	p.checkSources(id, kind, lines)
+	p.checkCarried(id, kind, lines)
 }
 
 // missing names what is left of a transaction that does not exist.

@@ -80,14 +80,15 @@ func (w *campaignWriter) content(p *payment) chain.Hash {
 		papers.Int(0)
 		papers.Int(p.at)
 	}
-	c.Txn(booking.KindPay, p.key, p.at, papers.Sum())
+	c.Txn(p.at, papers.Sum())
 	for n := range len(p.wins) + 1 {
 		account, amount := w.line(p, n)
 		c.Int(int64(n))
 		c.Text(account)
 		c.Int(int64(amount))
 	}
-	return c.Sum()
+	content, _ := c.SumTxn(booking.KindPay, p.key)
+	return content
 }
 
 // line is a line of the transaction.

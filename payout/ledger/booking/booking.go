@@ -141,13 +141,14 @@ func tie(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) ([]chain.Link
 	links := make([]chain.Link, len(txns))
 	for i := range txns {
 		t := &txns[i]
-		c.Txn(t.Kind, t.Key, now, t.Papers)
+		c.Txn(now, t.Papers)
 		for n, ln := range t.Lines {
 			c.Int(int64(n))
 			ln.Account.addTo(&c)
 			c.Int(int64(ln.Amount))
 		}
-		links[i] = head.Add(c.Sum())
+		content, _ := c.SumTxn(t.Kind, t.Key)
+		links[i] = head.Add(content)
 	}
 	return links, head.Save(ctx, tx)
 }

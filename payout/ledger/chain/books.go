@@ -25,6 +25,8 @@ type row struct {
 	name     string
 	hash     []byte
 	content  Hash // of what the row says today
+	kind     string
+	rest     Hash // of a transaction, but for its kind and its key
 	stub     bool // the row has left the books
 }
 
@@ -42,8 +44,7 @@ var books = []book{{Txns, "idem_key", readTxns}, auditRecords.book("action"), ev
 // txnRow is a transaction before its lines and papers are read.
 type txnRow struct {
 	row
-	kind string
-	at   int64
+	at int64
 }
 
 func readTxns(ctx context.Context, q sqldb.Querier, stripe, after int64, limit int) ([]row, error) {
@@ -76,7 +77,7 @@ func txnContents(ctx context.Context, q sqldb.Querier, txns []txnRow) ([]row, er
 	ids := make([]int64, len(txns))
 	for i, t := range txns {
 		c := &Content{}
-		c.Txn(t.kind, t.name, t.at, sums[t.id])
+		c.Txn(t.at, sums[t.id])
 		contents[t.id], ids[i] = c, t.id
 	}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -96,7 +97,7 @@ func txnContents(ctx context.Context, q sqldb.Querier, txns []txnRow) ([]row, er
 	rows := make([]row, len(txns))
 	for i, t := range txns {
 		rows[i] = t.row
-		rows[i].content = contents[t.id].Sum()
+		rows[i].content, rows[i].rest = contents[t.id].SumTxn(t.kind, t.name)
 	}
 	return rows, nil
 }

@@ -121,13 +121,25 @@ func after(before, content Hash) Hash {
 	return sha256.Sum256(both[:])
 }
 
-// Txn is a transaction's content, whose lines are added next.
-func (c *Content) Txn(kind, key string, at int64, papers Hash) {
+// Txn begins a transaction's content, whose lines are added next. SumTxn ends it.
+func (c *Content) Txn(at int64, papers Hash) {
 	c.Reset()
-	c.Text(kind)
-	c.Text(key)
 	c.Int(at)
 	c.Bytes(papers[:])
+}
+
+// SumTxn is the hash of a transaction: of its kind, its key, and of the hash of all the rest. So kind and key can be
+// proved of one whose row has left the books, by its rest.
+func (c *Content) SumTxn(kind, key string) (content, rest Hash) {
+	rest = c.Sum()
+	return c.ofRest(kind, key, rest[:]), rest
+}
+
+func (c *Content) ofRest(kind, key string, rest []byte) Hash {
+	c.Text(kind)
+	c.Text(key)
+	c.Bytes(rest)
+	return c.Sum()
 }
 
 // Put puts a link into a row: the stripe, the link's number, and its hash.

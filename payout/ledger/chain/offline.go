@@ -31,8 +31,9 @@ type Line struct {
 }
 
 // TxnContent is the content of a transaction, of its papers, each with the values of its PaperColumns, and of its
-// lines.
-func TxnContent(kind, key string, at int64, papers [][]sql.NullString, lines []Line) Hash {
+// lines; and its rest, as SumTxn has it.
+func TxnContent(kind, key string, at int64, papers [][]sql.NullString,
+	lines []Line) (content, rest Hash) {
 	var c Content
 	var sum Hash
 	if len(papers) > 0 {
@@ -41,13 +42,13 @@ func TxnContent(kind, key string, at int64, papers [][]sql.NullString, lines []L
 		}
 		sum = c.Sum()
 	}
-	c.Txn(kind, key, at, sum)
+	c.Txn(at, sum)
 	for _, l := range lines {
 		c.Int(l.Number)
 		c.Text(l.Account)
 		c.Int(l.Amount)
 	}
-	return c.Sum()
+	return c.SumTxn(kind, key)
 }
 
 // RecordContent is the content of a record with the values of its RecordColumns.

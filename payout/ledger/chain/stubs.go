@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -15,6 +14,10 @@ type Linked struct {
 	Link    int64
 	Content Hash // of what it says
 	Hash    Hash // of the link
+
+	// Of a transaction: of its kind, its key and its rest the content is the hash.
+	Kind, Key string
+	Rest      Hash
 }
 
 // withStubs puts what is left of links behind one, whose rows have left the books, among the rows of a stripe. Of both
@@ -70,6 +73,9 @@ func RecordLinks(ctx context.Context, q sqldb.Querier, of string, stripe, after 
 
 func linkedOf(r row, stripe int64) Linked {
 	l := Linked{ID: r.id, Stripe: stripe, Link: r.link, Content: r.content}
+	if r.kind != "" {
+		l.Kind, l.Key, l.Rest = r.kind, r.name, r.rest
+	}
 	if len(r.hash) == len(l.Hash) {
 		l.Hash = Hash(r.hash)
 	}
@@ -141,10 +147,14 @@ func Leave(ctx context.Context, tx *sqldb.Tx, book string, links []Linked, s Ste
 	}
 	rows := make([][]any, len(links))
 	for i, l := range links {
-		rows[i] = []any{book, l.Stripe, l.Link, l.Content[:], l.Hash[:], s.Archive, s.Number}
+		rest := []byte{}
+		if l.Kind != "" {
+			rest = l.Rest[:]
+		}
+		rows[i] = []any{book, l.Stripe, l.Link, l.Content[:], l.Hash[:], l.Kind, l.Key, rest, s.Archive, s.Number}
 	}
-	return tx.Insert(ctx, "chain_stub", []string{"book", "stripe", "link", "content", "hash", "archive", "step"}, rows,
-		sqldb.Merge{})
+	return tx.Insert(ctx, "chain_stub", []string{"book", "stripe", "link", "content", "hash", "kind", "idem_key",
+		"rest", "archive", "step"}, rows, sqldb.Merge{})
 }
 
 // Steps are the steps of an archive in their order.
@@ -155,110 +165,4 @@ func Steps(ctx context.Context, q sqldb.Querier, archive string) ([]Step, error)
 		return s, err
 	}, "SELECT archive, number, at, txn_id, links, digest, payouts, amount_paid, packets_back, amount_back "+
 		"FROM archive_step WHERE archive = ? ORDER BY number", archive)
-}
-
-// allArchives are the ids of what has left the books.
-func allArchives(ctx context.Context, q sqldb.Querier) ([]string, error) {
-	return sqldb.Column[string](ctx, q, "SELECT id FROM archive ORDER BY id")
-}
-
-// CheckStubs holds all that is left of links against the steps in which their rows have left the books, and these
-// against their archives. It calls found for each that does not fit, in words.
-func CheckStubs(ctx context.Context, q sqldb.Querier, found func(fault string)) error {
-	archives, err := allArchives(ctx, q)
-	if err != nil {
-		return fmt.Errorf("the archives: %w", err)
-	}
-	for _, id := range archives {
-		if err := CheckArchive(ctx, q, id, found); err != nil {
-			return err
-		}
-	}
-	for archive, step := "", int64(0); ; {
-		more, err := q.First(ctx, []any{&archive, &step}, "SELECT archive, step FROM chain_stub WHERE archive > ? OR "+
-			"archive = ? AND step > ? ORDER BY archive, step LIMIT 1", archive, archive, step)
-		if err != nil || !more {
-			return err
-		}
-		var one int
-		known, err := q.First(ctx, []any{&one}, "SELECT 1 FROM archive_step WHERE archive = ? AND number = ?", archive,
-			step)
-		if err != nil {
-			return err
-		}
-		if !known || !slices.Contains(archives, archive) {
-			found(fmt.Sprintf("links have left the books with step %d of archive %s, and there is no such step: "+
-				"somebody "+
-				"has removed rows, or the papers of it", step, archive))
-		}
-	}
-}
-
-// CheckArchive is CheckStubs of one archive that there is.
-func CheckArchive(ctx context.Context, q sqldb.Querier, id string, found func(fault string)) error {
-	var sum Step // of all
-	var finished int64
-	_, err := q.First(ctx, []any{&sum.Links, &sum.Payouts, &sum.AmountPaid, &sum.PacketsBack, &sum.AmountBack,
-		&finished},
-		"SELECT links, payouts, amount_paid, packets_back, amount_back, finished_at FROM archive WHERE id = ?", id)
-	if err != nil {
-		return fmt.Errorf("archive %s: %w", id, err)
-	}
-	steps, err := Steps(ctx, q, id)
-	if err != nil {
-		return fmt.Errorf("the steps of archive %s: %w", id, err)
-	}
-	var is Step
-	for n, s := range steps {
-		if s.Number != int64(n)+1 {
-			found(fmt.Sprintf("archive %s: step %d is missing", id, n+1))
-			break
-		}
-		is.Links += s.Links
-		is.Payouts += s.Payouts
-		is.AmountPaid += s.AmountPaid
-		is.PacketsBack += s.PacketsBack
-		is.AmountBack += s.AmountBack
-		if err := s.check(ctx, q, found); err != nil {
-			return err
-		}
-	}
-	if over := is.Links > sum.Links || is.Payouts > sum.Payouts || is.PacketsBack > sum.PacketsBack; over ||
-		finished != 0 && is != sum {
-		found(fmt.Sprintf("archive %s is of %d links, and %d have left the books with it (%d of %d payouts, %d of "+
-			"%d paid)",
-			id, sum.Links, is.Links, is.Payouts, sum.Payouts, is.AmountPaid, sum.AmountPaid))
-	}
-	return nil
-}
-
-// check holds what is left of the links of a step against it.
-func (s *Step) check(ctx context.Context, q sqldb.Querier, found func(fault string)) error {
-	var c Content
-	links := int64(0)
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		var book string
-		var l Linked
-		var content, hash []byte
-		err := scan(&book, &l.Stripe, &l.Link, &content, &hash)
-		c.Text(book)
-		c.Int(l.Stripe)
-		c.Int(l.Link)
-		c.Bytes(content)
-		c.Bytes(hash)
-		links++
-		return err
-	},
-		"SELECT book, stripe, link, content, hash FROM chain_stub WHERE archive = ? AND step = ? ORDER BY book, "+
-			"stripe, link",
-		s.Archive, s.Number)
-	if err != nil {
-		return fmt.Errorf("step %d of archive %s: %w", s.Number, s.Archive, err)
-	}
-	if is := c.Sum().String(); links != s.Links || is != s.Digest {
-		found(fmt.Sprintf("archive %s, step %d: the %d links that are left of its rows are not the %d that have "+
-			"left the "+
-			"books with it: some were changed, removed or added by hand", s.Archive, s.Number, links, s.Links))
-	}
-	return nil
 }

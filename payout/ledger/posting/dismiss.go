@@ -127,7 +127,7 @@ func nobodysOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Nu
 func (p *Poster) giveBack(ctx context.Context, tx *sqldb.Tx, d DeadLetter, c terms, free rain.Numbers,
 	amount rain.Money) error {
 	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, ms: p.clock(), seq: d.ID,
-		key: fmt.Sprintf("dismiss:%d", d.ID)}
+		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
 	_, err := p.write(ctx, tx, &batch{
 		txns: []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(d.Campaign),
 			booking.SponsorAccount(c.Sponsor), amount)},

@@ -3,7 +3,7 @@
 -- +goose Up
 -- What was exported, and then removed. Only redrain campaign drop and redrain audit drop write here, by a user that servers do not have.
 CREATE TABLE IF NOT EXISTS archive (
-    id            VARBINARY(64)  NOT NULL PRIMARY KEY, -- the campaign's, or: audit before DAY
+    id            VARBINARY(64)  NOT NULL PRIMARY KEY, -- the campaign's, or: audit to DAY
     file          VARBINARY(64)  NOT NULL,             -- the SHA-256 of the export, in hexadecimal
     links         BIGINT         NOT NULL,             -- transactions, or audit records, that leave
     payouts       BIGINT         NOT NULL,             -- that leave with them
@@ -39,6 +39,9 @@ CREATE TABLE IF NOT EXISTS chain_stub (
     link          BIGINT         NOT NULL,
     content       BINARY(32)     NOT NULL,             -- SHA-256 of what the row said
     hash          BINARY(32)     NOT NULL,             -- of the link
+    kind          VARBINARY(16)  NOT NULL,             -- of a transaction; '' of an audit record, as the next two
+    idem_key      VARBINARY(320) NOT NULL,             -- its key
+    rest          VARBINARY(32)  NOT NULL,             -- SHA-256 of all else that it said: content is that of the three
     archive       VARBINARY(64)  NOT NULL,
     step          BIGINT         NOT NULL,
     PRIMARY KEY (book, stripe, link),

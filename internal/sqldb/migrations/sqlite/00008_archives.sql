@@ -36,6 +36,9 @@ CREATE TABLE chain_stub (
     link          INTEGER NOT NULL,
     content       BLOB    NOT NULL,
     hash          BLOB    NOT NULL,
+    kind          TEXT    NOT NULL,
+    idem_key      TEXT    NOT NULL,
+    rest          BLOB    NOT NULL,
     archive       TEXT    NOT NULL,
     step          INTEGER NOT NULL,
     PRIMARY KEY (book, stripe, link)
