@@ -41,8 +41,8 @@ func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided
 }
 
 // Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is, and so
-// does one that somebody has changed by hand, as in Release, or whose campaign somebody has changed: it may name another
-// sponsor.
+// does one that somebody has changed by hand, as in Release, or whose campaign somebody has changed: it may name
+// another sponsor.
 func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }

@@ -8,9 +8,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// TestCheckpointsThatSomebodyRemovesHoldUpNothing takes checkpoints away, or their sums, or gives one a number that none
-// comes to. The next proof ends, names that, makes checkpoints, and carries nothing forward from what is left; so does
-// each later one, and the full proof, until what is left is gone too.
+// TestCheckpointsThatSomebodyRemovesHoldUpNothing takes checkpoints away, or their sums, or gives one a number that
+// none comes to. The next proof ends, names that, makes checkpoints, and carries nothing forward from what is left; so
+// does each later one, and the full proof, until what is left is gone too.
 func TestCheckpointsThatSomebodyRemovesHoldUpNothing(t *testing.T) {
 	t.Parallel()
 	const (
@@ -54,8 +54,8 @@ func TestCheckpointsThatSomebodyRemovesHoldUpNothing(t *testing.T) {
 				{"the newest has the last number that there is", "UPDATE proof_checkpoint SET number = " + last +
 					" WHERE number = " + newest, []string{sealed, stray},
 					"DELETE FROM proof_checkpoint WHERE number = " + last},
-				{"one is behind all numbers, and one before", copyOf + "4611686018427387903" + ofNewest + "; " + copyOf +
-					"-9223372036854775807" + ofNewest, []string{sealed},
+				{"one is behind all numbers, and one before", copyOf + "4611686018427387903" + ofNewest + "; " +
+					copyOf + "-9223372036854775807" + ofNewest, []string{sealed},
 					"DELETE FROM proof_checkpoint WHERE number > 4611686018427387900 OR number < 0"},
 				{"sums are of the last number that there is", sumsOf + last + someSums, []string{stray}, ""},
 				{"sums are of the next number", sumsOf + newest + " + 1" + someSums, []string{stray}, ""},

@@ -105,7 +105,8 @@ func (r *fullProof) parts() []fullPart {
 		{"total", "all balances together", whole(r.total)},
 		{"withdrawals", "the withdrawals", whole(r.withdrawals)},
 		{"dates", "what is dated", whole(func(ctx context.Context) error { return r.s.checkDated(ctx, &r.found) })},
-		{"seen", "what was seen before", whole(func(ctx context.Context) error { return r.s.checkSeen(ctx, &r.found) })},
+		{"seen", "what was seen before",
+			whole(func(ctx context.Context) error { return r.s.checkSeen(ctx, &r.found) })},
 	}
 	for _, kind := range historyKinds {
 		list = append(list, fullPart{"histories of " + string(kind), "the " +

@@ -170,8 +170,8 @@ func (r *recentProof) close(ctx context.Context) error {
 	return nil
 }
 
-// lose counts a checkpoint that was not made. Another node that proves at the same time is no fault: the checkpoints are
-// its own then. Where there is no newer one either, somebody removes them, or takes their place.
+// lose counts a checkpoint that was not made. Another node that proves at the same time is no fault: the checkpoints
+// are its own then. Where there is no newer one either, somebody removes them, or takes their place.
 func (r *recentProof) lose(before int64) {
 	r.lost++
 	r.moved = r.moved || r.from.Number > before

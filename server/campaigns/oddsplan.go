@@ -14,8 +14,8 @@ const (
 	oddsHurry, oddsHurryFrom = 1.5, 3.0
 	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
 	oddsMemory = 0.6
-	// oddsJudged is how many wins there would be, if each player took each draw, before it is judged how many they take. One
-	// that is counted late, after beats of the least odds, is no million of draws.
+	// oddsJudged is how many wins there would be, if each player took each draw, before it is judged how many they
+	// take. One that is counted late, after beats of the least odds, is no million of draws.
 	oddsJudged = 0.5
 	// oddsMost is how many draws a player is believed to take in a beat. There is one; more are chance, wins that are
 	// counted late, or players who are not counted yet.
@@ -37,7 +37,8 @@ type crowd struct {
 	won    int     // packets won by then
 	online int64   // players who were there
 
-	// Since draws was last judged: the wins that there would be if each player took each draw, and those that there are.
+	// Since draws was last judged: the wins that there would be if each player took each draw, and those that there
+	// are.
 	hoped, gone float64
 }
 

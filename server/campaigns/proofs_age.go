@@ -132,7 +132,7 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 	is.Stale = r.tooOld(now, fullBooks, last.Full, staleFull.Milliseconds()) || is.Stale
 	old := 0
 	for _, p := range live {
-		if is.Oldest == 0 || p.ProvedAt < is.Oldest {
+		if p.ProvedAt != 0 && (is.Oldest == 0 || p.ProvedAt < is.Oldest) {
 			is.Oldest = p.ProvedAt
 		}
 		if old < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*every) {

@@ -90,8 +90,8 @@ func astray(s Signals, l Limits) (int, string) {
 		s.Astray+s.Taps)
 }
 
-// sameRhythm: hands as quick and as steady as each other's are the same program's, where many more have that rhythm than
-// one a little beside it. Of 100,000 people some hundred seem steady for a while, at all times from 300 to 600 ms.
+// sameRhythm: hands as quick and as steady as each other's are the same program's, where many more have that rhythm
+// than one a little beside it. Of 100,000 people some hundred seem steady for a while, at all times from 300 to 600 ms.
 func sameRhythm(s Signals, l Limits) (int, string) {
 	if s.Chorus < l.Chorus || float64(s.Chorus) < peak(s.Crowd) {
 		return 0, ""

@@ -362,9 +362,9 @@ func (w *Watch) signals(l *looked) (s Signals) {
 	return s
 }
 
-// crowdAround is how many players have a rhythm beside one: on the average of the quicker ones, or of the slower ones if
-// that is more, as there may be nobody beyond the quickest of a crowd. (Radars tell an echo from clutter so: greatest-of
-// CFAR, Hansen and Sawyers 1980.) It needs the lock.
+// crowdAround is how many players have a rhythm beside one: on the average of the quicker ones, or of the slower ones
+// if that is more, as there may be nobody beyond the quickest of a crowd. (Radars tell an echo from clutter so:
+// greatest-of CFAR, Hansen and Sawyers 1980.) It needs the lock.
 func (w *Watch) crowdAround(beat int) float64 {
 	var quicker, slower int
 	for _, by := range crowd {

@@ -17,8 +17,8 @@ type Seen struct {
 }
 
 // Check looks for the ends that were seen before, calls found for each that is not there any more, in words, and keeps
-// those that are there now. An end that is missing is looked for again by each Check. A ledger is put back from a backup
-// while no process runs, so nobody who has seen more than the backup has is there after it.
+// those that are there now. An end that is missing is looked for again by each Check. A ledger is put back from a
+// backup while no process runs, so nobody who has seen more than the backup has is there after it.
 func (s *Seen) Check(ctx context.Context, q sqldb.Querier, found func(fault string)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

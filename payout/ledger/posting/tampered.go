@@ -46,8 +46,8 @@ func CheckCampaign(ctx context.Context, q sqldb.Querier, id string) error {
 	return nil
 }
 
-// LockCampaigns keeps the rows of campaigns as they are until the end of tx, and tells which of them somebody has changed
-// by hand. Whoever does the same waits for nobody.
+// LockCampaigns keeps the rows of campaigns as they are until the end of tx, and tells which of them somebody has
+// changed by hand. Whoever does the same waits for nobody.
 func LockCampaigns(ctx context.Context, tx *sqldb.Tx, ids []string) (tampered map[string]error, err error) {
 	tampered = map[string]error{}
 	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // in key order, as everything that several workers lock

@@ -21,9 +21,9 @@ func closing(campaign string, n int, packets ...rain.Range) rain.Entry {
 	return paytest.Seal(e)
 }
 
-// TestNothingGoesBackByATamperedRow: whatever somebody has changed of a campaign, its rest waits, is no dead letter, and
-// holds up nothing else of its batch. Once it is put right, all of it is its sponsor's, also for a node that has read
-// the campaign meanwhile.
+// TestNothingGoesBackByATamperedRow: whatever somebody has changed of a campaign, its rest waits, is no dead letter,
+// and holds up nothing else of its batch. Once it is put right, all of it is its sponsor's, also for a node that has
+// read the campaign meanwhile.
 func TestNothingGoesBackByATamperedRow(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -87,8 +87,8 @@ func TestNothingGoesBackByATamperedRow(t *testing.T) {
 	})
 }
 
-// TestATamperedRowHoldsUpNoWin: players of the campaign are paid all the same, also out of the entry that gives the rest
-// back.
+// TestATamperedRowHoldsUpNoWin: players of the campaign are paid all the same, also out of the entry that gives the
+// rest back.
 func TestATamperedRowHoldsUpNoWin(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {
@@ -106,7 +106,8 @@ func TestATamperedRowHoldsUpNoWin(t *testing.T) {
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 80)
 		b.Statement(t, "UPDATE campaign SET sponsor = 'acme' WHERE id = 'c1'")
-		if posted := b.MustPost(t, entries...); posted.New != 0 || len(posted.Settled) != 2 || len(posted.Waiting) != 0 {
+		posted := b.MustPost(t, entries...)
+		if posted.New != 0 || len(posted.Settled) != 2 || len(posted.Waiting) != 0 {
 			t.Errorf("%+v", posted)
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 80)
