@@ -26,8 +26,8 @@ const (
 	// mostHoles is how many holes checkpoints may have. Where more is wrong, none is made: the books are not what the
 	// ledger has written, and each proof reads all that came since.
 	mostHoles = 20
-	// mostLost is how many checkpoints in a row a proof may fail to make before it makes none any more: it reads what they
-	// were to close again each time.
+	// mostLost is how many checkpoints in a row a proof may fail to make before it makes none any more: it
+	// reads what they were to close again each time.
 	mostLost = 3
 	// smallRows is up to how many links, payouts and members of lists everything is read each time.
 	smallRows = 50_000

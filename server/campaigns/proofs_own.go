@@ -43,7 +43,7 @@ func (o *ownProof) did(p ledger.Proof, full bool) {
 }
 
 // ownTurn tells whether this node is to prove everything now whoever has the lease, because it has not done so for too
-// long. In a cluster in which all is well the one with the lease proves, and each of the others once in ownEvery rounds:
+// long. In a cluster in which all is well the one with the lease proves, and the others once in ownEvery rounds each:
 // so nobody who writes a holder of the lease, or times of proofs, into the database keeps the books from being proved.
 func (r *Proofs) ownTurn(now time.Time, holds bool) bool {
 	rounds := func(n int) time.Duration { return max(time.Duration(n)*r.o.Every, ownLeast) }

@@ -142,7 +142,8 @@ func (b ghostLarge) ReconcileRecent(ctx context.Context, hot reconcile.Hot,
 	return books, err
 }
 
-func (b ghostLarge) ReconcileFull(_ context.Context, _ reconcile.Hot, o reconcile.FullOptions) (reconcile.Books, error) {
+func (b ghostLarge) ReconcileFull(_ context.Context, _ reconcile.Hot,
+	o reconcile.FullOptions) (reconcile.Books, error) {
 	*b.fulls++
 	if o.From != nil {
 		return reconcile.Books{}, errNotMine

@@ -227,4 +227,3 @@ func Add(ctx context.Context, db *sqldb.DB, before Checkpoint, c Checkpoint, sum
 	}
 	return added, nil
 }
-
