@@ -98,8 +98,8 @@ func proofOf(kind string, now int64, books *reconcile.Books) ledger.Proof {
 }
 
 // runFull reads all books again and again until ctx ends, as long as this node has the lease, and once in a while where
-// another has it: slice by slice, with a pause after each that keeps what it costs to a share of the time. Small books are read as a whole with what is
-// recent.
+// another has it: slice by slice, with a pause after each that keeps what it costs to a share of the time. Small books
+// are read as a whole with what is recent.
 func (r *Proofs) runFull(ctx context.Context) {
 	reading := outage.Outage{What: "the full reconciliation in the background", Log: r.o.Log}
 	for rounds.Sleep(ctx, r.o.Every) {

@@ -13,8 +13,7 @@ import (
 )
 
 // round proves the live campaigns, as closely as least says, and those in which something is wrong. Its
-// error says what could not be looked at;
-// the rest was.
+// error says what could not be looked at; the rest was.
 func (r *Proofs) round(ctx context.Context, least reconcile.Depth) error {
 	r.rounds++
 	ids, err := r.o.Campaigns.LiveIDs(ctx)
