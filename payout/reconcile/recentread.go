@@ -176,8 +176,8 @@ func (r *recentProof) lose(before int64) {
 	r.lost++
 	r.moved = r.moved || r.from.Number > before
 	if r.lost == mostLost && !r.moved {
-		r.found.add("checkpoints that cannot be made", "", "no checkpoint can be made: %d times what was written was "+
-			"gone at once, or its place was taken, though no other process has made one; so each proof reads all that "+
-			"came since checkpoint %d", mostLost, r.from.Number)
+		r.found.add("checkpoints that cannot be made", "", "no checkpoint can be made: %d times what was written "+
+			"was gone at once, or its place was taken, though no other process has made one; so each proof reads all "+
+			"that came since checkpoint %d", mostLost, r.from.Number)
 	}
 }

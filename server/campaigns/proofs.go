@@ -57,7 +57,8 @@ type ProvedCampaigns interface {
 	LiveIDs(ctx context.Context) ([]string, error)
 }
 
-// Proofs proves the books on a schedule, on one node at a time, and for operators who ask. It changes nothing:
+// Proofs proves the books on a schedule, on one node at a time and now and then on the others, and for operators who
+// ask. It changes nothing:
 // what it finds is for a person.
 type Proofs struct {
 	o     ProofsOptions
