@@ -16,17 +16,17 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	s := realSetting(t)
 	doomed := startProcess(t, s, "REDRAIN_FAULT_AT=reclaim.after_close:4")
-	expiring := func(name string, afterMS int64) operator.Campaign {
+	expiring := func(by *node, name string, afterMS int64) operator.Campaign {
 		t.Helper()
-		spec := fund(t, doomed.node, name, 1_000, 10)
+		spec := fund(t, by, name, 1_000, 10)
 		spec.ExpiresInMS, spec.Shards = afterMS, 2
-		c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
+		c, err := by.client.CreateCampaign(within(t, 20*time.Second), spec, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
-	first := expiring("first", 1_000)
+	first := expiring(doomed.node, "first", 1_000)
 	testenv.Eventually(t, 20*time.Second, "the doomed node has the lease, and ends campaigns", func() bool {
 		c, err := doomed.client.Campaign(t.Context(), first.ID)
 		return err == nil && c.State == "closed"
@@ -35,7 +35,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	const campaigns = 8
 	made := make([]operator.Campaign, campaigns)
 	for i := range made {
-		made[i] = expiring(fmt.Sprintf("expiring-%d", i), 3_000)
+		made[i] = expiring(heir.node, fmt.Sprintf("expiring-%d", i), 3_000)
 	}
 	doomed.awaitDeath(t, 30*time.Second)
 	testenv.Eventually(t, time.Minute, "every sponsor has their money back", func() bool {

@@ -49,7 +49,10 @@ func giveBack(after time.Duration, group ...delivery) {
 	}
 }
 
+// longestRetry is the most that a message waits before its next delivery.
+const longestRetry = 15 * time.Second
+
 // retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
 func retryDelay(tries int) time.Duration {
-	return rounds.Backoff(500*time.Millisecond, 15*time.Second, tries-1)
+	return rounds.Backoff(500*time.Millisecond, longestRetry, tries-1)
 }

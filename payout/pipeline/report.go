@@ -85,10 +85,6 @@ func (r *report) posted(posted posting.Posted) {
 	if len(posted.Cut) > 0 && r.alarms.OnCut != nil {
 		r.alarms.OnCut(posted.Cut)
 	}
-	for _, w := range posted.Waiting { // the alarm is the reclaimer's, which comes upon the campaign too
-		r.log.Error("what is left of a campaign does not go back to its sponsor until its row in the database is put "+
-			"right", "campaign", w.Ref.Campaign, "entry", w.Ref.String(), "err", w.Cause)
-	}
 	for _, d := range posted.Void {
 		r.log.Error("this came too late to be paid; it is kept among the dead letters, resolved", "claim", d.Claim,
 			"entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)

@@ -79,8 +79,13 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	return s.finish(ctx, group)
 }
 
+// waitingTries is how often a message comes of an entry that waits for a person. That is for longer than the relay
+// waits until it publishes another copy of what is in an outbox, so one of them is always there, and hardly more:
+// messages that come again and again count among those that may be under way, and take the place of others.
+const waitingTries = 2 * int(longestWait/longestRetry)
+
 // setWaiting gives entries back whose reclaims wait until a person has put their campaigns right, and is the others.
-// They stay in their outboxes and in the stream.
+// They stay in their outboxes, and in the stream.
 func (s *settlement) setWaiting(group []delivery, waiting []posting.Waiting) (others []delivery) {
 	if len(waiting) == 0 {
 		return group
@@ -92,6 +97,15 @@ func (s *settlement) setWaiting(group []delivery, waiting []posting.Waiting) (ot
 	for _, d := range group {
 		if causes[d.entry.Ref] == nil {
 			others = append(others, d)
+			continue
+		}
+		if d.deliveries() == 1 { // the alarm is the reclaimer's, which comes upon the campaign too
+			s.log.Error("what is left of a campaign does not go back to its sponsor until its row in the database is "+
+				"put right", "campaign", d.entry.Ref.Campaign, "entry", d.entry.Ref.String(),
+				"err", causes[d.entry.Ref])
+		}
+		if d.deliveries() >= waitingTries {
+			_ = d.msg.Ack() // a younger copy is there, or comes
 			continue
 		}
 		giveBack(retryDelay(d.deliveries()), d)

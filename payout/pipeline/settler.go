@@ -161,10 +161,17 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 	return ok && ended
 }
 
-// batchOf is how many of some entries make a batch of so many wins, and how many wins these have. It is one at least.
+// reclaimWins is how many wins a reclaim counts for in a batch, by the statements that it takes.
+const reclaimWins = 10
+
+// batchOf is how many of some entries make a batch of so many wins, and how many wins these have. It is one at least. A
+// reclaim, which takes as many statements as several wins, counts as reclaimWins of them.
 func batchOf(of []delivery, most int) (n, wins int) {
 	for ; n < len(of); n++ {
 		more := len(of[n].entry.Wins)
+		if of[n].entry.Reclaim != nil {
+			more += reclaimWins
+		}
 		if n > 0 && wins+more > most {
 			break
 		}

@@ -76,9 +76,7 @@ func TestNoForgedArchiveHidesRows(t *testing.T) {
 			if forged.id == "audit to DAY" {
 				forged.id = chain.AuditArchive + roots[0].Day
 			}
-			paytest.Must(t, b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-				return forged.make(ctx, tx)
-			}))
+			paytest.Must(t, b.DB.InTx(t.Context(), forged.make))
 			for _, recent := range []bool{true, false} {
 				found := (&columnLedger{t: t, b: b, f: f, recent: recent}).prove()
 				if !names(found, forged.named) {

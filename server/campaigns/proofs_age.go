@@ -117,7 +117,7 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 	r.mu.Lock()
 	own := r.own.last
 	r.mu.Unlock()
-	stale := r.tooOld(now, ownBooks, own, staleEverything*every)
+	stale := r.tooOld(now, ownBooks, own, max(staleEverything*every, 3*ownLeast.Milliseconds()))
 	if r.o.Kept == nil {
 		return
 	}

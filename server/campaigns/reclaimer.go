@@ -91,8 +91,8 @@ func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 // again is when a campaign is tried again, and what has been said of it.
 type again struct {
 	tries   int
-	at      int64 // Unix ms
-	alarmed bool  // that it is closed and its money is not all accounted for, or that somebody has changed it
+	at      int64  // Unix ms
+	alarmed string // the code of the last alarm that was raised about it
 }
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
@@ -171,18 +171,18 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	case errors.Is(err, errWaiting):
 		was.at = r.o.Clock() + wait(was.tries, 5_000)
 	case errors.Is(err, errNotCleared):
-		if !was.alarmed {
+		if was.alarmed != "escrow_not_cleared" {
 			r.o.Bus.Alarm("escrow_not_cleared", due.ID, errNotCleared.Error())
 		}
-		was.alarmed = true
+		was.alarmed = "escrow_not_cleared"
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	case errors.Is(err, history.ErrTampered):
-		if !was.alarmed {
+		if was.alarmed != "reconciliation" {
 			r.o.Bus.Alarm("reconciliation", due.ID, "somebody has changed the campaign's row in the database, so the "+
 				"campaign is not ended, and nothing goes back to its sponsor, until it is put right: "+
 				"redrain reconcile "+due.ID+" names it")
 		}
-		was.alarmed = true
+		was.alarmed = "reconciliation"
 		was.at = r.o.Clock() + wait(was.tries, 5_000)
 	default:
 		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
