@@ -61,6 +61,9 @@ func (l *laned) tap(user string) {
 	drop := rain.DropID{N: l.c.Current().FirstWave, K: l.taps[user]}
 	l.taps[user]++
 	r := grabtest.TapOn(l.grabber.Gate(l.c), user, drop.String())
+	if r.Outcome == outcome.Late {
+		l.rt.Skip("the drops have landed: a busy machine took 20 s to get here")
+	}
 	want := outcome.Won
 	switch {
 	case l.wins[user] >= l.c.WinsPerUser:
