@@ -79,7 +79,8 @@ func launder(t *testing.T, b *paytest.Books) {
 		"DELETE FROM sanction WHERE number = 1; UPDATE verdict SET verdict = 'allow' WHERE number = 1; "+
 		"DELETE FROM list_member WHERE list_name = 'barred' AND who = 'somebody'; "+
 		"UPDATE player_list SET purpose = 'deny' WHERE name = 'guests'")
-	b.CloseCampaign(t, "c4")
+	_, err = b.Update(ctx, "c4", func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
+	refused("a campaign that was changed", err)
 	node := paytest.Node(t, b)
 	_, err = node.Sanctions.Give(ctx, "barred", sanction.Disconnect, by)
 	paytest.Must(t, err)
