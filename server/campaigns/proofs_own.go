@@ -45,7 +45,7 @@ func (o *ownProof) did(p ledger.Proof, full bool) {
 // ownTurn tells whether this node is to prove everything now whoever has the lease, because it has not done so for too
 // long. In a cluster in which all is well the one with the lease proves, and each of the others once in ownEvery
 // rounds: so nobody who writes a holder of the lease, or times of proofs, into the database keeps the books from being
-// proved. One that has found something wrong looks sooner whether it still is: its metrics say so until then.
+// proved.
 func (r *Proofs) ownTurn(now time.Time, holds bool) bool {
 	rounds := func(n int) time.Duration { return max(time.Duration(n)*r.o.Every, ownLeast) }
 	r.mu.Lock()
@@ -58,11 +58,7 @@ func (r *Proofs) ownTurn(now time.Time, holds bool) bool {
 	if o.lostAt.IsZero() {
 		o.lostAt = now
 	}
-	again := rounds(ownEvery)
-	if len(r.faulty) > 0 {
-		again = rounds(ownFirst)
-	}
-	if now.Sub(o.at) < again && (o.alone || now.Sub(o.lostAt) < rounds(ownFirst)) {
+	if now.Sub(o.at) < rounds(ownEvery) && (o.alone || now.Sub(o.lostAt) < rounds(ownFirst)) {
 		return false
 	}
 	o.at, o.alone = now, true
