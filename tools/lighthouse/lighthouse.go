@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +21,12 @@ import (
 const (
 	version = "lighthouse@12.8.2" // 13 wants a newer Node.js than Debian's
 	least   = 95                  // of 100, in each category
+	looks   = 4                   // at a page whose trace Lighthouse could not record
 )
+
+// unrecorded is Lighthouse's code for a trace without a beginning, with "Please run Lighthouse again". On Debian's
+// Chromium it is seen in about every third look, whatever the page.
+const unrecorded = "NO_NAVSTART"
 
 // categories are Lighthouse's figures, in the order in which they are printed.
 var categories = []string{"performance", "accessibility", "best-practices", "seo"}
@@ -125,10 +131,16 @@ func (l *lighthouse) look(ctx context.Context, p page, n int) (*report, error) {
 	if p.desk {
 		args = append(args, "--preset=desktop")
 	}
-	command := exec.CommandContext(ctx, "npx", args...)
-	command.Env = append(os.Environ(), "CHROME_PATH="+l.chromium)
-	if said, err := command.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("npx %s: %w\n%s", version, err, said)
+	for again := range looks {
+		command := exec.CommandContext(ctx, "npx", args...)
+		command.Env = append(os.Environ(), "CHROME_PATH="+l.chromium)
+		said, err := command.CombinedOutput()
+		if err == nil {
+			break
+		}
+		if again == looks-1 || !bytes.Contains(said, []byte(unrecorded)) {
+			return nil, fmt.Errorf("npx %s: %w\n%s", version, err, said)
+		}
 	}
 	data, err := os.ReadFile(file) //nolint:gosec // written just now
 	if err != nil {
