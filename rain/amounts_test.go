@@ -133,6 +133,14 @@ func TestAmountsCache(t *testing.T) {
 	if got, err := cache.Of(&again); got == first || err != nil {
 		t.Errorf("another seed has the same amounts (%v)", err)
 	}
+	list := rain.Campaign{ID: "c3", Spec: spec(rain.List, 30, 2, 1, nil), SplitSeed: seedOf(1)}
+	for _, given := range [][]rain.Money{{10, 20}, {15, 15}} {
+		list.Amounts = given
+		got, err := cache.Of(&list)
+		if err != nil || got.Of(0)+got.Of(1) != 30 || got.Of(0)*got.Of(1) != given[0]*given[1] {
+			t.Errorf("given %v, %v (%v)", given, got, err)
+		}
+	}
 	again.ID, again.Packets = "c2", 2000
 	if _, err := cache.Of(&again); !errors.As(err, &rain.Invalid{}) {
 		t.Errorf("more packets than money: %v", err)

@@ -10,15 +10,16 @@ type AmountsCache struct {
 	kept *lru.Cache[amountsKey, *Amounts]
 }
 
-// amountsKey is what the amounts are computed from, but for given ones: a row of the database that somebody had changed
-// by hand, and that is put right, has its own amounts again.
+// amountsKey is what the amounts are computed from: a row of the database that somebody had changed by hand, and that is
+// put right, has its own amounts again.
 type amountsKey struct {
 	id       string
 	seed     Seed
 	budget   Money
 	packets  int
 	split    SplitKind
-	min, max Money // max is -1 where there is none
+	min, max Money  // max is -1 where there is none
+	given    *Money // the first of given amounts: who reads them again has another list
 }
 
 // NewAmountsCache makes an empty cache.
@@ -32,9 +33,12 @@ func NewAmountsCache() *AmountsCache {
 
 // Of is the amounts of a campaign. An invalid split returns its Invalid.
 func (c *AmountsCache) Of(of *Campaign) (*Amounts, error) {
-	key := amountsKey{of.ID, of.SplitSeed, of.Budget, of.Packets, of.Split, of.Min, -1}
+	key := amountsKey{of.ID, of.SplitSeed, of.Budget, of.Packets, of.Split, of.Min, -1, nil}
 	if of.Max != nil {
 		key.max = *of.Max
+	}
+	if len(of.Amounts) > 0 {
+		key.given = &of.Amounts[0]
 	}
 	if known, ok := c.kept.Get(key); ok {
 		return known, nil

@@ -211,7 +211,8 @@ type badAmountsError struct{ cause error }
 func (e *badAmountsError) Error() string { return "amounts: " + e.cause.Error() }
 
 // givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
-// node looks at its live campaigns every few seconds.
+// node looks at its live campaigns every few seconds. Those that somebody has changed by hand are read again, so that
+// they are right as soon as they are put right.
 func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
 	r.mu.Lock()
 	amounts, ok := r.amounts[campaign]
@@ -229,6 +230,10 @@ func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campai
 	}
 	if err := json.Unmarshal(text, &amounts); err != nil {
 		return nil, &badAmountsError{err}
+	}
+	whole, err := chain.IsWhole(ctx, q, posting.FundKey(campaign))
+	if err != nil || !whole {
+		return amounts, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

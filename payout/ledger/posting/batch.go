@@ -29,6 +29,7 @@ type batch struct {
 	verdictOf verdictOf               // nil: a person has decided, or verdicts hold nothing
 	holdings  map[shardKey]*packetSet // what the shards can have that give something back
 	tampered  map[string]error        // campaigns that give something back, and that somebody has changed by hand
+	unknown   map[string]error        // campaigns of which nothing is known but that somebody has changed them by hand
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -88,13 +89,13 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if closing {
 		with = max(with, thorough)
 		// Before the escrows, which everybody wants, and which are held no longer than need be.
-		if b.tampered, err = p.lockGivingBack(ctx, tx, entries); err != nil {
+		if b.tampered, err = lockGivingBack(ctx, tx, entries); err != nil {
 			return nil, err
 		}
 	}
 	b.quick = with == quick
 	campaigns := slices.Collect(maps.Keys(packets))
-	if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
+	if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, campaigns); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
@@ -103,7 +104,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if b.campaigns, err = p.terms.read(ctx, tx, campaigns); err != nil {
+		if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, campaigns); err != nil {
 			return nil, err
 		}
 	}
@@ -124,6 +125,8 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	for i := range entries {
 		if c, known := b.campaigns[entries[i].Ref.Campaign]; known {
 			entries[i].FillIn(c.amounts)
+		} else if b.unknown[entries[i].Ref.Campaign] != nil {
+			b.fillInPaid(&entries[i])
 		}
 	}
 	if b.reclaimed, err = readReclaimed(ctx, tx, entries, b.bounds.reclaims); err != nil {
@@ -138,6 +141,16 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		}
 	}
 	return b, nil
+}
+
+// fillInPaid sets the amounts of those wins of an entry that are paid.
+func (b *batch) fillInPaid(e *rain.Entry) {
+	for i := range e.Wins {
+		w := &e.Wins[i]
+		if h := b.paid[packetKey{e.Ref.Campaign, w.Packet}]; h.User == w.User {
+			w.Amount = h.Amount
+		}
+	}
 }
 
 // packetsOf are the packets that entries win, by campaign, and whether one of them gives packets back.

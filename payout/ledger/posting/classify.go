@@ -35,6 +35,8 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	switch {
 	case err != nil:
 		fault = err.Error()
+	case b.unknown[e.Ref.Campaign] != nil:
+		fault = changedByHand
 	case !known:
 		fault = ErrUnknownCampaign.Error()
 	case campaign.dropped:
@@ -52,6 +54,9 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 // Dropped is why nothing is posted of a campaign whose payouts have left the books.
 const Dropped = "the campaign's payouts have left the ledger, so all of it was paid or given back: look into its " +
 	"export, and dismiss this"
+
+// changedByHand is why nothing is paid by a campaign's row: it may hold other amounts than the players were told.
+const changedByHand = "somebody has changed the campaign's row in the database by hand: put it right, and retry this"
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
@@ -82,7 +87,10 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
 		reason, hopeless := fault, false
-		if reason == "" {
+		switch {
+		case fault == changedByHand && paid: // then its row has nothing to say any more
+			reason = ""
+		case fault == "":
 			reason = b.refusal(e, w, campaign)
 			hopeless = reason != ""
 		}

@@ -56,7 +56,6 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 		} else if err != nil {
 			return 0, err
 		}
-		p.terms.kept.Remove(d.Campaign)
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e, p.bans.BannedAt)
 	if err != nil {

@@ -72,25 +72,15 @@ func LockCampaign(ctx context.Context, tx *sqldb.Tx, id string) error {
 	return cmp.Or(err, tampered[id])
 }
 
-// lockGivingBack locks the campaigns that entries give something back to the sponsors of. What is known of those that
-// are whole is forgotten, so that it is read again: it may have been read while they were not.
-func (p *Poster) lockGivingBack(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) (map[string]error, error) {
+// lockGivingBack locks the campaigns that entries give something back to the sponsors of.
+func lockGivingBack(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) (tampered map[string]error, err error) {
 	var ids []string
 	for i := range entries {
 		if entries[i].Reclaim != nil {
 			ids = append(ids, entries[i].Ref.Campaign)
 		}
 	}
-	tampered, err := LockCampaigns(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if tampered[id] == nil {
-			p.terms.kept.Remove(id)
-		}
-	}
-	return tampered, nil
+	return LockCampaigns(ctx, tx, ids)
 }
 
 // Waiting is an entry whose reclaim waits, because somebody has changed its campaign by hand. Its wins are posted.

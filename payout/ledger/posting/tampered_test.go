@@ -95,7 +95,8 @@ func TestATamperedRowHoldsUpNoWin(t *testing.T) {
 		t := b.T
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.CloseCampaign(t, "c1")
-		both := paytest.ReclaimEntry(0, 2, rain.Range{First: 2, Last: 9})
+		b.MustPost(t, paytest.Entry("c1", 3, paytest.Win("u0", 9, 10))) // so that the poster knows it
+		both := paytest.ReclaimEntry(0, 2, rain.Range{First: 2, Last: 8})
 		both.Wins = []rain.Win{paytest.Win("u2", 1, 10)}
 		entries := []rain.Entry{paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)), paytest.Seal(both)}
 		b.Statement(t, "UPDATE campaign SET sponsor = 'beta' WHERE id = 'c1'")
@@ -104,13 +105,64 @@ func TestATamperedRowHoldsUpNoWin(t *testing.T) {
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 10)
 		b.WantBalance(t, booking.UserAccount("u2"), 10)
-		b.WantBalance(t, booking.EscrowAccount("c1"), 80)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 70)
 		b.Statement(t, "UPDATE campaign SET sponsor = 'acme' WHERE id = 'c1'")
 		posted := b.MustPost(t, entries...)
 		if posted.New != 0 || len(posted.Settled) != 2 || len(posted.Waiting) != 0 {
 			t.Errorf("%+v", posted)
 		}
-		b.WantBalance(t, booking.SponsorAccount("acme"), 80)
+		b.WantBalance(t, booking.SponsorAccount("acme"), 70)
+		b.CheckBooks(t)
+	})
+}
+
+// TestWinsGoByWhatWasKnown: of a campaign whose row somebody has changed by hand, a node that knows it pays what the
+// players were told. For one that does not, the wins are letters until the row is put right.
+func TestWinsGoByWhatWasKnown(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 4, Split: rain.List,
+			Amounts: []rain.Money{10, 20, 30, 40}})
+		c, err := b.Campaign(ctx, "c1")
+		paytest.Must(t, err)
+		amounts, err := rain.NewAmounts(c)
+		paytest.Must(t, err)
+		win := func(packet int) rain.Entry {
+			return paytest.Entry("c1", packet+1, paytest.Win(fmt.Sprintf("u%d", packet), packet, 0))
+		}
+		pays := func(by *posting.Poster, packet int) {
+			t.Helper()
+			posted, err := by.Post(ctx, []rain.Entry{win(packet)})
+			if err != nil || len(posted.Settled) != 1 || posted.Settled[0].Amount != amounts.Of(packet) {
+				t.Errorf("%d of packet %d: %+v, %v", amounts.Of(packet), packet, posted, err)
+			}
+		}
+		pays(b.Poster, 0)
+		b.Statement(t, "UPDATE campaign_amounts SET amounts = '[22,22,22,34]' WHERE campaign_id = 'c1'")
+		b.Statement(t, "UPDATE campaign SET revision = revision + 1 WHERE id = 'c1'")
+		pays(b.Poster, 1)
+
+		node := paytest.Node(t, b)
+		if changed, err := node.Campaigns.Campaign(ctx, "c1"); err != nil || changed.Amounts[0] != 22 {
+			t.Fatalf("%+v, %v", changed, err)
+		}
+		pays(node.Poster, 1) // was paid before
+		posted, err := node.Poster.Post(ctx, []rain.Entry{win(2)})
+		paytest.Must(t, err)
+		wantDead(t, "by a changed row", posted, posting.LetterPay, "changed the campaign's row")
+		if _, err := b.Dismiss(ctx, "c1-2", 0, "nobody's"); !errors.Is(err, ledger.ErrNotDismissed) {
+			t.Errorf("dismissed: %v", err)
+		}
+		b.Statement(t, "UPDATE campaign_amounts SET amounts = '[10,20,30,40]' WHERE campaign_id = 'c1'")
+		b.Statement(t, "UPDATE campaign SET revision = revision - 1 WHERE id = 'c1'")
+		if _, err := node.DeadLetters.Retry(ctx, "c1-2"); err != nil {
+			t.Errorf("put right: %v", err)
+		}
+		b.WantBalance(t, booking.UserAccount("u2"), amounts.Of(2))
+		pays(node.Poster, 3)
+		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
 		b.CheckBooks(t)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -27,7 +28,9 @@ type CampaignReader interface {
 // termsKept is how many campaigns are remembered.
 const termsKept = 256
 
-// termsReader reads what campaigns allow. A campaign is read as a whole when it has changed, and remembered.
+// termsReader reads what campaigns allow. A campaign is read as a whole when it has changed, and remembered. A row that
+// somebody has changed by hand says nothing: what was known before stays right for wins, whose players were told
+// amounts by it.
 type termsReader struct {
 	campaigns CampaignReader
 	amounts   *rain.AmountsCache
@@ -42,14 +45,16 @@ func newTermsReader(campaigns CampaignReader, amounts *rain.AmountsCache) *terms
 	return &termsReader{campaigns: campaigns, amounts: amounts, kept: kept}
 }
 
-// read reads what campaigns allow. One that does not exist, or cannot be split, is missing in the answer.
-func (t *termsReader) read(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]terms, error) {
+// read reads what campaigns allow. One that does not exist, or cannot be split, is missing in the answer, and so is one
+// that is tampered: somebody has changed it by hand, and it was not known before.
+func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string) (all map[string]terms,
+	tampered map[string]error, err error) {
 	type row struct {
 		revision         int64
 		letters, dropped bool
 	}
 	rows := make(map[string]row, len(campaigns))
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
+	err = sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
 		var id string
 		var r row
 		err := scan(&id, &r.revision, &r.letters, &r.dropped)
@@ -58,27 +63,49 @@ func (t *termsReader) read(ctx context.Context, q sqldb.Querier, campaigns []str
 	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id), "+
 		"EXISTS (SELECT 1 FROM archive a WHERE a.id = campaign.id) FROM campaign WHERE id IN", campaigns)
 	if err != nil {
-		return nil, fmt.Errorf("reading campaigns: %w", err)
+		return nil, nil, fmt.Errorf("reading campaigns: %w", err)
 	}
-	all := make(map[string]terms, len(campaigns))
+	all, tampered = make(map[string]terms, len(campaigns)), map[string]error{}
 	for id, r := range rows {
-		c, known := t.kept.Get(id)
-		if !known || c.Revision != r.revision {
-			if c, err = t.campaigns.Read(ctx, q, id); err != nil {
-				return nil, err
-			}
-			t.kept.Add(id, c)
+		c, err := t.of(ctx, tx, id, r.revision)
+		if errors.Is(err, history.ErrTampered) {
+			tampered[id] = err
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
 		}
 		amounts, err := t.amounts.Of(c)
 		if faults := (rain.Invalid)(nil); errors.As(err, &faults) {
 			continue // what cannot be split was never stocked
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
 	}
-	return all, nil
+	return all, tampered, nil
+}
+
+// of is a campaign at its present revision. One that somebody has changed by hand is what was known of it before; it
+// fails with history.ErrTampered where that is nothing.
+func (t *termsReader) of(ctx context.Context, tx *sqldb.Tx, id string, revision int64) (*rain.Campaign, error) {
+	known, ok := t.kept.Get(id)
+	if ok && known.Revision == revision {
+		return known, nil
+	}
+	err := LockCampaign(ctx, tx, id) // so that what is read is what was checked
+	if ok && errors.Is(err, history.ErrTampered) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := t.campaigns.Read(ctx, tx, id)
+	if err == nil {
+		t.kept.Add(id, c)
+	}
+	return c, err
 }
 
 type packetKey struct {
