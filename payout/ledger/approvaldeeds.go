@@ -14,6 +14,7 @@ import (
 // looked is how what a deed is about is now.
 type looked struct {
 	amount  rain.Money
+	unknown bool    // it may be about more than amount: letters of a campaign whose row is not to be believed name none
 	seen    string  // changes whenever that changes on which the deed was decided
 	letters []int64 // that the deed is about
 	done    bool    // it was done before, so that it moves nothing
@@ -44,15 +45,17 @@ func lookLetters(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err er
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
 		var amount rain.Money
-		if err := scan(&id, &amount); err != nil {
+		var unknown bool
+		if err := scan(&id, &amount, &unknown); err != nil {
 			return err
 		}
 		if d.Letter == 0 || d.Letter == id {
 			l.letters, ids = append(l.letters, id), append(ids, strconv.FormatInt(id, 10))
 			l.amount += amount
+			l.unknown = l.unknown || unknown
 		}
 		return nil
-	}, "SELECT id, amount FROM dead_letter WHERE claim = ? AND resolved_at = 0 ORDER BY id LIMIT ?", d.Target,
+	}, "SELECT id, amount, "+posting.NoAmount+" FROM dead_letter WHERE claim = ? AND resolved_at = 0 ORDER BY id LIMIT ?", d.Target,
 		retryPage)
 	if err == nil && len(ids) == 0 {
 		err = ErrUnknownClaim

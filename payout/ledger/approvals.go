@@ -103,9 +103,9 @@ func (s *Approvals) Above(limit *rain.Money) *Approvals {
 }
 
 // needTwo tells whether a deed needs two people.
-func (s *Approvals) needTwo(what Act, amount rain.Money) bool {
+func (s *Approvals) needTwo(what Act, l looked) bool {
 	if s.above != nil {
-		return amount > *s.above
+		return l.unknown || l.amount > *s.above
 	}
 	return what == ActPaid || what == ActBack
 }
@@ -120,7 +120,7 @@ func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err e
 	}
 	d.Amount = l.amount
 	switch {
-	case l.done || !s.needTwo(d.Act, d.Amount):
+	case l.done || !s.needTwo(d.Act, l):
 		return s.carryOut(ctx, d, l, by)
 	case by.Nameless:
 		return Outcome{}, ErrNeedsName

@@ -231,8 +231,8 @@ func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campai
 	if err := json.Unmarshal(text, &amounts); err != nil {
 		return nil, &badAmountsError{err}
 	}
-	whole, err := chain.IsWhole(ctx, q, posting.FundKey(campaign))
-	if err != nil || !whole {
+	funded, err := chain.StateOf(ctx, q, posting.FundKey(campaign))
+	if err != nil || funded != chain.Whole {
 		return amounts, err
 	}
 	r.mu.Lock()

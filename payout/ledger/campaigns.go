@@ -18,10 +18,11 @@ import (
 
 // Campaigns are the campaigns' rows, and what is left of each one's money. The zero value is not usable.
 type Campaigns struct {
-	db     *sqldb.DB
-	clock  rain.Clock
-	rows   *campaignRows
-	poster *posting.Poster
+	db      *sqldb.DB
+	clock   rain.Clock
+	rows    *campaignRows
+	amounts *rain.AmountsCache
+	poster  *posting.Poster
 }
 
 // CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be

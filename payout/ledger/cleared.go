@@ -24,7 +24,7 @@ func (s *Campaigns) Emptied(ctx context.Context, campaign string) (bool, error) 
 }
 
 // held is what a campaign's escrow holds, and what its dead letters ask for.
-func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead int64, err error) {
+func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.Money, err error) {
 	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
 			booking.EscrowAccount(campaign).ID())
@@ -32,12 +32,39 @@ func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead int64
 			return err
 		}
 		_, err = tx.First(ctx, []any{&dead}, "SELECT COALESCE(SUM(amount), 0) "+posting.HeldLetters, campaign)
+		if err != nil {
+			return err
+		}
+		more, err := s.ofUnknownAmount(ctx, tx, campaign)
+		dead += more
 		return err
 	})
 	if err != nil {
 		return 0, 0, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
 	}
 	return held, dead, nil
+}
+
+// ofUnknownAmount is what dead letters ask for that were written while nobody knew what the campaign's packets hold.
+func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign string) (sum rain.Money, err error) {
+	packets, err := sqldb.Column[int](ctx, tx, "SELECT DISTINCT packet FROM dead_letter WHERE campaign_id = ? "+
+		"AND resolved_at = 0 AND "+posting.NoAmount+" AND NOT EXISTS (SELECT 1 FROM payout p "+
+		"WHERE p.campaign_id = dead_letter.campaign_id AND p.packet = dead_letter.packet)", campaign)
+	if err != nil || len(packets) == 0 {
+		return 0, err
+	}
+	c, err := s.rows.Read(ctx, tx, campaign)
+	if err != nil {
+		return 0, err
+	}
+	amounts, err := s.amounts.Of(c)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range packets {
+		sum += amounts.Of(p)
+	}
+	return sum, nil
 }
 
 // Paid is how many packets of a campaign are in the ledger, and their amount. It is 0 for an unknown campaign.

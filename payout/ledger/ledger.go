@@ -47,7 +47,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Rebuilds:    posting.NewRebuilds(db, clock, amounts),
 		DeadLetters: letters,
 		Approvals:   &Approvals{db: db, clock: clock, sponsors: sponsors, letters: letters, withdrawals: withdrawals},
-		Campaigns:   &Campaigns{db: db, clock: clock, rows: rows, poster: poster},
+		Campaigns:   &Campaigns{db: db, clock: clock, rows: rows, amounts: amounts, poster: poster},
 		Sponsors:    sponsors,
 		Claims:      &Claims{db: db},
 		Withdrawals: withdrawals,

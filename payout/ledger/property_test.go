@@ -202,7 +202,7 @@ func change(rt *rapid.T, b *paytest.Books, id string, how func(*rain.Campaign) e
 	}
 }
 
-// mostHopeless is how many letters of one player in a campaign are kept that no retry can pay.
+// mostHopeless is how many letters of one tap are kept that no retry can pay.
 const mostHopeless = 20
 
 // post follows what the ledger has decided, and checks that it was right to: each promise is settled or dead, a packet
@@ -237,7 +237,7 @@ func (m *model) post(rt *rapid.T, b *paytest.Books, batch []rain.Entry, got post
 			dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND source = ? AND user_id = ?",
 				rain.ClaimID(e.Ref.Campaign, w.Packet), e.Ref.String(), w.User)
 			if dead == 0 && b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE campaign_id = ? AND user_id = ? AND "+
-				"resolved_at = 0", e.Ref.Campaign, w.User) >= mostHopeless {
+				"resolved_at = 0 AND payload LIKE ?", e.Ref.Campaign, w.User, "% "+w.Drop+" %") >= mostHopeless {
 				dead = 1 // it is counted instead of kept: so many wait beside it
 			}
 			if m.amounts[e.Ref.Campaign] == nil && settled || !settled && dead == 0 {

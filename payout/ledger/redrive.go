@@ -50,7 +50,7 @@ func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
 	return s.retryAll(ctx, campaign, nil, tell)
 }
 
-// retryAll leaves out, and counts, what is about more than most.
+// retryAll leaves out, and counts, what is about more than most, or may be.
 func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.Money,
 	tell func([]posting.Settlement)) (r Redriven, err error) {
 	which, given := "", []any{}
@@ -59,11 +59,11 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 	}
 	if most != nil {
 		_, err := s.db.First(ctx, []any{&r.NeedTwo}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0 AND "+
-			which+"amount > ?", append(given, int64(*most))...)
+			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*most))...)
 		if err != nil {
 			return r, fmt.Errorf("dead letters: %w", err)
 		}
-		which, given = which+"amount <= ? AND ", append(given, int64(*most))
+		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*most))
 	}
 	for last := int64(0); ; {
 		where, args := which+"id > ?", append(slices.Clone(given), last)
@@ -144,7 +144,11 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		if d.Kind == posting.LetterWithdrawal {
 			is = StateFailed // and tried again: only the provider settles it
 		}
-		return auditChange(ctx, tx, s.clock(), letterState(d, StateDead), letterState(d, is))
+		before := letterState(d, StateDead)
+		if len(r.settled) == 1 {
+			d.Amount = r.settled[0].Amount // which nobody may have known when it was written
+		}
+		return auditChange(ctx, tx, s.clock(), before, letterState(d, is))
 	})
 	switch joined := sqldb.IsJoined(ctx); { // where it is not the transaction was rolled back, so the letter waits on
 	case err == nil:

@@ -122,7 +122,7 @@ func (r *report) notSealed(f Forged) {
 			"claim", d.Claim, "entry", d.Source, "user", d.User, "reason", d.Reason)
 	}
 	if f.Dropped > 0 {
-		r.log.Warn("what nobody of this installation has sealed is dropped: much like it is kept", "dropped", f.Dropped)
+		r.log.Warn("what no retry can pay is dropped: much like it is kept", "dropped", f.Dropped)
 	}
 	if r.alarms.OnForged != nil {
 		r.alarms.OnForged(f)

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -143,10 +144,12 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 		}
 		switch d.Kind {
 		case posting.LetterPay:
-			b.deadPay += d.Amount
 			if !r.counted() {
+				b.deadPay += d.Amount
 				return nil
 			}
+			// One of a campaign whose row was not to be believed names no amount.
+			b.deadPay += cmp.Or(d.Amount, r.amounts.Of(d.Packet))
 			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
 			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
 				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount "+

@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/rounds"
+	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -47,7 +48,7 @@ type Sums interface {
 // DemoOptions of a demo. All are needed but those that say so.
 type DemoOptions struct {
 	Service   *Service
-	Campaigns LiveCampaigns // to find the one of before
+	Campaigns WholeCampaigns // to find the one of before
 	Sponsors  DemoSponsors
 	Sums      Sums
 	Known     Known
@@ -131,7 +132,14 @@ func (d *Demo) resume(ctx context.Context) (found bool, err error) {
 	if newest == nil {
 		return false, nil
 	}
-	d.o.Known.Put(newest)
+	whole, err := d.o.Campaigns.WholeCampaign(ctx, newest.ID)
+	if errors.Is(err, history.ErrTampered) {
+		return false, nil // the demo goes on with another
+	}
+	if err != nil {
+		return false, err
+	}
+	d.o.Known.Put(whole)
 	d.current.Store(&newest.ID)
 	return true, nil
 }

@@ -178,9 +178,8 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
 	case errors.Is(err, history.ErrTampered):
 		if was.alarmed != "reconciliation" {
-			r.o.Bus.Alarm("reconciliation", due.ID, "somebody has changed the campaign's row in the database, so the "+
-				"campaign is not ended, and nothing goes back to its sponsor, until it is put right: "+
-				"redrain reconcile "+due.ID+" names it")
+			r.o.Bus.Alarm("reconciliation", due.ID, err.Error()+"; until that is put right the campaign is "+
+				"not ended, and nothing goes back to its sponsor")
 		}
 		was.alarmed = "reconciliation"
 		was.at = r.o.Clock() + wait(was.tries, 5_000)

@@ -20,7 +20,6 @@ type Service struct{ o ServiceOptions }
 // ServiceLedger keeps campaigns for good. [ledger.Campaigns] does.
 type ServiceLedger interface {
 	CreateCampaign(ctx context.Context, c *rain.Campaign) error // ledger.ErrCampaignExists where its id is taken
-	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
@@ -104,7 +103,7 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
-		found, err := s.o.Ledger.Campaign(ctx, c.ID)
+		found, err := s.o.Ledger.WholeCampaign(ctx, c.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package campaigns
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -101,6 +102,26 @@ func TestNobodyEndsACampaignByHand(t *testing.T) {
 	}
 	l.wantSponsor(1_000_000_000)
 	l.quiet()
+}
+
+// TestNothingIsRebuiltByATamperedRow: it may lay the packets out in another way, and a shard is stocked once.
+func TestNothingIsRebuiltByATamperedRow(t *testing.T) {
+	l := newLossy(t, testenv.Redis(t))
+	c := l.create(servertest.EvenSpec(1_000, 10, 2))
+	for column, value := range map[string]any{"shards": 4, "packets": 20, "split_seed": strings.Repeat("0", 64)} {
+		l.forget()
+		back := l.byHand(c.ID, column, value)
+		if done, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, history.ErrTampered) {
+			t.Errorf("%s by hand: %+v, %v", column, done, err)
+		}
+		back()
+		if done := l.rebuild(c.ID); len(done.Shards) != 2 || done.Packets != 10 {
+			t.Errorf("put right after %s: %+v", column, done)
+		}
+	}
+	if got := l.books(c); !got.Balanced || got.Stock != 1_000 {
+		t.Errorf("the books: %+v", got)
+	}
 }
 
 // TestWhatIsLeftWaitsForItsSponsor: somebody names another one between the close and its reclaims.

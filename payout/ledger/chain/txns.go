@@ -51,34 +51,45 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, broken func(Br
 	return nil
 }
 
-// IsWhole tells whether a transaction, by its key, is there and is what was chained, with its lines and its papers. It
-// is not where the link before it is gone: then nobody can say.
-func IsWhole(ctx context.Context, q sqldb.Querier, key string) (bool, error) {
+// State is what can be said of a transaction.
+type State int
+
+const (
+	Changed State = iota // it is not what was chained, or is gone
+	Whole
+	Unproved // the link before it is gone, so nobody can say
+)
+
+// StateOf tells whether a transaction, by its key, is there and is what was chained, with its lines and its papers.
+func StateOf(ctx context.Context, q sqldb.Querier, key string) (State, error) {
 	ids, err := sqldb.Column[int64](ctx, q, "SELECT id FROM txn WHERE idem_key = ?", key)
 	if err != nil || len(ids) != 1 {
-		return false, err
+		return Changed, err
 	}
 	before, err := linksBefore(ctx, q, ids)
 	if err != nil {
-		return false, err
+		return Changed, err
 	}
 	txns, stripes, err := txnsByID(ctx, q, ids)
 	if err != nil || len(txns) != 1 {
-		return false, err
+		return Changed, err
 	}
 	rows, err := txnContents(ctx, q, txns)
 	if err != nil {
-		return false, err
+		return Changed, err
 	}
 	r := rows[0]
 	was := first(Txns, stripes[r.id])
 	if r.link > 1 {
 		if len(before[r.id]) != len(was) {
-			return false, nil
+			return Unproved, nil
 		}
 		was = Hash(before[r.id])
 	}
-	return len(r.hash) == len(was) && after(was, r.content) == Hash(r.hash), nil
+	if len(r.hash) == len(was) && after(was, r.content) == Hash(r.hash) {
+		return Whole, nil
+	}
+	return Changed, nil
 }
 
 // linksBefore are the hashes of the links before those of some transactions, also of links whose rows have left the

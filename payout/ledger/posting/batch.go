@@ -14,6 +14,8 @@ import (
 
 // batch is one try of posting some entries: what the ledger knows of them, and then what is to be written.
 type batch struct {
+	asked []string // the campaigns of the entries
+
 	// Read from the ledger, and kept up to date while the batch is classified.
 	campaigns map[string]terms
 	paid      map[packetKey]Holder
@@ -94,8 +96,8 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		}
 	}
 	b.quick = with == quick
-	campaigns := slices.Collect(maps.Keys(packets))
-	if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, campaigns); err != nil {
+	b.asked = slices.Collect(maps.Keys(packets))
+	if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
@@ -104,13 +106,13 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, campaigns); err != nil {
+		if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, b.asked); err != nil {
 			return nil, err
 		}
 	}
 	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
 	// for void.
-	if b.bounds, err = readBounds(ctx, tx, campaigns); err != nil {
+	if b.bounds, err = readBounds(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
 	if err := b.readPayouts(ctx, tx, entries, packets); err != nil {
@@ -125,7 +127,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	for i := range entries {
 		if c, known := b.campaigns[entries[i].Ref.Campaign]; known {
 			entries[i].FillIn(c.amounts)
-		} else if b.unknown[entries[i].Ref.Campaign] != nil {
+		} else {
 			b.fillInPaid(&entries[i])
 		}
 	}
@@ -143,10 +145,11 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	return b, nil
 }
 
-// fillInPaid sets the amounts of those wins of an entry that are paid.
+// fillInPaid sets the amounts of those wins of an entry that are paid. Of others nobody knows what they hold.
 func (b *batch) fillInPaid(e *rain.Entry) {
 	for i := range e.Wins {
 		w := &e.Wins[i]
+		w.Amount = 0
 		if h := b.paid[packetKey{e.Ref.Campaign, w.Packet}]; h.User == w.User {
 			w.Amount = h.Amount
 		}

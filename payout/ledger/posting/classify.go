@@ -36,7 +36,7 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	case err != nil:
 		fault = err.Error()
 	case b.unknown[e.Ref.Campaign] != nil:
-		fault = changedByHand
+		fault = changedByHand(b.unknown[e.Ref.Campaign])
 	case !known:
 		fault = ErrUnknownCampaign.Error()
 	case campaign.dropped:
@@ -45,7 +45,7 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 		fault = fmt.Sprintf("the campaign has no shard %d", e.Ref.Shard)
 	}
 	at = position{ref: e.Ref, ms: ms, seq: seq}
-	if fault == "" {
+	if err == nil && fault != Dropped {
 		void = b.bounds.void(at)
 	}
 	return at, campaign, fault, void
@@ -56,7 +56,7 @@ const Dropped = "the campaign's payouts have left the ledger, so all of it was p
 	"export, and dismiss this"
 
 // changedByHand is why nothing is paid by a campaign's row: it may hold other amounts than the players were told.
-const changedByHand = "somebody has changed the campaign's row in the database by hand: put it right, and retry this"
+func changedByHand(cause error) string { return cause.Error() + "; put it right, and retry this" }
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
@@ -87,12 +87,10 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
 		reason, hopeless := fault, false
-		switch {
-		case fault == changedByHand && paid: // then its row has nothing to say any more
+		if fault == "" {
+			reason, hopeless = b.refusal(e, w, campaign)
+		} else if paid && b.unknown[e.Ref.Campaign] != nil { // then the row has nothing to say any more
 			reason = ""
-		case fault == "":
-			reason = b.refusal(e, w, campaign)
-			hopeless = reason != ""
 		}
 		if reason == "" && !before {
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
@@ -164,8 +162,26 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[campaign] = t
 }
 
-// refusal says why a win can never be in the ledger; "" where it can, or is.
-func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
+// refusal says why a win cannot be in the ledger, and whether that is for good; "" where it can, or is.
+func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string, forGood bool) {
+	if reason := b.contradiction(e, w, campaign); reason != "" {
+		return reason, true
+	}
+	if _, is := b.paid[packetKey{campaign.ID, w.Packet}]; is {
+		return "", false
+	}
+	switch err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); {
+	case err != nil && campaign.stale != nil: // its rain may be newer than what is known
+		return changedByHand(campaign.stale), false
+	case err != nil:
+		return err.Error(), true
+	}
+	reason = b.players.refusal(campaign, w)
+	return reason, reason != ""
+}
+
+// contradiction says what of a win can never be, by the ledger and by what never changes of a campaign.
+func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := rain.CheckUser(w.User); err != nil {
 		return err.Error()
 	}
@@ -181,9 +197,6 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
 		return fmt.Sprintf("packet %d was given back to the sponsor", w.Packet)
 	}
-	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
-		return err.Error()
-	}
 	layout := campaign.Layout()
 	if layout.Home(w.User) != e.Ref.Shard {
 		return fmt.Sprintf("the player's taps are not decided on shard %d", e.Ref.Shard)
@@ -192,7 +205,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) string {
 		return fmt.Sprintf("packet %d is not of the player's lane: guests and players have packets of their own",
 			w.Packet)
 	}
-	return b.players.refusal(campaign, w)
+	return ""
 }
 
 // spend counts a win off the campaign's escrow, where that is looked at. It says why it cannot, or may not.

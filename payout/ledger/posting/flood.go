@@ -15,7 +15,7 @@ import (
 const (
 	mostUnsealed = 1000    // letters of what nobody has sealed that wait at once, about
 	mostPayload  = 1 << 16 // bytes that are kept of a message
-	mostHopeless = 20      // letters of one player in a campaign beside which none is kept that no retry can pay
+	mostHopeless = 20      // letters of one tap beside which none is kept that no retry can pay
 )
 
 // Message is a stream message that is no outbox entry.
@@ -106,8 +106,9 @@ func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	return nil
 }
 
-// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the player wait. Who can write to
-// Redis can write one sealed line any number of times, each time with another packet.
+// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the same tap wait. Who can write to
+// Redis can write one sealed line any number of times, each time with another packet. What was sealed for another tap is
+// kept, however much there is: it looks hopeless also where somebody has changed the rows by which it does.
 func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
 	users := map[string][]string{}
 	for i := range b.letters {
@@ -115,16 +116,16 @@ func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
 			users[d.Campaign] = append(users[d.Campaign], d.User)
 		}
 	}
-	waiting := map[playerKey]int{}
+	waiting := map[dropKey]int{}
 	for campaign, some := range users {
 		slices.Sort(some)
 		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
-			key := playerKey{campaign: campaign}
-			err := scan(&key.user)
-			waiting[key]++
+			d := DeadLetter{Campaign: campaign, Kind: LetterPay}
+			err := scan(&d.User, &d.Payload)
+			waiting[d.tap()]++
 			return err
-		}, "SELECT user_id FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? AND user_id IN",
-			slices.Compact(some), campaign, LetterPay)
+		}, "SELECT user_id, payload FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? "+
+			"AND user_id IN", slices.Compact(some), campaign, LetterPay)
 		if err != nil {
 			return err
 		}
@@ -133,14 +134,23 @@ func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
 		if !d.hopeless {
 			return false
 		}
-		key := playerKey{d.Campaign, d.User}
-		if waiting[key]++; waiting[key] <= mostHopeless {
+		tap := d.tap()
+		if waiting[tap]++; waiting[tap] <= mostHopeless {
 			return false
 		}
 		b.dropped++
 		return true
 	})
 	return nil
+}
+
+// tap is which tap the win of a letter was sealed for. Those of which nobody can read it are of one.
+func (d *DeadLetter) tap() dropKey {
+	key := dropKey{campaign: d.Campaign, user: d.User}
+	if e, err := d.Entry(); err == nil && len(e.Wins) == 1 {
+		key.drop = e.Wins[0].Drop
+	}
+	return key
 }
 
 // isWrong tells whether the one thing in a letter's entry is among those with wrong seals.

@@ -64,6 +64,30 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 	})
 }
 
+// TestWhatOnlySeemsHopelessIsKept: somebody has written into the ledger that a player has won all that they may. Each of
+// their wins is kept, and paid once that is put right.
+func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		const wins = 2 * posting.MostHopeless
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * (wins + 1), Packets: wins + 1})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", wins, 10)))
+		b.Statement(t, fmt.Sprintf("UPDATE winner SET wins = %d WHERE user_id = 'u1'", wins+1))
+		for n := range wins {
+			if posted := b.MustPost(t, paytest.Entry("c1", n+2, paytest.Win("u1", n, 10))); len(posted.Dead) != 1 {
+				t.Fatalf("win %d: %+v", n, posted)
+			}
+		}
+		b.Statement(t, "UPDATE winner SET wins = 1 WHERE user_id = 'u1'")
+		if done, err := b.RetryAll(t.Context(), "", func([]posting.Settlement) {}); err != nil || done.Settled != wins {
+			t.Errorf("%+v, %v", done, err)
+		}
+		b.WantBalance(t, booking.EscrowAccount("c1"), 0)
+		b.CheckBooks(t)
+	})
+}
+
 // TestAFloodOfOneLineIsBounded: somebody writes a sealed line again and again, each time with another packet. What a
 // retry may pay is kept all the same.
 func TestAFloodOfOneLineIsBounded(t *testing.T) {

@@ -186,6 +186,10 @@ const PaidLetter = "(dead_letter.kind = '" + LetterPay +
 	"' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
 	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
 
+// NoAmount is true of a dead letter of which nobody knew how much it is about: its campaign's row was gone, or changed
+// by hand.
+const NoAmount = "(dead_letter.kind = '" + LetterPay + "' AND dead_letter.amount = 0)"
+
 // HeldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
 // have promised holds nothing back.
 const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +

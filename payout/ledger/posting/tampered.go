@@ -21,6 +21,10 @@ import (
 // FundKey is the key of the transaction that funds a campaign.
 func FundKey(campaign string) string { return booking.KindFund + ":" + campaign }
 
+// ErrUnproved is a history.ErrTampered of a campaign whose own rows may be right: nobody can say.
+var ErrUnproved = fmt.Errorf("somebody has removed, from the database, the transaction in the chain before the one "+
+	"that has funded it: %w", history.ErrTampered)
+
 // CheckCampaign fails with history.ErrTampered for a campaign of which somebody has changed something by hand, or has
 // removed its row. One that there has never been is whole. Its row must be locked, or q be a view: another's change
 // might be read half.
@@ -34,14 +38,17 @@ func CheckCampaign(ctx context.Context, q sqldb.Querier, id string) error {
 	if err != nil {
 		return err
 	}
-	funded := !is
+	funded := chain.Whole
 	if is && len(whole) > 0 {
-		if funded, err = chain.IsWhole(ctx, q, FundKey(id)); err != nil {
+		if funded, err = chain.StateOf(ctx, q, FundKey(id)); err != nil {
 			return err
 		}
 	}
-	if len(whole) == 0 || !funded {
+	switch {
+	case len(whole) == 0 || funded == chain.Changed:
 		return fmt.Errorf("%s %s: %w", history.Campaign, id, history.ErrTampered)
+	case funded == chain.Unproved:
+		return fmt.Errorf("%s %s: %w", history.Campaign, id, ErrUnproved)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -16,8 +17,9 @@ import (
 type terms struct {
 	*rain.Campaign
 	amounts *rain.Amounts
-	letters bool // there are dead letters of the campaign, resolved or not
-	dropped bool // its payouts have left the books: what was paid is not known here any more
+	stale   error // somebody has changed its row by hand: this is what was known before, and may be old
+	letters bool  // there are dead letters of the campaign, resolved or not
+	dropped bool  // its payouts have left the books: what was paid is not known here any more
 }
 
 // CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
@@ -66,8 +68,12 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 		return nil, nil, fmt.Errorf("reading campaigns: %w", err)
 	}
 	all, tampered = make(map[string]terms, len(campaigns)), map[string]error{}
-	for id, r := range rows {
-		c, err := t.of(ctx, tx, id, r.revision)
+	for _, id := range slices.Sorted(slices.Values(campaigns)) { // their rows may be locked
+		r, exists := rows[id]
+		if !exists && !t.kept.Contains(id) {
+			continue
+		}
+		c, stale, err := t.of(ctx, tx, id, exists, r.revision)
 		if errors.Is(err, history.ErrTampered) {
 			tampered[id] = err
 			continue
@@ -82,30 +88,35 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 		if err != nil {
 			return nil, nil, err
 		}
-		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
+		all[id] = terms{Campaign: c, amounts: amounts, stale: stale, letters: r.letters || !exists,
+			dropped: r.dropped && c.Drained}
 	}
 	return all, tampered, nil
 }
 
-// of is a campaign at its present revision. One that somebody has changed by hand is what was known of it before; it
-// fails with history.ErrTampered where that is nothing.
-func (t *termsReader) of(ctx context.Context, tx *sqldb.Tx, id string, revision int64) (*rain.Campaign, error) {
+// of is a campaign at its present revision. One that somebody has changed by hand is what was known of it before, and
+// stale; where that is nothing, of fails with history.ErrTampered.
+func (t *termsReader) of(ctx context.Context, tx *sqldb.Tx, id string, exists bool, revision int64) (c *rain.Campaign,
+	stale, err error) {
 	known, ok := t.kept.Get(id)
-	if ok && known.Revision == revision {
-		return known, nil
+	switch {
+	case ok && !exists: // no campaign is ever removed
+		return known, fmt.Errorf("%s %s is gone: %w", history.Campaign, id, history.ErrTampered), nil
+	case ok && known.Revision == revision:
+		return known, nil, nil
 	}
-	err := LockCampaign(ctx, tx, id) // so that what is read is what was checked
+	err = LockCampaign(ctx, tx, id) // so that what is read is what was checked
 	if ok && errors.Is(err, history.ErrTampered) {
-		return known, nil
+		return known, err, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := t.campaigns.Read(ctx, tx, id)
-	if err == nil {
-		t.kept.Add(id, c)
+	if c, err = t.campaigns.Read(ctx, tx, id); err != nil {
+		return nil, nil, err
 	}
-	return c, err
+	t.kept.Add(id, c)
+	return c, nil, nil
 }
 
 type packetKey struct {
