@@ -20,8 +20,9 @@ const (
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
 	// reconcileAllEvery is how many rounds come before one that proves small books as a whole, which reads every row of
-	// them. Large ones are proved in each round: that costs what has come since the one before, and the fewer that is,
-	// the less do the looks at live campaigns read, whose sums go on from its checkpoints.
+	// them, where that takes more than one part of quickShare of the time. Else each round proves them. So it does large
+	// ones: that costs what has come since the one before, and the fewer that is, the less do the looks at live campaigns
+	// read, whose sums go on from its checkpoints.
 	reconcileAllEvery = 10
 	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
 	// campaigns, so that what somebody has changed by hand is named within seconds.
@@ -68,6 +69,7 @@ type Proofs struct {
 	campaigns  chan struct{} // holds those who look at one campaign
 	holds      atomic.Bool   // whether this node has the lease
 	large      atomic.Bool   // whether the last proof of what is recent has left out rows, which runFull reads
+	cheap      atomic.Bool   // whether it has taken so little that each round may make one
 
 	rounds int // the schedule's own
 
@@ -170,7 +172,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 			depth = reconcile.Rows // nobody may be taking the quick looks at them
 		}
 		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx, depth) }))
-		if own || r.large.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
+		if own || r.large.Load() || r.cheap.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
 			r.proveEverything(ctx, &beside)
 		}
 	}

@@ -184,6 +184,28 @@ func TestNewBooksAreProvedAtOnce(t *testing.T) {
 	})
 }
 
+// TestBooksThatAreProvedFastAreProvedInEachRound: so what is wrong with them is told within a minute. Slower ones are
+// proved in one of ten.
+func TestBooksThatAreProvedFastAreProvedInEachRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeBooks("c1")
+		f.allTook = time.Minute / quickShare
+		heard, stop := reconcilerAt(t, f, "a")
+		defer stop()
+		minutes(11)
+		f.set(func() { f.found[""] = "transaction 3" })
+		minutes(1)
+		if all, said := f.all["a"], heard(); all < 2 || !strings.Contains(strings.Join(said, "\n"), "transaction 3") {
+			t.Errorf("proved %d times in 12 minutes: %v", all, said)
+		}
+		f.set(func() { f.allTook, f.all["a"] = f.allTook+time.Second, 0 })
+		minutes(21)
+		if all := f.all["a"]; all < 2 || all > 4 {
+			t.Errorf("slow ones are proved %d times in 21 minutes", all)
+		}
+	})
+}
+
 // tornBooks panic for one campaign, each time.
 type tornBooks struct {
 	nodeBooks

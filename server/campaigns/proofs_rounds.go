@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
@@ -80,6 +81,7 @@ func (r *Proofs) all(ctx context.Context) error {
 		return errors.Join(err, ctx.Err())
 	}
 	r.large.Store(books.Kind == reconcile.KindRecent)
+	r.cheap.Store(quickShare*time.Duration(books.TookMS)*time.Millisecond <= r.o.Every)
 	r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
 	r.mu.Lock()
 	r.proved[""] = proofOf(ledger.ProofRecent, r.o.Clock(), &books)
