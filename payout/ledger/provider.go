@@ -7,12 +7,14 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
 )
 
 // The receiver of withdrawals is confirmed before any is bound to it: the first by itself, as there is no other, and
 // each after it by a person, where one has a name. Until then withdrawals that nobody was asked for wait; those that
 // were sent before stay with their receivers. The receiver that is confirmed is the newest line of the audit with the
-// action of [ActProvider]: chained by hash, so that it cannot be changed unseen.
+// action of [ActProvider], as it was chained. Where somebody has changed or removed it by hand, nothing new is
+// bound until it is put right, or a person confirms a receiver.
 
 // maxTarget is the length of what an order or a line of the audit is about, in bytes.
 const maxTarget = 200
@@ -42,10 +44,26 @@ func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err e
 	return c, nil
 }
 
+// isLost tells whether somebody has changed or removed the line by hand, so that nobody can say which receiver is
+// confirmed. Where there is none, another receiver than this one has never been asked for anything, nor waited for.
+func (c confirmed) isLost(ctx context.Context, q sqldb.Querier, receiver string) (bool, error) {
+	if c.line != 0 {
+		state, err := chain.RecordState(ctx, q, chain.Audits, c.line)
+		return state != chain.Whole, err
+	}
+	var one int
+	return q.First(ctx, []any{&one}, "SELECT 1 FROM withdrawal WHERE receiver NOT IN ('', ?) UNION ALL "+
+		"SELECT 1 FROM approval WHERE action = ? LIMIT 1", receiver, string(ActProvider))
+}
+
 // mayBind tells whether a receiver can be asked for withdrawals that nobody was asked for.
 func (s *Withdrawals) mayBind(ctx context.Context, receiver string) (bool, error) {
 	is, err := confirmedProvider(ctx, s.db)
-	return err == nil && (is.line == 0 || is.provider == providerName(receiver)), err
+	if err != nil || is.line != 0 && is.provider != providerName(receiver) {
+		return false, err
+	}
+	lost, err := is.isLost(ctx, s.db, receiver)
+	return err == nil && !lost, err
 }
 
 // ProviderStart is what has become of the receiver that a node was started with.
@@ -65,13 +83,17 @@ func (s *Approvals) StartProvider(ctx context.Context, receiver string, named bo
 			return err
 		}
 		is, err := confirmedProvider(ctx, tx)
-		if err != nil || is.provider == d.Target && is.line != 0 {
+		if err != nil {
+			return err
+		}
+		lost, err := is.isLost(ctx, tx, receiver)
+		if err != nil || is.provider == d.Target && is.line != 0 && !lost {
 			return err
 		}
 		p.Before = is.provider
 		ctx = WithAudit(sqldb.Joined(ctx, s.db, tx), AuditRecord{Actor: byRedrain, Role: byRedrain})
 		by := Person{Name: byRedrain, Reason: "a node was started with it; confirmed until now: " + is.provider}
-		if is.line == 0 || !named {
+		if is.line == 0 && !lost || !named {
 			return s.confirmProvider(ctx, d.Target, by)
 		}
 		a, err := s.ask(ctx, d, looked{seen: strconv.FormatInt(is.line, 10)}, by.stored())

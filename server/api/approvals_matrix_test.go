@@ -37,11 +37,14 @@ func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
 	paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
 }
 
-// early is a win that came before its campaign was known: a retry pays it.
-func early(t *testing.T, b *paytest.Books, amount rain.Money) {
+// refused is a win that the database has refused for a while: a retry pays it.
+func refused(t *testing.T, b *paytest.Books, amount rain.Money) {
 	t.Helper()
-	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, amount)))
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
+	allow := b.Refuse(t, "u1")
+	_, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, amount)), errors.New("refused"), 1)
+	paytest.Must(t, err)
+	allow()
 }
 
 // forged is a win under nobody's seal: it is dismissed.
@@ -85,7 +88,7 @@ var twoPeopleDeeds = map[string]twoPeopleDeed{
 		}},
 	"a withdrawal's retry": {act: ledger.ActRetry, path: "/payouts/w1/retry", prepare: silent,
 		moved: withdrawn(func(w ledger.Withdrawal) bool { return !w.Dead })},
-	"a letter's retry": {act: ledger.ActRetry, path: "/payouts/c1-0/retry", prepare: early, moved: gotByPlayer},
+	"a letter's retry": {act: ledger.ActRetry, path: "/payouts/c1-0/retry", prepare: refused, moved: gotByPlayer},
 	"a dismissal": {act: ledger.ActDismiss, path: "/payouts/c1-0/dismiss", body: `{"reason":"forged"}`,
 		prepare: forged,
 		moved: func(t *testing.T, b *paytest.Books, amount rain.Money) rain.Money {

@@ -92,6 +92,33 @@ func StateOf(ctx context.Context, q sqldb.Querier, key string) (State, error) {
 	return Changed, nil
 }
 
+// RecordState is StateOf of a row of Audits, Events or Histories, by its id.
+func RecordState(ctx context.Context, q sqldb.Querier, of string, id int64) (State, error) {
+	var stripe, link int64
+	var before []byte
+	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT r.stripe, r.link, COALESCE(b.hash, s.hash, '') FROM "+
+		of+" r LEFT JOIN "+of+" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s "+
+		"ON s.book = '"+of+"' AND s.stripe = r.stripe AND s.link = r.link - 1 WHERE r.id = ?", id)
+	if err != nil || !found {
+		return Changed, err
+	}
+	links, err := RecordLinks(ctx, q, of, stripe, link-1, 1)
+	if err != nil || len(links) != 1 || links[0].ID != id {
+		return Changed, err
+	}
+	was := first(of, stripe)
+	if link > 1 {
+		if len(before) != len(was) {
+			return Unproved, nil
+		}
+		was = Hash(before)
+	}
+	if after(was, links[0].Content) == links[0].Hash {
+		return Whole, nil
+	}
+	return Changed, nil
+}
+
 // linksBefore are the hashes of the links before those of some transactions, also of links whose rows have left the
 // books.
 func linksBefore(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64][]byte, error) {

@@ -304,7 +304,7 @@ func TestACampaignThatIsRemoved(t *testing.T) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		b.Statement(t, "UPDATE campaign SET id = 'gone' WHERE id = 'c1'")
-		b.Statement(t, "UPDATE history SET target = 'gone' WHERE kind = 'campaign' AND target = 'c1'")
+		b.Statement(t, "UPDATE history SET thing = 'gone' WHERE kind = 'campaign' AND thing = 'c1'")
 		if posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u1", 1, 10))); posted.New != 1 {
 			t.Errorf("%+v", posted)
 		}
@@ -313,7 +313,7 @@ func TestACampaignThatIsRemoved(t *testing.T) {
 		paytest.Must(t, err)
 		wantDead(t, "by another node", posted, posting.LetterPay, "no such campaign")
 		b.Statement(t, "UPDATE campaign SET id = 'c1' WHERE id = 'gone'")
-		b.Statement(t, "UPDATE history SET target = 'c1' WHERE kind = 'campaign' AND target = 'gone'")
+		b.Statement(t, "UPDATE history SET thing = 'c1' WHERE kind = 'campaign' AND thing = 'gone'")
 		if _, err := b.Retry(t.Context(), "c1-2"); err != nil {
 			t.Errorf("put right: %v", err)
 		}
