@@ -52,8 +52,10 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 		fund := booking.Move(booking.KindFund, posting.FundKey(c.ID), booking.SponsorAccount(c.Sponsor),
 			booking.EscrowAccount(c.ID), c.Budget)
 		fund.Papers = campaignPaper(c, amounts)
-		_, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{fund}, nil)
-		if err != nil {
+		if _, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{fund}, nil); err != nil {
+			return err
+		}
+		if err := checkBalance(ctx, tx, booking.SponsorAccount(c.Sponsor)); err != nil {
 			return err
 		}
 		if err := history.Note(ctx, tx, s.clock(), history.Campaign, c.ID); err != nil {

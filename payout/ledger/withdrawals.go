@@ -125,6 +125,9 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 			return ErrIdempotencyUnequal
 		}
 		if err == nil {
+			err = checkBalance(ctx, tx, booking.UserAccount(user))
+		}
+		if err == nil {
 			w, _, err = readWithdrawal(ctx, tx, id)
 		}
 		if err == nil {
