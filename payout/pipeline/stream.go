@@ -153,14 +153,13 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	}
 	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
 		Durable:     consumerName,
-		Description: "settlement workers",
+		Description: fmt.Sprintf(ofRestore, restored),
 		// a consumer that was lost begins again; the ledger knows what it has
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       ackWait,
 		MaxDeliver:    -1,
 		MaxAckPending: maxAckPending,
-		Metadata:      map[string]string{restoredKey: strconv.FormatInt(restored, 10)},
 	})
 	if err != nil {
 		s.consumer = nil
@@ -169,8 +168,9 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	return s.consumer, nil
 }
 
-// restoredKey is where the consumer keeps after which restore of the ledger it was made.
-const restoredKey = "redrain_restored"
+// ofRestore is the description of the consumer, which keeps after which restore of the ledger it was made. (Metadata
+// would be the place, but NATS before 2.10 forgets them.)
+const ofRestore = "settlement workers, of restore %d of the ledger"
 
 // beginAgain takes a consumer away that was made before the ledger was put back from a backup: what it has settled
 // since the backup is in no ledger any more. The next one begins with the oldest message. It returns the restore that
@@ -183,8 +183,8 @@ func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restore
 	if err != nil {
 		return 0, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
 	}
-	// One of before there were restores says nothing, which is 0.
-	of, _ := strconv.ParseInt(is.CachedInfo().Config.Metadata[restoredKey], 10, 64)
+	var of int64
+	_, _ = fmt.Sscanf(is.CachedInfo().Config.Description, ofRestore, &of) // who else made it says nothing, which is 0
 	if of >= s.restored {
 		return of, nil
 	}
