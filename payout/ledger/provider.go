@@ -45,15 +45,16 @@ func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err e
 }
 
 // isLost tells whether somebody has changed or removed the line by hand, so that nobody can say which receiver is
-// confirmed. Where there is none, another receiver than this one has never been asked for anything, nor waited for.
+// confirmed. Where there is none, no node was ever started with another receiver than this one.
 func (c confirmed) isLost(ctx context.Context, q sqldb.Querier, receiver string) (bool, error) {
 	if c.line != 0 {
 		state, err := chain.RecordState(ctx, q, chain.Audits, c.line)
 		return state != chain.Whole, err
 	}
-	var one int
-	return q.First(ctx, []any{&one}, "SELECT 1 FROM withdrawal WHERE receiver NOT IN ('', ?) UNION ALL "+
-		"SELECT 1 FROM approval WHERE action = ? LIMIT 1", receiver, string(ActProvider))
+	var first, last string
+	_, err := q.First(ctx, []any{&first, &last}, "SELECT COALESCE((SELECT MIN(receiver) FROM provider_pace), ''), "+
+		"COALESCE((SELECT MAX(receiver) FROM provider_pace), '')")
+	return first != last || first != "" && first != receiver, err
 }
 
 // mayBind tells whether a receiver can be asked for withdrawals that nobody was asked for.

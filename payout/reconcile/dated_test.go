@@ -65,10 +65,17 @@ func TestWhatIsDatedIntoTheFutureIsNamed(t *testing.T) {
 		if tenure, err := b.Lease(t.Context(), "a job", "n2", 10*time.Second); err != nil || tenure.Stray != "n1" {
 			t.Errorf("%+v, %v", tenure, err)
 		}
+		starts := func(receiver string) {
+			t.Helper()
+			_, err := b.Approvals.StartProvider(t.Context(), receiver, false)
+			paytest.Must(t, err)
+		}
+		starts("wallet")
 		taken, err := b.LeaseDue(t.Context(), "wallet", 5, time.Second)
 		if err != nil || len(taken) != 1 || taken[0].ID != "w-late" {
 			t.Errorf("%+v, %v", taken, err)
 		}
+		starts(paytest.Bank)
 		b.MustWithdraw(t, "w-next", "u", 1)
 		if tried, err = paced.LeaseDue(t.Context(), paytest.Bank, 1, time.Minute); err != nil || len(tried) != 1 {
 			t.Errorf("%+v, %v", tried, err)
