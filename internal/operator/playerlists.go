@@ -11,7 +11,7 @@ import (
 type PlayerList struct {
 	List      string `json:"list"`
 	Of        string `json:"of"`      // players or addresses
-	Purpose   string `json:"purpose"` // invite or deny
+	Purpose   string `json:"purpose"` // invite or deny; leaving: its removal has begun
 	Members   int64  `json:"members"`
 	CreatedAt int64  `json:"created_at"`
 	ChangedAt int64  `json:"changed_at"`

@@ -18,6 +18,7 @@ import (
 type File struct {
 	export.Verified
 	txns map[int64]chain.Linked // that leave, by their numbers
+	net  map[string]int64       // what each account has got by them
 }
 
 // ErrNotProved is the error of an export in which something is wrong.
@@ -25,10 +26,14 @@ var ErrNotProved = errors.New("the export is not proved, so nothing is removed; 
 
 // ReadFile reads and proves the export of a campaign.
 func ReadFile(from io.Reader) (f File, err error) {
-	f.txns = map[int64]chain.Linked{}
-	f.Verified, err = export.VerifyTxns(from, func(t chain.Linked) {
-		if t.Kind == booking.KindPay || t.Kind == booking.KindReclaim {
-			f.txns[t.ID] = t
+	f.txns, f.net = map[int64]chain.Linked{}, map[string]int64{}
+	f.Verified, err = export.VerifyTxns(from, func(t chain.Linked, gets map[string]int64) {
+		if t.Kind != booking.KindPay && t.Kind != booking.KindReclaim {
+			return
+		}
+		f.txns[t.ID] = t
+		for account, amount := range gets {
+			f.net[account] += amount
 		}
 	})
 	if err == nil && !f.Proved {
@@ -39,7 +44,7 @@ func ReadFile(from io.Reader) (f File, err error) {
 
 // Campaign removes from the books what an export has of a campaign that is over: its payouts, winners, reclaims, and
 // the transactions that paid them. actor is who has it done. Called again, it goes on; once all is gone it finds that
-// the file is that of the stubs, and changes nothing.
+// the file is that of the stubs, and of what was carried to each player, and changes nothing.
 func (a *Archiver) Campaign(ctx context.Context, id string, f File, actor string) (p Paper, err error) {
 	if f.Campaign != id {
 		return p, fmt.Errorf("campaign %s: the export is of campaign %s", id, f.Campaign)
@@ -72,7 +77,10 @@ func (c *campaignRemoval) run(ctx context.Context) error {
 		return err
 	}
 	if c.paper.FinishedAt != 0 {
-		return c.compareStubs(ctx)
+		if err := c.compareStubs(ctx); err != nil {
+			return err
+		}
+		return c.compareCarried(ctx)
 	}
 	for more := true; more; {
 		var after int64
@@ -99,6 +107,9 @@ func (c *campaignRemoval) run(ctx context.Context) error {
 		if err := c.a.passed("archive.winners"); err != nil {
 			return err
 		}
+	}
+	if err := c.compareCarried(ctx); err != nil {
+		return err
 	}
 	if err := c.a.db.InTx(ctx, c.end); err != nil {
 		return err

@@ -100,3 +100,43 @@ func (c *campaignRemoval) compareStubs(ctx context.Context) error {
 	}
 	return err
 }
+
+// compareCarried makes sure that each account was carried, over all steps, what it has got by the transactions of the
+// file. The sums of a step alone do not say who has got them.
+func (c *campaignRemoval) compareCarried(ctx context.Context) error {
+	steps, err := sqldb.Column[int64](ctx, c.a.db, "SELECT txn_id FROM archive_step WHERE archive = ? ORDER BY number",
+		c.id)
+	if err != nil {
+		return err
+	}
+	carried := make(map[string]int64, len(c.file.net))
+	for _, step := range steps {
+		err := c.a.db.Each(ctx, func(scan sqldb.Scan) error {
+			var account string
+			var amount int64
+			err := scan(&account, &amount)
+			carried[account] += amount
+			return err
+		}, "SELECT account_id, amount FROM entry WHERE txn_id = ?", step)
+		if err != nil {
+			return err
+		}
+	}
+	var others []string
+	for account, want := range c.file.net {
+		if carried[account] != want {
+			others = append(others, account)
+		}
+	}
+	for account, amount := range carried {
+		if _, known := c.file.net[account]; !known && amount != 0 {
+			others = append(others, account)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	first := slices.Min(others)
+	return differs("%s was carried %s, and has got %s by the export; accounts that differ: %d", first,
+		rain.Money(carried[first]), rain.Money(c.file.net[first]), len(others))
+}

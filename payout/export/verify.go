@@ -45,8 +45,8 @@ type checker struct {
 	escrow   rain.Money
 	links    map[link][]byte
 	page     page
-	newest   map[string]row     // of the histories, by thing
-	each     func(chain.Linked) // nil: nobody hears of the transactions
+	newest   map[string]row // of the histories, by thing
+	each     Hears          // nil: nobody hears of the transactions
 }
 
 type totals struct{ wins, amount int64 }
@@ -71,8 +71,11 @@ func (p *packets) put(n int64) bool {
 // Verify proves an export. The error is ErrNoExport where there is nothing to prove.
 func Verify(from io.Reader) (Verified, error) { return VerifyTxns(from, nil) }
 
-// VerifyTxns is Verify, and calls each with the transactions that fit their chain, while the file is read.
-func VerifyTxns(from io.Reader, each func(chain.Linked)) (Verified, error) {
+// Hears hears of a transaction that fits its chain, with what each account gets by its lines.
+type Hears func(t chain.Linked, gets map[string]int64)
+
+// VerifyTxns is Verify, and calls each with the transactions while the file is read.
+func VerifyTxns(from io.Reader, each Hears) (Verified, error) {
 	c := &checker{each: each, rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
 		newest: map[string]row{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)

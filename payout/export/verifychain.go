@@ -76,7 +76,11 @@ func (c *checker) proveTxn(t row) {
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
 	linked := chain.Linked{ID: t.number("id"), Kind: kind, Key: t.text("idem_key")}
 	linked.Content, linked.Rest = chain.TxnContent(kind, linked.Key, t.number("created_at"), papers, lines)
-	c.proveLink(t, name, linked)
+	hash, ok := c.proveLink(t, name, linked.Content)
+	if ok && c.each != nil {
+		linked.Stripe, linked.Link, linked.Hash = t.number("stripe"), t.number("link"), hash
+		c.each(linked, is)
+	}
 }
 
 // papersOf are the papers of a transaction, as the chain holds them, and what each account gets by them.
@@ -145,17 +149,17 @@ func (c *checker) record(r row) {
 		}
 		c.newest[key] = r
 	}
-	c.proveLink(r, name, chain.Linked{Content: chain.RecordContent(values)})
+	c.proveLink(r, name, chain.RecordContent(values))
 }
 
-// proveLink holds a row against the chain that it is tied into.
-func (c *checker) proveLink(r row, name string, linked chain.Linked) {
+// proveLink holds a row against the chain that it is tied into. The hash is that of its link.
+func (c *checker) proveLink(r row, name string, content chain.Hash) (hash chain.Hash, ok bool) {
 	at := link{r.table, r.number("stripe"), r.number("link")}
-	hash, before := r.text("hash"), r.of("before")
+	before := r.of("before")
 	follows := chain.FirstHash(at.book, at.stripe)
 	if c.links[at] != nil {
 		c.fault("%s has its place in its chain with another", name)
-		return
+		return hash, false
 	}
 	if at.link == 1 && before.Valid {
 		c.fault("%s is the first link, and another before it", name)
@@ -163,25 +167,22 @@ func (c *checker) proveLink(r row, name string, linked chain.Linked) {
 	if at.link != 1 {
 		if len(before.String) != len(follows) {
 			c.fault("%s: the hash of the link before it is missing", name)
-			return
+			return hash, false
 		}
 		follows = chain.Hash([]byte(before.String))
 	}
-	is := chain.LinkHash(follows, linked.Content)
-	if string(is[:]) != hash {
+	hash = chain.LinkHash(follows, content)
+	if string(hash[:]) != r.text("hash") {
 		c.fault("%s is not what was chained: it was changed, or another put in its place", name)
-		return
+		return hash, false
 	}
-	c.links[at] = is[:]
+	c.links[at] = hash[:]
 	earlier := link{at.book, at.stripe, at.link - 1}
 	if known := c.links[earlier]; known != nil && !bytes.Equal(known, follows[:]) {
 		c.fault("%s does not follow the link before it", name)
 	}
 	c.v.Links++
-	if r.table == txns.name && c.each != nil {
-		linked.Stripe, linked.Link, linked.Hash = at.stripe, at.link, is
-		c.each(linked)
-	}
+	return hash, true
 }
 
 // none is the digest of nothing.

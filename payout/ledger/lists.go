@@ -25,6 +25,8 @@ var (
 	ErrListExists  = errors.New("a list of this name exists")
 	ErrListBusy    = errors.New("an import into the list is under way; try again when it has ended")
 	ErrListInUse   = errors.New("a campaign that is not over names the list")
+	ErrListLeaving = errors.New("the list is being removed, and may have lost some of its members; remove it again " +
+		"to end that")
 )
 
 // MaxListed is how many members are added or removed at once.
@@ -163,13 +165,17 @@ func rowsAmong(ctx context.Context, q sqldb.Querier, name string, who []string) 
 	return on, err
 }
 
-// change changes a list and raises its revision. Nobody else changes it meanwhile.
-func (s *Lists) change(ctx context.Context, name string, do func(ctx context.Context, tx *sqldb.Tx,
+// change changes a list and raises its revision. Nobody else changes it meanwhile. One that is leaving changes only by
+// its removal.
+func (s *Lists) change(ctx context.Context, name string, removal bool, do func(ctx context.Context, tx *sqldb.Tx,
 	l *playerlist.List) error) (after playerlist.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		before, err := readList(ctx, tx, name, tx.ForUpdate())
 		if err != nil {
 			return err
+		}
+		if before.Purpose == playerlist.Leaving && !removal {
+			return ErrListLeaving
 		}
 		now := s.clock()
 		if before.BusyUntil > now {
@@ -195,9 +201,9 @@ func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, now int64
 	if err := do(ctx, tx, l); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "UPDATE player_list SET members = ?, revision = ?, busy_until = ?, changed_at = ?, "+
-		"changed_by = ?, digest = ? WHERE name = ?", l.Members, l.Revision, l.BusyUntil, l.ChangedAt, l.ChangedBy,
-		l.Digest.String(), l.Name)
+	_, err = tx.Exec(ctx, "UPDATE player_list SET purpose = ?, members = ?, revision = ?, busy_until = ?, "+
+		"changed_at = ?, changed_by = ?, digest = ? WHERE name = ?", string(l.Purpose), l.Members, l.Revision,
+		l.BusyUntil, l.ChangedAt, l.ChangedBy, l.Digest.String(), l.Name)
 	if err != nil {
 		return err
 	}
@@ -206,14 +212,14 @@ func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, now int64
 
 // Add puts members, as Kind.Canonical has them, on a list. Who is on it stays.
 func (s *Lists) Add(ctx context.Context, name string, who []string) (playerlist.List, error) {
-	return s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 		return putMembers(ctx, tx, l, who, l.ChangedAt)
 	})
 }
 
 // Remove takes members off a list. From the commit on the ledger pays nothing that a player wins without it.
 func (s *Lists) Remove(ctx context.Context, name string, who []string) (playerlist.List, error) {
-	return s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 		return dropMembers(ctx, tx, l, slices.Compact(slices.Sorted(slices.Values(who))), l.ChangedAt)
 	})
 }
@@ -289,8 +295,10 @@ func checkInvited(ctx context.Context, tx *sqldb.Tx, name string, now int64) err
 		return rain.Invalid{{Field: "players.list", Message: "there is no list of this name"}}
 	case err != nil:
 		return err
+	case l.Purpose == playerlist.Leaving:
+		return rain.Invalid{{Field: "players.list", Message: "is being removed"}}
 	case l.BusyUntil > now:
-		return listError(name, ErrListBusy) // it may be on its way out
+		return listError(name, ErrListBusy) // who is on it is not settled yet
 	case l.Purpose != playerlist.Invite || l.Kind != playerlist.Players:
 		return rain.Invalid{{Field: "players.list", Message: "is not a list of players for inviting"}}
 	}

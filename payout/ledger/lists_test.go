@@ -238,48 +238,6 @@ func TestImports(t *testing.T) {
 	})
 }
 
-// A list of which the removal has broken off counts those who are left on it, and no others. The same again ends it.
-func TestARemovalThatBreaksOff(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		ctx := t.Context()
-		lists := paytest.Node(t, b).Lists
-		who := make([]string, 5000)
-		for i := range who {
-			who[i] = fmt.Sprintf("u%04d", i)
-		}
-		makeList(t, lists, "l", playerlist.Invite)
-		_, err := lists.Import(ctx, "l", false, slices.Values([][]string{who}))
-		paytest.Must(t, err)
-		_, err = lists.Remove(ctx, "l", []string{who[5], who[6], who[sqldb.Chunk+7]})
-		paytest.Must(t, err)
-
-		allow := b.RefuseRemoval(t, who[sqldb.Chunk+100]) // in the second step
-		if err := lists.Delete(ctx, "l"); err == nil {
-			t.Fatal("it did not break off")
-		}
-		size := func(want int) {
-			t.Helper()
-			rows := b.Count(t, "SELECT COUNT(*) FROM list_member WHERE removed_at = 0")
-			if l, err := lists.List(ctx, "l"); err != nil || l.Members != int64(want) || rows != want {
-				t.Errorf("it counts %d, there are %d, want %d, %v", l.Members, rows, want, err)
-			}
-			wantProved(t, b)
-		}
-		size(len(who) - sqldb.Chunk - 1)
-		_, err = lists.Remove(ctx, "l", who[:sqldb.Chunk+10])
-		paytest.Must(t, err)
-		size(len(who) - sqldb.Chunk - 10)
-
-		allow()
-		paytest.Must(t, lists.Delete(ctx, "l"))
-		if _, err := lists.List(ctx, "l"); !errors.Is(err, ledger.ErrUnknownList) {
-			t.Errorf("after its removal: %v", err)
-		}
-		wantProved(t, b)
-	})
-}
-
 // What was on a list stays as it was written: an address as a network, an IPv6 one as its /64.
 func TestCanonicalMembers(t *testing.T) {
 	for given, want := range map[string]string{

@@ -23,7 +23,7 @@ const importPause = time.Minute
 // then; the same import again finishes it.
 func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (playerlist.List,
 	error) {
-	l, err := s.change(ctx, name, func(_ context.Context, _ *sqldb.Tx, l *playerlist.List) error {
+	l, err := s.change(ctx, name, false, func(_ context.Context, _ *sqldb.Tx, l *playerlist.List) error {
 		l.BusyUntil = s.clock() + importPause.Milliseconds()
 		return nil
 	})
@@ -79,11 +79,12 @@ func unnamed(ctx context.Context, q sqldb.Querier, name string, begun int64, aft
 	return who, last, n == sqldb.Chunk, err
 }
 
-// Delete removes a list that no campaign needs any more: its members first, some at a time. One that breaks off is
-// finished by the same again.
+// Delete removes a list that no campaign needs any more: its members, some at a time, and then the list. From the first
+// step on it is leaving: no campaign can name it, so none comes to need it, and nobody takes what is left of it for the
+// whole list. One that breaks off is finished by the same again.
 func (s *Lists) Delete(ctx context.Context, name string) error {
-	l, err := s.change(ctx, name, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
-		l.BusyUntil = s.clock() + importPause.Milliseconds()
+	l, err := s.change(ctx, name, true, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		l.Purpose, l.BusyUntil = playerlist.Leaving, s.clock()+importPause.Milliseconds()
 		return unused(ctx, tx, name)
 	})
 	if err != nil {
@@ -94,9 +95,6 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 			rows, err := sqldb.List(ctx, tx, playerlist.ScanRow, "SELECT "+playerlist.RowColumns+
 				" FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
-			if err == nil {
-				err = unused(ctx, tx, name) // it may have been silent for so long that a campaign could name the list
-			}
 			left = len(rows) == sqldb.Chunk
 			if err != nil || len(rows) == 0 {
 				return err

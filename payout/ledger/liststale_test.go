@@ -9,7 +9,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/paytest"
-	"redrain/rain"
 )
 
 // A list that is made while one of its name is being removed is a list as any other, or is refused because the other is
@@ -100,24 +99,4 @@ func TestAListThatIsMadeAnewHasNewRevisions(t *testing.T) {
 		last = l.Revision
 		paytest.Must(t, lists.Delete(t.Context(), "l"))
 	}
-}
-
-// A removal that was frozen for so long that a campaign could name the list ends there: the campaign needs it.
-func TestAFrozenRemovalLeavesWhatACampaignNeeds(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnMySQL(t) // SQLite has one writer
-	ctx := t.Context()
-	lists := paytest.Node(t, b).Lists
-	makeList(t, lists, "vip", playerlist.Invite, "u", "v")
-	meanwhile(b, "SELECT "+playerlist.Columns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
-		b.Clock.Add(60_001)
-		b.OpenCampaign(t, "c", rain.Spec{Budget: 10, Packets: 10, Players: &rain.Players{List: "vip"}})
-	})
-	if err := lists.Delete(ctx, "vip"); !errors.Is(err, ledger.ErrListInUse) {
-		t.Errorf("it ended with %v", err)
-	}
-	if l, err := lists.List(ctx, "vip"); err != nil || l.Members != 2 || l.BusyUntil != 0 {
-		t.Errorf("%+v, %v", l, err)
-	}
-	wantProved(t, b)
 }

@@ -78,6 +78,7 @@ var problemOf = []struct {
 	{ledger.ErrListExists, http.StatusConflict, "list_exists"},
 	{ledger.ErrListBusy, http.StatusConflict, "list_busy"},
 	{ledger.ErrListInUse, http.StatusConflict, "list_in_use"},
+	{ledger.ErrListLeaving, http.StatusConflict, "list_leaving"},
 	{ledger.ErrNotHeld, http.StatusConflict, "withdrawal_not_held"},
 	{ledger.ErrNotWaiting, http.StatusConflict, "withdrawal_not_waiting"},
 	{ledger.ErrUnknownApproval, http.StatusNotFound, "unknown_approval"},

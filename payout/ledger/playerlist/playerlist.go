@@ -35,6 +35,9 @@ type Purpose string
 const (
 	Invite Purpose = "invite" // campaigns name it, and only who is on it takes part in them
 	Deny   Purpose = "deny"   // who is on it takes part in nothing
+	// Leaving is that of a list whose removal has begun: it may have lost some of its members, so it invites and
+	// denies nobody any more.
+	Leaving Purpose = "leaving"
 )
 
 // List is one list, without its members.

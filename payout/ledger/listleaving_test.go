@@ -1,0 +1,137 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/paytest"
+	"redrain/rain"
+)
+
+// halfGone makes a list of many, whose removal breaks off in its second step. who is on it, in the order in which they
+// leave; the first sqldb.Chunk of them have left. allow lets the removal go on.
+func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, purpose playerlist.Purpose) (
+	who []string, allow func()) {
+	t.Helper()
+	for i := range 2*sqldb.Chunk + 500 {
+		who = append(who, fmt.Sprintf("u%04d", i))
+	}
+	makeList(t, lists, name, purpose)
+	_, err := lists.Import(t.Context(), name, false, slices.Values([][]string{who}))
+	paytest.Must(t, err)
+	allow = b.RefuseRemoval(t, who[sqldb.Chunk+100])
+	if err := lists.Delete(t.Context(), name); err == nil {
+		t.Fatal("it did not break off")
+	}
+	return who, allow
+}
+
+// opens makes a campaign for the players on a list.
+func opens(t testing.TB, b *paytest.Books, id, list string) error {
+	t.Helper()
+	c := paytest.FullCampaign(id)
+	c.Players = &rain.Players{List: list}
+	_, err := b.Deposit(context.Background(), c.Sponsor, id, c.Budget)
+	paytest.Must(t, err)
+	return b.CreateCampaign(context.Background(), c)
+}
+
+// wantLeaving wants a campaign to be refused because its list is leaving.
+func wantLeaving(t testing.TB, err error) {
+	t.Helper()
+	if invalid, ok := errors.AsType[rain.Invalid](err); !ok || invalid[0].Field != "players.list" ||
+		invalid[0].Message != "is being removed" {
+		t.Errorf("a campaign for the players on it: %v", err)
+	}
+}
+
+// A list whose removal has broken off counts those who are left on it, and no others. Nobody takes it for a whole one:
+// no campaign names it, and nothing changes it but its removal, which goes on and ends.
+func TestARemovalThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		who, allow := halfGone(t, b, lists, "l", playerlist.Invite)
+
+		left := b.Count(t, "SELECT COUNT(*) FROM list_member WHERE removed_at = 0")
+		l, err := lists.List(ctx, "l")
+		if err != nil || left != len(who)-sqldb.Chunk || l.Members != int64(left) ||
+			l.Purpose != playerlist.Leaving || l.BusyUntil != 0 {
+			t.Errorf("%+v, and %d are left of %d; %v", l, left, len(who), err)
+		}
+		wantProved(t, b)
+		wantLeaving(t, opens(t, b, "c", "l"))
+		_, add := lists.Add(ctx, "l", who[:1])
+		_, remove := lists.Remove(ctx, "l", who[len(who)-1:])
+		_, replace := lists.Import(ctx, "l", true, slices.Values([][]string{who}))
+		for _, err := range []error{add, remove, replace} {
+			if !errors.Is(err, ledger.ErrListLeaving) {
+				t.Errorf("it is changed: %v", err)
+			}
+		}
+
+		allow()
+		paytest.Must(t, lists.Delete(ctx, "l"))
+		if _, err := lists.List(ctx, "l"); !errors.Is(err, ledger.ErrUnknownList) {
+			t.Errorf("after its removal: %v", err)
+		}
+		if left := b.Count(t, "SELECT COUNT(*) FROM list_member"); left != 0 {
+			t.Errorf("%d members are left", left)
+		}
+		wantProved(t, b)
+	})
+}
+
+// A list to deny ends for all of its members when its removal begins, and not for some of them.
+func TestALeavingListDeniesNobody(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		lists := paytest.Node(t, b).Lists
+		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
+		who, allow := halfGone(t, b, lists, "barred", playerlist.Deny)
+		gone, stays := who[0], who[len(who)-1]
+		for i, user := range []string{gone, stays} {
+			posted := b.MustPost(t, paytest.Entry("c", int(b.Clock.Now())+i, paytest.Win(user, i, 10)))
+			if posted.New != 1 {
+				t.Errorf("a win of %s: %+v", user, posted)
+			}
+			if _, _, err := b.Withdraw(ctx, "w"+user, user, 5); err != nil {
+				t.Errorf("%s withdraws: %v", user, err)
+			}
+		}
+		allow()
+		paytest.Must(t, lists.Delete(ctx, "barred"))
+		wantProved(t, b)
+	})
+}
+
+// No campaign comes to need a list while it is removed, also not where the removal was frozen for so long that it
+// counts as broken off. So it goes on to its end.
+func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	lists := paytest.Node(t, b).Lists
+	makeList(t, lists, "vip", playerlist.Invite, "u", "v")
+	var opened error
+	meanwhile(b, "SELECT "+playerlist.Columns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
+		b.Clock.Add(60_001)
+		opened = opens(t, b, "c", "vip")
+	})
+	paytest.Must(t, lists.Delete(ctx, "vip"))
+	wantLeaving(t, opened)
+	if _, err := lists.List(ctx, "vip"); !errors.Is(err, ledger.ErrUnknownList) {
+		t.Errorf("after its removal: %v", err)
+	}
+	wantProved(t, b)
+}
