@@ -29,7 +29,7 @@ export function ListPage({ name }: { name: string }) {
       <section class="panel">
         <p><a href={to("lists")}>‹ {t("toLists")}</a></p>
         <header>
-          <div><h1 class="row"><span class="listname">{name}</span>{list && <Purpose of={list} />}</h1>{list && <p class="soft">{t(`words_${list.purpose === "deny" ? list.of : list.purpose}`)}</p>}</div>
+          <div><h1 class="row"><span class="listname">{name}</span>{list && <Purpose of={list} />}</h1>{list && list.purpose !== "leaving" && <p class="soft">{t(`words_${list.purpose === "deny" ? list.of : "invite"}`)}</p>}</div>
           {list && (
             <div class="row">
               <Act needs="players" kind="main" onClick={() => act("import")}>{t("import")}</Act>

@@ -12,7 +12,7 @@ export const books = {
   checkingLong: { zh: "要读取每一行，可能需要几分钟；不影响玩家。", en: "It reads every row and may take minutes. Players notice nothing." },
   stopped: { zh: "已停止。", en: "Stopped." },
   notYet: { zh: "可以现在全面核对一次", en: "Check everything now, if you like" },
-  notYetText: { zh: "服务器一直在自动核对，上面是最近一次的时间。手动核对会读取整个账本和每个活动，可能需要几分钟。", en: "The servers check by themselves all the time; above is when they last did. A check by hand reads the whole ledger and every campaign, and may take minutes." },
+  notYetText: { zh: "服务器一直在自动核对，上面是最近一次的时间。手动核对会读取全部账目，可能需要几分钟。", en: "The servers check all the time, last as said above. By hand everything is read, which may take minutes." },
   balanced: { zh: "账目平衡：每一分钱都有去处。", en: "Balanced: every cent is accounted for." },
   notBalanced: { zh: "账目不平：相差 {difference}。", en: "Not balanced: {difference} off." },
   wrong: { zh: "金额相符，但发现了错误。", en: "The sums agree, but something is wrong." },

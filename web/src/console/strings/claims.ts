@@ -27,7 +27,7 @@ export const claims = {
   csvDone: { zh: "{file}：{rows} 行，{size}。", en: "{file}: {rows} {rows|row|rows}, {size}." },
   csvCut: { zh: "下载中断，文件不完整。请重新下载。", en: "The download broke off: the file is not complete. Download it again." },
   csvFile: { zh: "数据会直接写入你选择的文件，几百万行也可以。", en: "Rows go straight into the file that you choose; millions are fine." },
-  csvMemory: { zh: "这个浏览器要先把文件放进内存。超过约一百万行时，请用 Chrome 或 Edge，或 API 页上的 curl 命令。", en: "This browser holds the file in memory first. Beyond about a million rows use Chrome or Edge, or curl from the API page." },
+  csvMemory: { zh: "这个浏览器要先把文件放进内存。超过约一百万行时，请用 Chrome 或 Edge，或 API 页上的 curl 命令。", en: "This browser holds the file in memory first. Beyond a million rows use Chrome, Edge, or curl from the API page." },
   csvMore: { zh: "金额单位为分，时间为 Unix 毫秒，包含全部记录。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. All claims are in it." },
   csvFiltered: { zh: "金额单位为分，时间为 Unix 毫秒，按上面的条件筛选。", en: "Amounts are in minor units (1/100 yuan), times in Unix milliseconds. The filters above apply." },
 

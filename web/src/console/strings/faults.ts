@@ -33,7 +33,7 @@ export const faults = {
   list_busy: { zh: "正在向这份名单导入，请稍后重试。", en: "An import into the list is under way. Try again." },
   list_exists: { zh: "已有同名的名单。", en: "There is a list of this name." },
   list_in_use: { zh: "还有未结束的活动在使用这份名单。", en: "A campaign that is not over names the list." },
-  list_leaving: { zh: "这份名单正在删除，不能再修改。如果删除中断了，请再删除一次。", en: "The list is being removed, so it cannot be changed. If that has broken off, delete it again." },
+  list_leaving: { zh: "名单正在删除。请再删除一次。", en: "The list is being removed. Delete it again." },
   malformed: { zh: "服务器读不懂这个请求：{what}", en: "The server cannot read the request: {what}" },
   method_not_allowed: { zh: "服务器不支持这个操作，页面可能已过时，请刷新。", en: "The server does not do this. The page may be old: reload it." },
   name_needed: { zh: "这要两个人一起做，而共用令牌不代表任何人。请用您自己的令牌登录。", en: "This takes two people, and a shared token is nobody’s own. Sign in with a token of your own." },

@@ -21,7 +21,6 @@ export const lists = {
   hint_deny: { zh: "名单上的玩家什么都不能参加，立即生效", en: "Who is on it takes part in nothing, at once" },
   hint_addresses: { zh: "来自这些地址的人什么都不能参加，立即生效", en: "Who comes from there takes part in nothing, at once" },
   words_invite: { zh: "选用这份名单的活动，只有名单上的玩家能参加。", en: "Campaigns that name this list are for those on it alone." },
-  words_leaving: { zh: "正在删除：活动不能选用它，它也不再拒绝任何人。如果删除中断了，请再删除一次。", en: "It is being removed: no campaign can name it, and it keeps nobody out. If that has broken off, delete it again." },
   words_players: { zh: "名单上的玩家不能进入、中奖或提现。", en: "Who is on it cannot come in, win or withdraw." },
   words_addresses: { zh: "来自这些地址的人不能进入。", en: "Who comes from these addresses is not let in." },
   of: { zh: "内容", en: "Of" },

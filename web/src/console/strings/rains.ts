@@ -116,7 +116,7 @@ export const rains = {
   colFairness: { zh: "公平性", en: "Fairness" },
   proof: { zh: "查看证明", en: "Proof" },
   fairnessTitle: { zh: "公平性证明", en: "Proof of fairness" },
-  fairnessWords: { zh: "倒计时开始时就公布了种子的 SHA-256（承诺）。结束后公布种子，任何人都可以重新计算整场红包雨，确认没有人动过手脚。", en: "The SHA-256 of the seed (the commitment) is announced in the countdown. The seed follows when the rain has ended: then anybody can compute the whole rain again, and see that nobody has steered it." },
+  fairnessWords: { zh: "倒计时开始时就公布了种子的 SHA-256（承诺）。结束后公布种子，任何人都可以重新计算这场雨，确认没有人动过手脚。", en: "The countdown announces the SHA-256 of the seed (the commitment). The seed follows when the rain has ended: then anybody can compute it again, and see that nobody has steered it." },
   commitment: { zh: "承诺（SHA-256）", en: "Commitment (SHA-256)" },
   seed: { zh: "种子", en: "Seed" },
   seedLater: { zh: "结束后公布", en: "comes when the rain has ended" },

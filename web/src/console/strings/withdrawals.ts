@@ -26,7 +26,7 @@ export const withdrawals = {
   oneTitle: { zh: "{user} 提现 {amount}", en: "{amount} for {user}" },
   toList: { zh: "全部提现", en: "All withdrawals" },
   toLetters: { zh: "去死信页重试", en: "Retry it among the dead letters" },
-  deadText: { zh: "支付方没有给出明确答复，已不再自动重试。请先查支付方自己的账，再标记为已打款、退回或重试。", en: "The receiver gave no clear answer, and it is not tried any more. Look at the receiver’s own books, then mark it as paid, give it back, or retry it." },
+  deadText: { zh: "支付方没有给出明确答复，已不再自动重试。请先查支付方自己的账，再标记为已打款、退回或重试。", en: "The receiver gave no clear answer, and is asked no more. Look at its own books, then mark it as paid, give it back, or retry it." },
   receiver: { zh: "支付方", en: "Receiver" },
   nobodyYet: { zh: "还没有请求任何支付方", en: "nobody was asked yet" },
   sent: { zh: "发出时间", en: "Sent at" },
