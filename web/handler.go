@@ -40,9 +40,9 @@ type Options struct {
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
-// and beside them Options.Files. A page's address with a slash at its end leads to the page. Everything else is 404, and
-// every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of the server. The answers are
-// prepared once, here; a request only picks one.
+// and beside them Options.Files. A page's address with a slash at its end leads to the page. Everything else is 404,
+// and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of the server. The answers
+// are prepared once, here; a request only picks one.
 func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])

@@ -95,7 +95,8 @@ func TestOtherPathsAndMethods(t *testing.T) {
 // TestASlashAtTheEnd: who types an address may end it with a slash, and comes to the page with all the rest of it.
 func TestASlashAtTheEnd(t *testing.T) {
 	for path, want := range map[string]string{
-		"/console/": "/console", "/docs/": "/docs", "/screen/?lang=both&name=%E5%B9%B4": "/screen?lang=both&name=%E5%B9%B4",
+		"/console/": "/console", "/docs/": "/docs",
+		"/screen/?lang=both&name=%E5%B9%B4": "/screen?lang=both&name=%E5%B9%B4",
 	} {
 		r := get(t, path)
 		if r.StatusCode != http.StatusPermanentRedirect || r.Header.Get("Location") != want ||
