@@ -74,6 +74,16 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			p.Go("/console#/users/u1")
 			p.Says("table", "Spring gala")
 			p.Shoot("claims")
+			get("/users", object{"items": []object{{"user": "u1", "balance": 480}}})
+			get("/bans", object{"items": []object{}})
+			p.Go("/console#/users")
+			p.Says("table", "u1")
+			p.Shoot("find")
+			const apart = `document.querySelector("[name=user]").getBoundingClientRect().top -
+				document.querySelector("form button").getBoundingClientRect().top`
+			if lines := browsertest.Eval[float64](p, apart); lines*lines > 4 {
+				t.Errorf("the button is %v px below its field", -lines)
+			}
 			f.mu.Lock()
 			if fmt.Sprint(asked) != "map[c7:1 c8:1 c9:1]" {
 				t.Errorf("campaigns were asked for: %v, and c8 once in vain", asked)

@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"net/http"
+	"net/url"
 
 	"redrain/docs"
 )
@@ -39,8 +40,9 @@ type Options struct {
 //	/licenses.txt                    the licences of the libraries in the scripts
 //	/favicon.ico
 //
-// and beside them Options.Files. Everything else is 404, and every method but GET and HEAD is 405. Mount it on "/"
-// beside the more specific routes of the server. The answers are prepared once, here; a request only picks one.
+// and beside them Options.Files. A page's address with a slash at its end leads to the page. Everything else is 404,
+// and every method but GET and HEAD is 405. Mount it on "/" beside the more specific routes of the server. The answers
+// are prepared once, here; a request only picks one.
 func Handler(o Options) http.Handler {
 	dist := built()
 	m := readManifest(dist[bundleManifest])
@@ -75,16 +77,22 @@ func Handler(o Options) http.Handler {
 		secure(w.Header(), f)
 		w.Header().Set("Content-Security-Policy", o.policy(r.URL.Path, r.Host, f).String())
 		switch {
-		case !ok:
+		case !ok && slashed[r.URL.Path] == "":
 			http.Error(w, "There is no such page.", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Pages are read with GET.", http.StatusMethodNotAllowed)
+		case !ok:
+			to := url.URL{Path: slashed[r.URL.Path], RawQuery: r.URL.RawQuery}
+			http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
 		default:
 			f.serve(w, r)
 		}
 	})
 }
+
+// slashed are the addresses of pages as some people type them, and the pages that they mean.
+var slashed = map[string]string{"/screen/": "/screen", "/console/": "/console", "/docs/": "/docs"}
 
 // bundleManifest is the name of bundle.Manifest: the program itself does without package bundle, and so without a
 // compiler in it.

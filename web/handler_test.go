@@ -74,7 +74,7 @@ func TestDescriptionsAreServedAsTheyAre(t *testing.T) {
 
 func TestOtherPathsAndMethods(t *testing.T) {
 	for _, path := range []string{"/nothing", "/assets/", "/assets/js", "/assets/../handler.go", "/pages/index.html",
-		"/docs/"} {
+		"//console/", "/licenses.txt/"} {
 		if r := get(t, path); r.StatusCode != http.StatusNotFound ||
 			r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %s", path, r.Status)
@@ -89,6 +89,25 @@ func TestOtherPathsAndMethods(t *testing.T) {
 	handler().ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/", nil))
 	if w.Code != http.StatusOK || w.Body.Len() != 0 || w.Header().Get("Content-Length") == "" {
 		t.Errorf("HEAD /: %d, %d bytes", w.Code, w.Body.Len())
+	}
+}
+
+// TestASlashAtTheEnd: who types an address may end it with a slash, and comes to the page with all the rest of it.
+func TestASlashAtTheEnd(t *testing.T) {
+	for path, want := range map[string]string{
+		"/console/": "/console", "/docs/": "/docs",
+		"/screen/?lang=both&name=%E5%B9%B4": "/screen?lang=both&name=%E5%B9%B4",
+	} {
+		r := get(t, path)
+		if r.StatusCode != http.StatusPermanentRedirect || r.Header.Get("Location") != want ||
+			r.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %s, %v", path, r.Status, r.Header)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/console/", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST /console/: %d", w.Code)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestAnEvening(t *testing.T) {
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
 	p.Until("the screen stays on", "heard.locks === 1")
-	p.shows("pool", "¥10,000.00 in 5,000 packets, all in all")
+	p.shows("pool", "¥10,000.00 in 5,000 packets in all")
 	f.push(f.figures(4321, 679, nil))
 	p.shows("here", "312 people are waiting together")
 	p.practises()

@@ -30,10 +30,13 @@ const misfits = `(() => {
 		if (!seen(e)) continue;
 		const text = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
 		for (const word of text.flatMap(broken)) found.push(name(e) + " breaks " + word + " into two lines");
-		if (!text.length || scrolls(e)) continue;
+		if (!text.length) continue;
 		const range = document.createRange();
 		range.setStartBefore(text[0]), range.setEndAfter(text[text.length - 1]);
 		const own = e.getBoundingClientRect(), r = range.getBoundingClientRect();
+		if (r.right > own.right + 1 && getComputedStyle(e).overflow === "visible")
+			found.push(name(e) + " is wider than its place, by " + Math.round(r.right - own.right));
+		if (scrolls(e)) continue;
 		// Of what is cut off on purpose only what is left counts.
 		const box = getComputedStyle(e).overflow === "visible" ? r
 			: new DOMRect(Math.max(r.left, own.left), Math.max(r.top, own.top), Math.min(r.width, own.width),

@@ -162,6 +162,9 @@ func (v *visit) rain() {
 	f.setPhase("falling")
 	f.setDown(true)
 	v.look("reconnecting", `!document.getElementById("banner").hidden`)
+	if !v.hidden("online-dot") || v.text("online") != "–" {
+		v.t.Error("the line is lost, and the page says how many are online")
+	}
 	f.setDown(false)
 	v.Until("it is back", `document.getElementById("banner").hidden`)
 }
@@ -243,4 +246,7 @@ func (v *visit) after() {
 	v.look("closed", `document.body.dataset.mode === "over"`)
 	f.hangUp(4501)
 	v.look("too-old", `document.body.dataset.mode === "problem"`)
+	if got := v.Text("#ticker"); got != "" {
+		v.t.Errorf("a page that is out of date says %q", got)
+	}
 }

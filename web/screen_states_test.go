@@ -71,6 +71,16 @@ func (b *browser) testScreenStates(t *testing.T) {
 	}
 }
 
+// apart is how far the words below the countdown's number are from the event's name, where both are on one line.
+const apart = `(() => {
+	const [name, words] = [document.querySelector(".countdown .name"), document.querySelector(".countdown .how")];
+	if (!words) return 1000;
+	const range = document.createRange();
+	range.selectNodeContents(words);
+	const [a, b] = [name.getBoundingClientRect(), range.getBoundingClientRect()];
+	return b.bottom < a.top ? 1000 : b.left - a.right;
+})()`
+
 // scenes brings the wall through all that it shows.
 func (p *tab) scenes(long bool) {
 	f := p.fake
@@ -96,6 +106,9 @@ func (p *tab) scenes(long bool) {
 		f.setRain(left, time.Hour)
 		p.passed("countdown")
 		p.Shoot(name)
+		if apart := eval[float64](p, apart); apart < 8 {
+			p.t.Errorf("the countdown's words are %.0f px beside the event's name", apart)
+		}
 	}
 	start := f.setRain(-5*time.Second, time.Hour)
 	for n := range 24 {

@@ -111,16 +111,35 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	if got := p.Text(".step-2"); !strings.Contains(got, "Guest 77ff") {
 		t.Errorf("the second: %q", got)
 	}
-	// The next rain is announced: its clock, and then its numbers.
+	// The next rain is announced: the board stays, with its clock and the figures of the rain that was; then come its
+	// numbers.
 	f.mu.Lock()
 	f.rain = nil
 	f.mu.Unlock()
 	f.rainID = "r2"
 	f.setRain(time.Minute, time.Hour)
-	p.Says(".next", "1:00")
+	p.Says(".board .next", "1:00")
+	p.shows("given", "90")
+	p.shows("players", "312")
 	f.setRain(5*time.Second, time.Hour)
 	p.mode("countdown")
 	p.shows("big", "5")
+	// It begins, and counts from what there was before it. One that is called off takes no board away.
+	f.setRain(-time.Second, time.Hour)
+	p.mode("falling")
+	f.push(f.figures(4893, 107, nil))
+	p.shows("stock", "4,893")
+	f.phase("ended")
+	p.shows("given", "7")
+	f.mu.Lock()
+	f.rain = nil
+	f.mu.Unlock()
+	f.rainID = "r3"
+	f.setRain(time.Minute, time.Hour)
+	f.phase("ended")
+	p.Says(".board .foot", "announced here")
+	f.push(f.figures(4892, 108, nil)) // a last win of the rain before
+	p.shows("given", "8")
 }
 
 // read is what a phone would read off the wall.

@@ -12,6 +12,7 @@ import { Parser } from "../src/console/live/sse.ts";
 import { LIMITS, PRESETS, number, readRain, type RainForm } from "../src/console/rains/limits.ts";
 import { left, phaseAt } from "../src/console/rains/phase.ts";
 import { parse, to } from "../src/console/route.ts";
+import { sample, toLocal, toServer } from "../src/console/servertime.ts";
 import { campaign } from "../src/console/strings/campaign.ts";
 import { frame } from "../src/console/strings/frame.ts";
 import { live } from "../src/console/strings/live.ts";
@@ -181,6 +182,17 @@ const tests: Record<string, () => void | Promise<void>> = {
     const noon = new Date(2025, 10, 21, 12, 3, 9).getTime();
     same("when", [when(noon), clock(noon), when(undefined)], ["2025-11-21 12:03:09", "12:03:09", "–"]);
     same("left", [left(0), left(6_100), left(723_000), left(11_045_000), left(-5)], ["0:00", "0:07", "12:03", "3:04:05", "0:00"]);
+  },
+
+  // Half past is half past, and not a second before, wherever in a millisecond the two clocks are read.
+  serverClock() {
+    const asked = new Date(2025, 10, 21, 12, 30, 0).getTime();
+    const shown = new Set<string>();
+    for (let i = 0; i < 200; i++) {
+      sample(Date.now() + 90_000 + i * 0.37, performance.now(), performance.now());
+      shown.add(when(toLocal(Math.round(toServer(asked)))));
+    }
+    same("a time on the server's clock and back", [...shown], ["2025-11-21 12:30:00"]);
   },
 
   texts() {

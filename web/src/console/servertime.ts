@@ -22,9 +22,9 @@ export function serverNow(): number {
   return known ? performance.now() + offset : Date.now();
 }
 
-/** toLocal is a time of the server's clock as this computer's clock shows it then, and back with toServer. */
+/** toLocal is a time of the server's clock as this computer's clock shows it then, to 10 ms: the clocks are read no better. */
 export function toLocal(serverTime: number): number {
-  return serverTime + (Date.now() - serverNow());
+  return Math.round((serverTime + Date.now() - serverNow()) / 10) * 10;
 }
 
 /** toServer is the server's time when this computer's clock shows a time. */

@@ -78,7 +78,10 @@ function drawing(c: CanvasRenderingContext2D, prize: Prize): void {
   const [tint] = TINTS_OF;
   if (prize === "gold") golden(c, w, h);
   else if (prize === "fortune") fortune(c, w, h);
-  else if (tint) opened(c, w, h, tint);
+  else if (tint) {
+    c.translate(w / 14, h / 8); // its flap stands above it, and must not touch the title
+    opened(c, w * (6 / 7), h * (6 / 7), tint);
+  }
   c.restore();
 }
 

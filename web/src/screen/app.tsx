@@ -8,7 +8,7 @@ import { Board } from "./board.tsx";
 import type { Feed } from "./feed.ts";
 import { type Options, joinAddress } from "./options.ts";
 import { Countdown, Falling } from "./rainy.tsx";
-import type { State } from "./state.ts";
+import { type State, ended } from "./state.ts";
 import { Status } from "./status.tsx";
 import { Waiting } from "./waiting.tsx";
 import type { Wall, Weather } from "./wall.ts";
@@ -72,7 +72,7 @@ function Scene({ act, state, join }: { act: Act; state: State; join: string | nu
 
 function weatherOf(act: Act, state: State, t: number): Weather {
   const rains = act.kind === "falling" || act.kind === "paused";
-  const end = state.stoppedAt ?? state.rain?.ends_at ?? state.lastEnd ?? 0;
+  const end = ended(state, t) ?? state.lastEnd ?? 0;
   return {
     rain: rains ? state.rain : null,
     dim: act.kind === "paused",

@@ -52,12 +52,15 @@ export interface State {
   winners: readonly Entry[];
   /** who won most, greatest first */
   top: readonly Winner[];
+  /** of the newest rain that has begun */
   round: Round | null;
+  /** of a rain that is announced, until it begins */
+  ahead: Round | null;
 }
 
 export const initial: State = {
   link: "first", refused: 0, nothing: false, lan: null, campaign: null, rain: null, stoppedAt: null, lastEnd: null,
-  figures: null, winners: [], top: [], round: null,
+  figures: null, winners: [], top: [], round: null, ahead: null,
 };
 
 /** welcomed takes a welcome: of the same campaign after a reconnect, or of another one, of which nothing is known yet. */
@@ -112,15 +115,19 @@ function best(top: readonly Winner[], more: readonly Entry[]): readonly Winner[]
   return [...top, ...more.map(({ user, amount }) => ({ user, amount }))].sort((a, b) => b.amount - a.amount).slice(0, 10);
 }
 
-// counted keeps the figures from before a rain, and counts who is there during it.
+// counted keeps the figures from before a rain, and counts who is there during it. What was counted of the last rain stays
+// until the next one begins: it may still be on the board.
 function counted(s: State, t: number): State {
   if (!s.rain) return s;
-  const known = s.round?.rain === s.rain.id ? s.round : { rain: s.rain.id, before: null, players: 0 };
+  const id = s.rain.id;
+  const known = [s.round, s.ahead].find((r) => r?.rain === id) ?? { rain: id, before: null, players: 0 };
   switch (phaseOf(s.rain, t)) {
     case "countdown":
-      return { ...s, round: { ...known, before: s.figures } };
+      return { ...s, ahead: { ...known, before: s.figures } };
     case "falling":
       return { ...s, round: { ...known, players: Math.max(known.players, s.figures?.online ?? 0) } };
+    case "ended":
+      return ended(s, t) === null ? s : { ...s, round: known };
     default:
       return { ...s, round: known };
   }

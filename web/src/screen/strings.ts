@@ -18,7 +18,7 @@ export const strings = {
   entering: { zh: "红包雨马上就来", en: "Red packets on their way" },
   none: { zh: "精彩即将开始", en: "Starting soon" },
   any_moment: { zh: "红包雨随时开始，请准备好手机", en: "It may start at any moment. Have your phone ready" },
-  stay: { zh: "下一场马上就来", en: "The next rain follows" },
+  stay: { zh: "下一场会在这里预告", en: "The next rain is announced here" },
   next_rain: { zh: "下一场红包雨", en: "Next rain in" },
   paused_waiting: { zh: "活动暂停，马上回来", en: "Paused. Back in a moment" },
 

@@ -41,7 +41,7 @@ export const lists = {
   who: { zh: "名单内容", en: "Who is on it" },
   one_players: { zh: "玩家 ID", en: "Player’s id" },
   one_addresses: { zh: "地址或网段", en: "Address or network" },
-  find_players: { zh: "输入完整 ID 查找；不在名单上的可以加入", en: "The whole id is looked up; who is not on the list can be added" },
+  find_players: { zh: "输入完整 ID 查找；不在名单上的可以加入", en: "The whole id; who is not listed can be added" },
   find_addresses: { zh: "例如 192.0.2.0/24；单个 IPv6 地址按 /64 计", en: "Such as 192.0.2.0/24; a single IPv6 address stands for its /64" },
   notOn: { zh: "{who} 不在名单上", en: "{who} is not on the list" },
   nobody: { zh: "名单是空的", en: "Nobody is on it" },

@@ -6,7 +6,7 @@ export const players = {
   title: { zh: "玩家", en: "Players" },
   lead: { zh: "中过奖的玩家，以及被处理或被规则提到的玩家。", en: "Who has won something, and about whom something was said or done." },
   find: { zh: "玩家 ID", en: "Player’s id" },
-  findHint: { zh: "输入 ID 的开头，区分大小写。", en: "The beginning of the id is enough; upper and lower case differ." },
+  findHint: { zh: "输入 ID 的开头，区分大小写。", en: "Its beginning is enough; case matters." },
   open: { zh: "打开", en: "Open" },
   none: { zh: "还没有玩家", en: "There is no player yet" },
   noneFound: { zh: "没有这样开头的玩家", en: "No player’s id begins like that" },
