@@ -4,7 +4,7 @@ import type { Table } from "../../shared/i18n.ts";
 
 export const first = {
   title: { zh: "三步下第一场红包雨", en: "Your first rain, in three clicks" },
-  lead: { zh: "用一个小活动试一遍：做好活动，打开玩家页面，开始下雨。之后再按自己的需要新建。", en: "Try it with a small campaign: make it, open the players’ page, let it rain. Then make one of your own." },
+  lead: { zh: "用一个小活动试一遍：做好活动，打开玩家页面，开始下雨。之后再按自己的需要新建。", en: "Make a small campaign, open the players’ page, let it rain. Then make one of your own." },
   invite: { zh: "第一次来？三步下一场红包雨", en: "New here? A rain in three clicks" },
   make: { zh: "做一个试用活动", en: "Make a trial campaign" },
   makeText: { zh: "为资金方 {sponsor} 入账 {budget}，拆成 {packets} 个红包，每人最多抢 {wins} 个。", en: "Deposits {budget} for sponsor {sponsor}, and cuts it into {packets} packets; each player wins up to {wins}." },

@@ -28,7 +28,7 @@ export const frame = {
   toCampaigns: { zh: "回到活动", en: "Go to the campaigns" },
 
   signInTitle: { zh: "登录控制台", en: "Sign in to the console" },
-  signInHint: { zh: "您自己的令牌由 redrain operator token 生成，或使用服务启动时设置的共用令牌（--operator-token、--viewer-token）；都没有设置时，服务会在启动日志里打印一个带令牌的控制台地址。", en: "Your own, which redrain operator token has made, or a shared one that the server was started with (--operator-token, --viewer-token). Where there is none, the server prints the console’s address with a token in it at its start." },
+  signInHint: { zh: "您自己的令牌由 redrain operator token 生成，或使用服务启动时设置的共用令牌（--operator-token、--viewer-token）；都没有设置时，服务会在启动日志里打印一个带令牌的控制台地址。", en: "Your own, made by redrain operator token, or a shared one of the server (--operator-token, --viewer-token). Where there is none, the server prints the console’s address with a token at its start." },
   token: { zh: "令牌", en: "Token" },
   signIn: { zh: "登录", en: "Sign in" },
   signingIn: { zh: "登录中…", en: "Signing in…" },

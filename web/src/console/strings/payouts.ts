@@ -36,7 +36,7 @@ export const payouts = {
   retryWhat: { zh: "能入账的立即入账；提现会用原来的编号再次请求支付方。仍然失败的会重新出现在这里。", en: "What can be settled is settled now; withdrawals are asked for again under the same id. What fails again comes back here." },
   dismiss: { zh: "作废", en: "Dismiss" },
   dismissTitle: { zh: "作废这封死信？", en: "Dismiss this dead letter?" },
-  dismissWhat: { zh: "只作废不属于任何人的死信：账本能证实的款项请重试。它占着的红包在活动结束后才能作废，并退回资金方。不可撤销，原因记入审计日志。", en: "Only what is nobody’s: what the ledger can bear out is to be retried. A letter that keeps a packet is dismissed when its campaign is over, and the packet goes back to the sponsor. It cannot be undone, and the audit log keeps the reason." },
+  dismissWhat: { zh: "只作废不属于任何人的死信：账本能证实的款项请重试。它占着的红包在活动结束后才能作废，并退回资金方。不可撤销，原因记入审计日志。", en: "Only what is nobody’s: retry what the ledger can bear out. A letter that keeps a packet is dismissed when its campaign is over, and the packet goes back to the sponsor. The audit log keeps the reason." },
   why: { zh: "为什么不属于任何人", en: "Why it is nobody’s" },
   dismissed: { zh: "{claim} 已作废。", en: "{claim} is dismissed." },
   dismissedBack: { zh: "{claim} 已作废，{amount} 退回资金方。", en: "{claim} is dismissed; {amount} went back to the sponsor." },

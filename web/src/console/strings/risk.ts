@@ -4,7 +4,7 @@ import type { Table } from "../../shared/i18n.ts";
 
 export const risk = {
   title: { zh: "风控", en: "Risk" },
-  lead: { zh: "规则认为可疑的玩家，中奖先暂扣，由人决定：放行给玩家，或没收退回资金方。", en: "What players win against whom the rules speak is kept apart until a person decides: release it to them, or confirm the hold and give it back to the sponsor." },
+  lead: { zh: "规则认为可疑的玩家，中奖先暂扣，由人决定：放行给玩家，或没收退回资金方。", en: "What players win against whom the rules speak is kept apart until a person decides: release it to them, or give it back to the sponsor." },
   waiting: { zh: "{n} 笔暂扣，共 {amount}", en: "{n} {n|win|wins} held, {amount}" },
   waitingShort: { zh: "{n} 笔暂扣", en: "{n} held" },
   nothing: { zh: "没有暂扣的中奖", en: "Nothing is held" },

@@ -14,7 +14,7 @@ export const status = {
   zone: { zh: "时间均为 {zone}", en: "Times are in {zone}" },
 
   title: { zh: "警报", en: "Alarms" },
-  lead: { zh: "过去一天里需要人处理的事。重启后从日志和监控中查看更早的。", en: "What needed a person within the last day. Older ones, and those of before a restart, are in the log and the metrics." },
+  lead: { zh: "过去一天里需要人处理的事。重启后从日志和监控中查看更早的。", en: "What needed a person within the last day. Older ones, and those before a restart, are in the log." },
   none: { zh: "没有警报", en: "There is no alarm" },
   code: { zh: "种类", en: "Kind" },
   campaign: { zh: "活动", en: "Campaign" },
