@@ -10,8 +10,8 @@ type AmountsCache struct {
 	kept *lru.Cache[amountsKey, *Amounts]
 }
 
-// amountsKey is what the amounts are computed from: a row of the database that somebody had changed by hand, and that is
-// put right, has its own amounts again.
+// amountsKey is what the amounts are computed from: a row of the database that somebody had changed by hand, and that
+// is put right, has its own amounts again.
 type amountsKey struct {
 	id       string
 	seed     Seed

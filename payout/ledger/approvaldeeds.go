@@ -55,8 +55,8 @@ func lookLetters(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err er
 			l.unknown = l.unknown || unknown
 		}
 		return nil
-	}, "SELECT id, amount, "+posting.NoAmount+" FROM dead_letter WHERE claim = ? AND resolved_at = 0 ORDER BY id LIMIT ?", d.Target,
-		retryPage)
+	}, "SELECT id, amount, "+posting.NoAmount+" FROM dead_letter WHERE claim = ? AND resolved_at = 0 "+
+		"ORDER BY id LIMIT ?", d.Target, retryPage)
 	if err == nil && len(ids) == 0 {
 		err = ErrUnknownClaim
 	}

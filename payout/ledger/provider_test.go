@@ -53,7 +53,8 @@ func TestNobodyConfirmsAReceiverByHand(t *testing.T) {
 			"changed": {"UPDATE audit SET target = 'other' WHERE action = 'provider'",
 				"UPDATE audit SET target = 'first' WHERE action = 'provider'"},
 			"added": {"INSERT INTO audit (at, actor, role, action, target, detail, stripe, link, hash) " +
-				"SELECT at, actor, role, action, 'other', detail, stripe, 1000, hash FROM audit WHERE action = 'provider'",
+				"SELECT at, actor, role, action, 'other', detail, stripe, 1000, hash FROM audit " +
+				"WHERE action = 'provider'",
 				"DELETE FROM audit WHERE link = 1000"},
 		} {
 			b.Statement(t, hand[0])

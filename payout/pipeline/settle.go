@@ -81,7 +81,8 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 
 // waitingTries is how often a message comes of an entry that waits for a person, and is in its outbox. That is for
 // longer than the relay waits until it publishes another copy of what is there, so one of them is always there, and
-// hardly more: messages that come again and again count among those that may be under way, and take the place of others.
+// hardly more: messages that come again and again count among those that may be under way, and take the place of
+// others.
 const waitingTries = 2 * int(longestWait/longestRetry)
 
 // setWaiting gives entries back whose reclaims wait until a person has put their campaigns right, and is the others.

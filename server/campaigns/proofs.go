@@ -19,10 +19,10 @@ const (
 	reconcileLease = "reconcile"
 	leaseTTL       = 30 * time.Second
 	leaseRenew     = 10 * time.Second
-	// reconcileAllEvery is how many rounds come before one that proves small books as a whole, which reads every row of
-	// them, where that takes more than one part of quickShare of the time. Else each round proves them. So it does large
-	// ones: that costs what has come since the one before, and the fewer that is, the less do the looks at live campaigns
-	// read, whose sums go on from its checkpoints.
+	// reconcileAllEvery is how many rounds come before one that proves small books as a whole, which reads every row
+	// of them, where that takes more than one part of quickShare of the time. Else each round proves them. So it does
+	// large ones: that costs what has come since the one before, and the fewer that is, the less do the looks at live
+	// campaigns read, whose sums go on from its checkpoints.
 	reconcileAllEvery = 10
 	// quickRounds is how many quick rounds there are for one of the schedule. They look at every row of the live
 	// campaigns, so that what somebody has changed by hand is named within seconds.

@@ -19,7 +19,8 @@ type Service struct{ o ServiceOptions }
 
 // ServiceLedger keeps campaigns for good. [ledger.Campaigns] does.
 type ServiceLedger interface {
-	CreateCampaign(ctx context.Context, c *rain.Campaign) error           // ledger.ErrCampaignExists where its id is taken
+	// CreateCampaign fails with ledger.ErrCampaignExists where its id is taken.
+	CreateCampaign(ctx context.Context, c *rain.Campaign) error
 	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)

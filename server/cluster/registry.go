@@ -67,7 +67,9 @@ func NewRegistry(o RegistryOptions) *Registry {
 	if o.Forgotten == nil {
 		o.Forgotten = func(string) {}
 	}
-	return &Registry{Known: o.Known, o: o, hand: map[string]int64{}, announced: map[string]int64{}, wake: make(chan struct{}, 1)}
+	return &Registry{
+		Known: o.Known, o: o, hand: map[string]int64{}, announced: map[string]int64{}, wake: make(chan struct{}, 1),
+	}
 }
 
 // Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none, history.ErrTampered
@@ -213,8 +215,8 @@ func (r *Registry) follow(ctx context.Context, c *rain.Campaign) error {
 	}
 	if r.hand[c.ID] != c.Revision {
 		r.hand[c.ID] = c.Revision
-		r.o.Log.Error("a campaign's row in the database is not followed; redrain reconcile tells more", "campaign", c.ID,
-			"revision", c.Revision, "err", err)
+		r.o.Log.Error("a campaign's row in the database is not followed; redrain reconcile tells more",
+			"campaign", c.ID, "revision", c.Revision, "err", err)
 	}
 	return nil
 }

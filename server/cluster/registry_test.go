@@ -176,14 +176,16 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 	})
 }
 
-// TestRegistryFollowsNoHand: of a campaign that somebody has changed in the database a node keeps what it knows, and one
-// that knows nothing does not serve it. That holds up no other campaign, is said once, and ends when it is put right.
+// TestRegistryFollowsNoHand: of a campaign that somebody has changed in the database a node keeps what it knows, and
+// one that knows nothing does not serve it. That holds up no other campaign, is said once, and ends when it is put
+// right.
 func TestRegistryFollowsNoHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{byID: map[string]*rain.Campaign{}}
 		source.set(rain.Campaign{ID: "known", Revision: 1})
 		var said bytes.Buffer
-		r := NewRegistry(RegistryOptions{Source: source, Known: NewKnown(), Log: slog.New(slog.NewTextHandler(&said, nil))})
+		r := NewRegistry(RegistryOptions{Source: source, Known: NewKnown(),
+			Log: slog.New(slog.NewTextHandler(&said, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()

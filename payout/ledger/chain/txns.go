@@ -51,9 +51,10 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, broken func(Br
 	return nil
 }
 
-// State is what can be said of a transaction.
+// State is what can be said of a row of a chain.
 type State int
 
+// The states. The zero value says the worst.
 const (
 	Changed State = iota // it is not what was chained, or is gone
 	Whole
@@ -96,8 +97,8 @@ func StateOf(ctx context.Context, q sqldb.Querier, key string) (State, error) {
 func RecordState(ctx context.Context, q sqldb.Querier, of string, id int64) (State, error) {
 	var stripe, link int64
 	var before []byte
-	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT r.stripe, r.link, COALESCE(b.hash, s.hash, '') FROM "+
-		of+" r LEFT JOIN "+of+" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s "+
+	found, err := q.First(ctx, []any{&stripe, &link, &before}, "SELECT r.stripe, r.link, COALESCE(b.hash, s.hash, '') "+
+		"FROM "+of+" r LEFT JOIN "+of+" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s "+
 		"ON s.book = '"+of+"' AND s.stripe = r.stripe AND s.link = r.link - 1 WHERE r.id = ?", id)
 	if err != nil || !found {
 		return Changed, err

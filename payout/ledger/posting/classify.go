@@ -86,12 +86,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
-		reason, hopeless := fault, false
-		if fault == "" {
-			reason, hopeless = b.refusal(e, w, campaign)
-		} else if paid && b.unknown[e.Ref.Campaign] != nil { // then the row has nothing to say any more
-			reason = ""
-		}
+		reason, hopeless := b.whyNot(e, w, campaign, fault, paid)
 		if reason == "" && !before {
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
@@ -160,6 +155,18 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	t.Paid += int64(len(fresh))
 	t.AmountPaid += total
 	b.totals[campaign] = t
+}
+
+// whyNot is refusal where nothing is wrong with the win's entry, else its fault. What is paid was right then: a row that
+// somebody has changed since has nothing to say about it.
+func (b *batch) whyNot(e rain.Entry, w rain.Win, campaign terms, fault string, paid bool) (reason string, forGood bool) {
+	switch {
+	case fault == "":
+		return b.refusal(e, w, campaign)
+	case paid && b.unknown[e.Ref.Campaign] != nil:
+		return "", false
+	}
+	return fault, false
 }
 
 // refusal says why a win cannot be in the ledger, and whether that is for good; "" where it can, or is.

@@ -106,9 +106,9 @@ func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	return nil
 }
 
-// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the same tap wait. Who can write to
-// Redis can write one sealed line any number of times, each time with another packet. What was sealed for another tap is
-// kept, however much there is: it looks hopeless also where somebody has changed the rows by which it does.
+// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the same tap wait. Who can write
+// to Redis can write one sealed line any number of times, each time with another packet. What was sealed for another
+// tap is kept, however much there is: it looks hopeless also where somebody has changed the rows by which it does.
 func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
 	users := map[string][]string{}
 	for i := range b.letters {

@@ -64,8 +64,8 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 	})
 }
 
-// TestWhatOnlySeemsHopelessIsKept: somebody has written into the ledger that a player has won all that they may. Each of
-// their wins is kept, and paid once that is put right.
+// TestWhatOnlySeemsHopelessIsKept: somebody has written into the ledger that a player has won all that they may. Each
+// of their wins is kept, and paid once that is put right.
 func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 	t.Parallel()
 	paytest.OnEach(t, func(b *paytest.Books) {

@@ -52,9 +52,9 @@ var (
 // else becomes a dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the
 // escrow holds, an entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that
 // asks for packets of which some are somebody's is posted with the others. One of a campaign that somebody has changed
-// by hand is not posted, and is neither dead: it waits, and with it nothing else. Wins of such a campaign go by what was
-// known of it, and are dead letters where that is nothing. What is of a shard's epoch before
-// Redis lost it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+// by hand is not posted, and is neither dead: it waits, and with it nothing else. Wins of such a campaign go by what
+// was known of it, and are dead letters where that is nothing. What is of a shard's epoch before Redis lost it, and was
+// not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
 //
 // It fills in the amounts of the entries.
 //
