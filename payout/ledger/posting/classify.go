@@ -157,9 +157,10 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[campaign] = t
 }
 
-// whyNot is refusal where nothing is wrong with the win's entry, else its fault. What is paid was right then: a row that
-// somebody has changed since has nothing to say about it.
-func (b *batch) whyNot(e rain.Entry, w rain.Win, campaign terms, fault string, paid bool) (reason string, forGood bool) {
+// whyNot is refusal where nothing is wrong with the win's entry, else its fault. What is paid was right then: a row
+// that somebody has changed since has nothing to say about it.
+func (b *batch) whyNot(e rain.Entry, w rain.Win, campaign terms, fault string, paid bool) (reason string,
+	forGood bool) {
 	switch {
 	case fault == "":
 		return b.refusal(e, w, campaign)
