@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"redrain/internal/bench"
@@ -113,7 +114,7 @@ func (s *benchRun) options() bench.Options {
 }
 
 func (s *benchRun) awaitRain(ctx context.Context) error {
-	s.screen.say("waiting for rain")
+	s.screen.say("waiting for rain in %s", strings.Join(s.campaigns, ", "))
 	limit := s.cmd.Wait
 	if s.own {
 		limit = time.Minute // it starts within a second

@@ -63,6 +63,9 @@ func (a *App) report(err error) {
 
 func failureOf(err error) failure {
 	f := failure{Code: "failed", Detail: err.Error()}
+	if errors.Is(err, context.Canceled) {
+		return failure{Code: "interrupted", Detail: "interrupted"}
+	}
 	if answer, ok := errors.AsType[*operator.Error](err); ok {
 		f.Code, f.Status = answer.Code, answer.Status
 		f.Detail = strings.Replace(f.Detail, " ("+answer.Code+")", "", 1)

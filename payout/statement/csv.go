@@ -141,8 +141,8 @@ func (f Format) header(row []string) (*header, error) {
 }
 
 func (f Format) noHeader() error {
-	return fmt.Errorf("no line names the columns %s and %s; say with columns how yours are named", quote(f.name("key")),
-		quote(f.name("amount")))
+	return fmt.Errorf("no line names the columns %s and %s; give the names that yours have (columns key=…,amount=…)",
+		quote(f.name("key")), quote(f.name("amount")))
 }
 
 // line reads a payment.
