@@ -99,3 +99,37 @@ func TestAHeldWinIsNotConfirmedByATamperedRow(t *testing.T) {
 		is.balances(20, 0, sponsor+30)
 	})
 }
+
+// TestAHistoryThatIsAddedByHand is none: neither the line before it nor any other row vouches for what it says.
+func TestAHistoryThatIsAddedByHand(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		open := func(c *rain.Campaign) error { return c.Resume() }
+		if _, err := b.Update(ctx, "c1", (*rain.Campaign).Pause); err != nil {
+			t.Fatal(err)
+		}
+		// The row as it was before the pause, and a line that says so again.
+		b.Statement(t, "UPDATE campaign SET status = 'open', revision = revision - 1 WHERE id = 'c1'")
+		for what, line := range map[string]string{
+			"in no chain": "version + 10, digest, NULL, NULL, NULL", "in a new one": "version + 10, digest, 999, 1, hash",
+			"behind the end": "version + 10, digest, stripe, link + 1000, hash",
+		} {
+			b.Statement(t, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) SELECT at, kind, thing, "+
+				line+" FROM history WHERE kind = 'campaign' AND thing = 'c1' AND version = (SELECT MAX(h.version) - 1 FROM "+
+				"(SELECT version FROM history WHERE kind = 'campaign' AND thing = 'c1') h)")
+			_, whole := b.WholeCampaign(ctx, "c1")
+			_, updated := b.Update(ctx, "c1", open)
+			if !errors.Is(whole, history.ErrTampered) || !errors.Is(updated, history.ErrTampered) {
+				t.Errorf("%s: %v, %v", what, whole, updated)
+			}
+			b.Statement(t, "DELETE FROM history WHERE kind = 'campaign' AND thing = 'c1' AND version > 9")
+		}
+		b.Statement(t, "UPDATE campaign SET status = 'paused', revision = revision + 1 WHERE id = 'c1'")
+		if _, err := b.Update(ctx, "c1", open); err != nil {
+			t.Errorf("put right: %v", err)
+		}
+	})
+}

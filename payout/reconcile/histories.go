@@ -31,7 +31,7 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		now, exists := is[id]
 		then, known := was[id]
 		name := string(kind) + " " + id
-		if known && now == then.Digest && exists == (then.Digest != "") {
+		if known && now == then.Digest && exists == (then.Digest != "") && !then.Loose {
 			continue // as it must be, or removed by the ledger
 		}
 		if !exists && !known && slices.Contains(turnKinds, kind) {
@@ -39,6 +39,9 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		}
 		found.addThing(kind, id)
 		switch {
+		case then.Loose:
+			found.add("a history that was added by hand", name, "%s: the newest line of its history is not what was chained, "+
+				"so somebody has added or changed it", name)
 		case !exists && known:
 			found.add("a row that was removed", name, "%s: its row was removed; its history has it", name)
 		case !exists:

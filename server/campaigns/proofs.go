@@ -75,7 +75,7 @@ type Proofs struct {
 
 	mu     sync.Mutex
 	faulty map[string]string       // campaign → fingerprint of what was found last; "" is what is recent, or fullBooks
-	missed map[string]int          // campaign → rounds since it was proved last, where it cannot be
+	missed map[string]missed       // campaign → since it was proved last, where it cannot be
 	proved map[string]ledger.Proof // campaign → what has been proved and is not noted yet
 	busy   bool                    // a proof of everything is under way
 	own    ownProof
@@ -114,7 +114,7 @@ func NewProofs(o ProofsOptions) *Proofs {
 	return &Proofs{
 		o:          o,
 		everything: make(chan struct{}, 1), campaigns: make(chan struct{}, reconcileAtOnce),
-		faulty: map[string]string{}, missed: map[string]int{}, proved: map[string]ledger.Proof{},
+		faulty: map[string]string{}, missed: map[string]missed{}, proved: map[string]ledger.Proof{},
 		proofAge: newProofAge(o.Log),
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
 			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Alarm: o.Alarm,
@@ -152,7 +152,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
-	for had := true; ; {
+	for had, first := true, true; ; {
 		r.o.Guard.Do("reconciliation", func() { r.lookAtAge(ctx) })
 		select {
 		case <-ctx.Done():
@@ -172,7 +172,8 @@ func (r *Proofs) Run(ctx context.Context) error {
 			depth = reconcile.Rows // nobody may be taking the quick looks at them
 		}
 		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx, depth) }))
-		if own || r.large.Load() || r.cheap.Load() || r.rounds%reconcileAllEvery == 0 || r.neverProved() {
+		if own || r.large.Load() || r.cheap.Load() || r.rounds%reconcileAllEvery == 0 || first || r.neverProved() {
+			first = false // it says how much a proof takes here
 			r.proveEverything(ctx, &beside)
 		}
 	}

@@ -93,6 +93,12 @@ func (r *Proofs) all(ctx context.Context) error {
 	return errors.Join(unread, r.keepProofs(ctx))
 }
 
+// missed is for how many rounds a campaign could not be proved, and when that was last found.
+type missed struct {
+	rounds int
+	at     time.Time
+}
+
 // miss counts a round of the schedule in which a campaign could not be proved because of Redis, and raises the alarm
 // after some. That the database is away is no secret, and is said elsewhere.
 func (r *Proofs) miss(campaign string, err error) {
@@ -101,7 +107,13 @@ func (r *Proofs) miss(campaign string, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.missed[campaign]++; r.missed[campaign] == unprovedRounds {
+	was := r.missed[campaign]
+	if time.Since(was.at) < r.o.Every/2 {
+		return // by the other look of this round
+	}
+	was = missed{was.rounds + 1, time.Now()}
+	r.missed[campaign] = was
+	if was.rounds == unprovedRounds {
 		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
 		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing "+
 			"is known to be wrong, and nothing that is would be found", unprovedRounds, err))
@@ -112,7 +124,7 @@ func (r *Proofs) miss(campaign string, err error) {
 func (r *Proofs) forgetMissed(but []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.missed, func(id string, _ int) bool { return !slices.Contains(but, id) })
+	maps.DeleteFunc(r.missed, func(id string, _ missed) bool { return !slices.Contains(but, id) })
 }
 
 // faults are the campaigns in which something is wrong.
@@ -144,7 +156,7 @@ func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []st
 	if key == fullBooks {
 		campaign = ""
 	}
-	if r.missed[campaign] >= unprovedRounds {
+	if r.missed[campaign].rounds >= unprovedRounds {
 		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
 	}
 	delete(r.missed, campaign)

@@ -268,8 +268,9 @@ func TestOneNodeReconciles(t *testing.T) {
 		heardB, stopB := reconcilerAt(t, f, "b")
 		defer stopB()
 		minutes(25)
-		// b proves too, at minutes 3, 13 and 23: the rows of the one campaign, and everything.
-		if len(heardA()) == 0 || f.sums["a"] != 25+25*quickRounds || f.all["a"] != 2 ||
+		// a proves everything at minutes 1, 10 and 20. b proves too, at 3, 13 and 23: the rows of the one campaign, and
+		// everything.
+		if len(heardA()) == 0 || f.sums["a"] != 25+25*quickRounds || f.all["a"] != 3 ||
 			f.sums["b"] != 3 || f.all["b"] != 3 || f.forgot["b"] != 1 || f.forgot["a"] != 0 {
 			t.Errorf("sums %v, all %v, forgot %v", f.sums, f.all, f.forgot)
 		}

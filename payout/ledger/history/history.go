@@ -182,18 +182,26 @@ func Digests(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map
 type Line struct {
 	Version int64
 	Digest  string // of the thing as it must be; "": it was removed
+	Loose   bool   // it is not what was chained, or in no chain: somebody has added or changed it by hand
 }
 
 // Newest are the newest lines of histories. One without a history is missing in the answer.
 func Newest(ctx context.Context, q sqldb.Querier, kind Kind, ids []string) (map[string]Line, error) {
 	newest := make(map[string]Line, len(ids))
+	values := make([]sql.NullString, len(chainedColumns))
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var id string
 		var l Line
-		err := scan(&id, &l.Version, &l.Digest)
+		var link chainLink
+		dest := []any{&id, &l.Version, &l.Digest, &link.stripe, &link.number, &link.hash, &link.before, &link.links}
+		for i := range values {
+			dest = append(dest, &values[i])
+		}
+		err := scan(dest...)
+		l.Loose = !link.holds(chain.RecordContent(values))
 		newest[id] = l
 		return err
-	}, "SELECT h.thing, h.version, h.digest FROM history h WHERE h.kind = ? AND h.thing IN "+sqldb.Marks(len(ids))+
+	}, newestLines+sqldb.Marks(len(ids))+
 		" AND h.version = (SELECT MAX(n.version) FROM history n WHERE n.kind = h.kind AND n.thing = h.thing)",
 		append([]any{string(kind)}, sqldb.Args(ids)...)...)
 	return newest, err
