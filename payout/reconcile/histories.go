@@ -40,8 +40,8 @@ func compareHistories(ctx context.Context, q sqldb.Querier, kind history.Kind, i
 		found.addThing(kind, id)
 		switch {
 		case then.Loose:
-			found.add("a history that was added by hand", name, "%s: the newest line of its history is not what was chained, "+
-				"so somebody has added or changed it", name)
+			found.add("a history that was added by hand", name, "%s: the newest line of its history is not what was "+
+				"chained, so somebody has added or changed it", name)
 		case !exists && known:
 			found.add("a row that was removed", name, "%s: its row was removed; its history has it", name)
 		case !exists:

@@ -12,7 +12,8 @@ var chainedColumns = chain.RecordColumns(chain.Histories)
 
 // newestLines finds lines with their places in their chain; what follows it are the things.
 var newestLines = "SELECT h.thing, h.version, h.digest, h.stripe, h.link, COALESCE(h.hash, ''), " +
-	"COALESCE(b.hash, s.hash, ''), COALESCE(c.links, 0), h." + strings.Join(chainedColumns, ", h.") + " FROM history h " +
+	"COALESCE(b.hash, s.hash, ''), COALESCE(c.links, 0), h." + strings.Join(chainedColumns, ", h.") +
+	" FROM history h " +
 	"LEFT JOIN history b ON b.stripe = h.stripe AND b.link = h.link - 1 " +
 	"LEFT JOIN chain_stub s ON s.book = '" + chain.Histories + "' AND s.stripe = h.stripe AND s.link = h.link - 1 " +
 	"LEFT JOIN chain_head c ON c.book = '" + chain.Histories + "' AND c.stripe = h.stripe " +

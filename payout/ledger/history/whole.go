@@ -13,9 +13,9 @@ import (
 var ErrTampered = errors.New("a row is not what its history says, so somebody has changed it in the database; " +
 	"redrain reconcile names it")
 
-// Whole are those of some things that are what their histories say, by lines that were chained, in their order; also those that there have never
-// been. Whoever changes a thing asks before, and notes nothing about one that is not whole: it would be whole
-// again, with whatever somebody has changed by hand, before a proof has named it.
+// Whole are those of some things that are what their histories say, by lines that were chained, in their order; also
+// those that there have never been. Whoever changes a thing asks before, and notes nothing about one that is not whole:
+// it would be whole again, with whatever somebody has changed by hand, before a proof has named it.
 func Whole(ctx context.Context, q sqldb.Querier, kind Kind, ids ...string) (whole []string, err error) {
 	for some := range slices.Chunk(ids, sqldb.Chunk) {
 		is, err := Digests(ctx, q, kind, some)
