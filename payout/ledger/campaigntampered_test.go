@@ -114,12 +114,13 @@ func TestAHistoryThatIsAddedByHand(t *testing.T) {
 		// The row as it was before the pause, and a line that says so again.
 		b.Statement(t, "UPDATE campaign SET status = 'open', revision = revision - 1 WHERE id = 'c1'")
 		for what, line := range map[string]string{
-			"in no chain":    "version + 10, digest, NULL, NULL, hash",
+			"in no chain":    "version + 10, digest, stripe, NULL, hash",
 			"in a new one":   "version + 10, digest, 999, 1, hash",
 			"behind the end": "version + 10, digest, stripe, link + 1000, hash",
 		} {
 			b.Statement(t, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) "+
-				"SELECT at, kind, thing, "+line+" FROM history WHERE kind = 'campaign' AND thing = 'c1' AND version = 2")
+				"SELECT at, kind, thing, "+line+" FROM history WHERE kind = 'campaign' AND thing = 'c1' "+
+				"AND version = 2")
 			_, whole := b.WholeCampaign(ctx, "c1")
 			_, updated := b.Update(ctx, "c1", open)
 			if !errors.Is(whole, history.ErrTampered) || !errors.Is(updated, history.ErrTampered) {
