@@ -68,3 +68,28 @@ func TestWhoseVerdictCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestAReturnedWithdrawalIsNotSentAgain by a row of before and a line that vouches for it: that line is in no chain.
+func TestAReturnedWithdrawalIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.Rich(t, "u1", 100)
+		b.MustWithdraw(t, "w1", "u1", 70)
+		sent := b.LeaseOne(t)
+		b.Statement(t, "CREATE TABLE kept AS SELECT * FROM withdrawal WHERE id = 'w1'")
+		b.Statement(t, "CREATE TABLE line AS SELECT * FROM history WHERE thing = 'w1' ORDER BY version DESC LIMIT 1")
+		paytest.Must(t, b.RecordRefused(ctx, sent, "no"))
+		b.Statement(t, "DELETE FROM withdrawal WHERE id = 'w1'")
+		b.Statement(t, "UPDATE kept SET next_at = 0")
+		b.Statement(t, "INSERT INTO withdrawal SELECT * FROM kept")
+		b.Statement(t, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) "+
+			"SELECT at, kind, thing, version + 10, digest, 999, 1, hash FROM line")
+		b.Statement(t, "DROP TABLE kept")
+		b.Statement(t, "DROP TABLE line")
+		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
+			t.Errorf("asked again: %+v, %v", due, err)
+		}
+	})
+}

@@ -196,7 +196,7 @@ func TestRegistryFollowsNoHand(t *testing.T) {
 		source.set(rain.Campaign{ID: "new", Revision: 1})
 		source.set(rain.Campaign{ID: "other", Revision: 1})
 		r.Announce("known", 90)
-		time.Sleep(3 * refreshEvery)
+		time.Sleep(3 * refreshEvery) // of the bubble's clock
 		if c := r.Cached("known"); c == nil || c.Revision != 1 || r.Cached("new") != nil || r.Cached("other") == nil {
 			t.Errorf("known %+v, new %+v, other %+v", c, r.Cached("new"), r.Cached("other"))
 		}
@@ -208,7 +208,7 @@ func TestRegistryFollowsNoHand(t *testing.T) {
 		}
 		source.byHand()
 		source.set(rain.Campaign{ID: "known", Revision: 2})
-		time.Sleep(2 * refreshEvery)
+		time.Sleep(2 * refreshEvery) // of the bubble's clock
 		if c := r.Cached("known"); c.Revision != 2 || r.Cached("new") == nil {
 			t.Errorf("put right: known %+v, new %+v", c, r.Cached("new"))
 		}
