@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -78,16 +79,18 @@ func TestAReturnedWithdrawalIsNotSentAgain(t *testing.T) {
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
 		sent := b.LeaseOne(t)
-		b.Statement(t, "CREATE TABLE kept AS SELECT * FROM withdrawal WHERE id = 'w1'")
-		b.Statement(t, "CREATE TABLE line AS SELECT * FROM history WHERE thing = 'w1' ORDER BY version DESC LIMIT 1")
+		var finished, returned, waits sql.NullInt64
+		var digest string
+		_, err := b.DB.First(ctx, []any{&finished, &returned, &waits, &digest}, "SELECT finished_at, return_id, "+
+			"waits_since, h.digest FROM withdrawal JOIN history h ON h.thing = 'w1' ORDER BY h.version DESC LIMIT 1")
+		paytest.Must(t, err)
 		paytest.Must(t, b.RecordRefused(ctx, sent, "no"))
-		b.Statement(t, "DELETE FROM withdrawal WHERE id = 'w1'")
-		b.Statement(t, "UPDATE kept SET next_at = 0")
-		b.Statement(t, "INSERT INTO withdrawal SELECT * FROM kept")
-		b.Statement(t, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) "+
-			"SELECT at, kind, thing, version + 10, digest, 999, 1, hash FROM line")
-		b.Statement(t, "DROP TABLE kept")
-		b.Statement(t, "DROP TABLE line")
+		_, err = b.DB.Exec(ctx, "UPDATE withdrawal SET state = 'sent', next_at = 0, finished_at = ?, return_id = ?, "+
+			"waits_since = ? WHERE id = 'w1'", finished, returned, waits)
+		paytest.Must(t, err)
+		_, err = b.DB.Exec(ctx, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) "+
+			"VALUES (1, 'withdrawal', 'w1', 99, ?, 999, 1, ?)", digest, make([]byte, 32))
+		paytest.Must(t, err)
 		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
 			t.Errorf("asked again: %+v, %v", due, err)
 		}
