@@ -62,8 +62,21 @@ func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 func (l *Lobby) Join(campaign, user string, m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
+	l.enter(m, seat{campaign: campaign, user: user})
+}
+
+// Watch is Join for a connection that looks on, as a big screen does: it gets all that the room and the user get, and
+// is not counted among those who play.
+func (l *Lobby) Watch(campaign, user string, m *Member) {
+	l.seating.Lock()
+	defer l.seating.Unlock()
+	l.enter(m, seat{campaign: campaign, user: user, watches: true})
+}
+
+// enter needs l.seating.
+func (l *Lobby) enter(m *Member, to seat) {
 	if m.isOpen() { // otherwise whoever closes the member has taken it out already, or waits for us to do it
-		l.move(m, campaign, user)
+		l.move(m, to)
 	}
 }
 
@@ -71,12 +84,12 @@ func (l *Lobby) Join(campaign, user string, m *Member) {
 func (l *Lobby) Leave(m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
-	l.move(m, "", "")
+	l.move(m, seat{})
 }
 
 // move needs l.seating.
-func (l *Lobby) move(m *Member, campaign, user string) {
-	emptied, opened := l.reseat(m, campaign, user)
+func (l *Lobby) move(m *Member, to seat) {
+	emptied, opened := l.reseat(m, to)
 	if emptied != nil {
 		l.o.OnEmpty(emptied)
 	}
@@ -85,37 +98,36 @@ func (l *Lobby) move(m *Member, campaign, user string) {
 	}
 }
 
-// reseat gives a member another seat, or none where campaign is "". It returns the rooms that are empty now, and no
+// reseat gives a member another seat, or none where its campaign is "". It returns the rooms that are empty now, and no
 // longer in l.rooms, or new there.
-func (l *Lobby) reseat(m *Member, campaign, user string) (emptied, opened *Room) {
+func (l *Lobby) reseat(m *Member, to seat) (emptied, opened *Room) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if m.seat.campaign == campaign && m.seat.user == user {
+	if m.seat.campaign == to.campaign && m.seat.user == to.user && m.seat.watches == to.watches {
 		return nil, nil
 	}
 	emptied = l.unseat(m)
-	if campaign == "" {
+	if to.campaign == "" {
 		return emptied, nil
 	}
-	r := l.rooms[campaign]
+	r := l.rooms[to.campaign]
 	if r == nil {
-		r = newRoom(l.workers, campaign)
-		l.rooms[campaign], opened = r, r
+		r = newRoom(l.workers, to.campaign)
+		l.rooms[to.campaign], opened = r, r
 	}
-	m.seat = seat{campaign: campaign, user: user, segment: r.next}
+	to.segment = r.next
+	m.seat = to
 	r.segments[r.next].add(m)
 	r.next = (r.next + 1) % len(r.segments)
-	r.online.Add(1)
-	if l.o.Guest(user) {
-		r.guests.Add(1)
-	}
+	r.members.Add(1)
+	l.count(r, to, 1)
 	l.seated++
 
-	if first := l.users[user]; first != nil {
+	if first := l.users[to.user]; first != nil {
 		m.seat.sibling[after] = first
 		first.seat.sibling[before] = m
 	}
-	l.users[user] = m
+	l.users[to.user] = m
 	return emptied, opened
 }
 
@@ -140,16 +152,25 @@ func (l *Lobby) unseat(m *Member) (emptied *Room) {
 	default:
 		delete(l.users, m.seat.user)
 	}
-	if l.o.Guest(m.seat.user) {
-		r.guests.Add(-1)
-	}
+	l.count(r, m.seat, -1)
 	m.seat = seat{}
 
-	if r.online.Add(-1) > 0 {
+	if r.members.Add(-1) > 0 {
 		return nil
 	}
 	delete(l.rooms, r.campaign)
 	return r
+}
+
+// count counts who comes to play, or goes.
+func (l *Lobby) count(r *Room, s seat, by int64) {
+	if s.watches {
+		return
+	}
+	r.online.Add(by)
+	if l.o.Guest(s.user) {
+		r.guests.Add(by)
+	}
 }
 
 // Room is the room of a campaign, nil if nobody is in it.
@@ -170,7 +191,7 @@ func (l *Lobby) Rooms() []*Room {
 	return rooms
 }
 
-// Online is the number of connections in all rooms.
+// Online is the number of connections in all rooms, with those that only look on.
 func (l *Lobby) Online() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

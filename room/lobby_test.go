@@ -21,7 +21,10 @@ type lobbyModel struct {
 	fault   string
 }
 
-type seatModel struct{ campaign, user string }
+type seatModel struct {
+	campaign, user string
+	watches        bool
+}
 
 func newLobbyModel() *lobbyModel {
 	s := &lobbyModel{seats: map[*Member]seatModel{}, served: map[string]bool{}}
@@ -62,7 +65,11 @@ func (s *lobbyModel) join(t *rapid.T) {
 		campaign: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "campaign"),
 		user:     rapid.SampledFrom([]string{"u1", "u2", "u3"}).Draw(t, "user"),
 	}
-	s.lobby.Join(seat.campaign, seat.user, m)
+	if seat.watches = rapid.Bool().Draw(t, "watches"); seat.watches {
+		s.lobby.Watch(seat.campaign, seat.user, m)
+	} else {
+		s.lobby.Join(seat.campaign, seat.user, m)
+	}
 	if m.isOpen() {
 		s.seats[m] = seat
 	}
@@ -82,22 +89,28 @@ func (s *lobbyModel) close(t *rapid.T) {
 }
 
 func (s *lobbyModel) check(t *rapid.T) {
-	rooms, users, guests := map[string]int{}, map[string]int{}, map[string]int{}
+	rooms, play, users, guests := map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	for _, seat := range s.seats {
-		if rooms[seat.campaign]++; seat.user == "u3" {
+		rooms[seat.campaign]++
+		users[seat.user]++
+		if seat.watches {
+			continue
+		}
+		if play[seat.campaign]++; seat.user == "u3" {
 			guests[seat.campaign]++
 		}
-		users[seat.user]++
 	}
-	online := map[string]int{}
+	members := map[string]int{}
 	for _, r := range s.lobby.Rooms() {
-		if online[r.Campaign()] = r.Online(); r.Guests() != guests[r.Campaign()] {
-			t.Fatalf("%s has %d guests, want %d", r.Campaign(), r.Guests(), guests[r.Campaign()])
+		members[r.Campaign()] = r.Members()
+		if r.Online() != play[r.Campaign()] || r.Guests() != guests[r.Campaign()] {
+			t.Fatalf("%s has %d online and %d guests, want %d and %d", r.Campaign(), r.Online(), r.Guests(),
+				play[r.Campaign()], guests[r.Campaign()])
 		}
 		s.checkSegments(t, r)
 	}
-	if !maps.Equal(online, rooms) || s.lobby.Online() != len(s.seats) {
-		t.Fatalf("rooms %v with %d online, want %v with %d", online, s.lobby.Online(), rooms, len(s.seats))
+	if !maps.Equal(members, rooms) || s.lobby.Online() != len(s.seats) {
+		t.Fatalf("rooms %v with %d online, want %v with %d", members, s.lobby.Online(), rooms, len(s.seats))
 	}
 	if s.fault != "" || len(s.served) != len(rooms) {
 		t.Fatalf("OnOpen and OnEmpty leave %v, want %v; %s", s.served, rooms, s.fault)
@@ -122,8 +135,8 @@ func (s *lobbyModel) checkSegments(t *rapid.T, r *Room) {
 			}
 		}
 	}
-	if n != r.Online() {
-		t.Fatalf("%s has %d members in its segments and %d online", r.campaign, n, r.Online())
+	if n != r.Members() {
+		t.Fatalf("%s has %d members in its segments and %d in all", r.campaign, n, r.Members())
 	}
 }
 

@@ -41,6 +41,7 @@ type Member struct {
 type seat struct {
 	campaign string // of the room; "" where it sits in none
 	user     string
+	watches  bool       // looks on, and does not play
 	segment  int        // of the room
 	sibling  [2]*Member // other connections of the user, before and after this one
 }

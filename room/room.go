@@ -14,8 +14,9 @@ const parallelFrom = 1024
 type Room struct {
 	workers  *workers
 	campaign string
-	online   atomic.Int64
-	guests   atomic.Int64 // of them
+	members  atomic.Int64
+	online   atomic.Int64 // of them: those that play
+	guests   atomic.Int64 // of those
 	segments []segment
 	next     int // the segment of the next member; guarded by Lobby.mu
 }
@@ -27,10 +28,13 @@ func newRoom(to *workers, campaign string) *Room {
 // Campaign is the id of the room's campaign.
 func (r *Room) Campaign() string { return r.campaign }
 
-// Online is the number of connections in the room.
+// Members is the number of connections in the room, with those that only look on.
+func (r *Room) Members() int { return int(r.members.Load()) }
+
+// Online is the number of those that play.
 func (r *Room) Online() int { return int(r.online.Load()) }
 
-// Guests is the number of those that are guests'.
+// Guests is the number of those that play and are guests'.
 func (r *Room) Guests() int { return int(r.guests.Load()) }
 
 // Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting
@@ -38,7 +42,7 @@ func (r *Room) Guests() int { return int(r.guests.Load()) }
 // afterwards.
 func (r *Room) Broadcast(lane Lane, payload []byte) {
 	f := sharedFrame(payload)
-	if r.Online() < parallelFrom {
+	if r.Members() < parallelFrom {
 		for i := range r.segments {
 			r.segments[i].broadcast(lane, f, r.workers)
 		}

@@ -58,7 +58,7 @@ func (s *Server) buildCampaigns() {
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
 			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-			Sums: store.NewSums(s.redis), Known: s.registry, Online: s.online, Guard: s.guard,
+			Sums: store.NewSums(s.redis), Known: s.registry, Members: s.members, Guard: s.guard,
 			Clock: s.clock.Now, Log: s.log,
 		})
 	}

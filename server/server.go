@@ -289,10 +289,10 @@ func (s *Server) buildRooms() {
 	})
 }
 
-// online is how many players of a campaign are on this node.
-func (s *Server) online(campaign string) int {
+// members is how many connections look at a campaign's room on this node, big screens among them.
+func (s *Server) members(campaign string) int {
 	if rm := s.lobby.Room(campaign); rm != nil {
-		return rm.Online()
+		return rm.Members()
 	}
 	return 0
 }

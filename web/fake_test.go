@@ -311,6 +311,13 @@ func (f *fakeServer) token() string {
 	return token
 }
 
+// watches tells whether the newest hello was of somebody who looks on.
+func (f *fakeServer) watches() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hello["watch"] == true
+}
+
 func (f *fakeServer) greeted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

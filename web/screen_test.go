@@ -65,6 +65,9 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	p := openScreen(t, f, chromium.Options{Scripts: []string{stopped}}, "/screen")
 	p.mode("waiting")
 	p.shows("campaign", "年会红包雨")
+	if !f.watches() {
+		t.Error("the screen has not said that it only looks on: the server takes it for a player")
+	}
 	f.push(f.figures(4990, 10, object{"online": 31280}))
 	p.shows("online", "31,280")
 	p.Until("nobody waits", `!document.getElementById("waiting")`)

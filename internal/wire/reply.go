@@ -35,6 +35,7 @@ const (
 	CodeOtherPlayer     = "other_player"      // the new token is another player's
 	CodeNotInvited      = "not_on_the_list"   // the campaign is for the players on its list
 	CodeDenied          = "denied"            // the player, or their address, may not take part
+	CodeWatching        = "watching"          // a tap of a connection that only looks on
 	CodeTooMany         = "too_many_messages" // more than the connection's budget has, or more joins
 )
 

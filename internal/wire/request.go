@@ -30,6 +30,7 @@ type Request struct {
 	ID       ID     `json:"id"`
 	Token    string `json:"token"`    // hello, token
 	Campaign string `json:"campaign"` // hello, join
+	Watch    bool   `json:"watch"`    // hello: looks on and does not play, in whichever room
 	Drop     string `json:"drop"`     // tap
 	T        int64  `json:"t"`        // ping: the client's own time, echoed
 }

@@ -52,7 +52,7 @@ type DemoOptions struct {
 	Sponsors  DemoSponsors
 	Sums      Sums
 	Known     Known
-	Online    func(campaign string) int // players of a campaign on this node
+	Members   func(campaign string) int // connections in a campaign's room on this node
 	Clock     rain.Clock
 	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
@@ -87,7 +87,7 @@ func (d *Demo) step(ctx context.Context) error {
 	now, last := d.o.Clock(), c.Current()
 	if last != nil {
 		quiet := int64(demoIdleMS)
-		if d.o.Online(c.ID) > 0 {
+		if d.o.Members(c.ID) > 0 {
 			quiet = demoPauseMS
 		}
 		if now < last.EndsAt()+quiet || c.Status != rain.Open {

@@ -61,7 +61,7 @@ func TestDemo(t *testing.T) {
 			Clock: clock, Log: quiet})
 		begin := func() *Demo {
 			return NewDemo(DemoOptions{Service: service, Campaigns: s, Sponsors: s, Sums: s, Known: knownStage{s},
-				Online: func(string) int { return s.online }, Clock: clock, Log: quiet})
+				Members: func(string) int { return s.online }, Clock: clock, Log: quiet})
 		}
 		d := begin()
 		if d.Campaign() != "" {

@@ -101,7 +101,7 @@ func (s *session) text(data []byte, size int) {
 		s.overBudget(now)
 		return
 	}
-	if tap, ok := wire.ParseTap(data); ok && s.user != "" { // which takes nothing but ASCII
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" && !s.watches { // which takes nothing but ASCII
 		s.tap(tap, now)
 		return
 	}

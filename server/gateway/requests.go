@@ -37,6 +37,8 @@ func (s *session) handle(data []byte) {
 	req, err := wire.ParseRequest(data)
 	greeted := s.user != ""
 	switch {
+	case err == nil && req.Type == wire.TypeTap && greeted && s.watches:
+		s.complain(req.ID, wire.CodeWatching, "this connection looks on: say hello without watch to play")
 	case err == nil && req.Type == wire.TypeTap && greeted:
 		if tap, ok := req.Tap(); ok {
 			s.tap(tap, time.Now())
@@ -97,6 +99,7 @@ func (s *session) greet(req wire.Request) {
 	}
 	s.greeted()
 	user := grant.User
+	s.watches = req.Watch
 	if !s.term.extend(grant.Until) {
 		s.refuseHello(ctx, room.CodeExpired, expired)
 		return
@@ -184,7 +187,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
 			s.send(fresh)
 		}
-		s.g.o.Lobby.Join(c.ID, user, s.member)
+		s.sit(c.ID, user)
 	})
 
 	// What changed between the welcome and the joining was told to a room that the player was not yet in.
@@ -202,6 +205,15 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 		s.member.Send(wave)
 	}
 	return nil
+}
+
+// sit takes the seat in a room.
+func (s *session) sit(campaign, user string) {
+	if s.watches {
+		s.g.o.Lobby.Watch(campaign, user, s.member)
+		return
+	}
+	s.g.o.Lobby.Join(campaign, user, s.member)
 }
 
 // tap answers a player's tap, which has come at began, now or later.

@@ -37,6 +37,7 @@ type session struct {
 	bound   atomic.Pointer[string] // the campaign whose room the player is in, or on the way to
 	since   int64                  // of the hello, Unix ms
 	user    string
+	watches bool            // looks on: does not play, and is not counted among those who do
 	asking  *riskurl.Caller // who says hello, until the risk system was asked; nil: it is not to be
 	hand    *risk.Hand      // how the player taps; nil: nobody looks at it
 	listens string          // who settlements are listened for, "" before hello

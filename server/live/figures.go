@@ -199,7 +199,8 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	ctx, cancel := context.WithTimeout(ctx, ReportEvery)
 	defer cancel()
 	var online, guests int64
-	if rm := f.o.Lobby.Room(campaign); rm != nil {
+	rm := f.o.Lobby.Room(campaign)
+	if rm != nil {
 		online, guests = int64(rm.Online()), int64(rm.Guests())
 	}
 	c := f.o.Known.Cached(campaign)
@@ -222,7 +223,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 		return
 	}
 	count.last = taps
-	if online == 0 && (c == nil || c.Drained) {
+	if (rm == nil || rm.Members() == 0) && (c == nil || c.Drained) {
 		f.o.Counts.forget(campaign)
 		f.forget(campaign)
 	}

@@ -171,6 +171,8 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		ear := &servertest.Ear{}
 		member := lobby.NewMember(ear.Connect(t), nil)
 		lobby.Join("c", "u", member)
+		screen := lobby.NewMember((&servertest.Ear{}).Connect(t), nil)
+		lobby.Watch("c", "hall", screen) // counted by nobody
 		counts.Of("c").Tap(outcome.Won, time.Millisecond)
 		f.Won("c", won("annabel", "bertrand"))
 		s.ranked = errors.New("away")
@@ -190,6 +192,7 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		}
 		known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
 		lobby.Leave(member)
+		lobby.Leave(screen)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
 		synctest.Wait()
 		if r := s.reports["a"]; r.Online != 0 || r.Taps != 1 || r.GrabsPerSecond != 0 || r.Keep != time.Hour {

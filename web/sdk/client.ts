@@ -26,6 +26,7 @@ export class RainClient {
   #url: string;
   #token: RainClientOptions["token"];
   #campaign: string; // where the player wants to be
+  #watch: boolean | undefined;
   #Socket: NonNullable<RainClientOptions["WebSocket"]> | undefined;
   #random: () => number;
   #clock: ServerClock;
@@ -52,10 +53,11 @@ export class RainClient {
   #rate = 0; // taps per second that the server takes; 0: any
   #lastId = 0;
 
-  constructor({ url, token, campaign, WebSocket: Socket, fetch: get, random = Math.random, steady = () => performance.now() }: RainClientOptions) {
+  constructor({ url, token, campaign, watch, WebSocket: Socket, fetch: get, random = Math.random, steady = () => performance.now() }: RainClientOptions) {
     this.#url = address(url);
     this.#token = token;
     this.#campaign = campaign;
+    this.#watch = watch;
     this.#Socket = Socket;
     this.#fetch = get ?? (typeof fetch === "function" ? (input, init) => fetch(input, init) : undefined);
     this.#random = random;
@@ -159,7 +161,7 @@ export class RainClient {
     this.#shown = token;
     const ws = new (this.#Socket ?? WebSocket)(this.#url, "redrain.v1");
     this.#ws = ws;
-    ws.onopen = () => this.#send({ type: "hello", id: this.#pulse.stamp(), token, campaign: this.#campaign });
+    ws.onopen = () => this.#send({ type: "hello", id: this.#pulse.stamp(), token, campaign: this.#campaign, watch: this.#watch });
     ws.onmessage = (e: MessageEvent) => this.#read(ws, e.data);
     ws.onclose = (e: CloseEvent) => this.#lost(e.code, e.reason);
   }

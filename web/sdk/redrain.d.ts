@@ -16,6 +16,8 @@ export interface RainClientOptions {
   token: string | ((ask: { renew: boolean }) => string | Promise<string>);
   /** Id of the campaign to play in. */
   campaign: string;
+  /** Only look on, as a big screen does: everything is told, no tap is taken (the error `watching`), and nobody counts this client as a player. */
+  watch?: boolean;
   /** The WebSocket class, where there is no global one (Node before 22: the one of package `ws`). */
   WebSocket?: new (url: string, protocol: string) => WebSocket;
   /** Asks for the turn in a waiting room; the global fetch is the default. Without one the client asks at the socket. */

@@ -90,7 +90,7 @@ export class Feed {
   }
 
   #watch(campaign: string): void {
-    const client = new RainClient({ token: (ask) => this.#o.identity.token(ask), campaign });
+    const client = new RainClient({ token: (ask) => this.#o.identity.token(ask), campaign, watch: true });
     this.#client = client;
     const now = (): number => client.serverNow();
     client.on("welcome", (m) => {
