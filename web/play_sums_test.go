@@ -113,7 +113,7 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	p.click("#withdraw-yes")
 	first := asked()
 	testenv.Eventually(t, patience, "the older one is listed",
-		func() bool { return p.text1("#withdrawals .state") == "the organizer pays it" })
+		func() bool { return p.text1("#withdrawals .state") == "the host pays it" })
 	p.shows("withdraw-message", again)
 	p.click("#withdraw-go")
 	second := asked()

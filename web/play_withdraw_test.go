@@ -32,7 +32,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 		"withdrawal_too_small":   "This is less than can be withdrawn at once",
 		"daily_limit":            "This is more than can be withdrawn in a day. Take less, or try again tomorrow",
 		"hourly_limit":           "Too many withdrawals. Try again in an hour",
-		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the organizer’s account",
+		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the host’s account",
 	} {
 		f.refuse(code)
 		p.click("#withdraw-go")
@@ -44,7 +44,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 	// Where it goes is named, and nothing is sent before it is said once more.
 	p.click("#withdraw-go")
 	p.shows("withdraw-where", "Withdraw ¥2.50: it leaves your balance and counts as paid. "+
-		"The organizer gives it to you by means of their own. Go on?")
+		"The host gives it to you by means of their own. Go on?")
 	p.State("sure")
 	p.click("#withdraw-no")
 	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {

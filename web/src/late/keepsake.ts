@@ -1,13 +1,14 @@
 // The poster in a dialog, to keep or to share.
 
 import type { Prize } from "../rain/prize.ts";
-import type { I18n } from "../shared/i18n.ts";
+import { I18n } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
 import type { Dialog } from "../play/dialog.ts";
-import { byId } from "../play/dom.ts";
+import { byId, write } from "../play/dom.ts";
 import type { Round } from "../play/round.ts";
 import type { strings } from "../play/strings.ts";
 import { poster } from "./poster.ts";
+import { posters } from "./strings.ts";
 
 const KIND = "image/jpeg";
 
@@ -36,7 +37,8 @@ export class Keepsake {
   /** open makes the poster of a round. address is the page's, without anything of the player's. */
   open(round: Round, event: string, rank: string, address: string): void {
     if (this.#dialog.open) return;
-    const t = this.#i18n.t.bind(this.#i18n);
+    const words = new I18n(posters, this.#i18n.lang);
+    const t = words.t.bind(words);
     const title = t(round.wins === 1 ? "poster_won_one" : "poster_won", { n: round.wins });
     const amount = yuan(round.amount);
     const image = poster({ event, title, amount: `¥${amount}`, rank, scan: t("poster_scan") }, precious(round), address);
@@ -45,6 +47,7 @@ export class Keepsake {
     this.#picture.src = data;
     this.#picture.alt = t("poster_alt", { amount });
     byId("poster-save", HTMLAnchorElement).href = data;
+    write(byId("poster-keep"), t(matchMedia("(pointer: coarse)").matches ? "poster_keep" : "poster_keep_mouse"));
     this.#offer(image);
     this.#dialog.showModal();
   }

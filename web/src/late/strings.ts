@@ -9,3 +9,33 @@ export const luck = {
   luck_gone: { zh: "已经查不到这场红包雨", en: "This rain cannot be found any more" },
   luck_failed: { zh: "暂时查不到，请稍后再试", en: "It cannot be looked up just now. Try again" },
 } satisfies Table;
+
+export const posters = {
+  poster_alt: { zh: "海报：抢到 ¥{amount}，扫码进入活动", en: "A poster: ¥{amount} won, with the code of this event" },
+  poster_won: { zh: "我抢到了 {n} 个红包", en: "I caught {n} packets" },
+  poster_won_one: { zh: "我抢到了红包", en: "I caught a packet" },
+  poster_scan: { zh: "扫码一起抢红包", en: "Scan to play" },
+  poster_keep: { zh: "长按图片可保存。海报上没有您的个人信息", en: "Press and hold the picture to keep it. Nothing on it says who you are" },
+  poster_keep_mouse: { zh: "海报上没有您的个人信息", en: "Nothing on it says who you are" },
+} satisfies Table;
+
+export const withdrawing = {
+  withdraw_sure_wallet: { zh: "提现 ¥{amount}：钱会离开余额并记为已付，由主办方另行发放给您。确定吗？", en: "Withdraw ¥{amount}: it leaves your balance and counts as paid. The host gives it to you by means of their own. Go on?" },
+  withdraw_sure_http: { zh: "提现 ¥{amount} 到主办方为您登记的收款账户。确定吗？", en: "Withdraw ¥{amount} to the account that the host has of you. Go on?" },
+  withdraw_sure_name: { zh: "提现 ¥{amount} 到：{name}。确定吗？", en: "Withdraw ¥{amount} to {name}. Go on?" },
+  withdraw_sure: { zh: "提现 ¥{amount}，确定吗？", en: "Withdraw ¥{amount}?" },
+  withdraw_busy: { zh: "提交中…", en: "Sending…" },
+  withdraw_sent: { zh: "已申请提现 ¥{amount}", en: "Withdrawal of ¥{amount} requested" },
+  w_err_amount: { zh: "请输入金额，例如 12.50", en: "Enter an amount, such as 12.50" },
+  w_err_zero: { zh: "金额要大于 0", en: "The amount must be more than 0" },
+  w_err_over: { zh: "余额只有 ¥{amount}", en: "Your balance is only ¥{amount}" },
+  w_err_funds: { zh: "余额不足，请核对后再试", en: "Your balance is too low. Check it and try again" },
+  w_err_signin: { zh: "登录已失效，请重新进入活动", en: "Your login has expired. Open the event again" },
+  w_err_busy: { zh: "请求太多，请稍等再试", en: "Too many requests. Wait a moment and try again" },
+  w_err_small: { zh: "低于单次最低提现金额", en: "This is less than can be withdrawn at once" },
+  w_err_day: { zh: "超过每天可提现的总额，请减少金额或明天再试", en: "This is more than can be withdrawn in a day. Take less, or try again tomorrow" },
+  w_err_hour: { zh: "提现太频繁，请一小时后再试", en: "Too many withdrawals. Try again in an hour" },
+  w_err_guest: { zh: "游客不能提现，请用主办方的账号登录", en: "Guests cannot withdraw. Sign in with the host’s account" },
+  w_err_again: { zh: "没有收到答复，请再点一次：不会重复提现", en: "No answer came. Press again: it will not be withdrawn twice" },
+  w_err_other: { zh: "提现没有成功：{detail}", en: "The withdrawal failed: {detail}" },
+} satisfies Table;

@@ -1,14 +1,15 @@
 // Withdrawals: a form that makes one withdrawal however often its button is pressed.
 
 import { ApiError, newKey, request } from "../shared/api.ts";
-import type { I18n } from "../shared/i18n.ts";
+import { I18n, type Values } from "../shared/i18n.ts";
 import { minor, yuan } from "../shared/money.ts";
 import { within } from "../shared/patience.ts";
 import type { Withdrawn } from "../shared/schemas.ts";
 import type { Session } from "../shared/session.ts";
 import { byId, write } from "../play/dom.ts";
-import type { Key, strings } from "../play/strings.ts";
+import type { strings } from "../play/strings.ts";
 import type { Wallet } from "../play/wallet.ts";
+import { withdrawing } from "./strings.ts";
 
 const PATIENCE = 15_000; // ms for an answer: on a dead line a browser would wait for minutes
 
@@ -19,6 +20,8 @@ export interface Parts {
   session: Session;
   announce: (text: string) => void;
 }
+
+type Key = keyof typeof withdrawing;
 
 /** Message is the line below the form, kept as a key so that it follows the language. */
 interface Message {
@@ -66,13 +69,13 @@ export class Withdraw {
     this.#found();
     this.#form.hidden = !wallet.balance && !this.#message && !this.#open;
     this.#go.setAttribute("aria-disabled", String(this.#busy));
-    write(this.#go, i18n.t(this.#busy ? "withdraw_busy" : "withdraw"));
+    write(this.#go, this.#busy ? this.#t("withdraw_busy") : i18n.t("withdraw"));
     byId("withdraw-sure").hidden = this.#sure === null;
     this.#go.hidden = this.#sure !== null;
     write(byId("withdraw-where"), this.#sure === null ? "" : this.#where(this.#sure));
     const m = this.#message;
     const el = byId("withdraw-message");
-    write(el, m ? i18n.t(m.key, m.values) : "");
+    write(el, m ? this.#t(m.key, m.values) : "");
     el.classList.toggle("good", m?.good ?? false);
     this.#amount.setAttribute("aria-invalid", String(m !== null && !m.good));
   }
@@ -114,11 +117,10 @@ export class Withdraw {
   }
 
   #where(minor: number): string {
-    const { i18n, wallet } = this.#parts;
     const amount = yuan(minor);
-    const { name, provider } = wallet.payout ?? {};
-    if (name) return i18n.t("withdraw_sure_name", { amount, name });
-    return i18n.t(provider === "wallet" || provider === "http" ? `withdraw_sure_${provider}` : "withdraw_sure", { amount });
+    const { name, provider } = this.#parts.wallet.payout ?? {};
+    if (name) return this.#t("withdraw_sure_name", { amount, name });
+    return this.#t(provider === "wallet" || provider === "http" ? `withdraw_sure_${provider}` : "withdraw_sure", { amount });
   }
 
   async #send(): Promise<void> {
@@ -166,7 +168,11 @@ export class Withdraw {
   #say(m: Message | null): void {
     this.#message = m;
     this.render();
-    if (m?.good) this.#parts.announce(this.#parts.i18n.t(m.key, m.values));
+    if (m?.good) this.#parts.announce(this.#t(m.key, m.values));
+  }
+
+  #t(key: Key, values?: Values): string {
+    return new I18n(withdrawing, this.#parts.i18n.lang).t(key, values);
   }
 }
 

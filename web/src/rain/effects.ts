@@ -14,6 +14,7 @@ const OPENS = 260; // ms in which the packet opens
 const PRIZE_LASTS = 1_100; // ms for which it shows that it is more than a plain one
 const LASTS_WON = 1_900; // ms for which an outcome stays
 const LASTS = 1_250;
+const FADE = 260; // ms in which words go
 const JOLT = 280; // ms of the jolt of a bomb
 
 /** Item is one tap that is shown. */
@@ -25,6 +26,7 @@ interface Item {
   picture: Picture;
   born: number; // ms of the page's clock
   shownAt: number; // when its outcome came; 0 while it is pending
+  ends: number; // when its words are gone
   won: boolean;
   prize: Prize;
   label: Picture | null;
@@ -61,7 +63,7 @@ export class Effects {
 
   /** pending begins at the place where a drop was hit, and lasts until its outcome comes. */
   pending(drop: Drop, at: Place, sprites: Sprites, now: number, still: boolean): void {
-    this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, won: false, prize: "plain", label: null });
+    this.#items.push({ id: drop.id, at: { ...at }, decoy: drop.decoy, tint: drop.tint, picture: sprites.of(drop), born: now, shownAt: 0, ends: 0, won: false, prize: "plain", label: null });
     if (!still) this.particles.burst("confetti", 8, at.x, at.y, now, 0.5);
   }
 
@@ -74,6 +76,9 @@ export class Effects {
     item.shownAt = now;
     item.won = name === "won";
     item.label = this.#label(look, line, small, item.won, sprites.ratio, view);
+    item.ends = now + (item.won ? LASTS_WON : LASTS);
+    // The same words again take the place of those before: who goes on tapping is not buried under plates.
+    for (const i of this.#items) if (i !== item && !i.won && i.label === item.label) i.ends = Math.min(i.ends, now + FADE);
     if (still || !look.stuff) return;
     this.particles.burst(look.stuff, item.won ? 30 : 14, item.at.x, item.at.y, now, item.won ? 1 : 0.5);
     if (item.won && view.purse) this.flight.send(item.at, view.purse, now);
@@ -101,7 +106,7 @@ export class Effects {
   under(brush: Brush, sprites: Sprites, now: number, view: View, still: boolean): void {
     let kept = 0;
     for (const i of this.#items) {
-      if (!i.shownAt || now - i.shownAt < (i.won ? LASTS_WON : LASTS)) this.#items[kept++] = i;
+      if (!i.shownAt || now < i.ends) this.#items[kept++] = i;
     }
     this.#items.length = kept;
     for (const i of this.#items) opening(brush, sprites, i, now, still);
@@ -189,12 +194,11 @@ function waiting(brush: Brush, x: number, y: number, r: number, age: number): vo
 function words(brush: Brush, i: Item, now: number, view: View, still: boolean): void {
   if (!i.label || !i.shownAt) return;
   const age = now - i.shownAt;
-  const left = (i.won ? LASTS_WON : LASTS) - age;
   const pop = still ? 1 : 1 + 0.35 * Math.exp(-age / 70) * Math.cos(age / 40);
   const rise = still ? 0 : (i.won ? 46 : 26) * (1 - Math.exp(-age / 350));
   const { w, h } = i.label;
   const x = Math.min(Math.max(i.at.x, w / 2 - 14), view.width - w / 2 + 14);
   const y = Math.min(Math.max(i.at.y - rise, view.top + h / 2 - 14), view.height - h / 2 + 14);
-  brush.c.globalAlpha = Math.max(0, Math.min(1, left / 260));
+  brush.c.globalAlpha = Math.max(0, Math.min(1, (i.ends - now) / FADE));
   brush.stamp(i.label, x, y, 0, pop);
 }
