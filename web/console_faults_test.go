@@ -30,6 +30,46 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 }
 
+// TestSentencesAreTheServers: each sentence that the console translates is one that the server's sources can say.
+func TestSentencesAreTheServers(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	cut, slot := regexp.MustCompile(`"\s*\+\s*"`), regexp.MustCompile(`%[a-z]`)
+	said := ""
+	for _, tree := range []string{"../payout", "../rain", "../server/api"} {
+		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				said += slot.ReplaceAllString(cut.ReplaceAllString(read(path), ""), "{}")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).
+		FindAllStringSubmatch(read("src/console/strings/server.ts"), -1)
+	if len(translated) < 40 {
+		t.Errorf("%d sentences are translated", len(translated))
+	}
+	parts := regexp.MustCompile(`\{\d\}`)
+	for _, s := range translated {
+		// A sentence that begins or ends with what varies may be put together: then its fixed part is what counts.
+		if fixed := strings.TrimSuffix(parts.ReplaceAllString(s[1], "{}"), "{}"); !strings.Contains(said, `"`+fixed) &&
+			!strings.Contains(said, strings.TrimPrefix(fixed, "{}")+`"`) {
+			t.Errorf("the server never says %q", s[1])
+		}
+		if got, want := len(parts.FindAllString(s[2], -1)), len(parts.FindAllString(s[1], -1)); got != want {
+			t.Errorf("%q has %d parts, and its translation %d", s[1], want, got)
+		}
+	}
+}
+
 // TestAlarmsAreTranslated: the console has a name, in both languages, for each alarm that the server raises, and says
 // in Chinese what it means: the server's own words are English.
 func TestAlarmsAreTranslated(t *testing.T) {

@@ -141,6 +141,8 @@ func TestConsoleWithdrawal(t *testing.T) {
 				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 					t.Errorf("%s is %v px wider than the screen", id, wide)
 				}
+				p.Says("main table", map[string]string{"zh": "已发给 http:bank.example:shop7",
+					"en": "sent to http:bank.example:shop7"}[o.Language[:2]]) // the server's words
 				offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
 				if offered != (id == "bobs") {
 					t.Errorf("%s: a confirmation is offered: %v", id, offered)

@@ -37,7 +37,7 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 		p.outside.Works()
 		reason := "refused by the provider"
 		if a.Reason != "" {
-			reason += ": " + a.Reason
+			reason = "refused by the provider: " + a.Reason
 		}
 		return verdict{outcomeRefused, reason, "", func(ctx context.Context) error {
 			return p.ledger.RecordRefused(ctx, w, reason)

@@ -54,9 +54,9 @@ func TestBudgets(t *testing.T) {
 		{"play", []string{"play.js", "old.js", "play.css"}, 45_000},
 		{"later for play", []string{"late.js"}, 16_000},
 		{"in WeChat", []string{"wechat.js"}, 1_500},
-		// An operator loads it once, and it is cached: players, lists, risk, alarms and the first run are worth
-		// the half second that 19 KB more take over a slow line.
-		{"console", []string{"console.js", "console.css"}, 120_000},
+		// An operator loads it once, and it is cached: players, lists, risk, alarms, the first run and the server's
+		// words in Chinese are worth the half second that 20 KB more take over a slow line.
+		{"console", []string{"console.js", "console.css"}, 122_000},
 		{"sdk", nil, 7_000},
 	} {
 		parts := [][]byte{}

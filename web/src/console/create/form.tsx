@@ -4,7 +4,7 @@ import { money } from "../format.ts";
 import { useAction } from "../hooks.ts";
 import { go } from "../route.ts";
 import type { Campaign, FieldError, Sponsor } from "../../shared/schemas.ts";
-import { Button, FaultText, toast, unsure } from "../ui/index.ts";
+import { Button, FaultText, said, toast, unsure } from "../ui/index.ts";
 import { readAmounts } from "./amounts.ts";
 import type { CampaignBody, Draft } from "./draft.ts";
 import { RuleFields, SplitFields, WhatFields, type FormState } from "./fields.tsx";
@@ -62,8 +62,8 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
     fault(field) {
       const fault = checked.faults[field];
       if (fault && (pressed || (touched.has(field) && fault.key !== "required" && fault.key !== "listEmpty"))) return words(fault);
-      const said = refused.find((f) => f.field === field);
-      return said && t("serverSays", { message: said.message });
+      const told = refused.find((f) => f.field === field);
+      return told && t("serverSays", { message: said(told.message) });
     },
   };
   const submit = async () => {
@@ -104,7 +104,7 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
 function explain(fault: ApiError, draft: Draft): string | undefined {
   if (t.has(fault.code)) return t(fault.code, { sponsor: draft.sponsor.trim() });
   const stray = fault.fields.filter((f) => !(f.field in draft));
-  if (stray.length > 0) return t("serverSays", { message: stray.map((f) => `${f.field} ${f.message}`).join("; ") });
+  if (stray.length > 0) return t("serverSays", { message: stray.map((f) => `${f.field}: ${said(f.message)}`).join("; ") });
   if (fault.fields.length > 0) return t("faultsLeft", { count: fault.fields.length });
   return unsure(fault);
 }

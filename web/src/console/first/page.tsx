@@ -43,7 +43,7 @@ function FirstRain({ id }: { id: string | undefined }) {
       <ol aria-label={t("title")}>
         <li class={id ? "past" : ""}>
           <h2>{t("make")}</h2>
-          {id ? <p>✓ {t("made", { name: campaign?.name ?? id })}</p> : (
+          {id ? <p>✓ {campaign && t("made", { name: campaign.name })}</p> : (
             <>
               <p>{t("makeText", { sponsor: TRIAL.sponsor, budget: money(TRIAL.budget), packets: TRIAL.packets, wins: TRIAL.wins_per_user })}</p>
               <p class="soft">{t(who?.in_process ? "makeTrial" : "makeReal")}</p>

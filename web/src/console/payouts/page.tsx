@@ -12,7 +12,7 @@ import { serverNow } from "../servertime.ts";
 import { mayAct } from "../session.ts";
 import { payouts } from "../strings/payouts.ts";
 import type { Approval, Claim, DeadLetter, Dismissed, Retried } from "../../shared/schemas.ts";
-import { Act, Button, Confirm, Money, PagedTable, toast, type Column } from "../ui/index.ts";
+import { Act, Button, Confirm, Money, PagedTable, said, toast, type Column } from "../ui/index.ts";
 import { age } from "./age.ts";
 
 const t = texts(payouts);
@@ -68,7 +68,7 @@ export function PayoutsPage() {
         <Confirm title={t("dismissTitle")} yes={t("dismiss")} danger ask={t("why")} run={(_, why) => dismiss(nobodys, why)} explain={explain} onClose={() => setNobodys(null)}>
           <p><strong>{t("retryText", { amount: money(nobodys.amount), who: nobodys.user || nobodys.campaign || t("nobody") })}</strong></p>
           <p class="mono">{nobodys.claim}</p>
-          <p class="why">{nobodys.reason}</p>
+          <p class="why">{said(nobodys.reason)}</p>
           <p>{t("dismissWhat")}</p>
         </Confirm>
       )}
@@ -93,7 +93,7 @@ function columns(retry: (letter: DeadLetter) => void, dismiss: (letter: DeadLett
     { key: "user", head: t("user"), cell: (d) => d.user && <a class="id" href={to("users", d.user)}>{d.user}</a> },
     { key: "campaign", head: t("campaign"), hide: true, cell: (d) => d.campaign && <CampaignLink id={d.campaign} /> },
     { key: "age", head: t("age"), num: true, cell: (d) => age(serverNow() - d.created_at) },
-    { key: "reason", head: t("reason"), cell: (d) => <span class="why">{d.reason}</span> },
+    { key: "reason", head: t("reason"), cell: (d) => <span class="why">{said(d.reason)}</span> },
     { key: "claim", head: t("claim"), hide: true, cell: (d) => (d.kind === "withdrawal" ? <a class="mono" href={to("withdrawals", d.claim)}>{d.claim}</a> : <span class="mono">{d.claim}</span>) },
   ];
   if (mayAct()) {

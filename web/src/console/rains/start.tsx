@@ -7,7 +7,7 @@ import { texts } from "../i18n.ts";
 import { serverNow, toLocal, toServer } from "../servertime.ts";
 import { rains as strings } from "../strings/rains.ts";
 import type { Rain } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, SelectField, TextField, toast } from "../ui/index.ts";
+import { Button, Dialog, FaultText, SelectField, TextField, fieldWords, toast } from "../ui/index.ts";
 import { LIMITS, PRESETS, readRain, type LimitedField, type RainForm, type RainBody } from "./limits.ts";
 
 const t = texts(strings);
@@ -36,7 +36,7 @@ export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { o
   const { rain, wrong } = readRain(form, serverNow(), toServer);
 
   const fault = (field: LimitedField | "starts_at"): string | undefined => {
-    const said = action.fault?.fields.find((f) => f.field === field)?.message;
+    const said = fieldWords(action.fault, field);
     const kind = wrong[field];
     if (!kind || (kind === "number" && field !== "starts_at" && form[field] === "" && !tried)) return said;
     if (field === "starts_at") return t(`wrong_${kind}`);

@@ -10,7 +10,7 @@ import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { sponsors } from "../strings/sponsors.ts";
 import type { Approval, Sponsor } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, TextField, toast, unsure } from "../ui/index.ts";
+import { Button, Dialog, FaultText, TextField, fieldWords, toast, unsure } from "../ui/index.ts";
 
 const t = texts(sponsors);
 
@@ -45,7 +45,7 @@ export function DepositDialog({ sponsor = "", amount, onClose, onDone }: Props) 
   const faults = { sponsor: sponsorFaultOf(id.trim()), amount: amountFault(text, minor), reference: referenceFault(reference.trim()) };
   const told = (field: keyof typeof faults, value: string) => {
     const fault = faults[field];
-    const server = deposit.fault?.fields.find((f) => f.field === field)?.message;
+    const server = fieldWords(deposit.fault, field);
     return fault && (pressed || (value !== "" && fault.key !== "required")) ? words(fault) : server;
   };
   const submit = async () => {

@@ -10,7 +10,7 @@ export const campaign = {
   noneMatches: { zh: "没有符合条件的活动。", en: "None of these matches." },
   noCampaigns: { zh: "还没有活动。点“新建”创建第一个。", en: "There is no campaign yet. Make the first with New." },
   more: { zh: "加载更多活动", en: "Load more" },
-  anyState: { zh: "全部状态", en: "Any state" },
+  anyState: { zh: "全部", en: "Any" },
   state: { zh: "状态", en: "State" },
   sort: { zh: "排序", en: "Order" },
   "sort_created.desc": { zh: "最新创建", en: "Latest first" },

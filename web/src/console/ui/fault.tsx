@@ -2,12 +2,13 @@ import type { ApiError } from "../api.ts";
 import { texts } from "../i18n.ts";
 import { faults } from "../strings/faults.ts";
 import { Button } from "./button.tsx";
+import { said } from "./said.ts";
 import { t } from "./strings.ts";
 
 const f = texts(faults);
 
 // Where fields are wrong, they say it better than the whole.
-const whatOf = (fault: ApiError) => fault.fields.map((one) => `${one.field}: ${one.message}`).join("; ") || fault.message;
+const whatOf = (fault: ApiError) => fault.fields.map((one) => `${one.field}: ${said(one.message)}`).join("; ") || said(fault.message);
 
 /** faultWords is a fault in the reader's language, with what to do. */
 export function faultWords(fault: ApiError): string {
@@ -15,7 +16,13 @@ export function faultWords(fault: ApiError): string {
   if (f.has(fault.code)) return f(fault.code, { what: whatOf(fault) });
   if (fault.status === 403) return f("forbidden");
   if (fault.status >= 500) return f("unavailable", { what: fault.message });
-  return fault.message; // the server's English text, for lack of a translation
+  return said(fault.message);
+}
+
+/** fieldWords is what the server has said of a field. */
+export function fieldWords(fault: ApiError | undefined, field: string): string | undefined {
+  const one = fault?.fields.find((f) => f.field === field);
+  return one && said(one.message);
 }
 
 /** unsure is for what changes something: whether it was done is not known. A refusal that has words of its own has changed nothing. */

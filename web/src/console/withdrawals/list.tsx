@@ -6,7 +6,7 @@ import { to } from "../route.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import { ui } from "../strings/ui.ts";
 import type { WithdrawalRecord } from "../../shared/schemas.ts";
-import { Badge, Money, PagedTable, State, Time, type Column } from "../ui/index.ts";
+import { Badge, Money, PagedTable, State, Time, said, type Column } from "../ui/index.ts";
 
 const t = texts(withdrawals);
 const states = texts(ui);
@@ -59,5 +59,5 @@ function detail(w: WithdrawalRecord): string {
   if (w.state === "paid") return w.reference ?? "";
   const tried = w.attempts > 0 ? t("attempts", { count: w.attempts }) : "";
   const next = w.state === "pending" && !w.dead && w.next_at && w.attempts > 0 ? t("next", { at: when(w.next_at) }) : "";
-  return [w.reason ?? w.last_error ?? "", tried, next, w.receiver ?? ""].filter(Boolean).join(" · ");
+  return [said(w.reason ?? w.last_error ?? ""), tried, next, w.receiver ?? ""].filter(Boolean).join(" · ");
 }

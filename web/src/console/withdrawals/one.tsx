@@ -12,7 +12,7 @@ import { to } from "../route.ts";
 import { useStanding } from "../session.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import type { Approval, PendingOrder, WithdrawalEvent, WithdrawalRecord } from "../../shared/schemas.ts";
-import { Act, Copy, FaultBox, Loading, Money, State, Table, Time, type Column } from "../ui/index.ts";
+import { Act, Copy, FaultBox, Loading, Money, State, Table, Time, said, type Column } from "../ui/index.ts";
 import { actorName, acts, final, type Act as ActName } from "./acts.ts";
 import { StateOf } from "./list.tsx";
 import { OrderDialog } from "./order.tsx";
@@ -95,7 +95,7 @@ function Facts({ of: w }: { of: WithdrawalRecord }) {
   if (w.next_at && w.attempts > 0) facts.push([t("nextTry"), <Time ms={w.next_at} />]);
   if (w.reference) facts.push([t("reference"), <span class="mono">{w.reference}</span>]);
   const why = w.reason ?? w.last_error;
-  if (why) facts.push([t("why"), why]);
+  if (why) facts.push([t("why"), said(why)]);
   return <dl class="details">{facts.map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}</dl>;
 }
 
@@ -104,6 +104,6 @@ function lines(): Column<WithdrawalEvent>[] {
     { key: "at", head: t("at"), cell: (e) => <Time ms={e.at} /> },
     { key: "stage", head: t("state"), cell: (e) => <State of={e.stage} /> },
     { key: "actor", head: t("who"), cell: (e) => actorName(e.actor) },
-    { key: "reason", head: t("why"), cell: (e) => <span class="why">{e.reason}</span> },
+    { key: "reason", head: t("why"), cell: (e) => <span class="why">{said(e.reason ?? "")}</span> },
   ];
 }

@@ -7,7 +7,7 @@ import { useAction } from "../hooks.ts";
 import { texts } from "../i18n.ts";
 import { withdrawals } from "../strings/withdrawals.ts";
 import type { WithdrawalRecord } from "../../shared/schemas.ts";
-import { Button, Dialog, FaultText, TextField, toast, unsure } from "../ui/index.ts";
+import { Button, Dialog, FaultText, TextField, fieldWords, toast, unsure } from "../ui/index.ts";
 import { final, type Act } from "./acts.ts";
 
 const t = texts(withdrawals);
@@ -41,7 +41,7 @@ export function OrderDialog({ act, withdrawal: w, onClose, onDone }: Props) {
   });
   const values = { amount: money(w.amount), user: w.user, receiver: w.receiver || t("provider") };
   const faults = { reason: reasonFault(reason, true), reference: textFault(reference, MAX_REFERENCE, false) };
-  const told = (field: "reason" | "reference") => (pressed ? faults[field] : undefined) ?? order.fault?.fields.find((f) => f.field === field)?.message;
+  const told = (field: "reason" | "reference") => (pressed ? faults[field] : undefined) ?? fieldWords(order.fault, field);
   const submit = async () => {
     setPressed(true);
     if (faults.reason || faults.reference) return;

@@ -1,0 +1,56 @@
+// Sentences that the server keeps or answers in English, and what they say in Chinese. {0}, {1} are what varies, in the order in which it
+// stands in the English. The first that fits counts. A test holds them against the server's sources.
+
+export const sentences: readonly (readonly [en: string, zh: string])[] = [
+  // what has become of a withdrawal
+  ["held: {0}", "暂扣：{0}"],
+  ["released: {0}", "放行：{0}"],
+  ["marked as paid: {0}", "标记为已打款：{0}"],
+  ["given back: {0}", "退回玩家：{0}"],
+  ["sent to {0}", "已发给 {0}"],
+  ["paid by {0}", "由 {0} 支付"],
+  ["tried again", "重新尝试"],
+  ["waits for an operator: {0}", "等人处理：{0}"],
+  ["refused by the provider: {0}", "支付方拒绝：{0}"],
+  ["refused by the provider", "支付方拒绝"],
+  ["the provider gave no answer that says what has become of the payment", "支付方没有说明付款的结果"],
+  ["the provider has said for a week that the payment is on its way", "一周以来支付方一直说正在付款"],
+
+  // why something is a dead letter
+  ["given up after {0} tries: {1}", "试了 {0} 次后放弃：{1}"],
+  ["{0}; put it right, and retry this", "{0}。改正后请重试"],
+  ["a row is not what its history says, so somebody has changed it in the database; redrain reconcile names it", "这条记录与它的历史不符：有人直接修改了数据库。请运行 redrain reconcile 查看"],
+  ["its seal is wrong: no node of this installation has sealed this with a key that is valid", "封印不对：它不是由本系统的节点用有效密钥写下的"],
+  ["the player was banned when it was won", "中奖时玩家已被封禁"],
+  ["the campaign's escrow holds less than that", "活动的余额不足以支付"],
+  ["no such campaign", "没有这个活动"],
+  ["the campaign has no shard {0}", "活动没有分片 {0}"],
+  ["the campaign has no packet {0}", "活动没有红包 {0}"],
+  ["packet {0} is paid to another player", "红包 {0} 已付给另一位玩家"],
+  ["packet {0} was given back to the sponsor", "红包 {0} 已退回资金方"],
+  ["packet {0} is not of the player's lane: guests and players have packets of their own", "红包 {0} 不属于这位玩家：游客和玩家各有自己的红包"],
+  ["the player's taps are not decided on shard {0}", "这位玩家的点击不由分片 {0} 处理"],
+  ["the player has won with drop {0} before, and got another packet", "玩家已用掉落物 {0} 中过另一个红包"],
+  ["the player has all the wins that the campaign allows, {0}", "玩家已抢满活动允许的 {0} 个"],
+  ["no rain of the campaign had such a drop", "活动的红包雨里没有这个掉落物"],
+  ["no rain of the campaign had such a beat", "活动的红包雨里没有这一拍"],
+  ["the drop was not in the air when the tap was sealed", "点击时这个掉落物不在空中"],
+  ["no packet of the beat was in the air when the tap was sealed", "点击时这一拍没有红包在空中"],
+  ["the drop was a decoy", "这个掉落物是炸弹"],
+  ["the rain's seed did not let the player win in that beat", "按红包雨的种子，玩家在这一拍没有中奖"],
+
+  // what is wrong with a field
+  ["is required: 1 to {0} bytes of UTF-8", "必填，1 到 {0} 字节"],
+  ["is required: 1 to {0} minor units", "必填，1 到 {0} 分"],
+  ["is required: 1 to {0}", "必填，1 到 {0}"],
+  ["is 0 (no limit) to {0}", "0（不限）到 {0}"],
+  ["is 0 (all at once) to {0}", "0（同时放行）到 {0}"],
+  ["is 1 to {0} minor units", "1 到 {0} 分"],
+  ["is 1 to {0}", "1 到 {0}"],
+  ["is one of {0}", "可以是 {0}"],
+  ["is less than min", "小于 min"],
+  ["is less than packets × min ({0} × {1})", "小于 packets × min（{0} × {1}）"],
+  ["is more than packets × max ({0} × {1})", "大于 packets × max（{0} × {1}）"],
+  ["holds {0} amounts for {1} packets", "有 {0} 个金额，而红包有 {1} 个"],
+  ["add up to {0}, not to the budget", "总和是 {0}，不等于预算"],
+];
