@@ -30,21 +30,13 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 }
 
-// TestSentencesAreTheServers: each sentence that the console translates is one that the server's sources can say.
+// TestSentencesAreTheServers: each sentence that the console translates is one that the server's sources say, whole.
 func TestSentencesAreTheServers(t *testing.T) {
-	read := func(path string) string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	cut, slot := regexp.MustCompile(`"\s*\+\s*"`), regexp.MustCompile(`%[a-z]`)
-	said := ""
+	said := map[string]bool{}
 	for _, tree := range []string{"../payout", "../rain", "../server/api"} {
 		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				said += slot.ReplaceAllString(cut.ReplaceAllString(read(path), ""), "{}")
+				collectSentences(t, path, said)
 			}
 			return err
 		})
@@ -52,21 +44,45 @@ func TestSentencesAreTheServers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).
-		FindAllStringSubmatch(read("src/console/strings/server.ts"), -1)
-	if len(translated) < 40 {
+	text, err := os.ReadFile("src/console/strings/server.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).FindAllStringSubmatch(string(text), -1)
+	if len(translated) < 50 {
 		t.Errorf("%d sentences are translated", len(translated))
 	}
-	parts := regexp.MustCompile(`\{\d\}`)
+	slot := regexp.MustCompile(`\{\d[:*>]?\}`)
 	for _, s := range translated {
-		// A sentence that begins or ends with what varies may be put together: then its fixed part is what counts.
-		if fixed := strings.TrimSuffix(parts.ReplaceAllString(s[1], "{}"), "{}"); !strings.Contains(said, `"`+fixed) &&
-			!strings.Contains(said, strings.TrimPrefix(fixed, "{}")+`"`) {
+		if !said[slot.ReplaceAllString(s[1], "{}")] {
 			t.Errorf("the server never says %q", s[1])
 		}
-		if got, want := len(parts.FindAllString(s[2], -1)), len(parts.FindAllString(s[1], -1)); got != want {
+		if got, want := len(slot.FindAllString(s[2], -1)), len(slot.FindAllString(s[1], -1)); got != want {
 			t.Errorf("%q has %d parts, and its translation %d", s[1], want, got)
 		}
+	}
+}
+
+// collectSentences adds the strings of a source, put together where they are cut over lines or around a value, with {}
+// for what varies.
+func collectSentences(t *testing.T, path string, said map[string]bool) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(string(text), "")
+	source = regexp.MustCompile(`"\s*\+\s*[\w.()]+\s*\+\s*"`).ReplaceAllString(source, "{}")
+	source = regexp.MustCompile(`%[a-z]`).ReplaceAllString(source, "{}")
+	for _, s := range regexp.MustCompile(`(\) ?\+ ?)?"([^"\n]+)"( ?\+ ?[a-zA-Z])?`).FindAllStringSubmatch(source, -1) {
+		sentence := s[2]
+		if s[1] != "" {
+			sentence = "{}" + sentence
+		}
+		if s[3] != "" {
+			sentence += "{}"
+		}
+		said[sentence] = true
 	}
 }
 

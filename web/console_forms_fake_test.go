@@ -233,11 +233,11 @@ func preview(_ *http.Request, body []byte) (int, any) {
 func (f *formsServer) withdrawals(r *http.Request, _ []byte) (int, any) {
 	items := []object{
 		f.withdrawal("pending", object{"withdrawal": "w1", "attempts": 3, "next_at": f.now() + 60_000,
-			"last_error": "the provider answered 503"}),
+			"last_error": "waits for an operator: the provider answered 503"}),
 		f.withdrawal("paid", object{"withdrawal": "w2", "reference": "wx-20251121-0042", "user": "u2"}),
 		f.withdrawal("failed", object{"withdrawal": "w3", "reason": "the account is closed", "user": "u3"}),
 		f.withdrawal("pending", object{"withdrawal": "w4", "dead": true, "attempts": 10, "user": "u4",
-			"last_error": "no clear answer"}),
+			"last_error": "the provider gave no answer that says what has become of the payment"}),
 	}
 	state := r.URL.Query().Get("state")
 	wanted := []object{}

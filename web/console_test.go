@@ -204,9 +204,7 @@ func TestConsoleStates(t *testing.T) {
 				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
 				p.State(strings.ReplaceAll(place, "/", "-"))
 				p.Named(place)
-				if wide := browsertest.Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
-					t.Errorf("%s is %v px wider than the screen", place, wide)
-				}
+				p.NoWider(place)
 			}
 			p.Until("figures", `document.querySelector("[data-stat=won] b")?.textContent === "1,180"`)
 			look("campaigns/c1", ".age.fresh")

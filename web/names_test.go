@@ -130,7 +130,5 @@ func (p *tab) ticks(language string) {
 			loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
 		p.Shoot(fmt.Sprintf("ticker %s %d", language, i))
 	}
-	if wide := eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
-		p.t.Errorf("the page is %v px wider than the phone", wide)
-	}
+	p.NoWider("the ticker")
 }

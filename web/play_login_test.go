@@ -106,7 +106,7 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	testenv.Eventually(t, patience, "the question", p.isOpen("who"))
 	p.shows("who-text", "您现在以「游客 7f3a」的身份参加，这个链接是「u1」的。要换成「u1」吗？各自抢到的红包仍归各自")
 	p.click("#who-next")
-	p.shows("user", "您是u1")
+	p.shows("user", "您是 u1")
 	p.address("/?campaign=c1")
 	if got := f.token(); got != "token-u1" {
 		t.Errorf("hello with %q", got)
@@ -120,12 +120,12 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 		t.Error("there is somebody else to be")
 	}
 	p.click("#who-now")
-	p.shows("user", "您是u1")
+	p.shows("user", "您是 u1")
 
 	// The guest is still there when the player has gone.
 	p.click("#purse")
 	p.click("#sign-out")
-	p.shows("user", "您是游客 7f3a")
+	p.shows("user", "您是 游客 7f3a")
 	if got := f.token(); got != "t1" {
 		t.Errorf("hello with %q", got)
 	}

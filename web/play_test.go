@@ -121,7 +121,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.State("packets")
 	p.click("#sheet-close")
 	p.click("#language")
-	p.shows("user", "您是游客 7f3a")
+	p.shows("user", "您是 游客 7f3a")
 }
 
 // testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next

@@ -32,7 +32,7 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	p.shows("campaign", "年会红包雨")
 	testenv.Eventually(t, patience, "the next place", func() bool { return p.text("big") == "37" })
 	p.State("queue")
-	p.hints(`^About (4\d|50):\d\d more\. Stay on this page\. You come in by yourself when it is your turn$`)
+	p.hints(`^About (4\d|50):\d\d more\. Stay on this page\. You come in as soon as it is your turn$`)
 	p.click("#language")
 	p.shows("stage-title", "会场已满，您的排队位置")
 	p.hints(`^大约还要 (4\d|50):\d\d。请留在本页，轮到您时自动进入$`)

@@ -16,9 +16,7 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 		if language == "en" && (i == 0 || i == len(on)-1) {
 			p.Axe(name)
 		}
-		if wide := Eval[float64](p, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
-			p.T.Errorf("%s is %v px wider than the screen", name, wide)
-		}
+		p.NoWider(name)
 		if p.Looked != nil {
 			p.Looked(name)
 		}
@@ -37,4 +35,14 @@ func (p *Page) Settle() {
 		await Promise.allSettled(document.getAnimations().filter(short).map((a) => a.finished));
 		return true;
 	})()`)
+}
+
+// NoWider fails the test where the page is wider than the device. It does not ask for innerWidth, which on a phone is as
+// wide as the page.
+func (p *Page) NoWider(state string) {
+	p.T.Helper()
+	width := p.Device().Width
+	if wide := Eval[float64](p, `document.documentElement.scrollWidth`); wide > float64(width) {
+		p.T.Errorf("%s is %v px wide, and the screen %d", state, wide, width)
+	}
 }
