@@ -70,8 +70,8 @@ func TestChurn(t *testing.T) {
 			t.Fatalf("after %d bytes: %v", len(c.wire), err)
 		}
 	}
-	if n := len(l.Rooms()); n != 0 || l.Online() != 0 || opened.Load() != 0 {
-		t.Errorf("%d rooms, %d online and %d callbacks without their other half are left", n, l.Online(), opened.Load())
+	if n := len(l.Rooms()); n != 0 || l.Members() != 0 || opened.Load() != 0 {
+		t.Errorf("%d rooms, %d online and %d callbacks without their other half are left", n, l.Members(), opened.Load())
 	}
 	if n := value(t, l.metrics.connections); n != 0 {
 		t.Errorf("counted %v connections, want 0", n)

@@ -37,7 +37,7 @@ func TestCloseTellsThePeerWhy(t *testing.T) {
 		if len(codes) != 1 || <-codes != CodeBadToken {
 			t.Error("onClose was not called once with the first code")
 		}
-		if l.Online() != 0 || l.Room("c") != nil {
+		if l.Members() != 0 || l.Room("c") != nil {
 			t.Error("a closed member is in a room")
 		}
 		if n := value(t, l.metrics.connections); n != 0 {
@@ -68,8 +68,8 @@ func TestCloseFromEverywhereHappensOnce(t *testing.T) {
 			wg.Wait()
 			<-p.done
 			pass(lingerFor + wheelTick)
-			if n := calls.Load(); n != 1 || l.Online() != 0 || m.state != closed || m.timer.next != nil {
-				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Online(), m.state,
+			if n := calls.Load(); n != 1 || l.Members() != 0 || m.state != closed || m.timer.next != nil {
+				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Members(), m.state,
 					m.timer.next != nil)
 			}
 		}

@@ -111,8 +111,8 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 		if err := <-ran; err != nil {
 			t.Errorf("Run returned %v", err)
 		}
-		if len(codes) != 3 || l.Online() != 0 || l.workers.running+l.workers.waiting != 0 {
-			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Online(),
+		if len(codes) != 3 || l.Members() != 0 || l.workers.running+l.workers.waiting != 0 {
+			t.Errorf("after Run: %d of 3 closed, %d online, %d workers", len(codes), l.Members(),
 				l.workers.running+l.workers.waiting)
 		}
 		if code, reason := p.closeCode(); code != CodeShutdown {

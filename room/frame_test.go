@@ -144,8 +144,8 @@ func TestLibraryWritesThroughTheMember(t *testing.T) {
 				if code, _ := p.closeCode(); code != test.code {
 					t.Errorf("the peer was told %d, want %d", code, test.code)
 				}
-				if code := <-closed; code != websocket.CloseAbnormalClosure || l.Online() != 0 {
-					t.Errorf("closed with %d, %d online", code, l.Online())
+				if code := <-closed; code != websocket.CloseAbnormalClosure || l.Members() != 0 {
+					t.Errorf("closed with %d, %d online", code, l.Members())
 				}
 			})
 		})

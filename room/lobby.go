@@ -191,8 +191,8 @@ func (l *Lobby) Rooms() []*Room {
 	return rooms
 }
 
-// Online is the number of connections in all rooms, with those that only look on.
-func (l *Lobby) Online() int {
+// Members is the number of connections in all rooms, with those that only look on.
+func (l *Lobby) Members() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.seated

@@ -109,8 +109,8 @@ func (s *lobbyModel) check(t *rapid.T) {
 		}
 		s.checkSegments(t, r)
 	}
-	if !maps.Equal(members, rooms) || s.lobby.Online() != len(s.seats) {
-		t.Fatalf("rooms %v with %d online, want %v with %d", members, s.lobby.Online(), rooms, len(s.seats))
+	if !maps.Equal(members, rooms) || s.lobby.Members() != len(s.seats) {
+		t.Fatalf("rooms %v with %d online, want %v with %d", members, s.lobby.Members(), rooms, len(s.seats))
 	}
 	if s.fault != "" || len(s.served) != len(rooms) {
 		t.Fatalf("OnOpen and OnEmpty leave %v, want %v; %s", s.served, rooms, s.fault)

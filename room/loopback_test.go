@@ -70,7 +70,7 @@ func TestLoopback(t *testing.T) {
 		lost[i] = dial(t, url).reads()
 	}
 	testenv.Eventually(t, 10*time.Second, "not everybody has come",
-		func() bool { return l.Online() == readers+stalled+vanishing })
+		func() bool { return l.Members() == readers+stalled+vanishing })
 
 	padding := bytes.Repeat([]byte("."), 16<<10)
 	for n := range messages {

@@ -131,7 +131,7 @@ func TestFullResultsLaneClosesTheMember(t *testing.T) {
 		if d := time.Since(from); d > closeTimeout {
 			t.Errorf("closing a stalled member took %v", d)
 		}
-		if l.Online() != 0 {
+		if l.Members() != 0 {
 			t.Error("the closed member is still in its room")
 		}
 		p.reads()

@@ -85,8 +85,8 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 					t.Errorf("onClose got %v, want %d once; state %d, closed %d times", codes, test.code, m.state,
 						conn.closed.Load())
 				}
-				if n := value(t, l.metrics.connections); n != 1 || l.Online() != 1 {
-					t.Errorf("%v connections are counted and %d are online, want the other one", n, l.Online())
+				if n := value(t, l.metrics.connections); n != 1 || l.Members() != 1 {
+					t.Errorf("%v connections are counted and %d are online, want the other one", n, l.Members())
 				}
 				if n := strings.Count(log.String(), "panic=torn"); n == 0 {
 					t.Errorf("the panic is not logged: %s", log.String())

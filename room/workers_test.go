@@ -33,7 +33,7 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 			}
 		}
 		pass(l.o.WriteTimeout + time.Second)
-		if n := l.Online(); n != 20 {
+		if n := l.Members(); n != 20 {
 			t.Errorf("%d members are left, want the 20 that read", n)
 		}
 		if n := value(t, l.metrics.slow); n != 200 {

@@ -19,7 +19,7 @@ const forgetReportAfter = 3_600_000
 // NodeReport is what one node has counted of a campaign since it started.
 type NodeReport struct {
 	T              int64   `json:"t"`                // when it was made
-	Online         int64   `json:"online"`           // connections in the campaign's room
+	Online         int64   `json:"online"`           // connections in the campaign's room that play
 	Guests         int64   `json:"guests,omitempty"` // of them, those of guests
 	Taps           int64   `json:"taps"`             // taps answered with a result
 	GrabsPerSecond float64 `json:"grabs_per_second"` // of late

@@ -20,7 +20,7 @@ type Campaign struct {
 
 // Stats are a campaign's figures over all nodes.
 type Stats struct {
-	Online          int64      `json:"online"` // connections in the room
+	Online          int64      `json:"online"` // connections in the room that play
 	Taps            int64      `json:"taps"`   // answered with a result
 	Won             int64      `json:"won"`
 	Stock           int64      `json:"stock"`                  // packets left

@@ -251,7 +251,7 @@ func TestWhoIsBounded(t *testing.T) {
 	}
 	one := w.node("n1", func(o *Options) { o.Exempt = networks })
 	for address, bounded := range map[string]bool{
-		"127.0.0.1": false, "::": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,
+		"127.0.0.1": false, "::1": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,
 		"198.51.101.9": true, hall: true,
 	} {
 		if a := w.enter(one, address, guest(1)); (a != nil) != bounded {

@@ -164,7 +164,7 @@ func lanesOf(l rain.Layout, levels store.Levels, online, guests int64) []lane {
 	return []lane{of(rain.LanePlayers, online-guests), of(rain.LaneGuests, guests)}
 }
 
-// online is how many connections are in a campaign's room, over all nodes, and how many of them are guests'.
+// online is how many connections in a campaign's room play, over all nodes, and how many of them are guests'.
 func (s *Odds) online(ctx context.Context, campaign string) (sum, guests int64, err error) {
 	reports, err := s.o.Nodes.Reports(ctx, campaign)
 	for _, one := range reports {

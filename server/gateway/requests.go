@@ -38,7 +38,7 @@ func (s *session) handle(data []byte) {
 	greeted := s.user != ""
 	switch {
 	case err == nil && req.Type == wire.TypeTap && greeted && s.watches:
-		s.complain(req.ID, wire.CodeWatching, "this connection looks on: say hello without watch to play")
+		s.complain(req.ID, wire.CodeWatching, "this connection looks on: connect anew, without watch, to play")
 	case err == nil && req.Type == wire.TypeTap && greeted:
 		if tap, ok := req.Tap(); ok {
 			s.tap(tap, time.Now())

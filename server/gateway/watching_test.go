@@ -23,6 +23,13 @@ func TestWhoLooksOn(t *testing.T) {
 	hall := d.connect()
 	hall.say(`{"type":"hello","id":1,"token":"hall","campaign":"c","watch":true}`)
 	hall.hear("welcome")
+	// The welcome comes before the seat; what is asked next is answered after it.
+	seated := func(who *client) {
+		who.say(`{"type":"ping","t":1}`)
+		who.hear("pong")
+	}
+	seated(player)
+	seated(hall)
 
 	here := d.lobby.Room("c")
 	if here.Online() != 1 || here.Members() != 2 {
@@ -34,6 +41,7 @@ func TestWhoLooksOn(t *testing.T) {
 
 	hall.say(`{"type":"join","id":2,"campaign":"c","watch":false}`)
 	hall.hear("welcome")
+	seated(hall)
 	if here.Online() != 1 {
 		t.Error("a join has made a player of who looks on")
 	}

@@ -288,7 +288,7 @@ export interface RoomMessage {
   type: "room";
   /** When they were taken. */
   t: number;
-  /** Connections in the room, over all nodes. */
+  /** Connections in the room that play, over all nodes. */
   online: number;
   /** Packets left. */
   stock: number;
