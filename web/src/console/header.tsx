@@ -1,6 +1,7 @@
 import packet from "../../img/packet.svg";
 import { usePending } from "./approvals/pending.ts";
 import { count } from "./format.ts";
+import { useSeen } from "./hooks.ts";
 import { language, texts } from "./i18n.ts";
 import { useHeld } from "./risk/count.ts";
 import { to, type Route } from "./route.ts";
@@ -26,11 +27,12 @@ export function Header({ route }: { route: Route }) {
   const standing = useStanding();
   const here = route.parts[0] === "new" || route.parts[0] === "first" ? "campaigns" : route.parts[0];
   const who = standing.is === "in" ? standing.who : undefined;
+  const row = useSeen(who && here);
   return (
     <header class="bar">
       <a class="brand" href={to("campaigns")}><img src={packet} alt="" width="18" height="23" /><span>redrain <span class="thin">{t("console")}</span></span></a>
       {who && (
-        <nav class="pages" aria-label={t("nav")}>
+        <nav ref={row} class="pages" aria-label={t("nav")}>
           {LINKS.map(([path, key]) => <a key={path} href={to(path)} aria-current={path === here ? "page" : undefined}>{t(key)}{path === "approvals" && <Pending />}{path === "risk" && <Held />}</a>)}
         </nav>
       )}

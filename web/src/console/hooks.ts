@@ -1,6 +1,6 @@
 // Hooks of the pages: load something, and do something once.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, newKey, type Page } from "./api.ts";
 import { useReturns } from "./session.ts";
 
@@ -140,4 +140,17 @@ function asApiError(cause: unknown): ApiError {
   if (cause instanceof DOMException && cause.name === "AbortError") return new ApiError({ code: "aborted" });
   reportError(cause);
   return new ApiError({ code: "page_fault", message: String(cause) });
+}
+
+/** useSeen is the ref of a row that scrolls sideways: the link of the page one is on is brought into sight, where `at` changes. */
+export function useSeen(at: unknown) {
+  const row = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const el = row.current;
+    const link = el?.querySelector('[aria-current="page"]');
+    if (!el || !link) return;
+    const [frame, box] = [el.getBoundingClientRect(), link.getBoundingClientRect()];
+    el.scrollLeft += box.left + box.width / 2 - frame.left - frame.width / 2;
+  }, [at]);
+  return row;
 }

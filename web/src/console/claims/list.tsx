@@ -51,7 +51,7 @@ export function Claims({ campaign: { id: campaign } }: { campaign: Campaign }) {
           {(user || packet || state) && <div class="clear"><Button onClick={clear}>{t("clear")}</Button></div>}
         </form>
       </search>
-      <PagedTable label={t("title")} columns={claimColumns(true)} pages={list} rowKey={(c) => `${c.claim} ${c.user}`}
+      <PagedTable cards label={t("title")} columns={claimColumns(true)} pages={list} rowKey={(c) => `${c.claim} ${c.user}`}
         empty={filtered ? <><h3>{t("noMatch")}</h3><p>{t("noMatchText")}</p></> : <><h3>{t("none")}</h3><p>{t("noneText")}</p></>} />
       <DownloadNote filtered={filtered} />
     </section>

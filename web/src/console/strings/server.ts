@@ -1,25 +1,29 @@
-// Sentences that the server keeps or answers in English, and what they say in Chinese. {0}, {1} are what varies, in the order in which it
-// stands in the English. The first that fits counts. A test holds them against the server's sources.
+// Sentences that the server keeps or answers in English, and what they say in Chinese. What varies, in the order in which it stands in the English:
+// {0} is one word or number, {0:} a receiver of withdrawals, {0*} what people or a provider have said, which stays as it is, and {0>} another of
+// these sentences. The first that fits counts. A test holds them against the server's sources.
 
 export const sentences: readonly (readonly [en: string, zh: string])[] = [
   // what has become of a withdrawal
-  ["held: {0}", "暂扣：{0}"],
-  ["released: {0}", "放行：{0}"],
-  ["marked as paid: {0}", "标记为已打款：{0}"],
-  ["given back: {0}", "退回玩家：{0}"],
-  ["sent to {0}", "已发给 {0}"],
-  ["paid by {0}", "由 {0} 支付"],
+  ["held: {0*}", "暂扣：{0}"],
+  ["released: {0*}", "放行：{0}"],
+  ["marked as paid: {0*}", "标记为已打款：{0}"],
+  ["given back: {0*}", "退回玩家：{0}"],
+  ["sent to {0:}", "已发给 {0}"],
+  ["paid by {0:}", "由 {0} 支付"],
   ["tried again", "重新尝试"],
-  ["waits for an operator: {0}", "等人处理：{0}"],
-  ["refused by the provider: {0}", "支付方拒绝：{0}"],
+  ["waits for an operator: {0>}", "等人处理：{0}"],
+  ["given back by the organizer", "由主办方退回"],
+  ["was sent to {0:}, and this server has {1:}", "当初发给 {0}，而这台服务器用的是 {1}"],
+  ["refused by the provider: {0*}", "支付方拒绝：{0}"],
   ["refused by the provider", "支付方拒绝"],
   ["the provider gave no answer that says what has become of the payment", "支付方没有说明付款的结果"],
   ["the provider has said for a week that the payment is on its way", "一周以来支付方一直说正在付款"],
 
   // why something is a dead letter
-  ["given up after {0} tries: {1}", "试了 {0} 次后放弃：{1}"],
-  ["{0}; put it right, and retry this", "{0}。改正后请重试"],
+  ["given up after {0} tries: {1>}", "试了 {0} 次后放弃：{1}"],
+  ["{0>}; put it right, and retry this", "{0}。改正后请重试"],
   ["a row is not what its history says, so somebody has changed it in the database; redrain reconcile names it", "这条记录与它的历史不符：有人直接修改了数据库。请运行 redrain reconcile 查看"],
+  ["the campaign's payouts have left the ledger, so all of it was paid or given back: look into its export, and dismiss this", "活动的付款已移出账本，说明全部已支付或退回：请查看它的导出文件，然后作废这条"],
   ["its seal is wrong: no node of this installation has sealed this with a key that is valid", "封印不对：它不是由本系统的节点用有效密钥写下的"],
   ["the player was banned when it was won", "中奖时玩家已被封禁"],
   ["the campaign's escrow holds less than that", "活动的余额不足以支付"],
@@ -43,11 +47,17 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
   ["is required: 1 to {0} bytes of UTF-8", "必填，1 到 {0} 字节"],
   ["is required: 1 to {0} minor units", "必填，1 到 {0} 分"],
   ["is required: 1 to {0}", "必填，1 到 {0}"],
+  ["is required: 1 to {0} claims", "必填，1 到 {0} 笔"],
+  ["is required: 1 to {0}; more come as text/csv", "必填，1 到 {0} 个；更多请用 text/csv"],
+  ["is required: 1 to 128 bytes that name this deposit once and for all", "必填，1 到 128 字节，它是这笔存入永久的编号"],
   ["is 0 (no limit) to {0}", "0（不限）到 {0}"],
   ["is 0 (all at once) to {0}", "0（同时放行）到 {0}"],
   ["is 1 to {0} minor units", "1 到 {0} 分"],
   ["is 1 to {0}", "1 到 {0}"],
-  ["is one of {0}", "可以是 {0}"],
+  ["is 1 to {0} bytes", "1 到 {0} 字节"],
+  ["is 1 to {0} bytes of UTF-8", "1 到 {0} 字节"],
+  ["holds letters, digits, and - _ . only", "只能有字母、数字和 - _ ."],
+  ["is one of {0*}", "可以是 {0}"],
   ["is less than min", "小于 min"],
   ["is less than packets × min ({0} × {1})", "小于 packets × min（{0} × {1}）"],
   ["is more than packets × max ({0} × {1})", "大于 packets × max（{0} × {1}）"],

@@ -3,14 +3,22 @@
 import { lang } from "../i18n.ts";
 import { sentences } from "../strings/server.ts";
 
-const known = sentences.map(([en, zh]) => ({ like: new RegExp(`^${en.split(/\{\d\}/).map(plain).join("(.+)")}$`, "s"), zh }));
+const SLOT = /\{\d([:*>]?)\}/g;
+// A comma ends no word: "1,000" is one.
+const LIKE: Record<string, string> = { "": "(\\S+)", ":": "(\\S+:\\S+|wallet)", "*": "(.+)", ">": "(.+)" };
+
+const known = sentences.map(([en, zh]) => {
+  const kinds = Array.from(en.matchAll(SLOT), ([, kind]) => kind ?? "");
+  const fixed = en.split(/\{\d[:*>]?\}/).map(plain);
+  return { like: new RegExp(`^${fixed.map((f, i) => f + (i < kinds.length ? LIKE[kinds[i] ?? ""] : "")).join("")}$`, "s"), kinds, zh };
+});
 
 /** said is what the server has said. What it quotes, or what this page does not know, stays as it is. */
 export function said(text: string): string {
   if (lang() !== "zh") return text;
-  for (const { like, zh } of known) {
-    const [whole, ...parts] = like.exec(text) ?? [];
-    if (whole !== undefined) return zh.replace(/\{(\d)\}/g, (_, n: string) => said(parts[Number(n)] ?? ""));
+  for (const { like, kinds, zh } of known) {
+    const parts = like.exec(text)?.slice(1);
+    if (parts) return zh.replace(/\{(\d)\}/g, (_, n: string) => (kinds[Number(n)] === ">" ? said(parts[Number(n)] ?? "") : parts[Number(n)] ?? ""));
   }
   return text;
 }

@@ -37,7 +37,7 @@ export function FindPlayer({ prefix: first }: { prefix: string }) {
             <Button submit kind="main" disabled={!text.trim()}>{t("open")}</Button>
           </form>
         </search>
-        <PagedTable label={t("title")} columns={columns} pages={found} rowKey={(p) => p.user}
+        <PagedTable cards label={t("title")} columns={columns} pages={found} rowKey={(p) => p.user}
           empty={prefix ? <><h2>{t("noneFound")}</h2><p>{t("noneFoundText")}</p></> : <h2>{t("none")}</h2>} />
       </section>
       <Bans changed={found.reload} />

@@ -60,7 +60,7 @@ export function PlayerPage({ user }: { user: string }) {
       )}
       <section class="panel">
         <header><h2>{c("userClaims")}</h2></header>
-        <PagedTable label={c("userClaims")} columns={claimColumns(false)} pages={won} rowKey={(one) => one.claim}
+        <PagedTable cards label={c("userClaims")} columns={claimColumns(false)} pages={won} rowKey={(one) => one.claim}
           empty={<><h3>{c("userNone")}</h3><p>{c("userNoneText")}</p></>} />
       </section>
       <section class="panel">

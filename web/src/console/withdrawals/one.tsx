@@ -41,7 +41,7 @@ export function WithdrawalPage({ id }: { id: string }) {
           </div>
         </header>
         {w.order && <Waits order={w.order} onDecide={decide} />}
-        {w.dead && <p class="quote">{t("deadText")} <a href={to("payouts")}>{t("toLetters")}</a></p>}
+        {w.dead && !w.order && <p class="quote">{t("deadText")} <a href={to("payouts")}>{t("toLetters")}</a></p>}
         <Facts of={w} />
       </section>
       <section class="panel">
