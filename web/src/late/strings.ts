@@ -20,7 +20,7 @@ export const posters = {
 } satisfies Table;
 
 export const withdrawing = {
-  withdraw_sure_wallet: { zh: "提现 ¥{amount}：钱会离开余额并记为已付，由主办方另行发放给您。确定吗？", en: "Withdraw ¥{amount}: it leaves your balance and counts as paid. The host gives it to you by means of their own. Go on?" },
+  withdraw_sure_wallet: { zh: "提现 ¥{amount}：将从余额中扣除并记为已付，由主办方另行发放给您。确定吗？", en: "Withdraw ¥{amount}: it leaves your balance and counts as paid. The host gives it to you by means of their own. Go on?" },
   withdraw_sure_http: { zh: "提现 ¥{amount} 到主办方为您登记的收款账户。确定吗？", en: "Withdraw ¥{amount} to the account that the host has of you. Go on?" },
   withdraw_sure_name: { zh: "提现 ¥{amount} 到：{name}。确定吗？", en: "Withdraw ¥{amount} to {name}. Go on?" },
   withdraw_sure: { zh: "提现 ¥{amount}，确定吗？", en: "Withdraw ¥{amount}?" },
@@ -30,7 +30,7 @@ export const withdrawing = {
   w_err_zero: { zh: "金额要大于 0", en: "The amount must be more than 0" },
   w_err_over: { zh: "余额只有 ¥{amount}", en: "Your balance is only ¥{amount}" },
   w_err_funds: { zh: "余额不足，请核对后再试", en: "Your balance is too low. Check it and try again" },
-  w_err_signin: { zh: "登录已失效，请重新进入活动", en: "Your login has expired. Open the event again" },
+  w_err_signin: { zh: "登录已失效，请重新进入活动", en: "Your sign-in has expired. Open the event again" },
   w_err_busy: { zh: "请求太多，请稍等再试", en: "Too many requests. Wait a moment and try again" },
   w_err_small: { zh: "低于单次最低提现金额", en: "This is less than can be withdrawn at once" },
   w_err_day: { zh: "超过每天可提现的总额，请减少金额或明天再试", en: "This is more than can be withdrawn in a day. Take less, or try again tomorrow" },

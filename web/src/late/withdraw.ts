@@ -28,6 +28,7 @@ interface Message {
   key: Key;
   values?: Record<string, string>;
   good?: boolean;
+  withdrawal?: string; // what it speaks of
 }
 
 /** Withdraw shows and sends the form. */
@@ -67,6 +68,7 @@ export class Withdraw {
   render(): void {
     const { i18n, wallet } = this.#parts;
     this.#found();
+    this.#overtaken();
     this.#form.hidden = !wallet.balance && !this.#message && !this.#open;
     this.#go.setAttribute("aria-disabled", String(this.#busy));
     write(this.#go, this.#busy ? this.#t("withdraw_busy") : i18n.t("withdraw"));
@@ -86,9 +88,17 @@ export class Withdraw {
     const open = this.#open;
     if (this.#busy || !open?.before) return; // null: the earlier list is unknown, so nothing can be recognized as new
     const { before } = open;
-    if (!this.#parts.wallet.withdrawals().some((w) => w.amount === open.amount && !before.has(w.withdrawal))) return;
+    const found = this.#parts.wallet.withdrawals().find((w) => w.amount === open.amount && !before.has(w.withdrawal));
+    if (!found) return;
     this.#open = null;
-    this.#message = { key: "withdraw_sent", values: { amount: yuan(open.amount) }, good: true };
+    this.#message = { key: "withdraw_sent", values: { amount: yuan(open.amount) }, good: true, withdrawal: found.withdrawal };
+  }
+
+  // overtaken takes back what the list says newer things of.
+  #overtaken(): void {
+    const id = this.#message?.withdrawal;
+    const w = this.#parts.wallet.withdrawals().find((one) => one.withdrawal === id);
+    if (w && w.state !== "pending") this.#message = null;
   }
 
   #all(): void {
@@ -144,7 +154,7 @@ export class Withdraw {
       this.#open = null;
       this.#amount.value = "";
       wallet.withdrawal(w, w.balance);
-      this.#say({ key: "withdraw_sent", values: { amount: yuan(amount) }, good: true });
+      this.#say({ key: "withdraw_sent", values: { amount: yuan(amount) }, good: true, withdrawal: w.withdrawal });
     } catch (fault) {
       const m = messageOf(fault);
       if (m.key !== "w_err_again" && m.key !== "w_err_busy") this.#open = null; // refused: no withdrawal has this key

@@ -97,7 +97,7 @@ export class Card {
     write(byId("card-unsure"), round.wins && round.unsure ? t(round.unsure === 1 ? "card_more_one" : "card_more", { n: round.unsure }) : "");
     write(byId("card-stopped"), stopped ? t("card_stopped") : "");
     write(byId("card-best"), round.wins > 1 ? `¥${yuan(round.best)}` : "");
-    write(byId("card-taps"), round.taps > 0 ? String(round.taps) : "");
+    write(byId("card-taps"), round.taps > 0 && round.taps >= round.wins ? String(round.taps) : ""); // fewer: others were on another page
     write(byId("card-combo"), round.combo >= COMBO_FROM ? `×${round.combo}` : "");
     for (const row of this.#dialog.querySelectorAll<HTMLElement>("dl > div")) row.hidden = row.querySelector("dd")?.textContent === "";
     write(byId("card-ok"), t(round.wins ? "card_ok" : "card_close"));

@@ -120,7 +120,7 @@ function render(): void {
   awake.want(waits || s.mode === "falling" || s.mode === "paused");
   const first = hud.stage(s, model.campaign ?? model.about);
   if (first && left <= 3_000) pulse();
-  hud.facts(model.away === null ? model.online : null, model.stock, rain ? remaining(rain, t) : 0);
+  hud.facts(model.away === null ? model.online : null, model.away === null ? model.stock : null, rain ? remaining(rain, t) : 0);
   const hits = phase === "falling" ? combo.value(performance.now()) : 0;
   hud.combo(hits);
   sound.music(mood(s.mode, left), Math.min(1, hits / HIGHEST));
@@ -422,7 +422,7 @@ byId("sound").addEventListener("click", () => {
 });
 byId("purse").addEventListener("click", () => sheet.open());
 byId("mine").addEventListener("click", () => sheet.open());
-byId("retry").addEventListener("click", enter);
+byId("retry").addEventListener("click", () => (model.problem?.reload ? location.reload() : enter()));
 document.addEventListener("keydown", () => document.body.classList.add("keys"), { once: true });
 window.addEventListener("resize", fit);
 setInterval(ticker, TICKER_EVERY);

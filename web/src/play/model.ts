@@ -3,12 +3,12 @@
 import type { Campaign, Rain } from "../../sdk/index.ts";
 import type { Winner } from "../rain/winners.ts";
 import type { About } from "./hud.ts";
-import type { Problem } from "./stage.ts";
+import type { Ended } from "./problem.ts";
 
 /** Model is written on messages of the server and actions of the player, and read by render. */
 export interface Model {
   landing: boolean;
-  problem: Problem | null;
+  problem: Ended | null;
   about: About | null;
   campaign: Campaign | null;
   rain: Rain | null;

@@ -7,6 +7,8 @@ import type { Problem } from "./stage.ts";
 export interface Ended extends Problem {
   signin?: true;
   retry?: true;
+  /** another try is a new page: this one would fail again */
+  reload?: true;
 }
 
 /** problemOf is the problem of a close code, or of the HTTP status that refused a token; refusal is the code that came with it. */
@@ -20,6 +22,6 @@ export function problemOf(code: number, refusal = ""): Ended {
   if (code === CloseCode.sentAway) return { title: "ended_away", hint: "ended_away_hint" };
   if (code === CloseCode.notInvited) return { title: "ended_invited", hint: "ended_invited_hint", signin: true, other: true };
   if (code === CloseCode.unknownCampaign) return { title: "ended_campaign", hint: "ended_campaign_hint", retry: true, other: true };
-  if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", retry: true };
-  return { title: "ended_other", hint: "ended_other_hint", values: { code }, retry: true };
+  if (code === CloseCode.protocol) return { title: "ended_old", hint: "ended_old_hint", retry: true, reload: true };
+  return { title: "ended_other", hint: "ended_other_hint", values: { code }, retry: true, reload: true };
 }
