@@ -71,7 +71,8 @@ func TestChurn(t *testing.T) {
 		}
 	}
 	if n := len(l.Rooms()); n != 0 || l.Members() != 0 || opened.Load() != 0 {
-		t.Errorf("%d rooms, %d online and %d callbacks without their other half are left", n, l.Members(), opened.Load())
+		t.Errorf("%d rooms, %d members and %d callbacks without their other half are left", n, l.Members(),
+			opened.Load())
 	}
 	if n := value(t, l.metrics.connections); n != 0 {
 		t.Errorf("counted %v connections, want 0", n)

@@ -315,7 +315,8 @@ func (f *fakeServer) token() string {
 func (f *fakeServer) watches() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.hello["watch"] == true
+	on, is := f.hello["watch"].(bool)
+	return is && on
 }
 
 func (f *fakeServer) greeted() int {

@@ -69,15 +69,15 @@ func (p *Page) Resize(d Device) error {
 	return p.Do(Patience, emulateDevice(d))
 }
 
-// byRule is network.EmulateNetworkConditionsByRule for browsers of two ages: Chrome 148 asks for the word offline beside
-// the conditions, later ones within each of them. Neither minds the other's.
+// byRule is network.EmulateNetworkConditionsByRule for browsers of two ages: Chrome 148 asks for the word offline
+// beside the conditions, later ones within each of them. Neither minds the other's.
 var byRule = cdp.Command[byRuleParams, network.EmulateNetworkConditionsByRuleResult]{
 	Method: network.CommandEmulateNetworkConditionsByRule,
 }
 
 type byRuleParams struct {
-	Offline                  bool                  `json:"offline"`
-	MatchedNetworkConditions []*network.Conditions `json:"matchedNetworkConditions"`
+	Offline    bool                  `json:"offline"`
+	Conditions []*network.Conditions `json:"matchedNetworkConditions"` //nolint:tagliatelle // Chrome's name
 }
 
 // Offline takes the network away from the page, or gives it back. Sockets that are open stay open, as they do on a
@@ -85,7 +85,7 @@ type byRuleParams struct {
 func (p *Page) Offline(offline bool) error {
 	conditions := &network.Conditions{Offline: offline, DownloadThroughput: -1, UploadThroughput: -1}
 	return p.Do(Patience,
-		call(byRule, byRuleParams{Offline: offline, MatchedNetworkConditions: []*network.Conditions{conditions}}),
+		call(byRule, byRuleParams{Offline: offline, Conditions: []*network.Conditions{conditions}}),
 		call(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: offline, DownloadThroughput: -1,
 			UploadThroughput: -1}))
 }

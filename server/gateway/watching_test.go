@@ -9,8 +9,8 @@ import (
 	"redrain/room"
 )
 
-// Who looks on is told what the room is told, in each room, is not counted as a player, and takes nothing, however a tap
-// is spelt. The gate never hears of such a tap, and somebody who goes on tapping is sent away.
+// Who looks on is told what the room is told, in each room, is not counted as a player, and takes nothing, however a
+// tap is spelt. The gate never hears of such a tap, and somebody who goes on tapping is sent away.
 func TestWhoLooksOn(t *testing.T) {
 	n := &neighbours{tap: func(tap *grab.Tap[Asked]) (outcome.Result, bool) {
 		if tap.User == "hall" {

@@ -15,8 +15,8 @@ const Burst = 10
 func Address(r *http.Request) string { return Client(r.RemoteAddr) }
 
 // Client is what limits count the other end of a connection by, of which remote is address and port: the IPv4 address,
-// also where it is written as an IPv6 one, or the /64 of an IPv6 address, since one client usually has all of it (but for
-// this machine's own, ::1).
+// also where it is written as an IPv6 one, or the /64 of an IPv6 address, since one client usually has all of it (but
+// for this machine's own, ::1).
 func Client(remote string) string {
 	addr, err := netip.ParseAddr(remote)
 	if with, portErr := netip.ParseAddrPort(remote); portErr == nil {

@@ -217,8 +217,7 @@ func (f *Figures) report(ctx context.Context, campaign string, count *CampaignCo
 	if c != nil && c.Drained {
 		report.Keep = f.o.KeepFor // or it would stay for ever, after everything else of the campaign has gone
 	}
-	err := f.o.Reports.Report(ctx, campaign, f.o.Node, now, report)
-	if err != nil {
+	if err := f.o.Reports.Report(ctx, campaign, f.o.Node, now, report); err != nil {
 		f.o.Log.Debug("this node's figures could not be reported", "campaign", campaign, "err", err)
 		return
 	}
