@@ -89,7 +89,7 @@ func (b *browser) testExpired(t *testing.T) {
 	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
 	p.mode("waiting")
 	f.hangUp(4500)
-	p.shows("stage-title", "Your sign-in has expired")
+	p.shows("stage-title", "You are signed out")
 	p.shows("play", "Play as a guest")
 	if !p.hidden("signin") {
 		t.Error("a code is asked for before somebody says that they have one")

@@ -55,6 +55,7 @@ func (p *Page) listen(event any) {
 		p.fault(Console, strings.Join(words, " "))
 	case *log.EventEntryAdded:
 		switch {
+		case e.Entry.URL == "about:blank": // an icon of the page before, that Chromium asks for on the way there
 		case e.Entry.Source == log.EntrySourceNetwork:
 			p.fault(Network, e.Entry.Text+" "+e.Entry.URL)
 		case e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning:

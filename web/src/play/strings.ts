@@ -169,7 +169,7 @@ export const strings = {
   reconnecting: { zh: "连接中断，正在重连…", en: "Connection lost. Reconnecting…" },
   seconds: { zh: "{s} 秒", en: "{s} s" },
   signin_title: { zh: "请先登录", en: "Please sign in" },
-  signin_title_bad: { zh: "登录已失效", en: "Your sign-in has expired" },
+  signin_title_bad: { zh: "登录已失效", en: "You are signed out" },
   signin_hint: { zh: "请从主办方发给您的链接进入", en: "Come in by the link that the host has sent you" },
   signin_bad: { zh: "请从主办方的入口重新进入，您抢到的红包不会丢失", en: "Come in again where the host let you in. What you have won is safe" },
   signin_label: { zh: "主办方发给您的链接或入场码", en: "The link or code that the host has sent you" },
