@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
 )
 
 // TestConsoleFormForgetsWhatADepositMends: what was refused for want of money is not said of a sponsor who has it now,
@@ -17,6 +18,7 @@ func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
 	p.Fill(field("packets"), "100")
 	p.Press(fund)
 	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
+	p.Until("the remedy is at hand", `document.activeElement.textContent === "Deposit ¥1,000.00"`)
 	p.PressText("Deposit ¥1,000.00")
 	p.Press("dialog .button.main")
 	p.Says(".summary", "goes from ¥1,000.00 to ¥0.00")
@@ -54,4 +56,27 @@ func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
 	proved(at, proof("c1", at, 3, true), proof("c2", at, 2, false))
 	p.Go("/console?again#/sponsors")
 	p.Says(".status .bad", "✗ The books do not balance, proved last")
+}
+
+// TestConsoleHeadSaysThatNobodyAnswers: an earlier proof is not what is true now.
+func TestConsoleHeadSaysThatNobodyAnswers(t *testing.T) {
+	testenv.Parallel(t, testenv.Medium)
+	f := newForms(t, "operator")
+	p := f.openConsole(t, desk(), "#/sponsors")
+	p.Says(".status", "Books balance")
+	f.setAnswer("GET /reconciliation/proved", reply(http.StatusServiceUnavailable,
+		object{"status": 503, "code": "unavailable", "title": "Service Unavailable"}))
+	p.Says(".status .bad", "The server does not answer; this is from before:")
+	p.Forgive()
+}
+
+// TestConsoleNamesAnAddressForPhones: who has opened the console as localhost is not told to send that to a phone.
+func TestConsoleNamesAnAddressForPhones(t *testing.T) {
+	f := newForms(t, "operator")
+	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"join": "http://192.0.2.7:8080/", "guests": true}))
+	p := f.openConsole(t, desk(), "#/first/c1")
+	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
+	p.Go("/console?details#/campaigns/c1/details")
+	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
+	p.Says("main", "http://192.0.2.7:8080/screen?campaign=c1")
 }

@@ -56,7 +56,7 @@ func TestBudgets(t *testing.T) {
 		{"in WeChat", []string{"wechat.js"}, 1_500},
 		// An operator loads it once, and it is cached: players, lists, risk, alarms, the first run and the server's
 		// words in Chinese are worth the half second that 20 KB more take over a slow line.
-		{"console", []string{"console.js", "console.css"}, 122_000},
+		{"console", []string{"console.js", "console.css"}, 123_000},
 		{"sdk", nil, 7_000},
 	} {
 		parts := [][]byte{}

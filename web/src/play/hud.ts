@@ -13,7 +13,7 @@ const COMBO_FROM = 3;
 const SAID = 1_600; // ms for which the word on a tap stands
 
 /** About is what the stage shows of the event; before the player is in the room it may be incomplete. */
-export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number };
+export type About = Partial<Pick<Campaign, "name" | "wins_per_user" | "budget" | "packets">> & { guests?: boolean; starts_in_ms?: number; told?: number; join?: string };
 
 /** Hud shows texts of an I18n. */
 export class Hud {

@@ -10,6 +10,7 @@ import { type Prize, prizeOf } from "../rain/prize.ts";
 import { Scene } from "../rain/scene.ts";
 import type { Drop } from "../rain/sky.ts";
 import { I18n } from "../shared/i18n.ts";
+import { home } from "../shared/join.ts";
 import { yuan } from "../shared/money.ts";
 import type { Claim } from "../shared/schemas.ts";
 import type { Player } from "../shared/player.ts";
@@ -252,7 +253,8 @@ function cheer(tier: number): void {
 function portray(round: Round): void {
   const { id = "", name = "" } = model.campaign ?? {};
   const rank = card.rank(round);
-  keepsake?.open(round, name, rank, `${location.origin}/?campaign=${encodeURIComponent(id)}`);
+  const at = home(new URL(location.href), model.about?.join ?? null) ?? `${location.origin}/`;
+  keepsake?.open(round, name, rank, `${at}?campaign=${encodeURIComponent(id)}`);
 }
 
 function practised({ id, decoy }: Drop): void {

@@ -128,7 +128,9 @@ export class Sheet {
   #claim(c: Entry): HTMLLIElement {
     const { i18n } = this.#parts;
     const what = c.packet ? i18n.t("packet", { packet: c.packet }) : i18n.t("packet_plain");
-    return row(span("what", what), span(`state ${c.state}`, i18n.t(c.held && c.state === "granted" ? "held" : c.state)), span("amount", `+${yuan(c.amount)}`));
+    const li = row(span("what", what), span(`state ${c.state}`, i18n.t(c.held && c.state === "granted" ? "held" : c.state)), span("amount", `+${yuan(c.amount)}`));
+    if (c.at) li.append(span("why", clock(i18n.lang, c.at))); // each campaign has a packet of that number
+    return li;
   }
 
   #out(w: Withdrawal): HTMLLIElement {

@@ -5,8 +5,8 @@ import type { Balance } from "../shared/schemas.ts";
 
 type Payout = NonNullable<Balance["payout"]>;
 
-/** Entry is a claim as far as it is known: a settlement names no packet. */
-export type Entry = Omit<Claim, "packet"> & { packet?: string };
+/** Entry is a claim as far as it is known: a settlement names no packet, and only the list says when it was won (Unix ms). */
+export type Entry = Omit<Claim, "packet"> & { packet?: string; at?: number };
 
 /** isOf tells whether a claim is one of a campaign: its id is the campaign's and the packet's. An id of another form may be anybody's. */
 export function isOf(claim: string, campaign: string): boolean {

@@ -5,11 +5,12 @@ import "./screen.css";
 
 import { h, render } from "preact";
 
+import { isLocal } from "../shared/join.ts";
 import { Stage } from "./app.tsx";
 import { Feed } from "./feed.ts";
 import { Identity } from "./identity.ts";
 import { Keeper } from "./keeper.ts";
-import { isLocal, readOptions } from "./options.ts";
+import { readOptions } from "./options.ts";
 import { Wall } from "./wall.ts";
 import { Words } from "./words.tsx";
 

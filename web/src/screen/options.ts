@@ -1,5 +1,7 @@
 // What the address of the page asks for.
 
+import { home } from "../shared/join.ts";
+
 /** Options are those of /screen?campaign=ID&lang=zh|en|both&join=URL; the code of #code= is Identity's. */
 export interface Options {
   /** id of the campaign to show; null: whatever the server has on */
@@ -25,18 +27,13 @@ function webAddress(given: string | null): string | null {
   }
 }
 
-/** isLocal tells whether a host is the machine that the browser runs on, by a name that is of no use to any other. */
-export function isLocal(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || /^127\./.test(hostname);
-}
-
 /**
  * joinAddress is where a phone joins: what ?join= says, else the page's own server, by its address in the local network
  * (`lan`, as the server tells) where the page was opened as localhost. null where nothing is known that a phone could open.
  */
 export function joinAddress(page: URL, options: Options, lan: string | null): string | null {
   if (options.join) return options.join;
-  const base = isLocal(page.hostname) ? lan : `${page.origin}/`;
+  const base = home(page, lan);
   if (!base) return null;
   const url = new URL(base);
   if (options.campaign) url.searchParams.set("campaign", options.campaign);

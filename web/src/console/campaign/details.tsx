@@ -4,6 +4,7 @@ import { texts } from "../i18n.ts";
 import { to } from "../route.ts";
 import { campaign as strings } from "../strings/campaign.ts";
 import { Act, Copy, Time } from "../ui/index.ts";
+import { useHome } from "./home.ts";
 import type { TabProps } from "./tabs.ts";
 
 const t = texts(strings);
@@ -50,7 +51,7 @@ export function DetailsTab({ campaign: c }: TabProps) {
 }
 
 function Address({ label, path }: { label: string; path: string }) {
-  const address = new URL(path, location.href).href;
+  const address = new URL(path, useHome()).href;
   return (
     <div><dt>{label}</dt><dd><a href={path} target="_blank" rel="noopener" class="mono">{address}</a><Copy text={address} label={t("copyAddress", { label })} /></dd></div>
   );

@@ -14,6 +14,9 @@ import { Summary } from "./summary.tsx";
 import { check, type SplitBody } from "./validate.ts";
 import { t, words } from "./words.ts";
 
+/** refusals that a deposit is the remedy of */
+const BROKE: ReadonlySet<string> = new Set(["unknown_sponsor", "insufficient_funds"]);
+
 interface Props {
   title: string;
   draft: Draft;
@@ -44,7 +47,9 @@ export function CampaignForm({ title, draft: first, filled = false }: Props) {
     go("campaigns", campaign.id);
   });
   useEffect(() => {
-    if (create.fault) setRefused(create.fault.fields);
+    if (!create.fault) return;
+    setRefused(create.fault.fields);
+    if (BROKE.has(create.fault.code)) form.current?.querySelector<HTMLElement>(".sponsor .button")?.focus(); // the remedy, which may be out of sight
   }, [create.fault]);
 
   // What was refused for want of money is not so any more.

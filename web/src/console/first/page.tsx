@@ -2,6 +2,7 @@ import "./first.css";
 
 import { waits } from "../approvals/said.ts";
 import { ApiError, api, post, seg } from "../api.ts";
+import { useHome } from "../campaign/home.ts";
 import { clock, money } from "../format.ts";
 import { useAction, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
@@ -36,7 +37,8 @@ function FirstRain({ id }: { id: string | undefined }) {
     go("campaigns", id ?? "");
   });
   const able = may("deposits") && may("campaigns");
-  const address = id ? new URL(`/?campaign=${seg(id)}`, location.href).href : "";
+  const path = `/?campaign=${seg(id ?? "")}`;
+  const address = new URL(path, useHome()).href;
   return (
     <section class="panel first">
       <header><div><h1>{t("title")}</h1><p class="soft">{t("lead")}</p></div></header>
@@ -56,7 +58,7 @@ function FirstRain({ id }: { id: string | undefined }) {
           <h2>{t("play")}</h2>
           <p>{t("playText")}</p>
           {who?.guests === false && <p class="soft">{t("noGuests")}</p>}
-          {id && <p class="row"><a class="button main" href={address} target="_blank" rel="noopener">{t("playDo")}</a><span class="mono">{address}</span><Copy text={address} label={t("play")} /></p>}
+          {id && <p class="row"><a class="button main" href={path} target="_blank" rel="noopener">{t("playDo")}</a><span class="mono">{address}</span><Copy text={address} label={t("copy")} /></p>}
         </li>
         <li class={id ? "" : "later"}>
           <h2>{t("rain")}</h2>

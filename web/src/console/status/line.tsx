@@ -26,6 +26,7 @@ export function StatusLine() {
   const alarms = useAlarms().data?.items.length;
   return (
     <aside class="status" aria-label={t("label")}>
+      {proved.fault && proved.data !== undefined && <span class="bad">{t("silent")}</span>}
       {proved.data !== undefined && <a href={to("reconciliation")} class={proved.data && (proved.data.stale || wrong(proved.data)) ? "bad" : ""}><Proof of={proved.data} /></a>}
       {alarms !== undefined && <a href={to("alarms")} class={alarms > 0 ? "bad" : ""}>{alarms > 0 ? `⚠ ${t("alarms", { n: alarms })}` : t("noAlarms")}</a>}
       <span class="zone">{t("zone", { zone: zone(Date.now()) })}</span>

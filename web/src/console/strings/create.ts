@@ -94,7 +94,7 @@ export const create = {
   created: { zh: "“{name}” 已出资 {budget}，{packets} 个红包已入库。", en: "“{name}” is funded with {budget}; {packets} {packets|packet is|packets are} stocked." },
   faultsLeft: { zh: "还有 {count} 处需要修改。", en: "{count} {count|field needs|fields need} a change." },
   insufficient_funds: { zh: "{sponsor} 的余额不足，没有创建活动，也没有动用资金。请先入账。", en: "{sponsor} has less than the budget. Nothing was created and no money moved: make a deposit first." },
-  unknown_sponsor: { zh: "资金方 {sponsor} 不存在：第一笔入账会创建它。", en: "There is no sponsor {sponsor} yet: the first deposit makes it." },
+  unknown_sponsor: { zh: "资金方 {sponsor} 还不存在，没有创建活动。请先入账，入账即创建它。", en: "There is no sponsor {sponsor} yet, so no campaign was made. Deposit first: that makes it." },
   idempotency_in_progress: { zh: "同一个请求还在处理中。请稍等再按一次：不会重复创建。", en: "The same request is still being worked on. Wait a moment and press again: it is created once." },
   serverSays: { zh: "服务器：{message}", en: "Server: {message}" },
 } satisfies Table;

@@ -16,6 +16,7 @@ export const first = {
   needs: { zh: "需要入账和活动两种权限。请管理员操作，或用启动时打印的令牌登录。", en: "This takes the rights to deposit and to run campaigns: ask an admin, or sign in with the token that the server printed at its start." },
   play: { zh: "打开玩家页面", en: "Open the players’ page" },
   playText: { zh: "在新标签页里扮演玩家，或把地址发给手机上的朋友。", en: "Play it yourself in a new tab, or send the address to a phone." },
+  copy: { zh: "复制地址", en: "Copy the address" },
   noGuests: { zh: "这台服务器不允许游客，玩家页面会要求登录。", en: "Guests are off on this server: the page asks players to sign in." },
   playDo: { zh: "打开", en: "Open it" },
   rain: { zh: "开始下雨", en: "Let it rain" },

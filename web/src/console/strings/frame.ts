@@ -21,7 +21,7 @@ export const frame = {
   viewer: { zh: "只读", en: "View only" },
   viewerHint: { zh: "以查看者身份登录：可以查看一切，不能操作。", en: "You are signed in as a viewer: you see everything and can change nothing." },
   inProcess: { zh: "内存模式", en: "In-process" },
-  inProcessHint: { zh: "使用进程内的后端：重启后数据可能丢失。", en: "The back ends are in this process: data may not survive a restart." },
+  inProcessHint: { zh: "使用进程内的后端：没有 --data-dir 时，重启后数据会丢失。", en: "The back ends are in this process: without --data-dir nothing survives a restart." },
   signOut: { zh: "退出", en: "Sign out" },
   otherLanguage: { zh: "English", en: "中文" },
   notFound: { zh: "没有这个页面。", en: "There is no such page." },

@@ -55,7 +55,7 @@ export const live = {
   outcome_empty: { zh: "空的", en: "empty" },
   outcome_late: { zh: "太晚", en: "late" },
   outcome_sold_out: { zh: "已抢完", en: "sold out" },
-  outcome_already: { zh: "已达上限", en: "had won already" },
+  outcome_already: { zh: "已达上限", en: "at the limit" },
   outcome_limited: { zh: "点击次数用完", en: "out of taps" },
   outcome_not_open: { zh: "未开放", en: "not open" },
   outcome_too_fast: { zh: "点得太快", en: "too fast" },

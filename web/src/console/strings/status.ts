@@ -8,6 +8,7 @@ export const status = {
   wrong: { zh: "账目不符，最近一次对账", en: "The books do not balance, proved last" },
   provedLive: { zh: "进行中的活动账目相符，最近一次对账", en: "The books of the live campaigns balance, proved last" },
   stale: { zh: "（太久没有对账）", en: "(too long ago)" },
+  silent: { zh: "服务器没有回答，以下是之前的信息", en: "The server does not answer; this is from before:" },
   never: { zh: "还没有对过账", en: "The books were not proved yet" },
   alarms: { zh: "{n} 个警报", en: "{n} {n|alarm|alarms}" },
   noAlarms: { zh: "没有警报", en: "No alarm" },
