@@ -76,6 +76,8 @@ func TestConsoleNamesAnAddressForPhones(t *testing.T) {
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"join": "http://192.0.2.7:8080/", "guests": true}))
 	p := f.openConsole(t, desk(), "#/first/c1")
 	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
+	p.Until("the way on is shown", `document.querySelector('main a[href="#/new"]') !== null && `+
+		`document.querySelector('main a[href="/screen?campaign=c1"]') !== null`)
 	p.Go("/console?details#/campaigns/c1/details")
 	p.Says("main", "http://192.0.2.7:8080/?campaign=c1")
 	p.Says("main", "http://192.0.2.7:8080/screen?campaign=c1")

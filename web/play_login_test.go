@@ -32,8 +32,10 @@ func (b *browser) testACodeInTheAddress(t *testing.T) {
 
 	// A newer code of the same player asks nothing, also one that is opened in this very tab.
 	f.code("K2", "u1")
+	greeted := f.greeted()
 	eval[bool](p, `(location.hash = "code=K2", true)`)
 	testenv.Eventually(t, patience, "the code is taken", func() bool { return f.usedUp("K2") })
+	testenv.Eventually(t, patience, "it is the player's", func() bool { return f.greeted() > greeted })
 	p.address("/?campaign=c1")
 	p.shows("user", "You are u1")
 	if p.isOpen("who")() {
@@ -95,6 +97,7 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	p.click("#who-now")
 	testenv.Eventually(t, patience, "the answer", func() bool { return !p.isOpen("who")() })
 	p.shows("user", "You are Guest 7f3a")
+	p.Until("the page has gone back to before the question", `history.state === null`) // or a reload would be aborted
 	p.do(chromedp.Reload())
 	p.shows("user", "You are Guest 7f3a")
 

@@ -71,5 +71,7 @@ func (b *browser) testStates(t *testing.T) {
 		"wins_per_user": 3, "taps_per_user": 0}})
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
+	testenv.Eventually(t, patience, "nobody is said to have won just now",
+		func() bool { return p.hidden("ticker") })
 	p.State("closed")
 }

@@ -114,10 +114,8 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.click("#card-ok")
 	p.click("#mine")
 	p.shows("sheet-balance", "0.88")
-	got := eval[string](p, `document.querySelector("#sheet-list li").textContent`)
-	if got != "Packet #17received+0.88" {
-		t.Errorf("my packets: %q", got)
-	}
+	p.Until("my packets, with when it was won", `/^Packet #17received\+0\.88\d+\/\d+, \d\d:\d\d$/.test(
+		document.querySelector("#sheet-list li").textContent)`)
 	p.State("packets")
 	p.click("#sheet-close")
 	p.click("#language")

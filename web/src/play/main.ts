@@ -399,7 +399,7 @@ async function introduce(): Promise<void> {
 let shown = 0;
 function ticker(): void {
   const list = model.winners;
-  hud.ticker(list[shown++ % Math.max(1, list.length)] ?? null);
+  hud.ticker(model.campaign?.state === "closed" ? null : list[shown++ % Math.max(1, list.length)] ?? null); // of an event that is over it is no news
 }
 
 function translate(): void {

@@ -6,7 +6,7 @@ import { useHome } from "../campaign/home.ts";
 import { clock, money } from "../format.ts";
 import { useAction, useLoad } from "../hooks.ts";
 import { texts } from "../i18n.ts";
-import { go, type Route } from "../route.ts";
+import { go, to, type Route } from "../route.ts";
 import { toLocal } from "../servertime.ts";
 import { may, useStanding } from "../session.ts";
 import { first } from "../strings/first.ts";
@@ -67,6 +67,7 @@ function FirstRain({ id }: { id: string | undefined }) {
           <FaultText fault={start.fault} explain={unsure} />
         </li>
       </ol>
+      {id && <p class="row">{t("then")} <a href={to("new")}>{t("own")}</a> · <a href={`/screen?campaign=${seg(id)}`} target="_blank" rel="noopener">{t("wall")}</a></p>}
     </section>
   );
 }

@@ -23,5 +23,8 @@ export const first = {
   rainText: { zh: "倒计时 {wait} 秒后下 {length} 秒。", en: "A countdown of {wait} seconds, then it rains for {length}." },
   rainDo: { zh: "开始", en: "Start" },
   started: { zh: "红包雨将在 {at} 开始。", en: "The rain starts at {at}." },
+  then: { zh: "之后：", en: "And then:" },
+  own: { zh: "新建自己的活动", en: "Make a campaign of your own" },
+  wall: { zh: "打开大屏", en: "Open the big screen" },
   waits: { zh: "入账需要第二个人确认，请先在“待确认”中处理，再回到这里。", en: "The deposit waits for a second person. Come back here when it is confirmed." },
 } satisfies Table;
