@@ -117,7 +117,8 @@ func TestConsoleWithdrawal(t *testing.T) {
 			}
 			history := []object{{"at": f.now() - 9_000, "stage": "requested", "actor": "player:u1"},
 				{"at": f.now() - 8_000, "stage": "sent", "actor": "redrain",
-					"reason": "sent to http:bank.example:shop7"}}
+					"reason": "sent to http:bank.example:shop7"},
+				{"at": f.now() - 7_000, "stage": "held", "actor": "operator:bob", "reason": "held: tried again"}}
 			for id, with := range map[string]object{
 				"fresh": {"stage": "requested"},
 				"held":  {"stage": "held"},
@@ -142,6 +143,8 @@ func TestConsoleWithdrawal(t *testing.T) {
 				p.NoWider(id)
 				p.Says("main table", map[string]string{"zh": "已发给 http:bank.example:shop7",
 					"en": "sent to http:bank.example:shop7"}[o.Language[:2]]) // the server's words
+				p.Says("main table", map[string]string{"zh": "暂扣：tried again",
+					"en": "held: tried again"}[o.Language[:2]]) // and bob's, which only look like the server's
 				offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
 				if offered != (id == "bobs") {
 					t.Errorf("%s: a confirmation is offered: %v", id, offered)

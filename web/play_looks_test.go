@@ -162,7 +162,7 @@ func (v *visit) rain() {
 	f.setPhase("falling")
 	f.setDown(true)
 	v.look("reconnecting", `!document.getElementById("banner").hidden`)
-	if !v.hidden("online-dot") || v.text("online") != "–" {
+	if !v.hidden("online-dot") || v.text("online") != "–" || v.text("stock") != "–" {
 		v.t.Error("the line is lost, and the page says how many are online")
 	}
 	f.setDown(false)

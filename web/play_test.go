@@ -200,8 +200,12 @@ func (b *browser) testCloseCodes(t *testing.T) {
 	if got := f.greeted(); got != 3 {
 		t.Errorf("%d hellos: it came back by itself", got)
 	}
+	eval[bool](p, `(window.outOfDate = true)`)
 	p.click("#retry")
 	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
+	if eval[bool](p, `!!window.outOfDate`) {
+		t.Error("the page that is out of date was not loaded anew")
+	}
 	f.hangUp(4502)
 	p.shows("stage-title", "This event cannot be found")
 	p.click("#retry")

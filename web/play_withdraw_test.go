@@ -102,6 +102,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 	f.decide("the account is closed")
 	state("refused, returned")
 	p.shows("sheet-balance", "2.50")
+	p.shows("withdraw-message", "") // it is requested no longer
 	p.State("refused")
 }
 

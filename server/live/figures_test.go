@@ -192,6 +192,11 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		}
 		known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
 		lobby.Leave(member)
+		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
+		synctest.Wait()
+		if len(f.newest("c")) == 0 {
+			t.Error("the winners are forgotten before a screen that shows them")
+		}
 		lobby.Leave(screen)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
 		synctest.Wait()

@@ -30,13 +30,14 @@ export function DetailsTab({ campaign: c }: TabProps) {
     [t("expiresAt"), <Time ms={c.expires_at} />],
     [t("revision"), count(c.revision)],
   ];
+  const home = useHome();
   return (
     <div class="stack">
       <section class="panel">
         <header><h2>{t("pages")}</h2></header>
         <dl class="details">
-          <Address label={t("playerPage")} path={`/?campaign=${encodeURIComponent(c.id)}`} />
-          <Address label={t("screenPage")} path={`/screen?campaign=${encodeURIComponent(c.id)}`} />
+          <Address label={t("playerPage")} home={home} path={`/?campaign=${encodeURIComponent(c.id)}`} />
+          <Address label={t("screenPage")} home={home} path={`/screen?campaign=${encodeURIComponent(c.id)}`} />
         </dl>
       </section>
       <section class="panel">
@@ -50,8 +51,8 @@ export function DetailsTab({ campaign: c }: TabProps) {
   );
 }
 
-function Address({ label, path }: { label: string; path: string }) {
-  const address = new URL(path, useHome()).href;
+function Address({ label, home, path }: { label: string; home: string; path: string }) {
+  const address = new URL(path, home).href;
   return (
     <div><dt>{label}</dt><dd><a href={path} target="_blank" rel="noopener" class="mono">{address}</a><Copy text={address} label={t("copyAddress", { label })} /></dd></div>
   );

@@ -4,7 +4,7 @@ import { lang } from "../i18n.ts";
 import { sentences } from "../strings/server.ts";
 
 const SLOT = /\{\d([:*>]?)\}/g;
-// A comma ends no word: "1,000" is one.
+// what stands where a sentence varies, by the mark of its slot
 const LIKE: Record<string, string> = { "": "(\\S+)", ":": "(\\S+:\\S+|wallet)", "*": "(.+)", ">": "(.+)" };
 
 const known = sentences.map(([en, zh]) => {
