@@ -16,7 +16,7 @@ TYPESCRIPT = 7.0.2
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start everything in one process (ARGS="--listen :9000 …")
@@ -27,16 +27,20 @@ build: ## build the program as bin/redrain
 	$(GO) build -trimpath -o bin/redrain .
 
 .PHONY: quick
-quick: ## run the unit and property tests, which need no servers
+quick: ## run the unit and property tests on the in-process back ends
 	$(GO) run -C tools ./test -quick $(ARGS)
 
 .PHONY: test
-test: ## run all tests on real servers, installed where that is allowed (ARGS="./grab/..." for some packages)
+test: ## run the tests on real servers, installed where that is allowed (ARGS="./grab/..." for some packages)
 	$(GO) run -C tools ./test $(ARGS)
 
 .PHONY: test-all
-test-all: ## run all tests with the race detector
+test-all: ## run the tests that CI runs: with fault matrices, crash points and the race detector
 	$(GO) run -C tools ./test -all $(ARGS)
+
+.PHONY: test-nightly
+test-nightly: ## run all tests: with soaks, hostile traffic, every cell of every matrix, every device
+	$(GO) run -C tools ./test -nightly $(ARGS)
 
 .PHONY: bench
 bench: ## run all benchmarks (BENCHTIME=1s for each)

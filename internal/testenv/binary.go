@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,14 +9,16 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
+
+	"redrain/internal/testenv/testrun"
 )
 
 // binaries remembers what this test binary has built: tags → func() (path string, err error).
 var binaries sync.Map
 
-// Binary builds redrain with the given build tags and returns the path of the program. It has the race detector when
-// the test has it; its other flags come from GOFLAGS, as those of go test do (see tools/test/run.go), so that both
+// Binary builds redrain with the given build tags and returns the path of the program. It has the race detector if the
+// test has it and the run covers [Nightly]: most nodes run within the tests, and the detector makes a process several
+// times slower. Its other flags come from GOFLAGS, as those of go test do (see tools/test/build.go), so that both
 // share the compiled packages. What a run of any test has built is used again by the next, as far as it is up to date.
 func Binary(t T, tags ...string) string {
 	t.Helper()
@@ -55,7 +56,7 @@ func buildBinary(tags string) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock %s: %w", kept, err)
 	}
-	args := append([]string{"build", "-C", module, "-tags", tags, "-o", kept}, flags...)
+	args := append([]string{"build", "-C", module, "-trimpath", "-tags", tags, "-o", kept}, flags...)
 	if out, err := exec.Command("go", append(args, "redrain")...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build redrain: %w\n%s", err, out)
 	}
@@ -66,32 +67,11 @@ func buildBinary(tags string) (string, error) {
 // buildPlace is where a program of this checkout is kept between runs, and the flags that it is built with.
 func buildPlace(checkout, tags string) (path string, flags []string, err error) {
 	name := "redrain-" + tags
-	if Race {
+	if Race && Covers(Nightly) {
 		name, flags = name+"-race", []string{"-race"}
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
-	}
-	all := filepath.Join(cache, "redrain-testenv")
-	forgetBuilds(all)
-	dir := filepath.Join(all, fmt.Sprintf("%x", sha256.Sum256([]byte(checkout)))[:12])
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", nil, err
-	}
-	now := time.Now()
-	return filepath.Join(dir, name), flags, os.Chtimes(dir, now, now)
-}
-
-// forgetBuilds removes the programs of checkouts that have run no tests for a week. Faults are ignored: it is a
-// courtesy to the machine.
-func forgetBuilds(all string) {
-	dirs, _ := os.ReadDir(all)
-	for _, d := range dirs {
-		if info, err := d.Info(); err == nil && time.Since(info.ModTime()) > 7*24*time.Hour {
-			_ = os.RemoveAll(filepath.Join(all, d.Name()))
-		}
-	}
+	dir, err := testrun.BuildDir(checkout)
+	return filepath.Join(dir, name), flags, err
 }
 
 // linkOrCopy gives a file a second name, or copies it where that does not work: on another file system.

@@ -23,7 +23,7 @@ type failure struct {
 // what testenv and rapid tell of themselves.
 var (
 	fault    = regexp.MustCompile(`^(\s+\S+\.go:\d+: |panic: |fatal error: |WARNING: DATA RACE|testenv: )`)
-	notFault = regexp.MustCompile(` level=|"level":|waited for room|\[rapid\] draw`)
+	notFault = regexp.MustCompile(` level=|"level":|waited for a slot|\[rapid\] draw`)
 )
 
 func isFault(line string) bool {

@@ -25,7 +25,7 @@ var servers = []need{
 	{"redis-cli", "redis-tools", "tests on a Redis Cluster"},
 	{"mariadbd", "mariadb-server", "tests on MariaDB"},
 	{"mariadb-install-db", "mariadb-server", "tests on MariaDB"},
-	{"chromium", "chromium", "tests of the pages in a browser"},
+	{"chromium-headless-shell", "chromium-headless-shell", "tests of the pages in a browser"},
 	{"haproxy", "haproxy", "tests behind a proxy"},
 }
 
@@ -90,6 +90,9 @@ func lacking(ctx context.Context, wanted []need) (missing []need) {
 
 // findable looks where the tests look: Debian's servers are not in the PATH of ordinary users.
 func findable(program string) bool {
+	if program == "chromium-headless-shell" && findable("chromium") {
+		return true // the whole browser will do
+	}
 	for _, dir := range []string{"", "/usr/sbin/", "/usr/local/sbin/", "/usr/libexec/"} {
 		if _, err := exec.LookPath(dir + program); err == nil {
 			return true

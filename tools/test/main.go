@@ -1,49 +1,130 @@
-// Command test runs the tests of redrain. It needs Go and nothing else: what the tests start besides, it installs
-// where it may (see install.go), and it says what is left out where it may not.
+// Command test runs the tests of redrain. It needs Go and nothing else: it installs the programs that tests start where
+// it may (see install.go), and names what it leaves out where it may not.
 //
-//	go run -C tools ./test           # all tests, on real servers
-//	go run -C tools ./test -quick    # unit and property tests, in this process
-//	go run -C tools ./test -all      # all tests, with the race detector: what CI runs
-//	go run -C tools ./test ./grab/…  # those of some packages
+//	go run -C tools ./test           # every package on real servers, one end-to-end rain on each set of back ends
+//	go run -C tools ./test -quick    # unit and property tests on the in-process back ends
+//	go run -C tools ./test -all      # with fault matrices and the race detector: what CI runs
+//	go run -C tools ./test -nightly  # with soaks, hostile traffic for minutes and every cell of every matrix
+//	go run -C tools ./test ./grab/…  # some packages
 //
 // With CI=true in the environment nothing may be left out.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"slices"
+	"syscall"
 	"time"
+
+	"redrain/internal/testenv/testrun"
 )
 
 func main() {
-	began := time.Now()
-	quick := flag.Bool("quick", false, "only what needs no servers and little time")
-	all := flag.Bool("all", false, "with the race detector")
-	install := flag.Bool("install", true, "install missing programs with apt-get, as root or by sudo")
+	var o options
+	flag.BoolVar(&o.quick, "quick", false, "only tests on the in-process back ends")
+	flag.BoolVar(&o.all, "all", false, "with fault matrices, all states of the pages, and the race detector")
+	flag.BoolVar(&o.nightly, "nightly", false, "-all with soaks, and every cell of every matrix")
+	flag.BoolVar(&o.weigh, "weigh", false, "run one test at a time, and print its load of the machine")
+	flag.StringVar(&o.pattern, "run", "", "only tests that match a pattern, as for go test")
+	flag.IntVar(&o.slow, "slow", 10, "how many of the slowest tests are listed at the end")
+	flag.BoolVar(&o.install, "install", true, "install missing programs with apt-get, as root or by sudo")
 	flag.Parse()
-	ctx := context.Background()
-	// Ctrl-C ends go test, which hears of it as well; what it has found until then is worth a summary.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	o.packages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ok, err := o.run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "test:", err)
+	}
+	if !ok || err != nil {
+		os.Exit(1)
+	}
+}
 
-	// The go command does not see that a server has been installed: what passed without it must run again.
-	r := &runner{report: newReport(os.Stdout), packages: flag.Args(), flags: []string{"-count=1"}}
-	missing := prepare(ctx, !*quick, *all, *install)
+type options struct {
+	quick, all, nightly, weigh, install bool
+
+	pattern  string
+	slow     int
+	packages []string // patterns from the root of the repository; empty: all of both modules
+}
+
+// run reports whether all tests have passed.
+func (o options) run(ctx context.Context) (bool, error) {
+	began := time.Now()
+	m := newMachine()
+	stopWatch := m.watch(context.WithoutCancel(ctx))
+
+	isAll := o.all || o.nightly
+	missing := prepare(ctx, !o.quick, isAll, o.install)
+	if len(missing) > 0 && os.Getenv("CI") == "true" {
+		return false, fmt.Errorf("with CI=true nothing may be left out, and these are: %q", missing)
+	}
+	b := &builder{stderr: os.Stderr, isRace: isAll && !slices.Contains(missing, raceDetector)}
+	packages, err := o.build(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	convert, err := b.program(ctx, "cmd/test2json")
+	if err != nil {
+		return false, err
+	}
+	env := append(os.Environ(), o.tier())
+	if o.nightly {
+		env = append(b.env(ctx), o.tier()) // programs that tests build have the race detector, too
+	}
+	report := newReport(os.Stdout, o.slow)
+	report.printf("%d test binaries compiled in %v\n", len(packages), time.Since(began).Round(time.Second))
+
+	r := &runner{
+		report: report, slots: testrun.ForMachine(), convert: convert, env: env, args: o.args(), isSerial: o.quick,
+	}
+	if o.weigh {
+		r.slots = testrun.New(1)
+		r.slots.Watch = func(request testrun.Request) func() { return m.weigh(request, report.printf) }
+	}
+	err = r.run(ctx, packages)
+	report.summary(time.Since(began), missing, stopWatch())
+	return report.isPassed(), err
+}
+
+// build compiles the tests of both modules, or of some packages of the first. It returns an error if one does not
+// compile: then no test runs.
+func (o options) build(ctx context.Context, b *builder) ([]*pkg, error) {
+	if len(o.packages) > 0 {
+		packages, err := b.build(ctx, "..", o.packages...)
+		if err == nil && len(packages) == 0 {
+			err = fmt.Errorf("no package with tests matches %q", o.packages)
+		}
+		return packages, err
+	}
+	server, err1 := b.build(ctx, "..", "./...")
+	tools, err2 := b.build(ctx, ".", "./...")
+	return append(server, tools...), errors.Join(err1, err2)
+}
+
+// tier is the environment entry that tells the test binaries what the run covers.
+func (o options) tier() string {
+	tier := testrun.Default
 	switch {
-	case len(missing) > 0 && os.Getenv("CI") == "true":
-		fmt.Fprintln(os.Stderr, "test: with CI=true nothing may be left out")
-		os.Exit(1)
-	case *quick:
-		r.flags = []string{"-short"}
-	case *all && !slices.Contains(missing, raceDetector):
-		r.race = true
+	case o.nightly:
+		tier = testrun.Nightly
+	case o.all:
+		tier = testrun.All
 	}
-	ok := r.run(ctx)
-	r.report.summary(time.Since(began), missing)
-	if !ok {
-		os.Exit(1)
+	return testrun.TierVariable + "=" + string(tier)
+}
+
+// args are the arguments of each test binary.
+func (o options) args() []string {
+	args := []string{"-test.run=" + o.pattern}
+	if o.quick {
+		args = append(args, "-test.short")
 	}
+	return args
 }

@@ -5,97 +5,188 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"redrain/internal/testenv/testrun"
 )
 
-// The race detector watches all but SQLite, which is translated C, and the Lua of the stand-in for Redis: what comes
-// to them passes through database/sql and one lock, and watched they take five times as long, which was a third of
-// the time of all tests. The flags are in the environment, so that the programs that tests build have them too and
-// share the compiled packages.
-const unwatched = "-gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/gopher-lua/...=-race=false " +
-	"-gcflags=github.com/pingcap/...=-race=false"
+// Loads of packages that schedule nothing by themselves, measured with the race detector by -weigh.
+const (
+	packageLoad   = testrun.PerProcessor
+	reconcileLoad = 6 // two tests at a time, beside a database
+)
 
-// long are the packages whose tests take longest. They begin first, so that none runs alone at the end.
-var long = []string{"internal/e2e", "web", "grab/store", "internal/cli", "payout/ledger", "server/campaigns"}
+// selfScheduled are the packages whose tests ask for slots of their own, by testenv.Parallel.
+var selfScheduled = []string{"redrain/internal/e2e", "redrain/web", "redrain/grab/confirm", "redrain/internal/testenv"}
 
-// runner runs go test for both modules, redrain and its tools. It is itself run in the folder of the tools.
+// longest are the other packages whose tests take long. They begin first, so that none runs alone at the end.
+var longest = []string{"redrain/payout/ledger", "redrain/server/campaigns", "redrain/payout/reconcile",
+	"redrain/grab/store", "redrain/payout/pipeline", "redrain/internal/cli"}
+
+const (
+	testsWithin = time.Hour       // of one package; then go test's own alarm shows what every goroutine waits for
+	killAfter   = 5 * time.Minute // after that, where even the alarm did not help
+)
+
+// runner runs test binaries, no more at once than the machine has processors for.
 type runner struct {
 	report   *report
-	packages []string // patterns from the root of the repository; none: all of both modules
-	flags    []string
-	race     bool
+	slots    *testrun.Scheduler
+	convert  string   // the program test2json
+	args     []string // of every test binary
+	env      []string
+	isSerial bool // no test asks for a slot of its own
+
+	mu    sync.Mutex // of report and quiet
+	quiet bool       // nothing was printed since the last look of progress
 }
 
-// run reports whether all tests have passed.
-func (r *runner) run(ctx context.Context) bool {
-	if len(r.packages) > 0 {
-		return r.module(ctx, "..", r.packages...)
+// run runs the tests of the packages. It returns an error if they could not be run to their end.
+func (r *runner) run(ctx context.Context, packages []*pkg) error {
+	dir, err := os.MkdirTemp("", "redrain-test-*")
+	if err != nil {
+		return err
 	}
-	var first []string
-	for _, dir := range long {
-		if found, _ := filepath.Glob(filepath.Join("..", dir, "*_test.go")); len(found) > 0 {
-			first = append(first, "./"+dir)
+	defer func() { _ = os.RemoveAll(dir) }()
+	socket := filepath.Join(dir, "slots")
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- r.slots.Serve(l) }()
+
+	watching, unwatch := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { r.progress(watching) })
+	var all sync.WaitGroup
+	waiting := make(chan *pkg)
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			for p := range waiting {
+				r.inSlot(ctx, p)
+			}
+		})
+	}
+	for _, p := range inOrder(packages) {
+		if !r.isSerial && slices.Contains(selfScheduled, p.ImportPath) {
+			all.Go(func() { r.test(ctx, p, testrun.SlotsVariable+"="+socket) })
+		} else {
+			waiting <- p
 		}
 	}
-	server := r.module(ctx, "..", append(first, "./...")...)
-	return r.module(ctx, ".", "./...") && server
+	close(waiting)
+	all.Wait()
+	unwatch()
+	watch.Wait()
+	_ = l.Close()
+	for _, p := range packages {
+		r.report.breakOff(p.ImportPath, errors.New("no result"))
+	}
+	return errors.Join(<-served, ctx.Err())
 }
 
-// module runs the tests of packages of the module in dir.
-func (r *runner) module(ctx context.Context, dir string, packages ...string) bool {
-	args := []string{"test", "-C", dir, "-json", "-timeout", "60m", "-p", strconv.Itoa(sideBySide())}
-	args = append(args, r.flags...)
-	if r.race {
-		args = append(args, "-race")
+// progress prints what runs now when nothing was printed for a while.
+func (r *runner) progress(ctx context.Context) {
+	began := time.Now()
+	for tick := time.NewTicker(20 * time.Second); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			r.mu.Lock()
+			if r.quiet {
+				r.report.running(time.Since(began), r.slots.Running())
+			}
+			r.quiet = true
+			r.mu.Unlock()
+		}
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
-	if r.race {
-		given, _ := exec.CommandContext(ctx, "go", "env", "GOFLAGS").Output()
-		flags := "GOFLAGS=" + strings.TrimSpace(strings.TrimSpace(string(given))+" "+unwatched)
-		cmd.Env = append(os.Environ(), flags)
-		_, _ = fmt.Fprint(os.Stderr, "==> ", flags, " \\\n    ")
-	} else {
-		_, _ = fmt.Fprint(os.Stderr, "==> ")
+}
+
+// inOrder puts the packages that take longest first.
+func inOrder(packages []*pkg) []*pkg {
+	rank := func(p *pkg) int {
+		if i := slices.Index(selfScheduled, p.ImportPath); i >= 0 {
+			return i
+		}
+		if i := slices.Index(longest, p.ImportPath); i >= 0 {
+			return len(selfScheduled) + i
+		}
+		return len(selfScheduled) + len(longest)
 	}
-	_, _ = fmt.Fprintln(os.Stderr, strings.Join(cmd.Args, " "))
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	return slices.SortedStableFunc(slices.Values(packages), func(a, b *pkg) int { return rank(a) - rank(b) })
+}
+
+// inSlot runs the tests of a package when the machine has room for it.
+func (r *runner) inSlot(ctx context.Context, p *pkg) {
+	request := testrun.Request{Name: p.ImportPath, Load: packageLoad}
+	switch p.ImportPath {
+	case "redrain/payout/reconcile":
+		request.Load = reconcileLoad
+	case "redrain/internal/browser/browsertest":
+		request.Kind = testrun.Browser
 	}
+	release, err := r.slots.Acquire(ctx, request)
 	if err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "test:", err)
-		return false
+		return // ctx has ended, which run returns
 	}
-	err = r.read(events)
-	return errors.Join(err, cmd.Wait()) == nil
+	defer release()
+	r.test(ctx, p)
 }
 
-// sideBySide is how many packages are tested at the same time. Those whose tests mostly wait run many of them at once,
-// so more packages would only crowd each other out.
-func sideBySide() int { return runtime.NumCPU() }
+// test runs the tests of a package, and hands what they do to the report.
+func (r *runner) test(ctx context.Context, p *pkg, env ...string) {
+	ctx, cancel := context.WithTimeout(ctx, testsWithin+killAfter)
+	defer cancel()
+	// What go test itself does: https://pkg.go.dev/cmd/test2json.
+	args := []string{"-t", "-p", p.ImportPath, p.binary, "-test.v=test2json", "-test.paniconexit0",
+		"-test.timeout=" + testsWithin.String()}
+	cmd := exec.CommandContext(ctx, r.convert, append(args, r.args...)...)
+	cmd.Dir, cmd.Env = p.Dir, slices.Concat(r.env, env, []string{"PWD=" + p.Dir})
+	// The test binary and its servers go with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 10 * time.Second
+	out, in := io.Pipe()
+	cmd.Stdout, cmd.Stderr = in, in
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(cmd.Run(), in.Close()) }()
+	if err := errors.Join(r.read(out), <-ended); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.report.breakOff(p.ImportPath, err)
+	}
+}
 
-// read hands the events of go test to the report, however long their lines. A line that is none is shown as it is.
+// read hands events to the report, however long their lines. A line that is no event is shown as it is.
 func (r *runner) read(events io.Reader) error {
 	for lines := bufio.NewReader(events); ; {
 		line, err := lines.ReadBytes('\n')
-		var e event
-		switch {
-		case len(line) == 0 && errors.Is(err, io.EOF):
+		if len(line) == 0 && errors.Is(err, io.EOF) {
 			return nil
-		case err != nil && !errors.Is(err, io.EOF):
-			return err
-		case json.Unmarshal(line, &e) != nil:
-			_, _ = os.Stderr.Write(line)
-		default:
-			r.report.add(e)
 		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		var e event
+		isEvent := json.Unmarshal(line, &e) == nil
+		r.mu.Lock()
+		if isEvent {
+			r.quiet = !r.report.add(e) && r.quiet
+		} else {
+			r.report.printf("%s", line)
+		}
+		r.mu.Unlock()
 	}
 }

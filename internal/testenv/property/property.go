@@ -11,27 +11,29 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Check is rapid.Check, but under the race detector, where a check takes several times as long, it makes only as many
-// checks as said: each run of the tests draws others. Who asks for a number, with -rapid.checks or RAPID_CHECKS, gets
-// that number.
+// Check is rapid.Check. Under the race detector, where a check takes several times as long, it makes only the given
+// number of checks, and each run draws others; with -nightly it makes all. The flag -rapid.checks, or RAPID_CHECKS,
+// takes precedence.
 func Check(t *testing.T, watched int, prop func(*rapid.T)) {
 	t.Helper()
-	if !testenv.Race {
-		rapid.Check(t, prop)
+	if isWatched() {
+		few(t, watched, prop)
 		return
 	}
-	few(t, watched, prop)
+	rapid.Check(t, prop)
 }
 
-// CheckFew is Check of a property of which a check takes most of a second: it makes only as many checks as said without
-// the race detector, too.
+// CheckFew is [Check] for a property of which a check takes most of a second: it makes the given number of checks
+// without the race detector, too.
 func CheckFew(t *testing.T, checks, watched int, prop func(*rapid.T)) {
 	t.Helper()
-	if testenv.Race {
+	if isWatched() {
 		checks = watched
 	}
 	few(t, checks, prop)
 }
+
+func isWatched() bool { return testenv.Race && !testenv.Covers(testenv.Nightly) }
 
 func few(t *testing.T, checks int, prop func(*rapid.T)) {
 	t.Helper()

@@ -1,0 +1,138 @@
+package testrun
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// PerProcessor is the load of a processor that is always busy.
+const PerProcessor = 4
+
+// Kind separates tests that disturb each other. Tests of two different kinds never run at the same time; tests
+// without a kind run beside both.
+type Kind string
+
+// The kinds.
+const (
+	Browser  Kind = "browser"  // draws in software, which takes all processors in bursts
+	Failover Kind = "failover" // its servers declare each other dead after two seconds without an answer
+)
+
+// Request asks for a slot.
+type Request struct {
+	Name string `json:"name"`           // what runs in it, for people
+	Load int    `json:"load"`           // processors times [PerProcessor], on average; at least 1
+	Kind Kind   `json:"kind,omitempty"` // empty: runs beside everything
+}
+
+// Scheduler grants slots in the order of the requests, as long as their loads fit into its size. A request that waits
+// for another kind to end lets requests without a kind pass. Its methods may be called from several goroutines.
+type Scheduler struct {
+	// Watch, if set before the first request, is called when a slot is granted. The function that it returns is called
+	// when the slot is released.
+	Watch func(Request) (released func())
+
+	size int
+
+	mu      sync.Mutex
+	used    int
+	running map[*ticket]struct{}
+	waiting []*ticket
+}
+
+// ticket is a request and its state.
+type ticket struct {
+	Request
+
+	granted  chan struct{} // closed when the slot is granted
+	released func()        // the watcher's; may be nil
+}
+
+// New returns a Scheduler for the loads that size allows at the same time. A request for more gets all of it.
+func New(size int) *Scheduler {
+	return &Scheduler{size: size, running: map[*ticket]struct{}{}}
+}
+
+// ForMachine returns a Scheduler for all processors that this process may use, and for two at least: most tests start
+// a server, which must not wait for the test.
+func ForMachine() *Scheduler { return New(PerProcessor * max(2, runtime.GOMAXPROCS(0))) }
+
+// Size is the load that the scheduler allows at the same time.
+func (s *Scheduler) Size() int { return s.size }
+
+// Acquire waits for a slot. It returns ctx's error if ctx ends before. The caller calls release once.
+func (s *Scheduler) Acquire(ctx context.Context, r Request) (release func(), err error) {
+	r.Load = min(max(r.Load, 1), s.size)
+	t := &ticket{Request: r, granted: make(chan struct{})}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, t)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-t.granted:
+		return func() { s.leave(t) }, nil
+	case <-ctx.Done():
+		s.leave(t)
+		return nil, ctx.Err()
+	}
+}
+
+// Running returns the names of the requests that hold a slot, sorted.
+func (s *Scheduler) Running() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for t := range maps.Keys(s.running) {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// leave ends a request, granted or not.
+func (s *Scheduler) leave(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.running[t]; ok {
+		delete(s.running, t)
+		s.used -= t.Load
+		if t.released != nil {
+			t.released()
+		}
+	} else {
+		s.waiting = slices.DeleteFunc(s.waiting, func(other *ticket) bool { return other == t })
+	}
+	s.grant()
+}
+
+// grant starts the requests that may start. The caller holds the lock.
+func (s *Scheduler) grant() {
+	running := slices.Collect(maps.Keys(s.running))
+	var waiting []*ticket
+	isFull := false
+	for _, t := range s.waiting {
+		switch {
+		case isFull || t.isDisturbedBy(running) || t.isDisturbedBy(waiting):
+			waiting = append(waiting, t)
+		case s.used+t.Load > s.size:
+			waiting = append(waiting, t)
+			isFull = true
+		default:
+			s.used += t.Load
+			s.running[t] = struct{}{}
+			running = append(running, t)
+			if s.Watch != nil {
+				t.released = s.Watch(t.Request)
+			}
+			close(t.granted)
+		}
+	}
+	s.waiting = waiting
+}
+
+func (t *ticket) isDisturbedBy(others []*ticket) bool {
+	return t.Kind != "" && slices.ContainsFunc(others, func(o *ticket) bool { return o.Kind != "" && o.Kind != t.Kind })
+}
