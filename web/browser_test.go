@@ -19,6 +19,13 @@ func TestInBrowser(t *testing.T) {
 	b := &browser{}
 	t.Run("modules", b.testModules)
 	t.Run("a guest wins and is paid", b.testAGuestWinsAndIsPaid)
+	t.Run("screen: an evening", b.testScreenEvening)
+}
+
+// TestStatesInBrowser is TestInBrowser for the other states of the player's page and of the screen.
+func TestStatesInBrowser(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	b := &browser{}
 	t.Run("a lost tap is sent again", b.testALostTapIsSentAgain)
 	t.Run("unavailable may be tapped again", b.testUnavailableMayBeTappedAgain)
 	t.Run("close codes", b.testCloseCodes)
@@ -46,7 +53,6 @@ func TestInBrowser(t *testing.T) {
 	t.Run("the landing follows", b.testLandingFollows)
 	t.Run("old wins", b.testOldWins)
 	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
-	t.Run("screen: an evening", b.testScreenEvening)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)
 	t.Run("screen: a refused token", b.testScreenRefused)

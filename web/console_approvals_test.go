@@ -40,6 +40,7 @@ func (f *formsServer) waiting(orders ...object) {
 // TestConsoleApprovals: what waits is counted in the head, and is confirmed or rejected by another person; why not
 // is said in the reader's words.
 func TestConsoleApprovals(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, o := range []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh",
@@ -47,7 +48,7 @@ func TestConsoleApprovals(t *testing.T) {
 		desk(),
 	} {
 		t.Run(o.Device.Name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newForms(t, "")
 			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 			f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),
@@ -110,7 +111,8 @@ func TestConsoleApprovals(t *testing.T) {
 // TestConsoleSaysWhatWaits: a deposit and the retry of a letter that need two people are asked for, and nothing is
 // said to be done.
 func TestConsoleSaysWhatWaits(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "")
 	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 	asked := []object{}

@@ -3,11 +3,15 @@ package web_test
 import (
 	"net/http"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that
 // are wrong.
 func TestConsoleReconciles(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	hang, gone := make(chan struct{}), make(chan struct{})
 	f.answer["GET /reconciliation"] = func(w http.ResponseWriter, r *http.Request) {

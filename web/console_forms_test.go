@@ -26,12 +26,13 @@ func (f *formsServer) openConsole(t *testing.T, o chromium.Options, place string
 
 // TestConsoleForms looks at every form and list, on a phone and on a desk, in both languages.
 func TestConsoleForms(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	looks := []chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
 	}
-	if browsertest.Pictured() { // as in CI; the two above find most of what these do
+	if testenv.Covers(testenv.Nightly) { // the two above find most of what these do
 		looks = append(looks,
 			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true},
 				Language: "en-US,en", Dark: true},
@@ -41,7 +42,7 @@ func TestConsoleForms(t *testing.T) {
 	}
 	for _, o := range looks {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newForms(t, "operator")
 			f.letters = []object{
 				f.letter("c1-7", "pay", "u1", 88, "the player was banned when it was won"),
@@ -101,6 +102,7 @@ func twice(p *browsertest.Page, selector string) {
 // TestConsoleCreatesACampaign: what is missing is deposited from within the form, faults stand beside their fields
 // as one types, and a double click makes one campaign, of what is in the form.
 func TestConsoleCreatesACampaign(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	for name, text := range map[string]string{"name": "Bob's 年会", "sponsor": "newcomer", "budget": "1,000",
@@ -157,6 +159,8 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 // TestConsoleFormTellsTheServersFaults: what only the server knows stands beside its field too, until the field is
 // changed.
 func TestConsoleFormTellsTheServersFaults(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?from=c1")
 	p.Says(".summary", "¥10,000.00 of acme")
@@ -179,6 +183,8 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 
 // TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse.
 func TestConsoleFormByKeyboard(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	p.Until("the form", `document.querySelector('[name="name"]') !== null`)
@@ -196,6 +202,8 @@ func TestConsoleFormByKeyboard(t *testing.T) {
 
 // TestConsoleFormNeedsWhatIsRequired: nothing is sent, and the focus goes to the first field at fault.
 func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	p.Press(fund)
@@ -209,6 +217,8 @@ func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
 
 // TestConsoleFindsClaims: search, the next page, and the file: in memory or into a file that the person chooses.
 func TestConsoleFindsClaims(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	o := desk()
 	o.Scripts = []string{`
@@ -257,6 +267,8 @@ func TestConsoleFindsClaims(t *testing.T) {
 
 // TestConsoleRetriesDeadLetters: the money is named before, and what became of it after.
 func TestConsoleRetriesDeadLetters(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"),
 		f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
@@ -288,6 +300,8 @@ func TestConsoleRetriesDeadLetters(t *testing.T) {
 
 // TestConsoleDismissesALetter: with a reason, and only what is no withdrawal; why not is said.
 func TestConsoleDismissesALetter(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	f.letters = []object{f.letter("c1-7", "forged", "thief", 88, "its seal is wrong"),
 		f.letter("w9", "withdrawal", "u2", 128_800, "timeout")}

@@ -11,6 +11,7 @@ import (
 // TestConsoleHead: the head of every page says when the books were proved, and what is open; it leads to the alarms,
 // each by its name in the person's language, and changes without a reload.
 func TestConsoleHead(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	says := map[string]struct{ good, never, bad, alarms, none, kind, means string }{
 		"en": {"✓ Books balance, proved last", "The books were not proved yet",
@@ -25,7 +26,7 @@ func TestConsoleHead(t *testing.T) {
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
 	} {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f, want := newConsole(t), says[o.Language[:2]]
 			proof := func(at int64, balanced bool) object {
 				return object{"campaign": "", "proved_at": at, "balanced": balanced, "took_ms": 12,

@@ -58,7 +58,8 @@ func openFigures(p *browsertest.Page) {
 
 // TestConsoleRemembersARain opens the figures of a rain that is over; and one of which nothing was kept.
 func TestConsoleRemembersARain(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	start := f.now() - 3_600_000
 	rained := f.rainFrom(start, "ended")
@@ -112,7 +113,8 @@ const inBand = `((ago) => {
 // TestConsoleChartsGoOn: the charts of the live view begin with what the server has kept, and with the rain of then
 // marked, although the feed tells of this moment only; after a reload they do so again.
 func TestConsoleChartsGoOn(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	const before = 120 // seconds, of the 300 that are shown
 	start := f.now() - before*1_000

@@ -21,7 +21,7 @@ var formTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".
 
 // TestConsoleFormModules runs web/testdata/forms.ts.
 func TestConsoleFormModules(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
 	report := eval[struct {
 		Ran    int      `json:"ran"`
@@ -43,7 +43,7 @@ type written struct {
 }
 
 func TestTheFormHasTheServersLimits(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	const week = 7 * 24 * 3_600_000
 	set := func(field string, value any) func(*rain.Spec) {
 		return func(s *rain.Spec) {

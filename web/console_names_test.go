@@ -13,15 +13,16 @@ import (
 // TestConsoleNamesAndFits: a player's claims name their campaigns, each asked for until its name is known, and one that
 // is gone once; dead withdrawals can be asked for; and all columns of the rains are in sight on a small desk.
 func TestConsoleNamesAndFits(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
-	for _, o := range []chromium.Options{
+	for _, o := range browsertest.Few([]chromium.Options{
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
 		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "en-US,en"},
-	} {
+	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newForms(t, "operator")
 			asked := map[string]int{}
 			name := func(id, is string) {

@@ -11,6 +11,8 @@ import (
 // TestConsoleFormForgetsWhatADepositMends: what was refused for want of money is not said of a sponsor who has it now,
 // and the campaign's page begins at its top, however far down the form's button is.
 func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?sponsor=newcomer")
 	p.Fill(field("name"), "Gala")
@@ -36,6 +38,8 @@ func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
 // TestConsoleHeadSaysWhatIsProved: of new books the live campaigns once each was proved, until everything has been; and
 // what is wrong at once.
 func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	proof := func(campaign string, at, took int64, balanced bool) object {
 		return object{"campaign": campaign, "proved_at": at, "took_ms": took, "balanced": balanced, "findings": 0,
@@ -60,7 +64,8 @@ func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
 
 // TestConsoleHeadSaysThatNobodyAnswers: an earlier proof is not what is true now.
 func TestConsoleHeadSaysThatNobodyAnswers(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/sponsors")
 	p.Says(".status", "Books balance")
@@ -72,6 +77,8 @@ func TestConsoleHeadSaysThatNobodyAnswers(t *testing.T) {
 
 // TestConsoleNamesAnAddressForPhones: who has opened the console as localhost is not told to send that to a phone.
 func TestConsoleNamesAnAddressForPhones(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"join": "http://192.0.2.7:8080/", "guests": true}))
 	p := f.openConsole(t, desk(), "#/first/c1")

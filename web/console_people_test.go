@@ -56,7 +56,8 @@ func (f *formsServer) signIn(tokens map[string]object) {
 // TestConsoleKeepsWhatWasTyped: a token ends in the middle of a deposit. Who has it signs in again over the dialog,
 // which is as it was; somebody else finds nothing of it.
 func TestConsoleKeepsWhatWasTyped(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "")
 	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 	p := f.openConsole(t, desk(), "#/sponsors")
@@ -101,14 +102,15 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 
 // TestConsoleWithdrawal looks at one withdrawal in each state in which something can be done with it.
 func TestConsoleWithdrawal(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
-	for _, o := range []chromium.Options{
+	for _, o := range browsertest.Few([]chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "en-US,en"},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
-	} {
+	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newForms(t, "")
 			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 			order := func(by string) object {

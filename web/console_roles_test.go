@@ -61,10 +61,11 @@ func everything(t *testing.T) *formsServer {
 // TestConsoleOffersWhatOneMay: each role finds buttons for what it may do, and of the others which right they take; a
 // viewer finds none. What each role may do is what the server says of it.
 func TestConsoleOffersWhatOneMay(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, role := range []auth.Role{auth.RoleViewer, auth.RoleOperator, auth.RoleCashier, auth.RoleAdmin} {
 		t.Run(string(role), func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := everything(t)
 			f.signIn(map[string]object{operatorSecret: f.person("ann", role)})
 			p := f.openConsole(t, desk(), "")

@@ -14,7 +14,8 @@ import (
 // TestConsoleOf500Campaigns: the list comes in pages, each on request; of 500 only those that are seen are asked for
 // their figures, the keyboard gets to the last, and a word finds one at once. The times are for the log.
 func TestConsoleOf500Campaigns(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	const all, page = 500, 50
 	f := newForms(t, "operator")
 	f.serve("GET /campaigns", func(r *http.Request, _ []byte) (int, any) {

@@ -17,7 +17,7 @@ var consoleTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script
 
 // TestConsoleModules runs web/testdata/console.ts.
 func TestConsoleModules(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL})
 	p.Go("/console")
@@ -27,7 +27,7 @@ func TestConsoleModules(t *testing.T) {
 }
 
 func TestConsoleSignIn(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
 	p.Go("/console#token=wrong")
@@ -62,7 +62,8 @@ func TestConsoleSignIn(t *testing.T) {
 // TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and leaves the address;
 // a token in a query does not. Who is signed in stays so where a link's token is not known.
 func TestConsoleTakesItsLink(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
 	paste := func(hash string) { browsertest.Eval[bool](p, `(location.hash = %q, true)`, hash) }
@@ -105,7 +106,7 @@ func figure(p *browsertest.Page, name string) string {
 }
 
 func TestConsoleLive(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
 	for name, want := range map[string]string{
@@ -164,7 +165,8 @@ func TestConsoleLive(t *testing.T) {
 }
 
 func TestConsoleSaysWhenItIsStale(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
@@ -186,16 +188,17 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 
 // TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
 func TestConsoleStates(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
-	for _, o := range []chromium.Options{
+	for _, o := range browsertest.Few([]chromium.Options{
 		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
 		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "en-US,en",
 			Dark: true},
 		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
-	} {
+	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newConsole(t)
 			p := f.open(t, o)
 			look := func(place, there string) {
@@ -227,7 +230,8 @@ func TestConsoleStates(t *testing.T) {
 // a dialog that was open then, however long it has been closed, and one of them however many there were.
 // So what counts is what is held after the page has been drawn as a whole without it.
 func TestConsoleLeavesNothingBehind(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	show := func(tab, there string) {

@@ -5,10 +5,13 @@ import (
 	"testing"
 
 	"redrain/internal/browser/browsertest"
+	"redrain/internal/testenv"
 )
 
 // TestConsoleViewerCannotAct: a viewer sees the lists, and no button that would be refused.
 func TestConsoleViewerCannotAct(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "viewer")
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
 	p := f.openConsole(t, desk(), "#/payouts")
@@ -27,6 +30,8 @@ func TestConsoleViewerCannotAct(t *testing.T) {
 
 // TestConsoleCommandsKeepTheToken: commands are for this server and the chosen campaign, and the token is in none.
 func TestConsoleCommandsKeepTheToken(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	o := desk()
 	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { ` +
@@ -48,6 +53,8 @@ func TestConsoleCommandsKeepTheToken(t *testing.T) {
 
 // TestConsoleAuditIsSearched: among the records that are loaded.
 func TestConsoleAuditIsSearched(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/audit")
 	p.Says("tbody", "campaign.create")

@@ -59,7 +59,8 @@ func called(from string) []object {
 // TestNamesAndPictures: players are shown by their names and pictures in the ticker, on the card, on the big screen's
 // list and on its podium; a picture that is none leaves no hole and no other player's face.
 func TestNamesAndPictures(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
 		at := faces(t)
 		f := newFake(t)

@@ -11,7 +11,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-var soakFor = flag.Duration("soak", 0, "how long TestPageSoak plays; 0: not at all")
+var soakFor = flag.Duration("soak", 0, "how long TestPageSoak plays; 0: three minutes with -nightly, else not at all")
 
 const (
 	soakSlower = 4    // times slower than this machine is the phone
@@ -29,14 +29,15 @@ const (
 // the last frames their scripts take at most 8 ms (p95), and when garbage is collected nothing is left but the wins.
 //
 // How fast this machine is does not count: the frames are measured beside reference work that is done between them. But
-// it is done by the clock on the wall, so it wants a machine with nothing else to do, and plays only for who asks:
+// it is done by the clock on the wall, so it needs a machine with nothing else to do:
 //
 //	go test ./web -run TestPageSoak -v -soak 10m -timeout 0
 func TestPageSoak(t *testing.T) {
 	if *soakFor == 0 {
-		t.Skip("give -soak 10m, on a machine with nothing else to do")
+		testenv.RunsFrom(t, testenv.Nightly)
+		*soakFor = 3 * time.Minute
 	}
-	testenv.Parallel(t, testenv.Alone)
+	testenv.ParallelBrowser(t, testenv.Alone)
 	f := newFake(t)
 	f.about["wins_per_user"] = 1_000_000
 	p := &tab{Page: browsertest.Open(t, chromium.Options{Home: f.URL, Device: chromium.LargePhone}), t: t, fake: f}

@@ -10,7 +10,7 @@ import (
 // testBack: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it leaves
 // nothing behind that the next press would have to undo. The code on the poster leads to the event, and names nobody.
 func (b *browser) testBack(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 88) }
 	p := b.enter(t, f, "/?campaign=c1")

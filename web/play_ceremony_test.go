@@ -32,7 +32,8 @@ const heard = `(() => {
 // TestAnEvening walks through what surrounds the rain: the press that opens the landing and lets sound begin, the
 // wait with its practice, a golden packet, a line that is lost; and sound that is off and stays off.
 func TestAnEvening(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Scripts: []string{heard}}
 	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}

@@ -60,7 +60,7 @@ func worked(proof string) bool {
 
 // testAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
 func (b *browser) testAGuestWorks(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	times := 0
 	proofs := f.demand(func() object { return work(t) }, func(proof string) bool {
@@ -80,7 +80,7 @@ func (b *browser) testAGuestWorks(t *testing.T) {
 
 // testAScreenWorks: nobody sits at a big screen.
 func (b *browser) testAScreenWorks(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	proofs := f.demand(func() object { return work(t) }, worked)
 	b.open(t, f, "/screen", 1280, 720)
@@ -92,7 +92,7 @@ func (b *browser) testAScreenWorks(t *testing.T) {
 
 // testAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
 func (b *browser) testAGuestIsAPerson(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.setAnswer("GET /widget.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")

@@ -49,6 +49,7 @@ const flown = `(() => {
 // share of the event that was won, whatever it is in yuan: its words, its beams, its tune. Who wants no motion
 // has none.
 func TestDelight(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	const average, large = 200, 20_000 // minor units a packet
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestDelight(t *testing.T) {
 		{"without motion", average, 888, true, 3, 2, "What a fortune", "block", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newFake(t)
 			f.about["budget"] = c.average * f.about["packets"].(int)
 			o := chromium.Options{Home: f.URL, Device: chromium.Phone, Calm: c.calm, Scripts: []string{heard, flown}}

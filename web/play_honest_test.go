@@ -47,7 +47,7 @@ func (v *visit) honest(t *testing.T) {
 
 // testNothingToPlay: nobody is asked to play where nothing is on, and comes in by themselves when something is.
 func (b *browser) testNothingToPlay(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	on := f.answer["GET /lobby"]
 	f.answer["GET /lobby"] = reply(http.StatusOK,
@@ -83,7 +83,7 @@ func (b *browser) testNothingToPlay(t *testing.T) {
 
 // testExpired: who has come with a token that is over is told so, and may go on as a guest only where that is said.
 func (b *browser) testExpired(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.code("K1", "u1")
 	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
@@ -104,7 +104,7 @@ func (b *browser) testExpired(t *testing.T) {
 // testUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then
 // what it was.
 func (b *browser) testUnsure(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
 	p := b.enter(t, f, "/?campaign=c1")

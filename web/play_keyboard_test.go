@@ -12,7 +12,7 @@ import (
 
 // testKeyboard plays from the landing to the list of packets without a pointer.
 func (b *browser) testKeyboard(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(9, 42) }
 	p := b.open(t, f, "/?campaign=c1", 1280, 800)

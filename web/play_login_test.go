@@ -12,7 +12,7 @@ import (
 // testACodeInTheAddress: it signs in, and is gone from the address before anybody can share it; a reload goes on as the
 // same player. A token in the address signs nobody in, wherever it stands.
 func (b *browser) testACodeInTheAddress(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.code("K1", "u1")
 	// The server is away at first: the code is kept for as long.
@@ -79,7 +79,7 @@ func (f *fakeServer) usedUp(code string) bool {
 // testNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are
 // what they say.
 func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
@@ -136,7 +136,7 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 
 // testACodeThatIsOver: the page says so, and has ways on.
 func (b *browser) testACodeThatIsOver(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.open(t, f, "/?campaign=c1#code=used", 390, 844)
 	p.mode("problem")

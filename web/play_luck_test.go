@@ -14,7 +14,7 @@ import (
 // testLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one claim
 // that the seed has not granted.
 func (b *browser) testLuck(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	for lang, said := range map[string][3]string{
 		"en": {"The seed is not out yet", "You were lucky in %d of %d beats", "This is not what the seed says: c1-66"},
 		"zh": {"种子还没有公布", "%[2]d 拍里你有 %[1]d 次好运", "与公布的种子不一致：c1-66"},

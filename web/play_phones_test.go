@@ -71,7 +71,8 @@ const without = `(() => {
 // TestEveryPhone plays the rain to a win in browsers that have learnt nothing since those that the README names: each
 // thing taken away by itself, and all of them together. The packets must be on the canvas, not only in the air.
 func TestEveryPhone(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := openWithout(t, chromium.SmallPhone)
 	f := p.fake
 	p.Go("/?campaign=c1")
@@ -143,7 +144,8 @@ func openWithout(t *testing.T, d chromium.Device) *tab {
 // TestTooOld: a browser that cannot do what a page needs is told so, in both languages, and nothing else of the page is
 // seen. The same where the page's script is not even read.
 func TestTooOld(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := openWithout(t, chromium.SmallPhone)
 	old := func(p *tab, why string) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 
 // testStates: what the server tells changes the page at once, and each state says what comes next.
 func (b *browser) testStates(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")

@@ -10,7 +10,7 @@ import (
 
 // testSums: the card has every win of its rain, by whichever way the page has heard of it, and no other.
 func (b *browser) testSums(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 10) }
 	p := b.enter(t, f, "/?campaign=c1")
@@ -48,7 +48,7 @@ func (b *browser) testSums(t *testing.T) {
 
 // testFollowsOut: the campaign is gone, as after a restart of a server that keeps nothing, and another one is on.
 func (b *browser) testFollowsOut(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.enter(t, f, "/")
 	p.mode("waiting")
@@ -68,7 +68,7 @@ func (b *browser) testFollowsOut(t *testing.T) {
 // testWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
 // and nothing is said to have been made that was not.
 func (b *browser) testWithdrawUnsure(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	// There is an older withdrawal of the same amount, and the page cannot learn of it before the new one is asked for.
 	f.out = []object{{"withdrawal": "w-old", "user": "guest-7f3a", "amount": 250, "state": "paid",

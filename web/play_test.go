@@ -13,7 +13,7 @@ import (
 
 // testModules runs the tests of the modules that decide something, in the browser that they are written for.
 func (b *browser) testModules(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := b.open(t, newFake(t), "/docs", 390, 844)
 	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
 		t.Error(fault)
@@ -61,7 +61,7 @@ func (b *browser) enter(t *testing.T, f *fakeServer, path string) *tab {
 
 // testAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
 func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	decide := make(chan struct{})
 	f.judge = func(string) object { <-decide; return f.won(17, 88) }
@@ -125,7 +125,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 // testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next
 // connection, and counts once.
 func (b *browser) testALostTapIsSentAgain(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
 	p := b.enter(t, f, "/?campaign=c1")
@@ -153,7 +153,7 @@ func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 }
 
 func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return object{"outcome": "unavailable"} }
 	p := b.enter(t, f, "/?campaign=c1")
@@ -185,7 +185,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 
 // testCloseCodes: a cut line is taken up again, a final code is not.
 func (b *browser) testCloseCodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
@@ -218,7 +218,7 @@ func (b *browser) testCloseCodes(t *testing.T) {
 }
 
 func (b *browser) testWithoutGuests(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
 	p := b.enter(t, f, "/")

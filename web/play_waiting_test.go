@@ -15,7 +15,7 @@ import (
 // testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
 // by themselves when it is their turn.
 func (b *browser) testWaitingRoom(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.full = object{"type": "goodbye", "reason": "waiting", "reconnect_after_ms": 1000, "position": 812,
 		"wait_ms": 61_000}
@@ -62,7 +62,7 @@ func (p *tab) hints(pattern string) {
 
 // testSpread: in a countdown a page comes in at a moment of its own, and says meanwhile nothing that is not so.
 func (b *browser) testSpread(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
 		"guests": true, "starts_in_ms": 3_600_000}))
@@ -90,7 +90,7 @@ func (b *browser) testSpread(t *testing.T) {
 
 // testOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
 func (b *browser) testOldWins(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	p.click("#play")
@@ -111,7 +111,7 @@ func (b *browser) testOldWins(t *testing.T) {
 
 // testPracticeOnNarrowPhones: what falls to practise on goes by behind the figures, which have a ground of their own.
 func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.open(t, f, "/?campaign=c1&debug", 320, 640)
 	p.click("#play")
@@ -130,7 +130,7 @@ func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
 // testLandingTells: who has not come in yet reads when the rain starts, on every screen; also who comes by a link
 // alone, and where it is announced later.
 func (b *browser) testLandingTells(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	for _, size := range [][2]int64{{320, 568}, {390, 844}, {667, 375}, {1280, 800}} {
 		f := newFake(t)
 		about := func(starts int, guests bool) {
@@ -168,7 +168,7 @@ const heldWaits = `{
 // testLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
 // takes nobody's token out of their hands. A page that nobody sees asks nothing.
 func (*browser) testLandingFollows(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	var asked atomic.Int64
 	about := func(guests bool) {

@@ -81,7 +81,8 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 // TestInWeChat: what is sent on from WeChat's browser looks as the page says, and names the event and nothing else of
 // the address.
 func TestInWeChat(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := newTencent(t)
 	p := n.enter(t, "/?campaign=c1&x=y%26#later", inWeChat)
 	p.Until("both shares are told", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
@@ -107,7 +108,8 @@ func TestInWeChat(t *testing.T) {
 
 // TestOutsideWeChat nobody is asked for anything.
 func TestOutsideWeChat(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := newTencent(t)
 	p := n.enter(t, "/?debug")
 	p.Until("what comes late is there", `!!globalThis.redrain && performance.getEntriesByType("resource")
@@ -122,7 +124,8 @@ func TestOutsideWeChat(t *testing.T) {
 
 // TestWithoutWeChat: whatever does not work, the page is played as it was.
 func TestWithoutWeChat(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	for name, spoil := range map[string]func(*tencent){
 		"no signer":      func(n *tencent) { n.signed = "" },
 		"no signature":   func(n *tencent) { n.signed = `{"appId": "wx1", "timestamp": 1, "nonceStr": {}}` },

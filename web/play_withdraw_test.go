@@ -10,7 +10,7 @@ import (
 // testWithdraw takes money out: a double press is one withdrawal, an answer that is lost is asked for again under
 // the same key, and each state is told.
 func (b *browser) testWithdraw(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.won(3, 500)
 	f.settle()

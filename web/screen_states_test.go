@@ -7,6 +7,7 @@ import (
 	"time"
 
 	chromium "redrain/internal/browser"
+	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -46,19 +47,20 @@ const overflowing = `(() => {
 func (b *browser) testScreenStates(t *testing.T) {
 	t.Parallel()
 	long := object{"name": "星河集团 2026 年度盛典暨二十周年庆红包雨之夜 Anniversary Gala", "packets": 1000000, "budget": 100000000}
-	for _, c := range []struct {
+	type wall struct {
 		name, language, query string
 		about                 object
 		width, height         int64
 		calm                  bool
-	}{
+	}
+	for _, c := range browsertest.Few([]wall{
 		{"wall zh", "zh-CN,zh", "", nil, 960, 540, false}, // the same picture as 1920×1080, at a quarter of the work
 		{"wall en long", "en-US,en", "", long, 1280, 720, true},
 		{"column zh long", "zh-CN,zh", "", long, 540, 960, false},
 		{"wide both", "en-US,en", "?lang=both", object{"name": "Spring Gala 2026"}, 1600, 500, true},
-	} {
+	}) {
 		t.Run(c.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			f := newFake(t)
 			f.setAnswer("GET /lobby", reply(http.StatusOK,
 				object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))

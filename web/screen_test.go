@@ -59,7 +59,7 @@ const hostileName = `<img src=x onerror=alert(1)>`
 // testScreenEvening is what a hall sees: waiting, the numbers, the rain, the board. The clocks stand still, and what
 // they show is the test's to say.
 func (b *browser) testScreenEvening(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.stopClock()
 	p := openScreen(t, f, chromium.Options{Scripts: []string{stopped}}, "/screen")
@@ -170,7 +170,7 @@ func (p *tab) read() string {
 
 // testScreenCode photographs the wall and reads the code on it.
 func (b *browser) testScreenCode(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
 	for _, c := range []struct{ path, want, spoken string }{
@@ -199,7 +199,7 @@ func (b *browser) testScreenCode(t *testing.T) {
 // testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
 // server.
 func (b *browser) testScreenWithoutServer(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("waiting")
@@ -238,7 +238,7 @@ func (f *fakeServer) guests() (made func() int) {
 
 // testScreenRefused: nobody is there to bring another token.
 func (b *browser) testScreenRefused(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	made := f.guests()
 	p := openScreen(t, f, chromium.Options{}, "/screen")
@@ -286,7 +286,7 @@ func (b *browser) testScreenRefused(t *testing.T) {
 
 // testScreenFollows: the campaign is closed, and another is on.
 func (b *browser) testScreenFollows(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0,
 		"guests": true}))

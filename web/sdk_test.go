@@ -34,6 +34,7 @@ func TestSDKInBrowser(t *testing.T) {
 
 // testSDKModules runs web/testdata/sdk: every rule of the client, in a world whose time passes at the test's word.
 func (b *browser) testSDKModules(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	p := b.open(t, newFake(t), "/docs", 390, 844)
 	report := eval[struct {
 		Ran    int      `json:"ran"`
@@ -132,6 +133,7 @@ func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 
 // testSDKExample plays on the example page, whose script runs though it is inline, and no other would.
 func (b *browser) testSDKExample(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(17, 88) }
 	p := b.open(t, f, "/sdk/example", 390, 844)
@@ -163,6 +165,7 @@ func (b *browser) testSDKExample(t *testing.T) {
 
 // testSDKOfAnotherOrigin: a page of somebody else's loads the library and plays here.
 func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(17, 88) }
 	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -187,6 +190,7 @@ func (b *browser) testSDKOfAnotherOrigin(t *testing.T) {
 
 // testSDKOffline: what the device knows, the page knows at once, and a tap made meanwhile is answered after it.
 func (b *browser) testSDKOffline(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 66) }
 	p := b.open(t, f, "/docs", 390, 844)

@@ -1,13 +1,20 @@
 package browsertest
 
-import "redrain/internal/browser"
+import (
+	"redrain/internal/browser"
+	"redrain/internal/testenv"
+)
 
 // Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in
 // another language than its own, that nobody is shut out of it (axe), that it does not have to be scrolled
-// sideways; and keeps a screenshot of each, named state-device-language.
+// sideways; and keeps a screenshot of each, named state-device-language. Only -nightly looks at devices between the
+// first and the last.
 func (p *Page) Look(state, language string, on []browser.Device, names ...string) {
 	p.T.Helper()
 	for i, d := range on {
+		if i > 0 && i < len(on)-1 && !testenv.Covers(testenv.Nightly) {
+			continue
+		}
 		p.Resize(d)
 		p.Settle()
 		name := state + "-" + d.Name + "-" + language
@@ -22,6 +29,14 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 		}
 	}
 	p.Speaks(language, state, names...)
+}
+
+// Few returns the first of the devices and languages that a test looks at, and all of them with -nightly.
+func Few[T any](all []T) []T {
+	if testenv.Covers(testenv.Nightly) {
+		return all
+	}
+	return all[:1]
 }
 
 // Settle waits until the page has been laid out anew, and short transitions of its are over.

@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -231,9 +230,6 @@ func (p *Page) Holdings() browser.Holdings {
 	p.check(err)
 	return h
 }
-
-// Pictured says whether screenshots are wanted, for tests that make nothing else.
-func Pictured() bool { return os.Getenv(browser.Artifacts) != "" }
 
 func (p *Page) check(err error) {
 	p.T.Helper()
