@@ -235,7 +235,7 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 	t.Parallel()
 	for heir, name := range []string{"the one that was there", "the one that was frozen"} {
 		t.Run(name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelFailover(t, testenv.Medium)
 			c := startHeirs(t)
 			told := toldWins{}
 			c.set(2, "cluster-replica-validity-factor", "0")
@@ -262,7 +262,7 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 // What Redis itself does not let become master is not waited for: who is told not to, and who has been away for
 // too long.
 func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelFailover(t, testenv.Medium)
 	c := startHeirs(t)
 	told := toldWins{}
 	c.set(1, "cluster-replica-no-failover", "yes")

@@ -36,6 +36,16 @@ var backendsUnderTest = []backends{
 	{"cluster-two-nodes", 2, clusterSetting},
 }
 
+// parallel is [testenv.Parallel] on the set.
+func (b backends) parallel(t *testing.T, load int) {
+	t.Helper()
+	if b.nodes > 1 {
+		testenv.ParallelFailover(t, load)
+	} else {
+		testenv.Parallel(t, load)
+	}
+}
+
 // pagesUnderTest are the simplest set and the largest: pages take long, and would show nothing else on the one between.
 var pagesUnderTest = []backends{backendsUnderTest[0], backendsUnderTest[2]}
 

@@ -17,7 +17,7 @@ func TestBench(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			b.parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			args := []string{"bench", "--token", operatorToken, "--players", "50", "--duration", "1s",
 				"--taps-per-second", "300", "--json"}

@@ -12,7 +12,7 @@ import (
 // TestAPersonPlays opens the player's page of the in-process default in a real browser, as a newcomer does: a rain
 // comes by itself, fingers hit packets, and money arrives.
 func TestAPersonPlays(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	cfg := setting{}.config()
 	cfg.Demo = true
 	n := startNode(t, cfg)
@@ -27,7 +27,7 @@ func TestAPersonPlays(t *testing.T) {
 
 // TestPagesOpen opens the other pages and looks for faults in their consoles, and for requests to other hosts.
 func TestPagesOpen(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	cfg := setting{}.config()
 	cfg.Demo = true
 	n := startNode(t, cfg)

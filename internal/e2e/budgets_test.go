@@ -35,6 +35,7 @@ type nodeLimits struct{ tapRate, perUser int }
 // TestConnectionsOfAPlayerOverTwoNodes: one more than --connections-per-user ends the oldest, wherever it is, and no
 // other; other players notice nothing.
 func TestConnectionsOfAPlayerOverTwoNodes(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
 	a, b, campaign := twoNodes(t, 10, func(l *nodeLimits) { l.perUser = 2 })
 	other := join(t, a, "other", campaign)
@@ -141,6 +142,7 @@ func (p *player) firstRain(t *testing.T) wire.Rain {
 // TestATokenEndsOverTwoNodes: a socket ends when its token does, on whichever node; one that was given a new token goes
 // on, and nothing is asked of the other node for it.
 func TestATokenEndsOverTwoNodes(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
 	a, b, campaign := twoNodes(t, 10, func(*nodeLimits) {})
 	until := func(ends time.Time) string {

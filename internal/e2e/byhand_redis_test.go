@@ -54,6 +54,7 @@ func value[T any](t *testing.T, cmd interface{ Result() (T, error) }) T {
 // TestWhatIsChangedInRedisByHandIsNamed: stock, wins, state, moves and outbox, each by an alarm of the schedule and by
 // `redrain reconcile`. Undone, and settled at last, every win that was told is paid, and nobody else is.
 func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()

@@ -17,7 +17,7 @@ import (
 // nobody knows to a campaign that is stocked: the server has made exactly what was in the form, and every cent is
 // where the console says.
 func TestAnOperatorFundsACampaign(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network) // a sponsor that is not there yet is a 404
 	p.Go("/console#token=" + operatorToken)

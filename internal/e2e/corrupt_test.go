@@ -64,6 +64,7 @@ func winners(t *testing.T, n *node, campaign string, count int) []wire.Result {
 // TestADeletedOutboxEntryIsFoundAndPaid deletes a win from Redis by hand before any node has settled it. The node
 // that has told it has published it.
 func TestADeletedOutboxEntryIsFoundAndPaid(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
@@ -103,6 +104,7 @@ func TestADeletedOutboxEntryIsFoundAndPaid(t *testing.T) {
 
 // TestTheScheduleFindsIt: nobody asks, and all the same there is an alarm, a figure, and in the end peace.
 func TestTheScheduleFindsIt(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
@@ -177,6 +179,7 @@ func metric(t *testing.T, n *node, name string) (value float64) {
 // TestRedisAwayIsNotADifference: what cannot be checked is not proved, and is not said to be wrong. What Redis has
 // lost is named.
 func TestRedisAwayIsNotADifference(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	redis := testenv.StartRedis(t)
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}

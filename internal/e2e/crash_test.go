@@ -25,11 +25,12 @@ var crashPoints = []string{
 // send again every tap that was not answered, and in the end every win that Redis has given is in the ledger once,
 // those that were told among them.
 func TestKillNineLosesAndDoublesNothing(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, point := range crashPoints {
 		// The third passing: some batches have gone all the way when it happens, and some have not begun.
 		t.Run(point, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelFailover(t, testenv.Medium)
 			crashAt(t, point+":3")
 		})
 	}

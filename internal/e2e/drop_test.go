@@ -21,6 +21,7 @@ import (
 // TestADropThatIsKilledIsCarriedOn kills redrain campaign drop at each point, proves what it has
 // left, and calls it again.
 func TestADropThatIsKilledIsCarriedOn(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	dir := t.TempDir()
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite(filepath.Join(dir, "ledger.db")) })

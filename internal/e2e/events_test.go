@@ -118,6 +118,7 @@ func readFeed(t *testing.T, resp *http.Response, handle func(feedEvent) bool) {
 // TestEventsOfOneCampaign: a feed of one campaign begins with how that stands, tells of nothing else, and has its
 // figures every second without a rain, also when it is over.
 func TestEventsOfOneCampaign(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	ours, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "ours", 1_000, 10), "")

@@ -21,7 +21,8 @@ const everybodyVar = "REDRAIN_TEST_EVERYBODY"
 // TestEverybodyWinsOnce: as many packets as players on many shards, where most shards have more players at home than
 // packets, or fewer. Each player wins one, and nobody is told that all are gone.
 func TestEverybodyWinsOnce(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelFailover(t, testenv.Medium)
 	const shards = 128
 	players := 400
 	if text := os.Getenv(everybodyVar); text != "" {

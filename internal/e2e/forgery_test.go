@@ -89,6 +89,7 @@ func (f *forger) add(campaign string, fields ...string) {
 // TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no
 // money, and each is named; what was told is paid.
 func TestForgeriesArePaidToNobody(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	n := startNode(t, s.config())

@@ -14,7 +14,8 @@ import (
 // world and the end of a chain in its hands. The other node takes deposits and withdrawals meanwhile. When the stopped
 // one goes on, nothing of what it held is booked, and it serves.
 func TestAFrozenNodeStopsNobody(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelFailover(t, testenv.Heavy)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	earn(t, b.node, "alice")

@@ -23,7 +23,8 @@ const (
 // (order.check says how exactly), and those who wait cost the nodes next to nothing. One who sits on the node that is
 // killed and two who wait, in zh and in en, do so in a browser.
 func TestFullHouse(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	s := realSetting(t)
 	a, b := watchedProcess(t, s), watchedProcess(t, s)
 	proxy := testenv.StartHAProxy(t, fmt.Sprintf(`  mode http

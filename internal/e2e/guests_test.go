@@ -30,9 +30,10 @@ func TestGuests(t *testing.T) {
 
 // TestGuestsWork: where a guest costs work, a node takes what was done for another's challenge, once.
 func TestGuestsWork(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Light)
+			b.parallel(t, testenv.Light)
 			cfg := b.make(t).config()
 			cfg.GuestChallenge, cfg.ChallengeWork = "work", 1000
 			one := startNode(t, cfg)

@@ -43,7 +43,8 @@ func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Mo
 // confirmation. Whoever decides again finds what was done: each win is its player's or its sponsor's once, and not
 // both.
 func TestHeldWinsOverKills(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelFailover(t, testenv.Heavy)
 	s := realSetting(t)
 	cases := []struct{ act, point string }{
 		{"release", "held.before_commit"}, {"release", "held.after_commit"}, {"release", "held.after_trust"},

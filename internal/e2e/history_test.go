@@ -11,6 +11,7 @@ import (
 
 // TestARainIsRememberedAfterARestart: the figures of a rain are there once every node was stopped and another begins.
 func TestARainIsRememberedAfterARestart(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)

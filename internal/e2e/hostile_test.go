@@ -3,7 +3,6 @@ package e2e
 import (
 	"flag"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -11,23 +10,22 @@ import (
 	"redrain/internal/testenv"
 )
 
-// hostileFor is how long TestHostile goes on: `make hostile` gives an hour, CI a minute by the environment, because
-// go test hands its flags to all packages.
-var hostileFor = flag.Duration("hostile", hostileDefault(), "for how long TestHostile sends what it can think of")
+// hostileFor is zero for the time of the tier.
+var hostileFor = flag.Duration("hostile", 0, "how long TestHostile sends; 0: 10 s, and 5 min with -nightly")
 
 // onQuiet: a time on the wall says something of the node only where nothing else runs, and with cores for both sides.
 var onQuiet = flag.Bool("hostile-quiet", false, "the machine is quiet: hold the p99 of players beside to 1.5 times")
 
-func hostileDefault() time.Duration {
-	text, given := os.LookupEnv("REDRAIN_HOSTILE")
-	if !given {
+// hostileTime is how long TestHostile sends.
+func hostileTime() time.Duration {
+	switch {
+	case *hostileFor > 0:
+		return *hostileFor
+	case testenv.Covers(testenv.Nightly):
+		return 5 * time.Minute
+	default:
 		return 10 * time.Second
 	}
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		panic(err) // there is no test yet
-	}
-	return d
 }
 
 // hostileRate: an hour's million is 278 a second, and 600 of those turns in which the senders work. With 5,000 on a
@@ -50,8 +48,10 @@ const hostileAtLeast = 1_000_000
 // the wrong order, over HTTP and WebSocket, does not end, has no fault of its own (no 5xx but 503, no panic), and
 // serves the players beside them: their p99 is compared in turns of a second or two with and without, all in one run.
 func TestHostile(t *testing.T) {
-	if *hostileFor > time.Minute {
-		t.Parallel() // alone: it takes longer than a part of the budget may be held
+	testenv.RunsFrom(t, testenv.All)
+	lasts := hostileTime()
+	if lasts > 10*time.Minute {
+		t.Parallel() // alone: it takes longer than a slot may be held
 	} else {
 		testenv.Parallel(t, testenv.Heavy)
 	}
@@ -69,15 +69,15 @@ func TestHostile(t *testing.T) {
 	checks := checkHealth(t, p.node)
 	h := newHonest(t, p.node, c.ID)
 	senders := startSenders(t, p.node, c.ID)
-	h.play(*hostileFor, senders, func() time.Duration { return p.processorTime(t) })
+	h.play(lasts, senders, func() time.Duration { return p.processorTime(t) })
 	said := senders.stop()
 	t.Logf("%d messages, %d requests (%d answered 503), %d broken connections, %d health checks", said.Messages,
 		said.Requests, said.Unavailable, said.Sockets, checks.Load())
 	if *hostileBusy == 0 && (said.Messages == 0 || said.Requests == 0 || said.Sockets == 0) {
 		t.Error("a part of it did not run")
 	}
-	if all := said.Messages + said.Requests; *hostileFor >= time.Hour && all < hostileAtLeast {
-		t.Errorf("%d messages and requests are too few for %s", all, *hostileFor)
+	if all := said.Messages + said.Requests; lasts >= time.Hour && all < hostileAtLeast {
+		t.Errorf("%d messages and requests are too few for %s", all, lasts)
 	}
 	h.compare()
 	if text := metricsOf(t, p.node); strings.Contains(text, "redrain_panics_total{") {

@@ -13,9 +13,10 @@ import (
 // TestGuestsAndPlayersInLanes: a quarter of twelve packets is the guests'. Three of five guests win, and the others are
 // told that it is sold out, while nine of eleven players win on. All is paid, and the rest goes nowhere else.
 func TestGuestsAndPlayersInLanes(t *testing.T) {
+	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			b.parallel(t, testenv.Medium)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			spec := fund(t, nodes[0], "lanes", 1_200, 12)
 			spec.Shards, spec.GuestsShare, spec.Split = 4, 250_000, rain.Even

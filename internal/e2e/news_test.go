@@ -14,7 +14,7 @@ func TestCampaignNews(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Light)
+			b.parallel(t, testenv.Light)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			op := nodes[0].client
 			c, err := op.CreateCampaign(within(t, 30*time.Second), fund(t, nodes[0], "news", 1_000, 10), "")
@@ -66,7 +66,7 @@ func TestWithdrawalNews(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Light)
+			b.parallel(t, testenv.Light)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			first, last := nodes[0], nodes[len(nodes)-1]
 			earn(t, first, "saver", "bystander")

@@ -15,6 +15,7 @@ import (
 // TestOutages takes each back end away in the middle of a rain and brings it back. Taps are answered all the time,
 // nothing that was told is lost, readiness says which one is missing, and everything heals by itself.
 func TestOutages(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, missing := range []string{"redis", "nats", "mysql"} {
 		t.Run(missing, func(t *testing.T) {

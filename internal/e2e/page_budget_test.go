@@ -38,14 +38,15 @@ const startReference = `(() => {
 	return true;
 })()`
 
-// TestFrameBudget: with 60 packets and 200 particles in the air, a slow phone's page takes at most 8 ms of 19 frames
-// in 20 for its scripts, and no task of its main thread takes more than 50 ms in 19 of 20.
+// TestFrameBudget: with 60 packets and 200 particles in the air, a slow phone's page takes at most 8 ms of a frame for
+// its scripts in half of the frames, and no task of its main thread takes more than 50 ms in 19 of 20. TestPageSoak
+// checks the slowest frames, on a machine with nothing else to do.
 //
-// How fast this machine is, and what else it has to do at this moment, does not count: what is measured is the
-// thread's own time, as the trace tells it (tdur), beside that of a piece of reference work that is done between the
-// frames and suffers from the same. The budget is a ratio of the two.
+// How fast this machine is does not count: the trace has the thread's own time (tdur), beside that of reference work
+// between the frames, which suffers from the same. The budget is the ratio of the two.
 func TestFrameBudget(t *testing.T) {
-	testenv.Parallel(t, testenv.Alone)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)
@@ -61,18 +62,18 @@ func TestFrameBudget(t *testing.T) {
 		return time.Duration(float64(d) * float64(reference) / float64(spent.reference))
 	}
 	frame, task := phone(spent.frame), phone(spent.task)
-	t.Logf("scripts of a frame %v (p95), longest task %v, reference work %v: on the phone %v and %v", spent.frame,
+	t.Logf("scripts of a frame %v (median), longest task %v, reference work %v: on the phone %v and %v", spent.frame,
 		spent.task, spent.reference, frame, task)
 	if frame > frameBudget {
-		t.Errorf("scripts take %v of a frame (95 %%), want at most %v", frame, frameBudget)
+		t.Errorf("scripts take %v of a frame, want at most %v", frame, frameBudget)
 	}
 	if task > taskBudget {
-		t.Errorf("the longest task of a frame takes %v (95 %%), want at most %v", task, taskBudget)
+		t.Errorf("the longest task of a frame takes %v, want at most %v", task, taskBudget)
 	}
 }
 
-// expense is what frames have cost, in time of the thread: the 95th percentiles of what scripts took of a frame, of the
-// longest task of a frame, and of the reference work.
+// expense is the cost of frames, in time of the thread: the median of the scripts of a frame, the 95th percentile of the
+// longest task of a frame, and the median of the reference work.
 type expense struct{ frame, task, reference time.Duration }
 
 // fewFrames waits until a number of frames is drawn, but for a few seconds at most. It tells how many are, and what was
@@ -112,11 +113,11 @@ func (g *playPage) spend(t *testing.T, count int) expense {
 	if len(references) < count/10 {
 		t.Fatalf("the reference work was done %d times beside %d frames", len(references), len(frames))
 	}
-	return expense{p95(frames), p95(tasks), p95(references)}
+	return expense{median(frames), slices.Sorted(slices.Values(tasks))[len(tasks)*95/100], median(references)}
 }
 
-func p95(of []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(of))[len(of)*95/100]
+func median(of []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(of))[len(of)/2]
 }
 
 // scripts are the events in which the page's own code runs.

@@ -39,7 +39,8 @@ const watchBig = `addEventListener("DOMContentLoaded", () => {
 // trip to it allows, their countdowns follow it, and each packet is at the same place in both at a moment of the
 // server's.
 func TestClocksAgree(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "clocks", 100, 1)
 	right := openPlay(t, c.ID, "right", browser.Options{Home: n.url, Device: browser.LargePhone,

@@ -37,7 +37,8 @@ func suspects(t *testing.T, s setting, users ...string) {
 // player's and confirms another's, finds a player by the beginning of an id, sees their socket, bans them, which ends
 // it, and lifts the ban. Who may only look sees all of it, and no button.
 func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	s := realSetting(t)
 	cfg := s.config()
 	cfg.Risk = "hold"
@@ -179,7 +180,8 @@ func lookAtPlayers(p *browsertest.Page, campaign string) {
 
 // TestCampaignsAreFoundInTheConsole: the list is searched, filtered and sorted by the server, page by page.
 func TestCampaignsAreFoundInTheConsole(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	spec := fund(t, n, "many", 100_000, 1)
 	for i := range 60 {
@@ -227,7 +229,8 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 // TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens
 // the players' page, on which a guest plays, and lets it rain: three clicks, and a reload between them loses nothing.
 func TestAFirstRainInThreeClicks(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)

@@ -15,10 +15,11 @@ import (
 // money comes in, it is made, it rains on a player, it is paused, resumed, stopped and closed, and every cent is
 // accounted for.
 func TestOperatorAtWork(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			n := nodes[0]
 			p := browsertest.Open(t, browser.Options{Home: n.url})
@@ -188,7 +189,8 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 
 // TestConsoleStates looks at every page of the console with something in it, on a phone and a desk, in both languages.
 func TestConsoleStates(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	c := rainsOn(t, n, "gala", 200, 3, slowRain())
 	must(t, deposited(t, n))

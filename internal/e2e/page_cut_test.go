@@ -23,7 +23,8 @@ const watchBanner = `addEventListener("DOMContentLoaded", () => {
 // says so within a second, comes back by itself, is what it was before, and the tap has won once: in the ledger,
 // and on the page.
 func TestCableIsCut(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()
 	soon := int64(300)

@@ -22,7 +22,8 @@ const watchPointers = `globalThis.pointers = 0;
 // TestKeyboardOnly plays a whole game without a pointer: from the landing to the money. Wherever the focus is, it
 // can be seen.
 func TestKeyboardOnly(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "keys", 100, 4)
 	g := &playPage{t: t, Page: browsertest.Open(t, browser.Options{Home: n.url,

@@ -13,7 +13,8 @@ import (
 // TestTenRains: what a rain has brought goes with it. A page that has seen ten holds no more than it did after
 // three, when everything has been used once and pools have their size.
 func TestTenRains(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.Nightly)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	c := campaignOf(t, n, "ten-rains", 100, 2)
 	g := openPlay(t, c.ID, "patient", browser.Options{Home: n.url, Device: browser.LargePhone})

@@ -33,7 +33,8 @@ func operatorsFile(t *testing.T, names ...string) (path string, tokens map[strin
 // TestTwoPeopleEndAWithdrawalInTheConsole: one marks a letter as paid and finds that it waits; the other sees it in
 // the head and confirms it, and only then is it paid. A shared token is neither of them.
 func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelBrowser(t, testenv.Heavy)
 	receiver := webhooktest.New()
 	receiver.Behave = func(webhooktest.Request) webhooktest.Behaviour { return webhooktest.Missing }
 	bank := httptest.NewServer(receiver)

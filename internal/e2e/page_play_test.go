@@ -19,7 +19,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 	t.Parallel()
 	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelBrowser(t, testenv.Heavy)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			n, far := nodes[0], nodes[len(nodes)-1]
 			const wins = 3

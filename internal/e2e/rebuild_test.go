@@ -259,6 +259,7 @@ func streamConfig(s setting) server.Config {
 // TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody
 // who was told of a win loses it.
 func TestRedisLosesEverything(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for how, lose := range map[string]func(t *testing.T, redis *testenv.Server){
 		"flushed": flush,
@@ -268,7 +269,7 @@ func TestRedisLosesEverything(t *testing.T) {
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelFailover(t, testenv.Medium)
 			redis := testenv.StartRedis(t)
 			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 				namespace: testenv.Namespace(t)}
@@ -298,10 +299,11 @@ func flush(t *testing.T, redis *testenv.Server) {
 
 // TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.
 func TestKillNineInARebuild(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, point := range []string{"rebuild.after_fence", "rebuild.after_restore"} {
 		t.Run(point, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelFailover(t, testenv.Medium)
 			redis := testenv.StartRedis(t)
 			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 				namespace: testenv.Namespace(t)}
@@ -321,7 +323,8 @@ func TestKillNineInARebuild(t *testing.T) {
 // TestKillNineWithADataDirectory: all in one process, which is killed and started again on its directory, with
 // nothing else to do.
 func TestKillNineWithADataDirectory(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelFailover(t, testenv.Medium)
 	dir := t.TempDir()
 	start := func() *process {
 		return serveProcess(t, "--data-dir", dir, "--no-demo")

@@ -13,7 +13,8 @@ import (
 // campaign: it holds the lease, one campaign is half done and the others are not begun. Another node takes over
 // when the lease has run out, and every sponsor has their money back, once.
 func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+	testenv.RunsFrom(t, testenv.All)
+	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	doomed := startProcess(t, s, "REDRAIN_FAULT_AT=reclaim.after_close:4")
 	expiring := func(by *node, name string, afterMS int64) operator.Campaign {

@@ -19,6 +19,7 @@ import (
 // tried and dead after that, everybody else is paid, and when the cause is gone an operator settles all that is
 // dead; the player is told.
 func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()

@@ -14,7 +14,7 @@ func TestAWonTapSentAgainGivesTheSameWin(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Light)
+			b.parallel(t, testenv.Light)
 			cfg := b.make(t).config()
 			nodes := startNodes(t, cfg, b.nodes)
 			last := nodes[len(nodes)-1]

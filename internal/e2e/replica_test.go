@@ -99,10 +99,11 @@ func (f *failover) awaitMaster(s *testenv.Server) {
 // TestReplicaTakesOver: the campaign's master dies in the middle of a rain. Its replica has every win that a player
 // was told, and goes on with what is left.
 func TestReplicaTakesOver(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, confirm := range []string{"replica", "stream"} {
 		t.Run(confirm, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			testenv.ParallelFailover(t, testenv.Medium)
 			f := newFailover(t, confirm)
 			g := play(t, f.nodes, 1)
 			master, replica := f.pair(g.campaign, 0)

@@ -29,6 +29,7 @@ import (
 // a payment provider that have gone on since. What was won comes back by itself; what was paid is entered from
 // the provider's statement, and until then nobody is paid.
 func TestYesterdaysLedger(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
 	d := newDrill(t)
 	d.s = realSetting(t)
@@ -89,6 +90,7 @@ func TestYesterdaysLedger(t *testing.T) {
 // TestAnOldFilePutBack is the same with the in-process default's file, and nobody says so: the first node that starts
 // on it finds that it has lost something, and holds withdrawals by itself.
 func TestAnOldFilePutBack(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
 	d := newDrill(t)
 	d.dir = t.TempDir()

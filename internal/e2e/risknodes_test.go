@@ -27,6 +27,7 @@ func spokenAgainst(t *testing.T, n *node, user, rule string) bool {
 // session of the issuer of which no node has as many as it takes; those who have nothing in common with anybody are not
 // spoken against.
 func TestRiskOverNodes(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
 	const taps, accounts = 20, 4
 	cfg := realSetting(t).config()

@@ -116,6 +116,7 @@ func closeOf(t *testing.T, n *node, user, campaign string) int {
 // hold is kept apart, with its reasons; a withdrawal that it holds is paid when an operator has released it, and one
 // that it denies never; and the books balance.
 func TestRiskURL(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	rs := newRiskSystem(t)
 	bank := webhooktest.New()
@@ -201,6 +202,7 @@ func TestRiskURL(t *testing.T) {
 // TestRiskURLDoesNotAnswer: with --risk-default deny nobody comes in meanwhile, and everybody may come back; nothing is
 // on record about them.
 func TestRiskURLDoesNotAnswer(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	rs := newRiskSystem(t)
 	cfg := rs.config()
@@ -236,6 +238,7 @@ func TestRiskURLDoesNotAnswer(t *testing.T) {
 
 // TestRiskURLHasTheLastWord: a program that our rules find is paid where the system allows it.
 func TestRiskURLHasTheLastWord(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	rs := newRiskSystem(t)
 	cfg := rs.config()

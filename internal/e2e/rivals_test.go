@@ -52,10 +52,11 @@ func proxied(s setting) server.Config {
 // TestFarm: the guests of one address win no more than their part of a campaign, here 16 packets of 160, however many
 // they are, however fast, and over two nodes. Each has done the work for its name.
 func TestFarm(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Medium)
+			b.parallel(t, testenv.Medium)
 			nodes := startNodes(t, proxied(b.make(t)), b.nodes)
 			people, farm, code := playRivals(t, nodes, "--farm", "60", "--players", "20", "--packets", "160",
 				"--duration", "4s", "--most-farm-share", "1")
@@ -72,6 +73,7 @@ func TestFarm(t *testing.T) {
 // is quick here, however late a busy machine makes a tap: the program taps all 32, and people, who rest for 3 s while
 // drops fall for 8, no more than three.
 func TestBot(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
 	cfg := proxied(setting{})
 	cfg.Risk, cfg.RiskWait, cfg.TapRate = server.RiskHold, 5*time.Second, 20
@@ -86,6 +88,7 @@ func TestBot(t *testing.T) {
 
 // TestBenchOfAFullHouse: players who wait for a seat are no fault, and are counted.
 func TestBenchOfAFullHouse(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
 	n := startNode(t, setting{}.config())
 	var stdout, stderr bytes.Buffer

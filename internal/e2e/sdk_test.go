@@ -80,6 +80,7 @@ type hallPlayer struct {
 // players try again spread over the whole window of the jitter, all of them are back, and each tap is answered
 // once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Heavy)
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)

@@ -279,6 +279,7 @@ func playersOn(t *testing.T, n *node, duration string) (is benched) {
 // TestSlowAndSilent: two thousand connections of one address that send, read or say nothing, or not enough, take
 // nothing from two hundred players and from health checks, and are all gone after a while.
 func TestSlowAndSilent(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Heavy)
 	const each = 500
 	p := startProcessWith(t, processOptions{flags: []string{"--tap-rate", "20"}, log: io.Discard}) // it says much
@@ -309,6 +310,7 @@ func TestSlowAndSilent(t *testing.T) {
 // TestHealthWithoutDescriptors: a node that may have 400 files open answers health checks while six hundred connections
 // are held, also where those are busy; and players are served again when they are gone.
 func TestHealthWithoutDescriptors(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
 	p := startProcessWith(t, processOptions{files: 400, log: io.Discard})
 	checks := checkHealth(t, p.node)

@@ -17,13 +17,14 @@ import (
 // tap is unavailable, as on a machine that has other work, taps again. Every tap gets exactly one result, every packet
 // is won once, every claim is settled once, and the money adds up.
 func TestStorm(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	if testing.Short() {
 		t.Skip("a rain of ten seconds, with 300 players")
 	}
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Heavy)
+			b.parallel(t, testenv.Heavy)
 			cfg := b.make(t).config()
 			nodes := startNodes(t, cfg, b.nodes)
 			const players, packets, budget = 300, 200, 123_457

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,6 +21,35 @@ func (g *game) settled() {
 		stats, err := g.op.Stats(ctx, g.campaign)
 		return err == nil && int(stats.Paid) >= told
 	})
+}
+
+// awaitAllNotified waits until every packet's win has reached its player, by a result or by a settlement. A tap that a
+// busy node answers with "unavailable" may be a win: its settlement reports it.
+func (g *game) awaitAllNotified(packets int) {
+	g.t.Helper()
+	notified := func() int {
+		claims := map[string]bool{}
+		for _, p := range g.players {
+			for claim := range p.wins() {
+				claims[claim] = true
+			}
+			p.mu.Lock()
+			for claim := range p.settled {
+				claims[claim] = true
+			}
+			p.mu.Unlock()
+		}
+		return len(claims)
+	}
+	testenv.Eventually(g.t, time.Minute, fmt.Sprintf("notifications of %d wins", packets),
+		func() bool { return notified() >= packets })
+	awaitBooks(g.t, g.op, g.campaign)
+	if got := notified(); got != packets {
+		g.t.Errorf("%d wins are notified of %d packets", got, packets)
+	}
+	if told := g.told(); told < packets/2 {
+		g.t.Errorf("only %d of %d wins were the result of a tap", told, packets)
+	}
 }
 
 // fileOf is the file that a server appends to.

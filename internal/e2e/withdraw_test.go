@@ -259,6 +259,7 @@ func TestWalletPaysAtOnce(t *testing.T) {
 // nobody knows. Another process asks again under the same key, and the player's request sent again finds the same
 // withdrawal.
 func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
+	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for point, tries := range map[string]int{"withdraw.before_pay": 1, "withdraw.after_pay": 2} {
 		t.Run(point, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestEachHotRowIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for kind, query := range hotRows {
 		t.Run(kind, func(t *testing.T) {
-			testenv.Parallel(t, testenv.Light)
+			t.Parallel()
 			late := freezeAndRevive(t, query)
 			if len(late) == 0 {
 				return

@@ -62,7 +62,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 	t.Helper()
 	// Runs share the database, and keep apart by their ids.
 	run := 0
-	property.Check(t, 40, func(rt *rapid.T) {
+	property.Check(t, 10, func(rt *rapid.T) {
 		run++
 		// Of letters that nobody has sealed only so many wait at once, of all runs.
 		b.Statement(t, "UPDATE dead_letter SET resolved_at = 1 WHERE kind = 'forged'")

@@ -209,7 +209,7 @@ func (w *dropWorld) prove(full bool) {
 func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
 	t.Parallel()
 	run, dropped := 0, 0
-	property.CheckFew(t, 20, 4, func(rt *rapid.T) {
+	property.CheckFew(t, 20, 2, func(rt *rapid.T) {
 		run++
 		of := property.TB(t, rt)
 		b := paytest.OnSQLite(of)

@@ -19,7 +19,7 @@ func TestNoFalseFinding(t *testing.T) {
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	run, proofs := 0, 0
-	property.Check(t, 40, func(rt *rapid.T) {
+	property.Check(t, 8, func(rt *rapid.T) {
 		run++
 		shards, guests := rapid.IntRange(1, 4).Draw(rt, "shards"), rain.Share(0)
 		if shards > 1 && rapid.Bool().Draw(rt, "lanes") {

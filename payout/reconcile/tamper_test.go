@@ -25,7 +25,7 @@ func TestEveryChangeByHandIsFound(t *testing.T) {
 	}
 	run := 0
 	tried := map[string]int{}
-	property.Check(t, 60, func(rt *rapid.T) {
+	property.Check(t, 12, func(rt *rapid.T) {
 		run++
 		w := newWorld(t, b, fmt.Sprintf("t%d", run), rapid.IntRange(1, 3).Draw(rt, "shards"), 0)
 		for range rapid.IntRange(5, 60).Draw(rt, "steps") {

@@ -32,7 +32,7 @@ func onEach(t *testing.T, most int, live func(m *world)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, run := c.open(t), 0
-			property.Check(t, 15, func(rt *rapid.T) {
+			property.Check(t, 5, func(rt *rapid.T) {
 				if run++; run > c.most {
 					return
 				}

@@ -21,7 +21,7 @@ import (
 // in the end each packet is paid once or given back once. A run that fails is shortened, and says how to play it again.
 func TestAnyInterleaving(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	property.Check(t, 20, func(rt *rapid.T) {
+	property.Check(t, 5, func(rt *rapid.T) {
 		i := &interleaving{lossy: l, rt: rt, told: map[string]int{}, saved: map[int]savedShard{}}
 		i.c = l.raining(servertest.EvenSpec(10*interleavedPackets, interleavedPackets, interleavedShards))
 		i.drop = i.c.Current().FirstWave

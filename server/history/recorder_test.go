@@ -9,7 +9,6 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/internal/sqldb"
-	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -42,7 +41,7 @@ func campaignWith(id string, startsAt int64) *rain.Campaign {
 
 // TestASecondIsWritten: each campaign that rains has a row, whatever becomes of the others; what has aged gets thin.
 func TestASecondIsWritten(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	t.Parallel()
 	db := paytest.Fresh(t, sqldb.SQLite)
 	table := history.NewTable(db)
 	p50, p99 := 1.25, 8.0004
@@ -101,7 +100,7 @@ func TestASecondIsWritten(t *testing.T) {
 
 // TestAMinuteOfRainTakesLittle holds a rain of a minute below 100 KB, on MariaDB, indexes included.
 func TestAMinuteOfRainTakesLittle(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	t.Parallel()
 	db := paytest.Fresh(t, sqldb.MySQL)
 	table := history.NewTable(db)
 	const rains, seconds = 50, 3 + 60 + 4 + 10 // countdown, rain, the last drop's fall, what comes after

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
-	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/server/history"
 )
@@ -18,7 +17,7 @@ func second(at, n int64) history.Row {
 // TestOldRowsBecomeFewer: rows that have aged become those of wider spans, with the highest of what rises and falls and
 // the last of what is counted; younger ones, and other campaigns', stay. What is read says the same before and after.
 func TestOldRowsBecomeFewer(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	t.Parallel()
 	for name, dialect := range map[string]sqldb.Dialect{"sqlite": sqldb.SQLite, "mysql": sqldb.MySQL} {
 		t.Run(name, func(t *testing.T) {
 			table := history.NewTable(paytest.Fresh(t, dialect))
@@ -74,7 +73,7 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 
 // TestTheOldestRowsGo removes what is older than anybody looks at.
 func TestTheOldestRowsGo(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
+	t.Parallel()
 	table := history.NewTable(paytest.Fresh(t, sqldb.SQLite))
 	ctx := t.Context()
 	for at := range int64(120) {
