@@ -1,6 +1,7 @@
 package testrun
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"runtime"
@@ -29,7 +30,8 @@ type Request struct {
 }
 
 // Scheduler grants slots in the order of the requests, as long as their loads fit into its size. A request that waits
-// for another kind to end lets requests without a kind pass. Its methods may be called from several goroutines.
+// for another kind to end lets requests without a kind pass; one that is too large for the free rest lets some smaller
+// ones pass. Its methods may be called from several goroutines.
 type Scheduler struct {
 	// Watch, if set before the first request, is called when a slot is granted. The function that it returns is called
 	// when the slot is released.
@@ -43,10 +45,14 @@ type Scheduler struct {
 	waiting []*ticket
 }
 
+// mostPassing is how many smaller requests may pass one that does not fit.
+const mostPassing = 8
+
 // ticket is a request and its state.
 type ticket struct {
 	Request
 
+	passing  int           // later requests that were granted while this one did not fit
 	granted  chan struct{} // closed when the slot is granted
 	released func()        // the watcher's; may be nil
 }
@@ -112,15 +118,18 @@ func (s *Scheduler) leave(t *ticket) {
 func (s *Scheduler) grant() {
 	running := slices.Collect(maps.Keys(s.running))
 	var waiting []*ticket
-	isFull := false
+	var tooLarge *ticket // the first that does not fit
 	for _, t := range s.waiting {
 		switch {
-		case isFull || t.isDisturbedBy(running) || t.isDisturbedBy(waiting):
+		case tooLarge != nil && tooLarge.passing >= mostPassing, t.isDisturbedBy(running), t.isDisturbedBy(waiting):
 			waiting = append(waiting, t)
 		case s.used+t.Load > s.size:
 			waiting = append(waiting, t)
-			isFull = true
+			tooLarge = cmp.Or(tooLarge, t)
 		default:
+			if tooLarge != nil {
+				tooLarge.passing++
+			}
 			s.used += t.Load
 			s.running[t] = struct{}{}
 			running = append(running, t)

@@ -3,6 +3,7 @@ package testrun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
@@ -65,16 +66,23 @@ func TestAcquire(t *testing.T) {
 			q.end("b", "c", "d")
 			q.want()
 		},
-		"does_not_let_small_requests_pass_a_large_one": func(q *queue) {
-			q.request("a", 6, "")
+		"lets_some_small_requests_pass_a_large_one": func(q *queue) {
+			q.request("a", 7, "")
 			q.request("large", 100, "") // as much as there is
-			q.request("small", 1, "")
+			q.request("larger than the rest", 2, "")
+			for i := range mostPassing {
+				name := fmt.Sprint("small", i)
+				q.request(name, 1, "")
+				q.want("a", name)
+				q.end(name)
+			}
+			q.request("late", 1, "")
 			q.want("a")
 			q.end("a")
 			q.want("large")
 			q.end("large")
-			q.want("small")
-			q.end("small")
+			q.want("larger than the rest", "late")
+			q.end("larger than the rest", "late")
 		},
 		"keeps_kinds_apart": func(q *queue) {
 			q.request("b1", 1, Browser)
