@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// TestOddsThatAreSetWhileItRains plays a long rain with the odds "auto" and more players than packets. It stops the rain
-// when odds were set three times and a player has won. Every tap gets one answer, every win is paid once, and each
+// TestOddsThatAreSetWhileItRains plays a long rain with the odds "auto" and more players than packets. It stops the
+// rain when odds were set three times and a player has won. Every tap gets one answer, every win is paid once, and each
 // player's beats follow from the seed. The stock sinks no faster than the rain goes on, within a factor of four.
 func TestOddsThatAreSetWhileItRains(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)

@@ -72,8 +72,8 @@ func TestFrameBudget(t *testing.T) {
 	}
 }
 
-// expense is the cost of frames, in time of the thread: the median of the scripts of a frame, the 95th percentile of the
-// longest task of a frame, and the median of the reference work.
+// expense is the cost of frames, in time of the thread: the median of the scripts of a frame, the 95th percentile of
+// the longest task of a frame, and the median of the reference work.
 type expense struct{ frame, task, reference time.Duration }
 
 // fewFrames waits until a number of frames is drawn, but for a few seconds at most. It tells how many are, and what was

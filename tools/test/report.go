@@ -125,7 +125,7 @@ func shorten(lines []string) []string {
 	var kept []string
 	left := 0
 	for _, line := range lines {
-		shape := figures.ReplaceAllString(line, "#")
+		shape := figures.ReplaceAllString(line[:min(len(line), 500)], "#")
 		seen[shape]++
 		if seen[shape] <= sameLines || isFault(line) {
 			kept = append(kept, line)
