@@ -149,7 +149,7 @@ func (r *runner) inSlot(ctx context.Context, p *pkg) {
 func (r *runner) test(ctx context.Context, p *pkg, env ...string) {
 	ctx, cancel := context.WithTimeout(ctx, testsWithin+killAfter)
 	defer cancel()
-	// What go test itself does: https://pkg.go.dev/cmd/test2json.
+	// These are the arguments that go test uses: https://pkg.go.dev/cmd/test2json.
 	args := []string{"-t", "-p", p.ImportPath, p.binary, "-test.v=test2json", "-test.paniconexit0",
 		"-test.timeout=" + testsWithin.String()}
 	cmd := exec.CommandContext(ctx, r.convert, append(args, r.args...)...)

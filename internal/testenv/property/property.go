@@ -23,7 +23,7 @@ func Check(t *testing.T, watched int, prop func(*rapid.T)) {
 	rapid.Check(t, prop)
 }
 
-// CheckFew is [Check] for a property of which a check takes most of a second: it makes the given number of checks
+// CheckFew is [Check] for a property whose checks take most of a second each. It makes the given number of checks
 // without the race detector, too.
 func CheckFew(t *testing.T, checks, watched int, prop func(*rapid.T)) {
 	t.Helper()
