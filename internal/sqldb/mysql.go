@@ -32,12 +32,17 @@ func OpenMySQL(dsn string) (*DB, error) {
 		return nil, fmt.Errorf("the MySQL data source name: %w", err)
 	}
 	prepareConfig(cfg)
-	base, err := mysql.NewConnector(cfg)
+	single, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("the MySQL data source name: %w", err)
+	}
+	cfg.MultiStatements = true // only in migrations: each of their files is sent as a whole
+	multiple, err := mysql.NewConnector(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("the MySQL data source name: %w", err)
 	}
 	db := &DB{dialect: MySQL, patience: lockWait}
-	open := func(use use, conns int) *sql.DB {
+	open := func(base driver.Connector, use use, conns int) *sql.DB {
 		c := &connector{Connector: base, db: db, use: use, given: cfg.Params}
 		c.pool = sql.OpenDB(c)
 		c.pool.SetMaxOpenConns(conns)
@@ -45,8 +50,8 @@ func OpenMySQL(dsn string) (*DB, error) {
 		c.pool.SetConnMaxIdleTime(mysqlIdleTime)
 		return c.pool
 	}
-	db.writer, db.reader = open(writes, mysqlWriters), open(reads, mysqlReaders)
-	db.migrator = func() *sql.DB { return open(migrates, 2) } // one holds the lock
+	db.writer, db.reader = open(single, writes, mysqlWriters), open(single, reads, mysqlReaders)
+	db.migrator = func() *sql.DB { return open(multiple, migrates, 2) } // one holds the lock
 	return db, nil
 }
 

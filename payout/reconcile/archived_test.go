@@ -18,6 +18,7 @@ import (
 	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
 	"redrain/rain"
+	"redrain/internal/testenv"
 )
 
 // dropWorld is a ledger from which campaigns leave while others go on.
@@ -207,6 +208,7 @@ func (w *dropWorld) prove(full bool) {
 // proofs of any kind, also beside holes of checkpoints: no proof finds anything but what was changed by hand. Each
 // check has a ledger of its own: so a seed gives the same again, and no check is slower for those before it.
 func TestCampaignsLeaveBetweenOtherWork(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	run, dropped := 0, 0
 	property.CheckFew(t, 20, 2, func(rt *rapid.T) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"redrain/payout/paytest"
+	"redrain/internal/testenv"
 )
 
 // onlyFull are the columns whose change a proof of what is recent does not see, even in rows that are, and why.
@@ -23,6 +24,7 @@ const members = "a list may have a million members, which only the full proof ad
 // TestEveryColumnOfARecentRow changes each column of each table in rows that no checkpoint has closed, and wants the
 // proof of what is recent to name them.
 func TestEveryColumnOfARecentRow(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	b := paytest.OnSQLite(t)
 	l := &columnLedger{t: t, b: b, f: fullLedger(t, b), recent: true}

@@ -14,6 +14,7 @@ import (
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
+	"redrain/internal/testenv"
 )
 
 // change runs statements behind the ledger's back. They are parted by semicolons.
@@ -84,6 +85,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 // TestEveryDeedIsNamed changes the books, or Redis, by hand, in every way that a row can be wrong, and wants the
 // row named.
 func TestEveryDeedIsNamed(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
 		"mysql": paytest.OnMySQL} {

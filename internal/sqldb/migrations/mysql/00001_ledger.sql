@@ -7,6 +7,7 @@
 -- IF NOT EXISTS, because DDL is not transactional here and a node may die between two statements.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS campaign (
     id            VARBINARY(64)  NOT NULL PRIMARY KEY,
     name          VARCHAR(200)   NOT NULL,
@@ -250,3 +251,4 @@ CREATE TABLE IF NOT EXISTS history (
     UNIQUE KEY history_thing (kind, thing, version),
     UNIQUE KEY history_link (stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

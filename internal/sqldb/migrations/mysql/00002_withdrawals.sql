@@ -1,6 +1,7 @@
 -- Money on its way out, for MySQL 8 and MariaDB 10.11. The table is also the queue that it is paid from.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS withdrawal (
     id          VARBINARY(64)  NOT NULL PRIMARY KEY,   -- also the key under which the provider pays it once
     user_id     VARBINARY(128) NOT NULL,
@@ -62,3 +63,4 @@ CREATE TABLE IF NOT EXISTS provider_try (
     PRIMARY KEY (withdrawal_id, ends_at),
     KEY provider_try_of (receiver, ends_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What keeps the campaigns and the payouts going: leases, tries of settlement, shortened reclaims.
 
 -- +goose Up
+-- +goose StatementBegin
 -- Who does a job that one node at a time should do.
 CREATE TABLE IF NOT EXISTS lease (
     name       VARBINARY(64)  NOT NULL PRIMARY KEY,
@@ -51,3 +52,4 @@ SET @campaign_due = IF(
 PREPARE campaign_due FROM @campaign_due;
 EXECUTE campaign_due;
 DEALLOCATE PREPARE campaign_due;
+-- +goose StatementEnd

@@ -3,6 +3,7 @@
 -- IF NOT EXISTS, because DDL is not transactional here and a node may die between two statements.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS shard_epoch (
     campaign_id VARBINARY(64) NOT NULL,
     shard       INT           NOT NULL,
@@ -49,3 +50,4 @@ CREATE TABLE IF NOT EXISTS seal_key (
 -- Drawn by the database itself, so that it is in no file and no log. One, however often this runs.
 INSERT INTO seal_key (id, secret, created_at)
 SELECT 1, RANDOM_BYTES(32), UNIX_TIMESTAMP() * 1000 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM seal_key);
+-- +goose StatementEnd

@@ -4,6 +4,7 @@
 -- MySQL 8 has no CREATE INDEX IF NOT EXISTS, and a node may die between two statements.
 
 -- +goose Up
+-- +goose StatementBegin
 SET @make = IF((SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'payout'
     AND index_name = 'payout_txn') = 0, 'CREATE INDEX payout_txn ON payout (txn_id)', 'DO 0');
 PREPARE make_index FROM @make;
@@ -59,3 +60,4 @@ CREATE TABLE IF NOT EXISTS proof_reading (
     spent_ms   BIGINT   NOT NULL,
     place      LONGTEXT NOT NULL                     -- JSON: see payout/reconcile
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Orders that two people have to give, for MySQL 8 and MariaDB 10.11.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS approval (
     id         VARBINARY(64)   NOT NULL PRIMARY KEY,
     action     VARCHAR(64)     NOT NULL,             -- deposit, payout.retry, payout.dismiss, withdrawal.paid, withdrawal.back
@@ -23,3 +24,4 @@ CREATE TABLE IF NOT EXISTS approval (
     KEY approval_state (state, asked_at, id),
     KEY approval_target (target, action, state)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What has left the books, for MySQL 8 and MariaDB 10.11.
 
 -- +goose Up
+-- +goose StatementBegin
 -- What was exported, and then removed. Only redrain campaign drop and redrain audit drop write here, by a user that servers do not have.
 CREATE TABLE IF NOT EXISTS archive (
     id            VARBINARY(64)  NOT NULL PRIMARY KEY, -- the campaign's, or: audit to DAY
@@ -47,3 +48,4 @@ CREATE TABLE IF NOT EXISTS chain_stub (
     PRIMARY KEY (book, stripe, link),
     KEY chain_stub_step (archive, step, book, stripe, link)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

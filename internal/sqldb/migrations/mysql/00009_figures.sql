@@ -1,6 +1,7 @@
 -- What campaigns' figures were while it rained, for the charts, for MySQL 8 and MariaDB 10.11. No money depends on it.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS figure (
     campaign_id VARBINARY(64) NOT NULL,
     at          BIGINT        NOT NULL, -- when the span begins, Unix ms
@@ -19,3 +20,4 @@ CREATE TABLE IF NOT EXISTS figure (
     PRIMARY KEY (campaign_id, at),
     KEY figure_span (span_ms, at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

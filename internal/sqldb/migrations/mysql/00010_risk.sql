@@ -1,6 +1,7 @@
 -- What speaks against players, and the wins that are kept apart for it, for MySQL 8 and MariaDB 10.11.
 
 -- +goose Up
+-- +goose StatementBegin
 -- Verdicts about players. Rows are only added; a player's newest one counts.
 CREATE TABLE IF NOT EXISTS verdict (
     number   BIGINT         NOT NULL PRIMARY KEY, -- from 1, without gaps, in the order in which they took effect
@@ -44,3 +45,4 @@ CREATE TABLE IF NOT EXISTS held (
     KEY held_confirm (confirm_id),
     CONSTRAINT held_positive CHECK (amount > 0)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

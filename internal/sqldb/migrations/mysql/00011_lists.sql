@@ -1,6 +1,7 @@
 -- Lists of players and of addresses, for MySQL 8 and MariaDB 10.11: who may take part in a campaign, and who in none.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE IF NOT EXISTS player_list (
     name       VARBINARY(64)  NOT NULL PRIMARY KEY,
     kind       VARCHAR(16)    NOT NULL, -- players, addresses
@@ -24,3 +25,4 @@ CREATE TABLE IF NOT EXISTS list_member (
     mark       BIGINT         NOT NULL, -- the list's revision when an import last named them
     PRIMARY KEY (list_name, who)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+-- +goose StatementEnd

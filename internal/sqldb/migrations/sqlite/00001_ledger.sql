@@ -2,6 +2,7 @@
 -- columns are the same. STRICT, because otherwise SQLite turns an overflowing sum into a floating-point number.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE campaign (
     id               TEXT    NOT NULL PRIMARY KEY,
     name             TEXT    NOT NULL,
@@ -237,3 +238,4 @@ CREATE TABLE history (
 ) STRICT;
 CREATE UNIQUE INDEX history_thing ON history (kind, thing, version);
 CREATE UNIQUE INDEX history_link ON history (stripe, link);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Money on its way out, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE withdrawal (
     id               TEXT    NOT NULL PRIMARY KEY,
     user_id          TEXT    NOT NULL,
@@ -59,3 +60,4 @@ CREATE TABLE provider_try (
     PRIMARY KEY (withdrawal_id, ends_at)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX provider_try_of ON provider_try (receiver, ends_at);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What keeps the campaigns and the payouts going. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE lease (
     name             TEXT    NOT NULL PRIMARY KEY,
     holder           TEXT    NOT NULL,
@@ -40,3 +41,4 @@ CREATE TABLE reclaim_cut (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX campaign_due ON campaign (drained, status, expires_at, id);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What Redis once knew of each shard, how its epochs were cut off from each other, and what moved between shards; for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE shard_epoch (
     campaign_id      TEXT    NOT NULL,
     shard            INTEGER NOT NULL,
@@ -42,3 +43,4 @@ CREATE TABLE seal_key (
 ) STRICT;
 
 INSERT INTO seal_key (id, secret, created_at) VALUES (1, randomblob(32), unixepoch() * 1000);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- So that reconciliation, and an accountant, find what a transaction was for.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE INDEX payout_txn ON payout (txn_id);
 CREATE INDEX reclaim_txn ON reclaim (txn_id);
 
@@ -47,3 +48,4 @@ CREATE TABLE proof_reading (
     spent_ms         INTEGER NOT NULL,
     place            TEXT    NOT NULL
 ) STRICT;
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Orders that two people have to give, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE approval (
     id         TEXT    NOT NULL PRIMARY KEY,
     action     TEXT    NOT NULL,
@@ -23,3 +24,4 @@ CREATE TABLE approval (
 CREATE INDEX approval_asked ON approval (asked_at, id);
 CREATE INDEX approval_state ON approval (state, asked_at, id);
 CREATE INDEX approval_target ON approval (target, action, state);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What has left the books, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE archive (
     id            TEXT    NOT NULL PRIMARY KEY,
     file          TEXT    NOT NULL,
@@ -44,3 +45,4 @@ CREATE TABLE chain_stub (
     PRIMARY KEY (book, stripe, link)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX chain_stub_step ON chain_stub (archive, step, book, stripe, link);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- What campaigns' figures were while it rained, for the charts, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE figure (
     campaign_id TEXT    NOT NULL,
     at          INTEGER NOT NULL,
@@ -19,3 +20,4 @@ CREATE TABLE figure (
     PRIMARY KEY (campaign_id, at)
 ) STRICT;
 CREATE INDEX figure_span ON figure (span_ms, at);
+-- +goose StatementEnd

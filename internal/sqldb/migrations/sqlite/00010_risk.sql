@@ -1,6 +1,7 @@
 -- What speaks against players, and the wins that are kept apart for it, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE verdict (
     number   INTEGER NOT NULL PRIMARY KEY,
     user_id  TEXT    NOT NULL,
@@ -42,3 +43,4 @@ CREATE INDEX held_campaign_state ON held (campaign_id, state, held_at, claim);
 CREATE INDEX held_hold ON held (hold_id);
 CREATE INDEX held_release ON held (release_id);
 CREATE INDEX held_confirm ON held (confirm_id);
+-- +goose StatementEnd

@@ -1,6 +1,7 @@
 -- Lists of players and of addresses, for SQLite. The MySQL file beside this one says what is what.
 
 -- +goose Up
+-- +goose StatementBegin
 CREATE TABLE player_list (
     name       TEXT    NOT NULL PRIMARY KEY,
     kind       TEXT    NOT NULL,
@@ -23,3 +24,4 @@ CREATE TABLE list_member (
     mark       INTEGER NOT NULL,
     PRIMARY KEY (list_name, who)
 ) STRICT, WITHOUT ROWID;
+-- +goose StatementEnd
