@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/archive"
 	"redrain/payout/export"
@@ -18,7 +19,6 @@ import (
 	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
 	"redrain/rain"
-	"redrain/internal/testenv"
 )
 
 // dropWorld is a ledger from which campaigns leave while others go on.

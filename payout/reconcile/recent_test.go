@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/payout/paytest"
 	"redrain/internal/testenv"
+	"redrain/payout/paytest"
 )
 
 // onlyFull are the columns whose change a proof of what is recent does not see, even in rows that are, and why.

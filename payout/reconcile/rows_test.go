@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
-	"redrain/internal/testenv"
 )
 
 // change runs statements behind the ledger's back. They are parted by semicolons.
