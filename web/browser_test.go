@@ -33,10 +33,8 @@ func TestStatesInBrowser(t *testing.T) {
 	t.Run("a guest works", b.testAGuestWorks)
 	t.Run("a guest is a person", b.testAGuestIsAPerson)
 	t.Run("a screen works", b.testAScreenWorks)
-	t.Run("nothing to play", b.testNothingToPlay)
 	t.Run("a sign-in that is over", b.testExpired)
 	t.Run("taps without an answer", b.testUnsure)
-	t.Run("a code in the address", b.testACodeInTheAddress)
 	t.Run("a code: nobody becomes somebody else", b.testNobodyBecomesSomebodyElse)
 	t.Run("a code that is over", b.testACodeThatIsOver)
 	t.Run("back", b.testBack)
@@ -44,18 +42,26 @@ func TestStatesInBrowser(t *testing.T) {
 	t.Run("withdrawals: not known", b.testWithdrawUnsure)
 	t.Run("the card's sums", b.testSums)
 	t.Run("check my luck", b.testLuck)
-	t.Run("the campaign is gone", b.testFollowsOut)
 	t.Run("keyboard only", b.testKeyboard)
 	t.Run("what the server tells", b.testStates)
 	t.Run("a full room", b.testWaitingRoom)
 	t.Run("a countdown", b.testSpread)
-	t.Run("a countdown on the landing", b.testLandingTells)
 	t.Run("the landing follows", b.testLandingFollows)
 	t.Run("old wins", b.testOldWins)
 	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
+	t.Run("screen: a refused token", b.testScreenRefused)
+}
+
+// TestSlowStatesInBrowser is TestStatesInBrowser for states that take most of ten seconds each.
+func TestSlowStatesInBrowser(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
+	b := &browser{}
+	t.Run("nothing to play", b.testNothingToPlay)
+	t.Run("a code in the address", b.testACodeInTheAddress)
+	t.Run("the campaign is gone", b.testFollowsOut)
+	t.Run("a countdown on the landing", b.testLandingTells)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)
-	t.Run("screen: a refused token", b.testScreenRefused)
 	t.Run("screen: another campaign", b.testScreenFollows)
 	t.Run("screen: states", b.testScreenStates)
 }

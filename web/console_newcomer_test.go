@@ -64,7 +64,7 @@ func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
 
 // TestConsoleHeadSaysThatNobodyAnswers: an earlier proof is not what is true now.
 func TestConsoleHeadSaysThatNobodyAnswers(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/sponsors")

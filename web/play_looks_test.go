@@ -17,14 +17,11 @@ var constant = []string{"年会红包雨", "guest-7f3a", "中，切换到中文"
 // TestPlayLooks brings the player's page into each of its states, in both languages, and looks at it on the devices
 // of the people: nobody is shut out (axe), nothing is in the other language, and everything fits.
 func TestPlayLooks(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	devices := []chromium.Device{chromium.SmallPhone, chromium.Phone, chromium.Landscape, chromium.SmallLandscape,
 		chromium.Desktop}
 	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
 		t.Run(language, func(t *testing.T) {
-			if language == "zh" {
-				testenv.RunsFrom(t, testenv.Nightly)
-			}
 			testenv.ParallelBrowser(t, testenv.Heavy)
 			v := &visit{language: language, accept: accept, devices: devices}
 			v.open(t, nil)

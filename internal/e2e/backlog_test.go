@@ -41,7 +41,7 @@ const (
 // small steps: Redis cuts off who asks for much at once. Taps are answered meanwhile, the books are exact, and when
 // NATS is back everything is paid.
 func TestABacklogHoldsUpNothing(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Medium)
 	entries, measured := backlogEntries, false
 	if text := os.Getenv(backlogVar); text != "" {

@@ -86,7 +86,7 @@ var corruptions = map[string]struct{ sql, name string }{
 // TestACorruptedLedgerIsFound changes rows by hand, under a running node. `redrain reconcile` exits with 1 and names
 // the row; when it is as it was, with 0.
 func TestACorruptedLedgerIsFound(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	t.Run("mariadb", func(t *testing.T) {
 		testenv.Parallel(t, testenv.Light)

@@ -51,7 +51,7 @@ var absurdities = []struct{ what, do, undo, name string }{
 // within a minute, the books of the others and of all are proved on, the campaigns are listed, and when the rows are as
 // they were there is peace.
 func TestTheScheduleOutlivesAbsurdRows(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()

@@ -19,6 +19,9 @@ func TestOddsThatAreSetWhileItRains(t *testing.T) {
 	t.Parallel()
 	for _, b := range backendsUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			if b.nodes == 1 {
+				testenv.RunsFrom(t, testenv.Nightly)
+			}
 			b.parallel(t, testenv.Heavy)
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			playOdds(t, nodes)

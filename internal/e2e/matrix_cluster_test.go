@@ -74,13 +74,13 @@ func TestClusterFaultMatrix(t *testing.T) {
 		}
 		t.Logf("what was survived:\n%s", strings.Join(lines, "\n"))
 	})
-	half := testenv.Random(t).IntN(2)
+	third := testenv.Random(t).IntN(3)
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
 			testenv.ParallelFailover(t, testenv.Heavy)
 			table[i] = playColumn(t, mode, func(row int) bool {
 				isLag := mode == "replica" && row == len(clusterFaults)-1 // the fault that this mode exists for
-				return isLag || isPlayed(half, row, i)
+				return isLag || isPlayed(third, row, i)
 			})
 		})
 	}

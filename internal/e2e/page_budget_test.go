@@ -45,7 +45,7 @@ const startReference = `(() => {
 // How fast this machine is does not count: the trace has the thread's own time (tdur), beside that of reference work
 // between the frames, which suffers from the same. The budget is the ratio of the two.
 func TestFrameBudget(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, setting{}.config())
 	rain := slowRain()

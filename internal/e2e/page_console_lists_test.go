@@ -14,7 +14,7 @@ import (
 // one off, replaces the rest, names the list in a campaign, and denies a player who is connected. Who may only look
 // sees all of it, and no button.
 func TestListsInTheConsole(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, realSetting(t).config())
 	spec := fund(t, n, "open", 1_000, 10)

@@ -238,7 +238,7 @@ func TestRiskURLDoesNotAnswer(t *testing.T) {
 
 // TestRiskURLHasTheLastWord: a program that our rules find is paid where the system allows it.
 func TestRiskURLHasTheLastWord(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Light)
 	rs := newRiskSystem(t)
 	cfg := rs.config()

@@ -56,6 +56,9 @@ func TestFarm(t *testing.T) {
 	t.Parallel()
 	for _, b := range pagesUnderTest {
 		t.Run(b.name, func(t *testing.T) {
+			if b.nodes > 1 {
+				testenv.RunsFrom(t, testenv.Nightly)
+			}
 			b.parallel(t, testenv.Medium)
 			nodes := startNodes(t, proxied(b.make(t)), b.nodes)
 			people, farm, code := playRivals(t, nodes, "--farm", "60", "--players", "20", "--packets", "160",
@@ -73,7 +76,7 @@ func TestFarm(t *testing.T) {
 // is quick here, however late a busy machine makes a tap: the program taps all 32, and people, who rest for 3 s while
 // drops fall for 8, no more than three.
 func TestBot(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Medium)
 	cfg := proxied(setting{})
 	cfg.Risk, cfg.RiskWait, cfg.TapRate = server.RiskHold, 5*time.Second, 20

@@ -85,7 +85,7 @@ func (q *queue) all(from, to int) {
 // TestWaitingCost: players who wait have their places in Redis. A node keeps less than 1 KB for each of ten thousand
 // that have asked it for their turn, and none of their connections. It runs alone: the heap is that of all tests.
 func TestWaitingCost(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
+	testenv.RunsFrom(t, testenv.Nightly)
 	const warm, players = 500, 10_000
 	cfg := realSetting(t).config()
 	cfg.Proxies = []string{"127.0.0.0/8"}

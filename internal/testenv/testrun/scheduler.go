@@ -63,9 +63,8 @@ func New(size int) *Scheduler {
 }
 
 // ForMachine returns a Scheduler for all processors that this process may use, and for two at least: most tests start
-// a server, which must not wait for the test. It allows a quarter more than the processors can do: loads are averages,
-// and without it a third of two processors was idle.
-func ForMachine() *Scheduler { return New(5 * PerProcessor / 4 * max(2, runtime.GOMAXPROCS(0))) }
+// a server, which must not wait for the test.
+func ForMachine() *Scheduler { return New(PerProcessor * max(2, runtime.GOMAXPROCS(0))) }
 
 // Acquire waits for a slot. It returns ctx's error if ctx ends before. The caller calls release once.
 func (s *Scheduler) Acquire(ctx context.Context, r Request) (release func(), err error) {
