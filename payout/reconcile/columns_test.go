@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 )
 
 // TestEveryColumnOfEveryTable changes each column of each table of a living ledger, in one or several rows, and wants
 // the proof to name each of these rows. A column that no proof holds is in free, with the reason.
 func TestEveryColumnOfEveryTable(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
 		"mysql": paytest.OnMySQL} {

@@ -29,9 +29,9 @@ type Request struct {
 	Kind Kind   `json:"kind,omitempty"` // empty: runs beside everything
 }
 
-// Scheduler grants slots in the order of the requests, as long as their loads fit into its size. A request that waits
-// for another kind to end lets requests without a kind pass; one that is too large for the free rest lets some smaller
-// ones pass. Its methods may be called from several goroutines.
+// Scheduler grants slots as long as their loads fit into its size: the largest request first, then in order. A request
+// that is too large for the free rest lets some smaller ones pass. One whose kind may not run yet waits until no request
+// of the other kind is left. Its methods may be called from several goroutines.
 type Scheduler struct {
 	// Watch, if set before the first request, is called when a slot is granted. The function that it returns is called
 	// when the slot is released.
@@ -72,6 +72,7 @@ func (s *Scheduler) Acquire(ctx context.Context, r Request) (release func(), err
 	t := &ticket{Request: r, granted: make(chan struct{})}
 	s.mu.Lock()
 	s.waiting = append(s.waiting, t)
+	slices.SortStableFunc(s.waiting, func(a, b *ticket) int { return b.Load - a.Load })
 	s.grant()
 	s.mu.Unlock()
 	select {
@@ -118,7 +119,7 @@ func (s *Scheduler) grant() {
 	var tooLarge *ticket // the first that does not fit
 	for _, t := range s.waiting {
 		switch {
-		case tooLarge != nil && tooLarge.passing >= mostPassing, t.isDisturbedBy(running), t.isDisturbedBy(waiting):
+		case tooLarge != nil && tooLarge.passing >= mostPassing, t.isDisturbedBy(running):
 			waiting = append(waiting, t)
 		case s.used+t.Load > s.size:
 			waiting = append(waiting, t)

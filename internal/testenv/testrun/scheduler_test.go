@@ -87,14 +87,24 @@ func TestAcquire(t *testing.T) {
 		"keeps_kinds_apart": func(q *queue) {
 			q.request("b1", 1, Browser)
 			q.request("c1", 1, Failover)
-			q.request("b2", 1, Browser) // it would prolong c1's wait
+			q.request("b2", 1, Browser)
 			q.request("any", 1, "")
-			q.want("any", "b1")
+			q.want("any", "b1", "b2")
 			q.end("b1")
-			q.want("any", "c1")
-			q.end("c1")
 			q.want("any", "b2")
-			q.end("any", "b2")
+			q.end("b2")
+			q.want("any", "c1")
+			q.end("any", "c1")
+		},
+		"grants_the_largest_first": func(q *queue) {
+			q.request("a", 8, "")
+			q.request("small", 1, "")
+			q.request("large", 8, "")
+			q.end("a")
+			q.want("large")
+			q.end("large")
+			q.want("small")
+			q.end("small")
 		},
 		"counts_a_load_of_none_as_one": func(q *queue) {
 			for _, name := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"} {
