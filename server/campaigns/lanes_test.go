@@ -139,13 +139,14 @@ func playLanes(of *lossy, rt *rapid.T) {
 	l.bus = &laneBus{Bus: of.bus, gate: of.grabber.Gate(l.c)}
 	l.mover = of.mover(func(o *MoverOptions) { o.Bus, o.Clock = l.bus, func() int64 { return l.at } })
 	guests := rapid.IntRange(0, 10).Draw(rt, "guests of ten")
+	losses := rapid.SliceOfN(rapid.IntRange(0, 3*packets-1), 0, 3).Draw(rt, "losses") // each takes most of a second
 	for n := range 3 * packets {
 		user := fmt.Sprintf("%s-%d", l.c.ID, n/2)
 		if n%10 < guests {
 			user = fmt.Sprintf("%s%020x", rain.GuestPrefix, n/2)
 		}
 		l.tap(user)
-		if rapid.IntRange(0, 40).Draw(rt, "lose") == 0 {
+		if slices.Contains(losses, n) {
 			l.rebuildOne(rapid.IntRange(0, spec.Shards-1).Draw(rt, "shard"))
 		}
 	}
