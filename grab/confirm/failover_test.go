@@ -18,7 +18,7 @@ import (
 // A master is killed in the middle of a storm. Whoever was told of a win has it after the failover, and no packet
 // is given twice.
 func TestAFailoverLosesNoWinThatWasTold(t *testing.T) {
-	testenv.ParallelFailover(t, testenv.Heavy)
+	testenv.ParallelFailover(t, testenv.Medium)
 	const crews, each, shards = 60, 40, 6 // the shards are on all masters; a crew's players come one after the other
 	const players = crews * each
 	nodes := testenv.StartRedisCluster(t)

@@ -36,7 +36,7 @@ type nodeLimits struct{ tapRate, perUser int }
 // other; other players notice nothing.
 func TestConnectionsOfAPlayerOverTwoNodes(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	a, b, campaign := twoNodes(t, 10, func(l *nodeLimits) { l.perUser = 2 })
 	other := join(t, a, "other", campaign)
 	first := join(t, a, "u", campaign)
@@ -87,7 +87,7 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 
 // TestTheTapRateOverTwoNodes: a player with a socket on each of two nodes taps as fast as one with one socket.
 func TestTheTapRateOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	const rate, waves, perWave = 5, 16, 5
 	a, b, campaign := twoNodes(t, 10_000, func(l *nodeLimits) { l.tapRate = rate })
 	both := []*player{join(t, a, "bot", campaign), join(t, b, "bot", campaign)}
@@ -143,7 +143,7 @@ func (p *player) firstRain(t *testing.T) wire.Rain {
 // on, and nothing is asked of the other node for it.
 func TestATokenEndsOverTwoNodes(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	a, b, campaign := twoNodes(t, 10, func(*nodeLimits) {})
 	until := func(ends time.Time) string {
 		signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "u", "exp": ends.Unix()}).

@@ -15,7 +15,7 @@ import (
 // one goes on, nothing of what it held is booked, and it serves.
 func TestAFrozenNodeStopsNobody(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelFailover(t, testenv.Heavy)
+	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	earn(t, b.node, "alice")

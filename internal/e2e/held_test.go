@@ -44,7 +44,7 @@ func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Mo
 // both.
 func TestHeldWinsOverKills(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelFailover(t, testenv.Heavy)
+	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	cases := []struct{ act, point string }{
 		{"release", "held.before_commit"}, {"release", "held.after_commit"}, {"release", "held.after_trust"},

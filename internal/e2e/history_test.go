@@ -12,7 +12,7 @@ import (
 // TestARainIsRememberedAfterARestart: the figures of a rain are there once every node was stopped and another begins.
 func TestARainIsRememberedAfterARestart(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "remembered", 1_000, 10), "")

@@ -22,7 +22,7 @@ import (
 // and so are players and addresses that a list denies, until they are taken off that one, and players whom the risk
 // rules deny, until a person has released them.
 func TestListsOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s, "REDRAIN_RISK=hold"), startProcess(t, s, "REDRAIN_RISK=hold")
 	api := newAPIClient(t, a.node)

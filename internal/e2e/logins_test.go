@@ -13,7 +13,7 @@ import (
 // TestACodeOverTwoNodes: a code that one node has made signs in at the other, once, however many try at once; what
 // comes out is the player's own token. A ban at one node makes the codes of both worthless.
 func TestACodeOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	cfg := realSetting(t).config()
 	a, b := startNode(t, cfg), startNode(t, cfg)
 	player := newAPIClient(t, a)

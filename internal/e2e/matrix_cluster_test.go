@@ -77,7 +77,7 @@ func TestClusterFaultMatrix(t *testing.T) {
 	third := testenv.Random(t).IntN(3)
 	for i, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
-			testenv.ParallelFailover(t, testenv.Heavy)
+			testenv.ParallelFailover(t, testenv.Medium)
 			table[i] = playColumn(t, mode, func(row int) bool {
 				isLag := mode == "replica" && row == len(clusterFaults)-1 // the fault that this mode exists for
 				return isLag || isPlayed(third, row, i)

@@ -130,7 +130,7 @@ func TestFaultMatrix(t *testing.T) {
 	}
 	for i, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			testenv.ParallelFailover(t, testenv.Heavy)
+			testenv.ParallelFailover(t, testenv.Medium)
 			table[i] = playRow(t, played(i), f)
 		})
 	}

@@ -14,7 +14,7 @@ import (
 // TestNamesOverTwoNodes: who wins on one node is shown on the other by the name of their token, cleaned, and with a
 // picture where it is from a host that is allowed; under a masked id still, and in the board too.
 func TestNamesOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	cfg := realSetting(t).config()
 	yes := true
 	cfg.ShowNames, cfg.AvatarHosts = &yes, []string{"*.img.example"}

@@ -30,7 +30,7 @@ import (
 // the provider's statement, and until then nobody is paid.
 func TestYesterdaysLedger(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	d := newDrill(t)
 	d.s = realSetting(t)
 	n := d.start()

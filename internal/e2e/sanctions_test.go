@@ -20,7 +20,7 @@ import (
 // TestABanOverTwoNodes: who is banned at one node is gone from both, comes in at neither, wins nothing that is paid and
 // withdraws nothing, until the ban is lifted. Who is disconnected may come back.
 func TestABanOverTwoNodes(t *testing.T) {
-	testenv.ParallelFailover(t, testenv.Heavy)
+	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "ban", 1_000, 10), "")
@@ -71,7 +71,7 @@ func TestABanOverTwoNodes(t *testing.T) {
 // of the banned player in its sockets, may tell them a win; nothing of it is paid.
 func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelFailover(t, testenv.Heavy)
+	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
 	spec := fund(t, a.node, "frozen", 100_000, 1_000)

@@ -81,7 +81,7 @@ type hallPlayer struct {
 // once.
 func TestAHallComesBackAfterARestart(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
+	testenv.Parallel(t, testenv.Medium)
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)
 	start := func() *process {
