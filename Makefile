@@ -2,12 +2,13 @@
 
 GO        ?= go
 LINT       = $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
+GREMLINS   = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 HOSTILE   ?= 1h
 ARGS      ?=
 ROWS      ?=
-PACKAGES  ?=
+PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
 # The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
 TYPESCRIPT = 7.0.2
@@ -59,8 +60,8 @@ growth: ## measure what proofs of a large ledger take, on a MariaDB (ROWS=100000
 	$(GO) run -C tools ./growth $(if $(ROWS),-rows $(ROWS)) $(ARGS)
 
 .PHONY: mutate
-mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100")
-	$(GO) run -C tools ./mutate $(ARGS) $(PACKAGES)
+mutate: ## change the code in small ways and list the changes that no test notices (PACKAGES=./rain; ARGS="--diff main")
+	@for package in $(PACKAGES); do $(GREMLINS) unleash $(ARGS) $$package || exit 1; done
 
 .PHONY: fuzz
 fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
