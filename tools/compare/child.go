@@ -4,35 +4,22 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
-	"redrain/tools/compare/bare"
 	"redrain/tools/compare/baseline"
 )
 
-// servers are the contestants that this program itself serves as, by its first argument. They print where they listen.
-var servers = map[string]func(ctx context.Context, args []string, out io.Writer) error{
-	"baseline": serveBaseline,
-	"bare":     serveBare,
-}
-
-func serve(server func(context.Context, []string, io.Writer) error, args []string) error {
+// serveBaseline is this program as the baseline's process. It prints where it listens.
+func serveBaseline(args []string, out io.Writer) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	return server(ctx, args, os.Stdout)
-}
-
-func serveBaseline(ctx context.Context, args []string, out io.Writer) error {
 	o := baseline.Options{Listen: "127.0.0.1:0"}
 	flags := flag.NewFlagSet("baseline", flag.ContinueOnError)
 	flags.StringVar(&o.Redis, "redis", "", "address of Redis")
@@ -52,31 +39,4 @@ func serveBaseline(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	return s.Run(ctx)
-}
-
-func serveBare(ctx context.Context, _ []string, out io.Writer) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintln(out, "http://"+listener.Addr().String()); err != nil {
-		return err
-	}
-	web := &http.Server{Handler: bare.New().Handler(), ReadHeaderTimeout: 10 * time.Second}
-	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(listener) }()
-	select {
-	case <-ctx.Done():
-		return errors.Join(web.Close(), ignoreClosed(<-ended))
-	case err := <-ended:
-		return err
-	}
-}
-
-// ignoreClosed leaves out the error of a server that was closed on purpose.
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http/httptest"
@@ -14,11 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gorilla/websocket"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"redrain/internal/testenv"
-	"redrain/internal/wire"
-	"redrain/tools/compare/bare"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
@@ -87,23 +84,6 @@ func TestRowsAreChosenByName(t *testing.T) {
 	}
 }
 
-func TestBenchmarksAreRead(t *testing.T) {
-	const out = `goos: linux
-BenchmarkRelayToCommit/known_players-2  	3	0 ns/op	40.5 redrain-cpu-µs/win	30000 redrain-wins/s	3800 a/s
-BenchmarkRelayToCommit/new_players-2           	       3	         0 ns/op	     41000 redrain-wins/s
-PASS
-`
-	want := map[string]map[string][]float64{
-		"BenchmarkRelayToCommit/known_players": {
-			"ns/op": {0}, "redrain-cpu-µs/win": {40.5}, "redrain-wins/s": {30_000}, "a/s": {3800},
-		},
-		"BenchmarkRelayToCommit/new_players": {"ns/op": {0}, "redrain-wins/s": {41_000}},
-	}
-	if diff := cmp.Diff(want, benchmarks([]byte(out))); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestAScopeEndsWhatItHasStarted(t *testing.T) {
 	var ended []string
 	fault := errors.New("a fault")
@@ -137,9 +117,9 @@ func TestAScopeEndsWithItsContext(t *testing.T) {
 }
 
 func TestMetricsAreSummed(t *testing.T) {
-	web := httptest.NewServer(bare.New().Handler())
+	web := httptest.NewServer(promhttp.Handler())
 	defer web.Close()
-	c := &contestant{name: "bare loop", url: web.URL}
+	c := &contestant{name: "a server", url: web.URL}
 	err := do(t.Context(), io.Discard, func(s *scope) {
 		if n := c.metric(s, "go_goroutines"); n < 1 {
 			t.Errorf("%v goroutines", n)
@@ -152,70 +132,5 @@ func TestMetricsAreSummed(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("a metric that there is not is no fault")
-	}
-}
-
-func TestTheBareLoopSpeaksTheProtocol(t *testing.T) {
-	web := httptest.NewServer(bare.New().Handler())
-	defer web.Close()
-	conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(web.URL, "http")+"/ws", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	hear := func(into any) {
-		t.Helper()
-		if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.ReadJSON(into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	say := func(message string) {
-		t.Helper()
-		if err := conn.WriteMessage(websocket.TextMessage, []byte(message)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	say(`{"type":"hello","id":1,"token":"t","campaign":"c"}`)
-	var welcome wire.Welcome
-	hear(&welcome)
-	if welcome.Type != wire.TypeWelcome || welcome.Campaign.ID != "c" || welcome.ServerTime == 0 {
-		t.Fatalf("the welcome is %+v", welcome)
-	}
-	say(`{"type":"ping","id":2,"t":5}`)
-	var pong wire.Pong
-	hear(&pong)
-	if pong.Type != wire.TypePong || pong.T != 5 {
-		t.Fatalf("the pong is %+v", pong)
-	}
-
-	spec, err := json.Marshal(falling(time.Second, waveDrops, 4*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := web.Client().Post(web.URL+"/rain", "application/json", strings.NewReader(string(spec)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	var change wire.RainChange
-	hear(&change)
-	if change.Rain == nil || change.Rain.DropsPerSecond != waveDrops {
-		t.Fatalf("the rain is %+v", change.Rain)
-	}
-	for n := range int64(4) {
-		_, frame, err := conn.ReadMessage()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var w wire.Wave
-		if err := json.Unmarshal(frame, &w); err != nil || w.N != n || len(w.Drops) != waveDrops/4 {
-			t.Fatalf("wave %d is %s, %v", n, frame, err)
-		}
-		if len(frame) < 430 || len(frame) > 470 {
-			t.Errorf("a wave has %d bytes, not about 450", len(frame))
-		}
 	}
 }

@@ -37,7 +37,6 @@ type contestant struct {
 	name string
 	url  string                                       // of HTTP
 	open func(packets int) (campaign string)          // makes a campaign
-	deal func(packets, shards int) (campaign string)  // the same on several shards; redrain's only
 	rain func(campaign string, falling rain.RainSpec) // starts a rain
 
 	operator *operator.Client // redrain's only
@@ -99,8 +98,7 @@ func startRedrain(s *scope, flags ...string) *contestant {
 	s.check("speak to redrain", err)
 	s.Cleanup(client.Close)
 	c.operator = client
-	c.open = func(packets int) string { return c.deal(packets, 1) }
-	c.deal = func(packets, shards int) string { return c.offer(s, packets, shards, 1_000_000) }
+	c.open = func(packets int) string { return c.offer(s, packets, 1_000_000) }
 	c.rain = func(campaign string, falling rain.RainSpec) {
 		_, err := client.StartRain(s.ctx, campaign, falling, "")
 		s.check("start a rain", err)
@@ -109,10 +107,9 @@ func startRedrain(s *scope, flags ...string) *contestant {
 }
 
 // offer makes a campaign of redrain whose packets all hold the same.
-func (c *contestant) offer(s *scope, packets, shards, winsPerUser int) (campaign string) {
+func (c *contestant) offer(s *scope, packets, winsPerUser int) (campaign string) {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Packets, spec.WinsPerUser = "compare", "compare", packets, winsPerUser
-	spec.Shards = shards
 	spec.Budget = rain.Money(packets) * amount
 	_, err := c.operator.Deposit(s.ctx, spec.Sponsor, "deposit "+rand.Text(), spec.Budget)
 	s.check("deposit", err)
@@ -151,15 +148,7 @@ func startBaseline(s *scope, b *backends, flags ...string) *contestant {
 	return c
 }
 
-// startBare starts the bare loop.
-func startBare(s *scope) *contestant {
-	c := launch(s, "bare loop", own(s), "bare")
-	c.open = func(int) string { return "c" }
-	c.rain = func(_ string, falling rain.RainSpec) { c.post(s, "/rain", falling) }
-	return c
-}
-
-// own is the path of this program, which also serves as the other contestants.
+// own is the path of this program, which also serves as the baseline.
 func own(s *scope) string {
 	path, err := os.Executable()
 	s.check("find this program", err)

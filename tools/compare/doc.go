@@ -1,8 +1,8 @@
-// Command compare measures redrain beside the textbook design (folder baseline) and beside a bare loop of writes
-// (folder bare). They take turns on the same real servers under the same load. It prints a table of ratios, because
-// on a machine with other work only ratios can be trusted.
+// Command compare measures redrain beside the textbook design (folder baseline). They take turns on the same real
+// servers under the same load. It prints a table of ratios, because on a machine with other work only ratios can be
+// trusted.
 //
-//	make compare                    # all rows, some twelve minutes
+//	make compare                    # all rows, some eight minutes
 //	make compare ROWS=taps,idle     # some of them
 //	go run -C tools ./compare -h
 //

@@ -30,12 +30,10 @@ func main() {
 	}
 }
 
-// start runs what the first argument names, one of the servers under test, or else the comparison.
+// start runs the baseline's server if the first argument names it, or else the comparison.
 func start(args []string) error {
-	if len(args) > 0 {
-		if server := servers[args[0]]; server != nil {
-			return serve(server, args[1:])
-		}
+	if len(args) > 0 && args[0] == "baseline" {
+		return serveBaseline(args[1:], os.Stdout)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

@@ -10,30 +10,23 @@ import (
 // they have gone.
 func measureIdle(r *run) {
 	for _, n := range []int{5000, 15_000} {
-		kb := line{What: "memory of an idle joined connection, " + thousands(n) + " of them, KB", Than: "bare loop",
+		kb := line{What: "memory of an idle joined connection, " + thousands(n) + " of them, KB", Than: "baseline",
 			Plain: true, Goal: atMost(10)}
-		goroutines := line{What: "– goroutines", Than: "bare loop", Plain: true, Goal: atMost(1.01)}
-		textbook := line{What: "– KB beside the baseline", Than: "baseline"}
-		for _, c := range []struct {
-			start func(*scope) *contestant
-			kb    func(float64)
-			count func(float64)
-		}{
-			{r.gatewayAlone, func(f float64) { kb.Ours, textbook.Ours = []float64{f}, []float64{f} },
-				func(f float64) { goroutines.Ours = []float64{f} }},
-			{startBare, func(f float64) { kb.Other = []float64{f} },
-				func(f float64) { goroutines.Other = []float64{f} }},
-			{func(s *scope) *contestant { return startBaseline(s, r.back) },
-				func(f float64) { textbook.Other = []float64{f} }, func(float64) {}},
-		} {
+		goroutines := line{What: "– goroutines", Than: "baseline", Plain: true, Goal: atMost(1.01)}
+		for _, ours := range []bool{true, false} {
 			err := do(r.ctx, r.log, func(s *scope) {
-				memory, goroutines := r.within(s, r.row).idle(c.start(s), n)
-				c.kb(memory)
-				c.count(goroutines)
+				r := r.within(s, r.row)
+				start := r.gatewayAlone
+				if !ours {
+					start = func(s *scope) *contestant { return startBaseline(s, r.back) }
+				}
+				memory, count := r.idle(start(s), n)
+				put(ours, &kb, memory)
+				put(ours, &goroutines, count)
 			})
 			r.check("idle connections", err)
 		}
-		r.add(kb, goroutines, textbook)
+		r.add(kb, goroutines)
 	}
 }
 

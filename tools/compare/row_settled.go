@@ -3,15 +3,9 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"os/exec"
-	"strconv"
-	"strings"
 	"time"
 
 	"redrain/internal/bench"
-	"redrain/internal/testenv"
 )
 
 // measureSettled lets wins come at the same rate on both, and waits until the ledger has them all.
@@ -61,55 +55,4 @@ func (r *run) settle(c *contestant, db *database, plan bench.Plan) [2]float64 {
 	r.Logf("  %-9s %d wins are in the ledger after %.1f s, processor seconds %v", c.name, report.Answered,
 		used.took.Seconds(), used)
 	return [2]float64{used.micros(report.Answered, ofServer, ofRedis, ofNATS, ofDatabase), used.took.Seconds()}
-}
-
-// measurePayout runs the benchmark of package payout/pipeline, which uses what the package does not export.
-func measurePayout(r *run) {
-	turns := strconv.Itoa(r.long()) + "x"
-	module, err := testenv.ModuleDir()
-	r.check("find redrain's module", err)
-	cmd := exec.CommandContext(r.ctx, "go", "test", "-C", module, "-run", "^$", "-bench", "RelayToCommit",
-		"-benchtime", turns, "-timeout", "15m", "./payout/pipeline")
-	cmd.Stderr = r.log
-	out, err := cmd.Output()
-	if err != nil {
-		r.Logf("%s", out)
-		r.check("go test ./payout/pipeline", err)
-	}
-	for name, m := range benchmarks(out) {
-		_, of, _ := strings.Cut(strings.ReplaceAll(name, "_", " "), "/")
-		r.add(
-			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["naive-wins/s"],
-				Than: "naive loop", Goal: atLeast(8)},
-			line{What: "payouts/s from Redis to the ledger, " + of, Ours: m["redrain-wins/s"], Other: m["bare-wins/s"],
-				Than: "bare INSERTs", Goal: atLeast(0.5)},
-			line{What: "– processor time of a payout, µs", Ours: m["redrain-cpu-µs/win"], Other: m["naive-cpu-µs/win"],
-				Than: "naive loop"},
-		)
-	}
-}
-
-// benchmarks reads what `go test -bench` prints: benchmark → unit → figures.
-func benchmarks(out []byte) map[string]map[string][]float64 {
-	found := map[string]map[string][]float64{}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
-			continue
-		}
-		name := fields[0]
-		if i := strings.LastIndexByte(name, '-'); i > 0 { // the number of processors
-			name = name[:i]
-		}
-		if found[name] == nil {
-			found[name] = map[string][]float64{}
-		}
-		for pair := fields[2:]; len(pair) >= 2; pair = pair[2:] {
-			if figure, err := strconv.ParseFloat(pair[0], 64); err == nil {
-				found[name][pair[1]] = append(found[name][pair[1]], figure)
-			}
-		}
-	}
-	return found
 }

@@ -59,7 +59,7 @@ func (r *run) tell(players int) (sum usage) {
 		ours := startRedrain(s, flags...)
 		settler := startRedrain(s, append(flags, "--roles", "relay,settle")...)
 		r.wait(time.Second) // until it has made its consumer
-		campaign := ours.offer(s, toldWins, 1, toldWins/players)
+		campaign := ours.offer(s, toldWins, toldWins/players)
 		processes := append([]process{ours.process, {ofSettler, settler.pid}, db.server, r.back.nats},
 			r.back.processes...)
 		group := min(players, roomful)

@@ -16,18 +16,12 @@ import (
 // rows are in the order of the table.
 var rows = []row{
 	{"taps", "taps a second and processor time of a tap, 1,000 players as fast as they can", measureTaps},
-	{"first", "processor time of a tap where each of 6,000 players wins once", measureFirst},
-	{"moved", "taps a second while stock moves between shards", measureMoved},
-	{"lone", "from tap to result at 100 taps a second", measureLone},
 	{"latency", "from tap to result at 90 % of the baseline's most", measureLatency},
 	{"settled", "everything on: processor time of a win and the time until all are in the ledger", measureSettled},
 	{"told", "settlement: 100,000 wins of 500 and of 50,000 players, until each was told", measureTold},
-	{"payout", "settlement alone: payouts a second against the naive loop and bare INSERTs", measurePayout},
 	{"idle", "memory and goroutines of a connection that does nothing, 5,000 and 15,000 of them", measureIdle},
 	{"fanout", "processor time of a delivered wave, 1,000 and 15,000 members", measureFanout},
-	{"stalled", "whether members who read nothing delay the others", measureStalled},
 	{"soldout", "Redis calls for a tap after the last packet", measureSoldOut},
-	{"flat", "cost of a tap by the size of the campaign and of the room", measureFlat},
 	{"inproc", "taps a second of `go run .`, without any back end", measureInProcess},
 }
 
