@@ -28,12 +28,12 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
-	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/lists"
 	"redrain/server/live"
 	"redrain/server/names"
+	"redrain/server/presence"
 	"redrain/server/risk"
 	"redrain/server/riskurl"
 	"redrain/server/sockets"
@@ -112,7 +112,7 @@ type Server struct {
 	named       *auth.OperatorsFile // nil without one
 	issuer      *auth.Issuer        // nil without one
 
-	connections *connections.List
+	connections *presence.Connections
 }
 
 // Addr is the address that the server listens on.

@@ -30,11 +30,11 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
-	"redrain/server/connections"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/lists"
 	"redrain/server/live"
+	"redrain/server/presence"
 )
 
 // New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who
@@ -97,7 +97,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	s.bus = cluster.NewBus(s.back.nats, cluster.BusOptions{
 		Namespace: s.cfg.Namespace, Sealer: s.ledger.Seals.Ring(), RefreshSeals: s.ledger.Seals.Load,
 		Forged: func(count int, reason string) { s.forgeries.Notices(count, reason) },
-		Nodes:  store.NewNodes(s.redis),
+		Nodes:  store.NewConnections(s.redis),
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
@@ -225,12 +225,12 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
 	s.door = admission.New(admission.Options{
-		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node, Guard: s.guard,
-		Log: s.log, Registerer: s.metrics,
+		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node,
+		Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.addresses = addresses.New(addresses.Options{
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
-		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.buildNames()
 	s.figures = live.NewFigures(live.FiguresOptions{
@@ -261,14 +261,14 @@ func (s *Server) buildRooms() {
 		s.guard, s.log)
 	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Guard: s.guard, Log: s.log,
 		Registerer: s.metrics})
-	s.connections = connections.New(connections.Options{
+	s.connections = presence.NewConnections(presence.ConnectionsOptions{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
 		End: func(user string, n uint64) { s.gateway.TooMany(user, n) },
 		Among: func(user string, nodes int) {
 			s.gateway.Among(user, nodes)
 			s.risk.Among(user, nodes)
 		},
-		Tell: s.bus.OnNodes, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Notify: s.bus.OnNodes, Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.sanctions.Banned,

@@ -16,6 +16,8 @@ const (
 	// connectedFor is how long a player's connections are remembered without any word of them. Their node says so far
 	// more often.
 	connectedFor = 10 * time.Minute
+	// presentFor is for how long a node counts as alive after it has last reported that.
+	presentFor = 15 * time.Second
 	// usersAtOnce is how many players' connections are told in one go.
 	usersAtOnce = 200
 )
@@ -114,9 +116,19 @@ func connectionsOf(user string, fields map[string]string) []Connection {
 	return list
 }
 
-// Here says that a node is there, and with it its connections.
+// Here reports that a node is alive, and with it its connections.
 func (c *Connections) Here(ctx context.Context, node string) error {
-	return c.present(ctx, c.keys.upNodes(), node)
+	key, now := c.keys.upNodes(), c.clock()
+	_, err := c.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZAdd(ctx, key, redis.Z{Score: float64(now), Member: node})
+		p.ZRemRangeByScore(ctx, key, "-inf", strconv.FormatInt(now-presentFor.Milliseconds(), 10))
+		p.PExpire(ctx, key, presentFor)
+		return nil
+	})
+	if c.checked(err) != nil {
+		return fmt.Errorf("telling that this node has players: %w", err)
+	}
+	return nil
 }
 
 // Gone says that a node has no connections any more.
@@ -127,7 +139,7 @@ func (c *Connections) Gone(ctx context.Context, node string) error {
 	return nil
 }
 
-// Nodes are those that have said Here of late.
+// Nodes returns the nodes with players that are alive.
 func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
 	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()

@@ -23,12 +23,11 @@ import (
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
 //	rr:{login.<name>}:pass             string, expires: what a login code is exchanged for, sealed
-//	rr:{players}:nodes                 sorted set, expires: the nodes that have players → when they last said so
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
 //	rr:{player.<id>}:name              string, expires: how the player wants to be shown, JSON; see names.go
 //	rr:{player.<id>}:hands             hash, expires: node → how the player has tapped there; see common.go
 //	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players who have that in common → since when, Unix ms
-//	rr:{connections}:nodes             sorted set, expires: the nodes that are there → when they last said so
+//	rr:{connections}:nodes             sorted set, expires: the nodes with players → when they last reported
 //	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
 //	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
 //	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
@@ -102,8 +101,6 @@ func (k keys) tag(campaign string, shard int) string {
 }
 
 func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes" }
-
-func (k keys) present() string { return k.namespace + ":{players}:nodes" }
 
 func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
 

@@ -13,9 +13,8 @@ type account struct {
 	key  key
 	most int // that all nodes may let the address win
 
-	here  map[string]int // the guests who are on this node → their connections; under the lock of Caps
-	ready chan struct{}  // closed when Redis was asked first
-	err   error          // why it could not be; read after ready
+	ready chan struct{} // closed when Redis was asked first
+	err   error         // why it could not be; read after ready
 
 	mu     sync.Mutex
 	left   int  // of what this node has: not won
@@ -57,7 +56,7 @@ func (a *account) Take() (why outcome.Outcome, ok bool) {
 func (a *account) ask() {
 	if !a.asking {
 		a.asking = true
-		a.caps.wake()
+		a.caps.hungry.Signal()
 	}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,8 +12,9 @@ import (
 
 	"redrain/grab"
 	"redrain/grab/store"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
+	"redrain/server/presence"
 )
 
 // ErrFull is an address whose guests have all the seats that they may have.
@@ -24,9 +23,15 @@ var ErrFull = errors.New("the guests of this address have all the seats that one
 const (
 	// leastWins is what an address may win of every campaign, however few packets it has.
 	leastWins = 16
-	// sweepEvery is how often a node says which guests are here and what they have won. It is far less than
+	// sweepEvery is how often a node writes which guests are here and what they have won. It is far less than
 	// store.AddressSeatFor.
 	sweepEvery = 10 * time.Second
+	// retry and retryMost are the pauses after Redis could not be asked for wins.
+	retry, retryMost = 100 * time.Millisecond, time.Second
+	// within limits a round.
+	within = 5 * time.Second
+	// atOnce is how many addresses one call writes: Redis answers no other client meanwhile.
+	atOnce = 200
 )
 
 // Redis is what all nodes know of the addresses. [store.Addresses] is that.
@@ -46,11 +51,11 @@ type Known interface {
 type Options struct {
 	Redis      Redis
 	Known      Known
-	Node       string         // of this process alone
-	Wins       float64        // the part of a campaign's packets that an address's guests may win; 0: no limit
-	Seats      int            // that they may have in a campaign's room; 0: no limit
-	Exempt     []netip.Prefix // networks that are not bounded; see ParseExempt
-	Guard      *rounds.Guard  // hears of a round that panics; nil: it is logged only
+	Node       string          // of this process alone
+	Wins       float64         // the part of a campaign's packets that an address's guests may win; 0: no limit
+	Seats      int             // that they may have in a campaign's room; 0: no limit
+	Exempt     []netip.Prefix  // networks that are not bounded; see ParseExempt
+	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -59,21 +64,23 @@ type Options struct {
 type Caps struct {
 	o       Options
 	metrics *metrics
-	hungry  chan struct{} // has one element while an account asks for more
+	hungry  loop.Wake                      // an account asks for more
+	guests  *presence.Tracker[key, string] // of this node, by campaign and address
 
 	mu       sync.Mutex
 	accounts map[key]*account
-	gone     map[string]map[string][]string // campaign → address → guests who have gone, which Redis is to be told
 }
 
 type key struct{ campaign, address string }
 
 // New makes caps.
 func New(o Options) *Caps {
-	return &Caps{
-		o: o, metrics: newMetrics(o.Registerer), hungry: make(chan struct{}, 1), accounts: map[key]*account{},
-		gone: map[string]map[string][]string{},
-	}
+	c := &Caps{o: o, metrics: newMetrics(o.Registerer), hungry: loop.NewWake(), accounts: map[key]*account{}}
+	c.guests = presence.NewTracker(presence.Options[key, string]{
+		Part: part, Work: "keeping the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
+		Recoverer: o.Recoverer, Log: o.Log,
+	})
+	return c
 }
 
 // Exempt tells whether an address is in one of the networks that are not bounded.
@@ -101,7 +108,7 @@ func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user strin
 	}
 	err := c.enter(ctx, a, user, newcomer)
 	if err != nil {
-		c.leave(a.key, user, false)
+		c.undo(a, user)
 		return nil, err
 	}
 	if c.o.Wins == 0 {
@@ -149,41 +156,25 @@ func (c *Caps) come(of *rain.Campaign, k key, user string) (a *account, first, n
 	a = c.accounts[k]
 	if a == nil {
 		first = true
-		a = &account{caps: c, key: k, most: c.most(of), here: map[string]int{}, ready: make(chan struct{})}
+		a = &account{caps: c, key: k, most: c.most(of), ready: make(chan struct{})}
 		c.accounts[k] = a
 	}
-	a.here[user]++
-	return a, first, a.here[user] == 1
+	return a, first, c.guests.Add(k, user)
 }
 
-// Leave ends a connection that Enter has let in. One that it did not bound does no harm.
-func (c *Caps) Leave(campaign, address, user string) { c.leave(key{campaign, address}, user, true) }
+// Leave ends a connection that Enter has let in. It has no effect on one that Enter did not bound.
+func (c *Caps) Leave(campaign, address, user string) {
+	c.guests.Leave(key{campaign, address}, user, presence.Left)
+}
 
-// leave takes a connection away; sat says that it had a seat.
-func (c *Caps) leave(k key, user string, sat bool) {
+// undo takes back a connection that was not let in.
+func (c *Caps) undo(a *account, user string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := c.accounts[k]
-	if a == nil || a.here[user] == 0 {
-		return
+	c.guests.Remove(a.key, user)
+	if c.guests.Count(a.key) == 0 && a.failed() {
+		delete(c.accounts, a.key) // the next one asks Redis anew
 	}
-	if a.here[user]--; a.here[user] > 0 {
-		return
-	}
-	delete(a.here, user)
-	if !sat {
-		if len(a.here) == 0 && a.failed() {
-			delete(c.accounts, k) // the next one asks Redis anew
-		}
-		return
-	}
-	if c.o.Seats == 0 {
-		return
-	}
-	if c.gone[k.campaign] == nil {
-		c.gone[k.campaign] = map[string][]string{}
-	}
-	c.gone[k.campaign][k.address] = append(c.gone[k.campaign][k.address], user)
 }
 
 // failed tells whether Redis could not be asked for the account.
@@ -196,14 +187,7 @@ func (a *account) failed() bool {
 	}
 }
 
-func (c *Caps) wake() {
-	select {
-	case c.hungry <- struct{}{}:
-	default:
-	}
-}
-
-// all are the accounts of which keep is true, by campaign, and the guests of each who are here.
+// all returns the accounts for which keep is true, by campaign.
 func (c *Caps) all(keep func(*account) bool) map[string][]*account {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,11 +198,4 @@ func (c *Caps) all(keep func(*account) bool) map[string][]*account {
 		}
 	}
 	return by
-}
-
-// guests are the guests of an account who are here.
-func (c *Caps) guests(a *account) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(a.here))
 }

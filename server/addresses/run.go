@@ -4,76 +4,46 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/loop"
+	"redrain/server/presence"
 )
 
-const (
-	// part names the rounds where a panic in one is logged and counted.
-	part = "addresses"
-	// again is how long after Redis could not be asked it is asked again.
-	again = 100 * time.Millisecond
-	// within is how long a round may take.
-	within = 5 * time.Second
-	// atOnce is of how many addresses one call tells: Redis answers nobody else meanwhile.
-	atOnce = 200
-)
+// part names the loops in metrics, alarms and the log.
+const part = "addresses"
 
-// Run gets more wins for the addresses that need them, and says who is here, until ctx ends.
+// Run gets more wins for the addresses that need them, and writes who is here, until ctx ends.
 func (c *Caps) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	retry := time.NewTimer(again)
-	retry.Stop()
-	defer retry.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			c.o.Guard.Do(part, func() { c.sweep(ctx) })
-			continue
-		case <-c.hungry:
-		case <-retry.C:
-		}
-		c.o.Guard.Do(part, func() {
-			if !c.feed(ctx) {
-				retry.Reset(again)
-			}
-		})
-	}
+	return c.guests.Run(ctx, loop.Spec{Part: part, Work: "asking what addresses may win", Every: sweepEvery,
+		Wake: c.hungry, Retry: retry, RetryMost: retryMost, Do: c.sweep, Woken: c.feed,
+		Recoverer: c.o.Recoverer, Log: c.o.Log})
 }
 
-// feed asks Redis for what accounts want. It is false where that has failed for some, which are to be asked for again.
-func (c *Caps) feed(ctx context.Context) (ok bool) {
-	ok = true
+// feed asks Redis for what accounts want. After an error they ask again.
+func (c *Caps) feed(ctx context.Context) (failed error) {
 	for campaign, accounts := range c.all((*account).isAsking) {
 		if err := c.tell(ctx, campaign, accounts, (*account).wanted); err != nil {
-			ok = false
+			failed = errors.Join(failed, err)
 			for _, a := range accounts {
 				a.keepAsking()
 			}
-			c.o.Log.Debug("what addresses may win cannot be asked", "campaign", campaign, "err", err)
 		}
 	}
-	return ok
+	return failed
 }
 
-// sweep tells Redis who is here and who has gone, what was won, and gives back what nobody uses.
-func (c *Caps) sweep(ctx context.Context) {
-	c.rise(ctx)
-	for campaign, accounts := range c.all((*account).begun) {
-		if c.o.Wins > 0 {
-			word := func(a *account) store.Allotment { return a.word(len(c.guests(a)) == 0) }
-			err := c.tell(ctx, campaign, accounts, word)
-			if err != nil {
-				c.o.Log.Debug("what addresses have won cannot be told", "campaign", campaign, "err", err)
-			}
+// sweep writes what was won, gives back what is not used, feeds accounts and forgets those that are over.
+func (c *Caps) sweep(ctx context.Context) (failed error) {
+	if c.o.Wins > 0 {
+		word := func(a *account) store.Allotment { return a.word(c.guests.Count(a.key) == 0) }
+		for campaign, accounts := range c.all((*account).ok) {
+			failed = errors.Join(failed, c.tell(ctx, campaign, accounts, word))
 		}
-		c.stay(ctx, campaign, accounts)
 	}
+	failed = errors.Join(failed, c.feed(ctx))
 	c.forget()
+	return failed
 }
 
 // tell tells Redis one word of each account, and the accounts its answers.
@@ -95,54 +65,33 @@ func (c *Caps) tell(ctx context.Context, campaign string, all []*account, word f
 	return failed
 }
 
-// stay keeps the seats of the guests who are here.
-func (c *Caps) stay(ctx context.Context, campaign string, accounts []*account) {
+// writeSeats keeps and gives up guests' seats.
+func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[key, string]) (failed error) {
 	if c.o.Seats == 0 {
-		return
+		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	for _, a := range accounts {
-		users := c.guests(a)
-		if len(users) == 0 {
+	here, gone := map[key][]string{}, map[string]map[string][]string{}
+	for _, change := range changes {
+		k := change.Group
+		if change.State == presence.Here {
+			here[k] = append(here[k], change.Member)
 			continue
 		}
-		if err := c.o.Redis.Stay(ctx, campaign, a.key.address, users); err != nil {
-			c.o.Log.Debug("guests' seats are not kept for now", "campaign", campaign, "err", err)
-			return
+		if gone[k.campaign] == nil {
+			gone[k.campaign] = map[string][]string{}
 		}
+		gone[k.campaign][k.address] = append(gone[k.campaign][k.address], change.Member)
 	}
-}
-
-// rise gives up the seats of those who have gone. What cannot be told now ends by itself.
-func (c *Caps) rise(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	c.mu.Lock()
-	gone := c.gone
-	c.gone = map[string]map[string][]string{}
-	for campaign, by := range gone { // who has come back meanwhile has not gone
-		for address, users := range by {
-			var left []string
-			for _, user := range users {
-				if a := c.accounts[key{campaign, address}]; a == nil || a.here[user] == 0 {
-					left = append(left, user)
-				}
-			}
-			if by[address] = left; len(left) == 0 {
-				delete(by, address)
-			}
-		}
-	}
-	c.mu.Unlock()
 	for campaign, by := range gone {
-		if len(by) == 0 {
-			continue
-		}
-		if err := c.o.Redis.Rise(ctx, campaign, by); err != nil {
-			c.o.Log.Debug("seats of guests who have gone end by themselves", "campaign", campaign, "err", err)
-		}
+		failed = errors.Join(failed, c.o.Redis.Rise(ctx, campaign, by))
 	}
+	for k, users := range here {
+		if failed != nil {
+			break // Redis is away
+		}
+		failed = c.o.Redis.Stay(ctx, k.campaign, k.address, users)
+	}
+	return failed
 }
 
 // forget drops the accounts that are needed no more: nobody is here, and nothing was won of what may still be played.
@@ -151,7 +100,7 @@ func (c *Caps) forget() {
 	defer c.mu.Unlock()
 	for k, a := range c.accounts {
 		of := c.o.Known.Cached(k.campaign)
-		if over := of == nil || of.Drained; len(a.here) == 0 && (over || a.done()) {
+		if over := of == nil || of.Drained; c.guests.Count(k) == 0 && (over || a.done()) {
 			delete(c.accounts, k)
 		}
 	}
@@ -169,9 +118,6 @@ func (a *account) keepAsking() {
 	defer a.mu.Unlock()
 	a.asking = true
 }
-
-// begun tells whether Redis knows of the account.
-func (a *account) begun() bool { return a.ok() }
 
 // ok tells whether Redis was asked for the account.
 func (a *account) ok() bool {

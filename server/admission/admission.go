@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/store"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
+	"redrain/server/presence"
 )
 
 // keepEvery is how often a node says which seats are taken. It is far less than store.AdmissionTimes.Kept, so that a
@@ -40,7 +38,7 @@ type Options struct {
 	Seats      Seats
 	Known      Known
 	Node       string
-	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -49,21 +47,17 @@ type Options struct {
 type Door struct {
 	o       Options
 	metrics *metrics
-	gone    chan struct{} // has one element while somebody has gone
-
-	mu sync.Mutex
-	// here are the connections of the players on this node, by campaign and player; departed those who have gone and of
-	// whom Redis is to be told, true where they have said so.
-	here     map[string]map[string]int
-	departed map[string]map[string]bool
+	players *presence.Tracker[string, string] // of this node, by campaign
 }
 
 // New makes a door.
 func New(o Options) *Door {
-	return &Door{
-		o: o, metrics: newMetrics(o.Registerer), gone: make(chan struct{}, 1),
-		here: map[string]map[string]int{}, departed: map[string]map[string]bool{},
-	}
+	d := &Door{o: o, metrics: newMetrics(o.Registerer)}
+	d.players = presence.NewTracker(presence.Options[string, string]{
+		Part: "admission", Work: "keeping the seats of this node's players; they go on playing",
+		Flush: d.write, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,
+	})
+	return d
 }
 
 // Ask lets a player in, or tells their place.
@@ -80,20 +74,22 @@ func (d *Door) Enter(ctx context.Context, c *rain.Campaign, user string) (store.
 	if !c.Waits() {
 		return store.Turn{Admitted: true}, nil
 	}
-	d.sit(c.ID, user)
+	d.players.Add(c.ID, user) // before Redis is asked: the seat is not given up in between
 	turn, err := d.counted(d.o.Seats.Enter(ctx, c, user, d.o.Node))
 	if err != nil || !turn.Admitted {
-		d.rise(c.ID, user)
+		d.players.Remove(c.ID, user)
 	}
 	return turn, err
 }
 
-// Leave ends a connection that Enter has admitted. left is true where the player has said that they go; the seat of
-// another one is theirs for a while, in which they may come back.
+// Leave ends a connection that Enter has admitted. left is true if the player has said that they go. Otherwise the seat
+// stays theirs for a while, in which they may come back.
 func (d *Door) Leave(campaign, user string, left bool) {
-	if d.rise(campaign, user) {
-		d.depart(campaign, user, left)
+	state := presence.Lost
+	if left {
+		state = presence.Left
 	}
+	d.players.Leave(campaign, user, state)
 }
 
 // Counts are how many wait for a campaign's room, and how many have a seat.
@@ -115,129 +111,51 @@ func (d *Door) counted(turn store.Turn, err error) (store.Turn, error) {
 	return turn, err
 }
 
-// sit counts a connection before Redis is asked for its seat, so that the seat is not given up in between.
-func (d *Door) sit(campaign, user string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.here[campaign] == nil {
-		d.here[campaign] = map[string]int{}
-	}
-	d.here[campaign][user]++
-	delete(d.departed[campaign], user)
-}
-
-// rise takes a connection away. gone is true where it was the player's last one.
-func (d *Door) rise(campaign, user string) (gone bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	here := d.here[campaign]
-	if here[user] == 0 {
-		return false
-	}
-	if here[user]--; here[user] > 0 {
-		return false
-	}
-	if delete(here, user); len(here) == 0 {
-		delete(d.here, campaign)
-	}
-	return true
-}
-
-// depart notes that Redis is to be told of a player who has gone.
-func (d *Door) depart(campaign, user string, left bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.departed[campaign] == nil {
-		d.departed[campaign] = map[string]bool{}
-	}
-	d.departed[campaign][user] = left
-	select {
-	case d.gone <- struct{}{}:
-	default:
-	}
-}
-
-// Run tells Redis who is here until ctx ends.
+// Run keeps the seats of this node's players until ctx ends. They then have the time to come back to another node.
 func (d *Door) Run(ctx context.Context) error {
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil // who was here comes back to another node, and has the time for it
-		case <-d.gone:
-			d.o.Guard.Do("admission", func() { d.giveUp(ctx) })
-		case <-tick.C:
-			d.o.Guard.Do("admission", func() { d.giveUp(ctx); d.keep(ctx); d.count(ctx) })
-		}
-	}
+	return d.players.Run(ctx, loop.Spec{Part: "admission", Every: keepEvery, Within: keepEvery, Do: d.count,
+		Work: "counting players who wait", Recoverer: d.o.Recoverer, Log: d.o.Log})
 }
 
-// giveUp gives up the seats of those who have gone. What cannot be told now ends by itself.
-func (d *Door) giveUp(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, keepEvery/2)
-	defer cancel()
-	d.mu.Lock()
-	departed := d.departed
-	d.departed = map[string]map[string]bool{}
-	d.mu.Unlock()
-	for campaign, users := range departed {
-		var lost, left []string
-		for user, said := range users {
-			if said {
-				left = append(left, user)
-			} else {
-				lost = append(lost, user)
-			}
+// write keeps and gives up seats.
+func (d *Door) write(ctx context.Context, changes []presence.Change[string, string]) error {
+	type seats struct{ here, lost, left []string }
+	by := map[string]*seats{}
+	for _, change := range changes {
+		s := by[change.Group]
+		if s == nil {
+			s = &seats{}
+			by[change.Group] = s
 		}
-		err := errors.Join(d.o.Seats.Lost(ctx, campaign, d.o.Node, lost), d.o.Seats.Left(ctx, campaign, d.o.Node, left))
-		if err != nil {
-			d.o.Log.Debug("seats of players who have gone end by themselves", "campaign", campaign, "err", err)
-		}
+		users := map[presence.State]*[]string{
+			presence.Here: &s.here, presence.Lost: &s.lost, presence.Left: &s.left,
+		}[change.State]
+		*users = append(*users, change.Member)
 	}
-}
-
-// keep tells Redis who is here.
-func (d *Door) keep(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, keepEvery)
-	defer cancel()
-	for campaign, users := range d.seated() {
-		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, users)
-		if err != nil {
-			d.o.Log.Warn("the seats of this node's players are not kept for now; they go on playing", "campaign",
-				campaign, "err", err)
-		}
+	var failed error
+	for campaign, s := range by {
+		unknown, err := d.o.Seats.Keep(ctx, campaign, d.o.Node, s.here)
 		if unknown > 0 {
 			d.o.Log.Warn("redis had forgotten seats, and may have let in too many", "campaign", campaign, "seats",
 				unknown)
 		}
+		failed = errors.Join(failed, err, d.o.Seats.Lost(ctx, campaign, d.o.Node, s.lost),
+			d.o.Seats.Left(ctx, campaign, d.o.Node, s.left))
 	}
-}
-
-// seated are the players who are here, by campaign.
-func (d *Door) seated() map[string][]string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	all := make(map[string][]string, len(d.here))
-	for campaign, here := range d.here {
-		all[campaign] = slices.Collect(maps.Keys(here))
-	}
-	return all
+	return failed
 }
 
 // count reads how many wait, for the metrics.
-func (d *Door) count(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, keepEvery)
-	defer cancel()
+func (d *Door) count(ctx context.Context) error {
 	var waiting, seated int64
 	for _, c := range d.o.Known.Live() {
 		w, s, err := d.Counts(ctx, c)
 		if err != nil {
-			d.o.Log.Debug("who waits cannot be counted", "campaign", c.ID, "err", err)
-			return
+			return err
 		}
 		waiting, seated = waiting+w, seated+s
 	}
 	d.metrics.waiting.Set(float64(waiting))
 	d.metrics.seated.Set(float64(seated))
+	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
-	"redrain/server/connections"
+	"redrain/server/presence"
 )
 
 // Bus carries what nodes tell each other, over NATS core. A message may be lost: each has something slower behind it
@@ -200,7 +200,7 @@ func (b *Bus) Listed() { b.hint(topicLists, noCampaign, struct{}{}) }
 func (b *Bus) Judged() { b.hint(topicVerdict, noCampaign, struct{}{}) }
 
 // OnNodes tells a node what concerns it of a player who is on several.
-func (b *Bus) OnNodes(node string, n connections.Notice) { b.hint(topicPlayer, node, n) }
+func (b *Bus) OnNodes(node string, n presence.Notice) { b.hint(topicPlayer, node, n) }
 
 // Listener is what a node does when another, or itself, has told something.
 type Listener struct {
@@ -220,7 +220,7 @@ type Listener struct {
 	Judged     func()
 
 	Node    string // whose notices OnNodes gets; "": nobody's
-	OnNodes func(n connections.Notice)
+	OnNodes func(n presence.Notice)
 }
 
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
@@ -239,7 +239,7 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 		subscribe(b, guard, topicVerdict, func(string, struct{}) { l.Judged() }),
 		subscribe(b, guard, topicLists, func(string, struct{}) { l.Listed() }),
 		subscribeTo(b, guard, topicPlayer, cmp.Or(l.Node, noCampaign),
-			func(_ string, n connections.Notice) { l.OnNodes(n) }),
+			func(_ string, n presence.Notice) { l.OnNodes(n) }),
 		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {

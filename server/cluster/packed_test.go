@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,14 +13,11 @@ import (
 
 // nodesNow are so many nodes with players.
 type nodesNow struct {
-	n    int
-	err  error
-	said atomic.Int64 // how often a node has said that it has players
+	n   int
+	err error
 }
 
-func (n *nodesNow) Here(context.Context, string) error { n.said.Add(1); return n.err }
-
-func (n *nodesNow) Present(context.Context) (int, error) { return n.n, n.err }
+func (n *nodesNow) Nodes(context.Context) ([]string, error) { return make([]string, n.n), n.err }
 
 // Few nodes are told in notices of many players, of whom each has all claims in one; many nodes, or so many that nobody
 // can say, group by group.
@@ -72,7 +68,7 @@ func TestFewNodesHearOfEverybody(t *testing.T) {
 	}
 }
 
-// A node listens to the notices to all nodes while it has players, and says then that it has some.
+// A node listens to the notices to all nodes while it has players.
 func TestWhoHasPlayersHearsOfEverybody(t *testing.T) {
 	own := newTestBus(t)
 	o, nodes := own.o, &nodesNow{n: 1}
@@ -92,21 +88,4 @@ func TestWhoHasPlayersHearsOfEverybody(t *testing.T) {
 		tell(t, bus, "u", "1")
 		return with.times("u", "1") > 0 && without.times("somebody else", "0") == before
 	})
-}
-
-// A node says that it has players when it has some.
-func TestWhoHasPlayersSaysSo(t *testing.T) {
-	own := newTestBus(t)
-	o, nodes := own.o, &nodesNow{}
-	o.Nodes = nodes
-	a := NewAudience(NewBus(own.nc, o), nil, func(string, Settled) {})
-	a.here(t.Context())
-	if nodes.said.Load() != 0 {
-		t.Error("a node without players has said that it has some")
-	}
-	a.count("u")
-	a.here(t.Context())
-	if nodes.said.Load() != 1 {
-		t.Error("a node with players has not said so")
-	}
 }

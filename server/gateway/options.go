@@ -71,7 +71,7 @@ type Addresses interface {
 	Leave(campaign, address, user string)
 }
 
-// Connections knows every player's connections over all nodes. [connections.List] does.
+// Connections knows every player's connections over all nodes. [presence.Connections] does.
 type Connections interface {
 	// Come notes a connection; Gateway.TooMany and Gateway.Among are told what follows. Gone ends it.
 	Come(ctx context.Context, user string, n uint64, since int64)

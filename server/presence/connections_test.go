@@ -1,4 +1,4 @@
-package connections
+package presence
 
 import (
 	"context"
@@ -33,9 +33,9 @@ type world struct {
 	nodes map[string]*node
 }
 
-// node is a List with what it has told.
+// node is Connections with what they have notified.
 type node struct {
-	*List
+	*Connections
 
 	w    *world
 	stop func()
@@ -107,14 +107,14 @@ func (w *world) set(away error, deaf bool) {
 func (w *world) start(name string, most int) *node {
 	w.Helper()
 	n := &node{w: w, has: map[string][]uint64{}, among: map[string]int{}}
-	n.List = New(Options{
+	n.Connections = NewConnections(ConnectionsOptions{
 		Store: w, Node: name, Most: most, End: n.gone,
 		Among: func(user string, nodes int) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.among[user] = nodes
 		},
-		Tell: func(to string, notice Notice) {
+		Notify: func(to string, notice Notice) {
 			w.mu.Lock()
 			other, deaf := w.nodes[to], w.deaf
 			w.mu.Unlock()

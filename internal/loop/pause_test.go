@@ -1,4 +1,4 @@
-package rounds_test
+package loop_test
 
 import (
 	"context"
@@ -6,26 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
-
-// Every round comes in its period, the first at once, and none after the end.
-func TestEveryPeriod(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-		defer cancel()
-		began := time.Now()
-		var at []time.Duration
-		rounds.Every(ctx, 10*time.Second, func(context.Context) { at = append(at, time.Since(began)) })
-		if len(at) != 3 || at[0] != 0 || at[1] != 10*time.Second || at[2] != 20*time.Second {
-			t.Errorf("the rounds came at %v", at)
-		}
-		if ended := time.Since(began); ended != 25*time.Second {
-			t.Errorf("it ended after %v, want 25 s", ended)
-		}
-	})
-}
 
 // A pause grows from the first to the longest, and is never below half of that.
 func TestBackoffGrows(t *testing.T) {
@@ -33,7 +15,7 @@ func TestBackoffGrows(t *testing.T) {
 	for try, want := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 3: 8 * time.Second,
 		4: 10 * time.Second, 29: 10 * time.Second, 30: 10 * time.Second, 1000: 10 * time.Second} {
 		for range 100 {
-			if got := rounds.Backoff(time.Second, 10*time.Second, try); got < want/2 || got > want {
+			if got := loop.Backoff(time.Second, 10*time.Second, try); got < want/2 || got > want {
 				t.Fatalf("the pause of try %d is %v, want %v to %v", try, got, want/2, want)
 			}
 		}
@@ -46,10 +28,10 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if began := time.Now(); !rounds.Sleep(ctx, time.Second) || time.Since(began) != time.Second {
+		if began := time.Now(); !loop.Sleep(ctx, time.Second) || time.Since(began) != time.Second {
 			t.Errorf("a sleep of 1 s took %v", time.Since(began))
 		}
-		if began := time.Now(); rounds.Sleep(ctx, time.Hour) || time.Since(began) != 59*time.Second {
+		if began := time.Now(); loop.Sleep(ctx, time.Hour) || time.Since(began) != 59*time.Second {
 			t.Errorf("a sleep whose context ended after 59 s took %v", time.Since(began))
 		}
 	})
@@ -60,11 +42,11 @@ func TestGracefulOutlivesItsParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		parent, end := context.WithCancel(t.Context())
-		ctx, cancel := rounds.Graceful(parent, 5*time.Second)
+		ctx, cancel := loop.Graceful(parent, 5*time.Second)
 		defer cancel()
 		end()
 		began := time.Now()
-		if !rounds.Sleep(ctx, 4*time.Second) {
+		if !loop.Sleep(ctx, 4*time.Second) {
 			t.Error("it ended within its grace")
 		}
 		<-ctx.Done()

@@ -1,4 +1,4 @@
-package rounds_test
+package loop_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 // A round that panics ends alone: it is logged with the line that panicked, counted and told as an alarm, and the
@@ -23,7 +23,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	var log bytes.Buffer
 	var alarms []string
 	reg := prometheus.NewRegistry()
-	g, err := rounds.NewGuard(reg, slog.New(slog.NewTextHandler(&log, nil)), func(part, message string) {
+	g, err := loop.NewRecoverer(reg, slog.New(slog.NewTextHandler(&log, nil)), func(part, message string) {
 		alarms = append(alarms, part+": "+message)
 	})
 	if err != nil {
@@ -39,7 +39,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	if len(alarms) != 1 || !strings.Contains(alarms[0], "settle") || !strings.Contains(alarms[0], "torn") {
 		t.Errorf("the alarms are %q, want one that names the part and the panic", alarms)
 	}
-	for _, want := range []string{"level=ERROR", "part=settle", "panic=torn", "rounds_test.breaks", "guard_test.go"} {
+	for _, want := range []string{"level=ERROR", "part=settle", "panic=torn", "loop_test.breaks", "recoverer_test.go"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q: %s", want, log.String())
 		}
@@ -61,7 +61,7 @@ func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var alarms []string
-		g, err := rounds.NewGuard(nil, slog.New(slog.DiscardHandler), func(part, _ string) {
+		g, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), func(part, _ string) {
 			alarms = append(alarms, part)
 		})
 		if err != nil {
@@ -78,7 +78,7 @@ func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
 			<-time.After(time.Second) // of the bubble
 		}
 		pressed("relay")
-		if err := g.Try("settle", func() error { breaks(); return nil }); !errors.Is(err, rounds.ErrPanic) {
+		if err := g.Try("settle", func() error { breaks(); return nil }); !errors.Is(err, loop.ErrPanic) {
 			t.Errorf("a round that panicked: %v", err)
 		}
 		pressed("relay", "settle")
@@ -97,7 +97,7 @@ func TestNilGuardCatches(t *testing.T) {
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	defer slog.SetDefault(before)
-	var g *rounds.Guard
+	var g *loop.Recoverer
 	if g.Do("relay", breaks) || !strings.Contains(log.String(), "panic=torn") {
 		t.Errorf("the panic is not in the log: %q", log.String())
 	}

@@ -1,0 +1,131 @@
+package loop
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Lease is the right of one node at a time to do some work. [cluster.Lease] implements it.
+type Lease interface {
+	// Under calls do if this node holds the lease or gets it. The context of do ends if the lease is lost.
+	Under(ctx context.Context, do func(context.Context) error) error
+	// Release lets another node go on at once; ctx may have ended.
+	Release(ctx context.Context)
+}
+
+// Spec describes a loop. Part and Do are needed. Without Every and Wake, rounds follow each other without a pause.
+type Spec struct {
+	Part  string        // names the loop in metrics, alarms and the log
+	Work  string        // the work in words, for the log of an outage; "": failed rounds are counted only
+	Every time.Duration // between the starts of two rounds; 0: no ticker
+	Wake  Wake          // starts a round at once; nil: nothing does
+	Lease Lease         // is held during a round; nil: each node runs the loop
+	// Within limits a round, 0: no limit.
+	Within time.Duration
+	// Retry is the pause after a failed round. It doubles with each failure, up to RetryMost, which defaults to Every.
+	// Wakes have no effect in the meantime. 0: the next round follows as after a success; a loop without a pause has
+	// pauses of 100 ms to 5 s.
+	Retry, RetryMost time.Duration
+	// Do is one round. The first round starts at once.
+	Do func(ctx context.Context) error
+	// Woken is the round after a wake. Defaults to Do.
+	Woken     func(ctx context.Context) error
+	Recoverer *Recoverer   // nil: panics are logged only
+	Log       *slog.Logger // nil: slog.Default
+}
+
+// Run runs loops until ctx ends. It returns nil when all have ended.
+func Run(ctx context.Context, specs ...Spec) error {
+	var all sync.WaitGroup
+	for i := range specs {
+		all.Go(func() { specs[i].run(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+func (s *Spec) run(ctx context.Context) {
+	if s.Lease != nil {
+		defer s.Lease.Release(ctx)
+	}
+	isContinuous := s.Every == 0 && s.Wake == nil
+	if isContinuous && s.Retry == 0 {
+		s.Retry, s.RetryMost = 100*time.Millisecond, 5*time.Second
+	}
+	failures := FailureLog{Work: s.Work, Log: s.Log}
+	var tick <-chan time.Time
+	if s.Every > 0 {
+		ticker := time.NewTicker(s.Every)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	do, woken := s.Do, s.Woken
+	if woken == nil {
+		woken = s.Do
+	}
+	for failed := 0; ctx.Err() == nil; {
+		err := s.round(ctx, do)
+		if s.Work != "" {
+			failures.Record(ctx, err)
+		}
+		wake := s.Wake
+		var retry <-chan time.Time
+		switch {
+		case err == nil && isContinuous:
+			failed = 0
+			continue
+		case err == nil:
+			failed = 0
+		case s.Retry > 0:
+			wake, retry = nil, time.After(Backoff(s.Retry, cmp.Or(s.RetryMost, s.Every), failed))
+			failed++
+		}
+		select {
+		case <-ctx.Done():
+		case <-retry: // the same round again
+		case <-tick:
+			do = s.Do
+		case <-wake:
+			do = woken
+		}
+	}
+}
+
+func (s *Spec) round(ctx context.Context, do func(context.Context) error) error {
+	err := s.Recoverer.Try(s.Part, func() error {
+		if s.Lease != nil {
+			return s.Lease.Under(ctx, func(ctx context.Context) error { return s.limited(ctx, do) })
+		}
+		return s.limited(ctx, do)
+	})
+	if err != nil && ctx.Err() == nil {
+		s.Recoverer.countFailure(s.Part)
+	}
+	return err
+}
+
+func (s *Spec) limited(ctx context.Context, do func(context.Context) error) error {
+	if s.Within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.Within)
+		defer cancel()
+	}
+	return do(ctx)
+}
+
+// Wake asks a loop for a round.
+type Wake chan struct{}
+
+// NewWake makes a Wake.
+func NewWake() Wake { return make(Wake, 1) }
+
+// Signal asks for a round. It does not block, and many signals before the round are one.
+func (w Wake) Signal() {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
+}

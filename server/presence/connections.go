@@ -1,0 +1,250 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/grab/store"
+	"redrain/internal/loop"
+)
+
+const (
+	// hereEvery is how often a node with players reports that it is alive, and reads which others are.
+	hereEvery = 5 * time.Second
+	// keepEvery is how often a node writes all connections again. It is far less than Redis keeps them.
+	keepEvery = 2 * time.Minute
+)
+
+// Store keeps every player's connections, over all nodes. [store.Connections] implements it.
+type Store interface {
+	Tell(ctx context.Context, come, gone []store.Connection) (map[string][]store.Connection, error)
+	Here(ctx context.Context, node string) error
+	Gone(ctx context.Context, node string) error
+	Nodes(ctx context.Context) ([]string, error)
+}
+
+// Notice notifies a node of what another has found out about a player who is on both.
+type Notice struct {
+	User  string   `json:"user"`
+	Nodes int      `json:"nodes"`         // on which the player is
+	End   []uint64 `json:"end,omitempty"` // the node's connections of the player that are too many
+}
+
+// ConnectionsOptions are the settings of Connections. All are needed but those that say so.
+type ConnectionsOptions struct {
+	Store Store
+	Node  string
+	Most  int // connections that a player may have; 0: no limit
+	// End ends a connection of this node, Among reports on how many nodes a player of this node is, Notify sends a
+	// notice to another node. None of them may wait.
+	End        func(user string, n uint64)
+	Among      func(user string, nodes int)
+	Notify     func(node string, n Notice)
+	Recoverer  *loop.Recoverer // nil: panics are logged only
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Connections are those of this node's players. Their Run must be started, once.
+type Connections struct {
+	o     ConnectionsOptions
+	ended prometheus.Counter
+	here  *Tracker[string, store.Connection] // this node's, by player
+
+	mu     sync.Mutex
+	hereAt time.Time // when this node has last reported that it is alive
+
+	// of Flush alone
+	nodes  map[string]bool // whether a node is alive
+	readAt time.Time       // when nodes was read
+}
+
+// NewConnections makes a list without connections.
+func NewConnections(o ConnectionsOptions) *Connections {
+	c := &Connections{o: o, ended: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "redrain_too_many_connections_total",
+		Help: "Connections of this node that were ended because their player has made newer ones.",
+	})}
+	o.Registerer.MustRegister(c.ended)
+	c.here = NewTracker(Options[string, store.Connection]{
+		Part: "connections", Work: "telling other nodes of players' connections; counting only this node's",
+		Flush: c.flush, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,
+	})
+	return c
+}
+
+// Come notes a connection of this node. When it returns, what follows from it holds; if Redis does not answer in time,
+// only what follows from this node's connections.
+func (c *Connections) Come(ctx context.Context, user string, n uint64, since int64) {
+	one := store.Connection{User: user, Node: c.o.Node, N: n, Since: since}
+	written := c.here.enter(user, one)
+	for _, old := range c.tooMany(c.here.Members(user)) {
+		c.end(user, old.N)
+	}
+	c.here.wait(ctx, written)
+}
+
+// Gone ends what Come began.
+func (c *Connections) Gone(user string, n uint64) { c.remove(user, n) }
+
+// remove takes a connection of this node off the list. It reports whether the connection was there.
+func (c *Connections) remove(user string, n uint64) bool {
+	for _, one := range c.here.Members(user) {
+		if one.N == n {
+			return c.here.Leave(user, one, Left)
+		}
+	}
+	return false
+}
+
+// Heard takes a notice of another node.
+func (c *Connections) Heard(n Notice) {
+	for _, number := range n.End {
+		c.end(n.User, number)
+	}
+	c.o.Among(n.User, n.Nodes)
+}
+
+// end ends a connection of this node, once.
+func (c *Connections) end(user string, n uint64) {
+	if c.remove(user, n) {
+		c.ended.Inc()
+		c.o.End(user, n)
+	}
+}
+
+// Run writes this node's connections, until ctx ends.
+func (c *Connections) Run(ctx context.Context) error {
+	err := c.here.Run(ctx, loop.Spec{Part: "connections", Every: hereEvery, Within: flushWithin,
+		Do: c.reportAlive, Recoverer: c.o.Recoverer, Log: c.o.Log})
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushWithin)
+	defer cancel()
+	if err := c.o.Store.Gone(last, c.o.Node); err != nil {
+		c.o.Log.Debug("the other nodes find out that this one has gone", "err", err)
+	}
+	return err
+}
+
+// reportAlive reports that this node is alive, if it has players and has not just done so.
+func (c *Connections) reportAlive(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.here.Groups() == 0 || time.Since(c.hereAt) < hereEvery {
+		return nil
+	}
+	if err := c.o.Store.Here(ctx, c.o.Node); err != nil {
+		return err
+	}
+	c.hereAt = time.Now()
+	return nil
+}
+
+// flush writes connections, and does what follows from all those of their players.
+func (c *Connections) flush(ctx context.Context, changes []Change[string, store.Connection]) error {
+	if err := c.reportAlive(ctx); err != nil {
+		return err
+	}
+	var come, gone []store.Connection
+	for _, change := range changes {
+		if change.State == Here {
+			come = append(come, change.Member)
+		} else {
+			gone = append(gone, change.Member)
+		}
+	}
+	all, err := c.o.Store.Tell(ctx, come, gone)
+	if err != nil {
+		return err
+	}
+	for user, list := range all {
+		if err := c.readNodes(ctx, list); err != nil {
+			return err
+		}
+		c.conclude(user, c.alive(list))
+	}
+	return nil
+}
+
+// readNodes reads which nodes are alive if that was not done lately, or if one of the connections is of a node that may
+// have just come.
+func (c *Connections) readNodes(ctx context.Context, list []store.Connection) error {
+	isNew := func(one store.Connection) bool {
+		_, isKnown := c.nodes[one.Node]
+		return !isKnown && one.Node != c.o.Node
+	}
+	isStale := time.Since(c.readAt) >= hereEvery
+	if !isStale && !slices.ContainsFunc(list, isNew) {
+		return nil
+	}
+	names, err := c.o.Store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	if isStale {
+		c.nodes, c.readAt = map[string]bool{}, time.Now()
+	}
+	for _, name := range names {
+		c.nodes[name] = true
+	}
+	for _, one := range list {
+		c.nodes[one.Node] = c.nodes[one.Node] // a node that has gone is known as such
+	}
+	return nil
+}
+
+// alive returns those of a player's connections that still exist: of other nodes that are alive, and of this node those
+// that it has. Orphaned connections of this node are removed from Redis.
+func (c *Connections) alive(list []store.Connection) []store.Connection {
+	return slices.DeleteFunc(list, func(one store.Connection) bool {
+		if one.Node != c.o.Node {
+			return !c.nodes[one.Node]
+		}
+		has := c.here.Has(one.User, one)
+		if !has {
+			c.here.Disown(one.User, one)
+		}
+		return !has
+	})
+}
+
+// tooMany returns those of a player's connections that are too many: the oldest.
+func (c *Connections) tooMany(list []store.Connection) []store.Connection {
+	if c.o.Most == 0 || len(list) <= c.o.Most {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b store.Connection) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Node, b.Node), cmp.Compare(a.N, b.N))
+	})
+	return list[:len(list)-c.o.Most]
+}
+
+// conclude does what follows from all connections of a player: those that are too many end, and each node on which the
+// player is learns on how many they are.
+func (c *Connections) conclude(user string, list []store.Connection) {
+	tooMany := c.tooMany(list)
+	staying := map[string]bool{}
+	for _, one := range list[len(tooMany):] {
+		staying[one.Node] = true
+	}
+	notices := map[string]Notice{}
+	for node := range staying {
+		notices[node] = Notice{User: user, Nodes: len(staying)}
+	}
+	for _, one := range tooMany {
+		n := notices[one.Node]
+		notices[one.Node] = Notice{User: user, Nodes: len(staying), End: append(n.End, one.N)}
+	}
+	for node, n := range notices {
+		if node == c.o.Node {
+			c.Heard(n)
+		} else {
+			c.o.Notify(node, n)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package presence
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"redrain/internal/loop"
+)
+
+// State is where a member is.
+type State int
+
+const (
+	// Here is a member on this node.
+	Here State = iota
+	// Lost is a member whose connection has broken. It may come back.
+	Lost
+	// Left is a member that has gone for good.
+	Left
+)
+
+// Change is a member of a group whose state is to be written.
+type Change[G, M comparable] struct {
+	Group  G
+	Member M
+	State  State
+}
+
+// Options of a Tracker. All are needed but those that say so.
+type Options[G, M comparable] struct {
+	Part string // names the tracker in metrics, alarms and the log
+	Work string // what Flush does, for the log of an outage
+	// Flush writes changes to where all nodes see them. After an error the same changes come again, except for members
+	// whose state has changed meanwhile. One Flush runs at a time.
+	Flush func(ctx context.Context, changes []Change[G, M]) error
+	// Every is the time after which all members of this node are written again; 0: never. The reader of what is written
+	// lets members expire that are not.
+	Every     time.Duration
+	Recoverer *loop.Recoverer // nil: panics are logged only
+	Log       *slog.Logger
+}
+
+const (
+	// atOnce is how many members are written again in one flush, so that arrivals do not wait for all.
+	atOnce = 500
+	// flushWithin limits a flush.
+	flushWithin = 5 * time.Second
+	// enterWithin is how long Enter waits at most.
+	enterWithin = 500 * time.Millisecond
+	// retryFirst and retryMost are the pauses after a failed flush.
+	retryFirst, retryMost = 100 * time.Millisecond, 5 * time.Second
+)
+
+// Tracker knows the members of groups that are on this node, and writes them to where all nodes see them: arrivals and
+// departures in batches, and all members every now and then. A member may have several connections. It is safe for
+// concurrent use; its Run must be started, once.
+type Tracker[G, M comparable] struct {
+	o    Options[G, M]
+	wake loop.Wake
+	over chan struct{} // closed when Run has ended
+
+	mu      sync.Mutex
+	groups  map[G]map[M]*member
+	pending map[key[G, M]]State // to be written
+	failing bool                // the last flush has failed
+}
+
+type key[G, M comparable] struct {
+	group  G
+	member M
+}
+
+type member struct {
+	connections int
+	written     chan struct{} // closed when the member was flushed, or could not be; nil: nobody waits for that
+}
+
+// NewTracker makes a tracker without members.
+func NewTracker[G, M comparable](o Options[G, M]) *Tracker[G, M] {
+	return &Tracker[G, M]{o: o, wake: loop.NewWake(), over: make(chan struct{}), groups: map[G]map[M]*member{},
+		pending: map[key[G, M]]State{}}
+}
+
+// Add counts a connection of a member that the caller has written, or is about to. It reports whether it is the
+// member's first.
+func (t *Tracker[G, M]) Add(group G, one M) (first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.add(group, one)
+	return m.connections == 1
+}
+
+// add needs t.mu.
+func (t *Tracker[G, M]) add(group G, one M) *member {
+	delete(t.pending, key[G, M]{group, one})
+	if t.groups[group] == nil {
+		t.groups[group] = map[M]*member{}
+	}
+	m := t.groups[group][one]
+	if m == nil {
+		m = &member{}
+		t.groups[group][one] = m
+	}
+	m.connections++
+	return m
+}
+
+// Enter counts a connection of a member and has it written. It returns when all nodes can see it, after half a second,
+// or at once while flushes fail.
+func (t *Tracker[G, M]) Enter(ctx context.Context, group G, one M) {
+	t.wait(ctx, t.enter(group, one))
+}
+
+func (t *Tracker[G, M]) wait(ctx context.Context, written <-chan struct{}) {
+	if written == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, enterWithin)
+	defer cancel()
+	select {
+	case <-written:
+	case <-t.over:
+	case <-ctx.Done():
+		t.o.Log.Debug("other nodes do not know a new member yet", "part", t.o.Part, "err", ctx.Err())
+	}
+}
+
+// enter returns what is closed when the member is written; nil if there is nothing to wait for.
+func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.add(group, one)
+	if m.connections == 1 {
+		m.written = make(chan struct{})
+		t.pending[key[G, M]{group, one}] = Here
+		t.wake.Signal()
+	}
+	if t.failing {
+		return nil
+	}
+	return m.written
+}
+
+// Remove takes back what Add has counted, without a flush.
+func (t *Tracker[G, M]) Remove(group G, one M) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.remove(group, one)
+}
+
+// remove needs t.mu. It reports whether it was the member's last connection.
+func (t *Tracker[G, M]) remove(group G, one M) (last bool) {
+	m := t.groups[group][one]
+	if m == nil {
+		return false
+	}
+	if m.connections--; m.connections > 0 {
+		return false
+	}
+	if delete(t.groups[group], one); len(t.groups[group]) == 0 {
+		delete(t.groups, group)
+	}
+	return true
+}
+
+// Leave ends a connection. If it was the member's last one, the state is written and Leave returns true. A connection
+// that was not counted has no effect.
+func (t *Tracker[G, M]) Leave(group G, one M, state State) (last bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last = t.remove(group, one); last {
+		t.pending[key[G, M]{group, one}] = state
+		t.wake.Signal()
+	}
+	return last
+}
+
+// Disown has a member removed that is written as one of this node and is not here.
+func (t *Tracker[G, M]) Disown(group G, one M) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.groups[group][one] == nil {
+		t.pending[key[G, M]{group, one}] = Left
+		t.wake.Signal()
+	}
+}
+
+// Has reports whether a member is here.
+func (t *Tracker[G, M]) Has(group G, one M) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.groups[group][one] != nil
+}
+
+// Members returns a group's members on this node, in no order.
+func (t *Tracker[G, M]) Members(group G) []M {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]M, 0, len(t.groups[group]))
+	for one := range t.groups[group] {
+		all = append(all, one)
+	}
+	return all
+}
+
+// Count is the number of a group's members on this node.
+func (t *Tracker[G, M]) Count(group G) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.groups[group])
+}
+
+// Groups is the number of groups that have members on this node.
+func (t *Tracker[G, M]) Groups() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.groups)
+}

@@ -1,0 +1,151 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// book is where a tracker of a test writes.
+type book struct {
+	mu    sync.Mutex
+	away  error
+	lines []string
+}
+
+func (b *book) write(_ context.Context, changes []Change[string, int]) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away != nil {
+		return b.away
+	}
+	for _, c := range changes {
+		b.lines = append(b.lines, fmt.Sprint(c.Group, c.Member, " ", []string{"here", "lost", "left"}[c.State]))
+	}
+	return nil
+}
+
+// wrote compares what was written since the last time.
+func (b *book) wrote(t *testing.T, what string, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	slices.Sort(b.lines)
+	if !slices.Equal(b.lines, want) {
+		t.Errorf("%s: wrote %q, want %q", what, b.lines, want)
+	}
+	b.lines = nil
+}
+
+func (b *book) set(away error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.away = away
+}
+
+func TestTracker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		tr := NewTracker(Options[string, int]{Part: "test", Work: "writing", Flush: b.write, Every: time.Minute,
+			Log: slog.New(slog.DiscardHandler)})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- tr.Run(ctx) }()
+		wait := func(d time.Duration) { <-time.After(d) }
+
+		tr.Enter(ctx, "a", 1)
+		b.wrote(t, "one has come", "a1 here")
+		tr.Enter(ctx, "a", 1)
+		if !tr.Add("a", 2) || tr.Add("a", 2) {
+			t.Error("the first connection is not told from the second")
+		}
+		b.wrote(t, "what the caller writes, and a second connection")
+		wait(time.Minute)
+		b.wrote(t, "all are written again", "a1 here", "a2 here")
+		if tr.Leave("a", 1, Left) || !tr.Leave("a", 1, Lost) || tr.Leave("a", 1, Left) || tr.Leave("z", 1, Left) {
+			t.Error("the last connection is not told from the others")
+		}
+		b.wrote(t, "the last connection counts", "a1 lost")
+		tr.Remove("a", 2)
+		tr.Remove("a", 2)
+		tr.Leave("a", 2, Left)
+		b.wrote(t, "a member that went without a word", "a2 left")
+		tr.Disown("b", 7)
+		tr.Add("b", 8)
+		tr.Disown("b", 8)
+		b.wrote(t, "an orphan", "b7 left")
+
+		b.set(errors.New("away"))
+		tr.Enter(ctx, "c", 1)
+		synctest.Wait()
+		began := time.Now()
+		tr.Enter(ctx, "c", 2)
+		tr.Enter(ctx, "c", 3)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("waited for %v while flushes fail", took)
+		}
+		tr.Leave("b", 8, Left)
+		tr.Leave("c", 2, Left)
+		tr.Leave("c", 3, Left)
+		tr.Enter(ctx, "c", 3)
+		wait(10 * time.Second)
+		b.set(nil)
+		wait(retryMost)
+		b.wrote(t, "after an outage", "b8 left", "c1 here", "c2 left", "c3 here")
+		if tr.Groups() != 1 || tr.Count("c") != 2 || len(tr.Members("c")) != 2 || tr.Has("c", 2) || !tr.Has("c", 3) {
+			t.Errorf("%v", tr.groups)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		began = time.Now()
+		tr.Enter(t.Context(), "d", 1)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("waited for %v after the end", took)
+		}
+	})
+}
+
+// Each connection of a member waits until the member is written, and no longer than half a second; a flush that panics
+// ends the wait.
+func TestEnterWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		took := 300 * time.Millisecond
+		tr := NewTracker(Options[string, int]{Part: "test", Log: slog.New(slog.DiscardHandler),
+			Flush: func(context.Context, []Change[string, int]) error {
+				<-time.After(took)
+				if took == 0 {
+					panic("torn")
+				}
+				return nil
+			}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- tr.Run(ctx) }()
+		for i, test := range []struct{ flush, want time.Duration }{
+			{300 * time.Millisecond, 300 * time.Millisecond}, {time.Second, enterWithin}, {0, 0},
+		} {
+			took = test.flush
+			began := time.Now()
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() { tr.Enter(ctx, "g", i) })
+			}
+			all.Wait()
+			if waited := time.Since(began); waited != test.want {
+				t.Errorf("waited for %v of a flush of %v, want %v", waited, test.flush, test.want)
+			}
+			<-time.After(time.Minute)
+		}
+		cancel()
+		<-ended
+	})
+}
