@@ -102,7 +102,7 @@ func (s *Server) buildRiskSystem() error {
 		Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
 	}
 	if s.verdicts != nil {
-		o.Known = s.verdicts.Of
+		o.Known = s.judged.Of
 	} else {
 		s.log.Warn("what the risk system says is written down and not carried out: that takes --risk hold")
 	}
@@ -122,7 +122,12 @@ func (s *Server) buildRisk() error {
 	}
 	if s.cfg.Risk == RiskHold {
 		s.ledger.Poster.HoldWins()
-		s.verdicts = cluster.NewVerdicts(s.ledger.Risk, s.judged, s.guard, s.log)
+		s.judged = verdict.NewList()
+		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
+			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
+			Read:   func(ctx context.Context) ([]verdict.Verdict, error) { return s.ledger.Risk.Refresh(ctx, s.judged) },
+			Follow: s.follow, Recoverer: s.guard, Log: s.log,
+		})
 	}
 	if err := s.buildRiskSystem(); err != nil {
 		return err
@@ -145,11 +150,14 @@ func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
 	return s.riskSystem.Hello
 }
 
-// judged sends away whom a new verdict denies.
-func (s *Server) judged(v verdict.Verdict) {
-	if v.Act == verdict.Deny {
-		s.gateway.Denied(v.User)
+// follow sends away players whom new verdicts deny.
+func (s *Server) follow(_ context.Context, fresh []verdict.Verdict) error {
+	for _, v := range fresh {
+		if v.Act == verdict.Deny {
+			s.gateway.Denied(v.User)
+		}
 	}
+	return nil
 }
 
 // mayPlay tells whether somebody may take part in a campaign, nil for any: what lists say, and of who wants to come in
@@ -158,7 +166,7 @@ func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address st
 	if err := s.lists.MayPlay(ctx, c, user, address); err != nil {
 		return err
 	}
-	if c != nil && s.verdicts.Denied(user) {
+	if c != nil && s.judged.Denied(user) {
 		return playerlist.ErrDenied
 	}
 	return nil

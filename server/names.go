@@ -16,7 +16,7 @@ func (s *Server) buildNames() {
 	s.names = names.New(names.Options{
 		Store: store.NewNames(s.redis), Hosts: s.cfg.AvatarHosts,
 		Here:   func(user string) (wire.Face, bool) { return s.gateway.Face(user) },
-		Banned: func(user string) bool { return s.sanctions.Banned(user) },
+		Banned: func(user string) bool { return s.bans.Banned(user) },
 		Guard:  s.guard, Log: s.log, Registerer: s.metrics,
 	})
 }

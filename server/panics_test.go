@@ -42,7 +42,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			return api.NewEvents(api.EventsOptions{Guard: g, Log: quiet}).Run(ctx)
 		},
 		"campaigns": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Guard: g,
+			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Recoverer: g,
 				Log: quiet}).Run(ctx)
 		},
 		"reclaimer": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {

@@ -17,6 +17,8 @@ import (
 	"redrain/internal/rounds"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/verdict"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/payout/rollback"
@@ -87,9 +89,11 @@ type Server struct {
 	recorder  *history.Recorder
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
-	sanctions *cluster.Sanctions
+	bans      *sanction.List
+	sanctions *cluster.Mirror[sanction.Sanction] // fills bans
 	lists     *lists.Lists
-	verdicts  *cluster.Verdicts // nil: they hold nothing
+	judged    *verdict.List                    // nil: verdicts hold nothing
+	verdicts  *cluster.Mirror[verdict.Verdict] // fills judged; nil without it
 	door      *admission.Door
 	addresses *addresses.Caps
 	amounts   *rain.AmountsCache

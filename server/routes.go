@@ -39,7 +39,7 @@ func (s *Server) buildHTTP() {
 		Limits:    store.NewLimits(s.redis),
 		Campaigns: s.registry, Stats: s.figures, Figures: history.NewTable(s.back.sql), Events: s.events,
 		Notifier: s.notifier, Players: s.players,
-		Logins: login.NewCodes(store.NewLogins(s.redis)), Banned: s.sanctions.Banned,
+		Logins: login.NewCodes(store.NewLogins(s.redis)), Banned: s.bans.Banned,
 		Operators: s.operators, SignIn: s.signIn(), WakePayer: s.payer.Wake,
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),

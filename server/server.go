@@ -249,7 +249,7 @@ func (s *Server) buildRooms() {
 		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
 	})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger.Campaigns, Known: s.known, Guard: s.guard, Log: s.log,
+		Source: s.ledger.Campaigns, Known: s.known, Recoverer: s.guard, Log: s.log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
@@ -257,9 +257,21 @@ func (s *Server) buildRooms() {
 	s.audience = cluster.NewAudience(s.bus, s.guard, func(campaign string, n cluster.Settled) {
 		s.gateway.Settled(campaign, n)
 	})
-	s.sanctions = cluster.NewSanctions(s.ledger.Sanctions, func(one sanction.Sanction) { s.gateway.Sanctioned(one) },
-		s.guard, s.log)
-	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Guard: s.guard, Log: s.log,
+	s.bans = sanction.NewList()
+	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[sanction.Sanction]{
+		Part: "sanctions", Work: "reading who is banned; going on with who is known to be",
+		Read: func(ctx context.Context) ([]sanction.Sanction, error) {
+			return s.ledger.Sanctions.Refresh(ctx, s.bans)
+		},
+		Follow: func(_ context.Context, fresh []sanction.Sanction) error {
+			for _, one := range fresh {
+				s.gateway.Sanctioned(one)
+			}
+			return nil
+		},
+		Recoverer: s.guard, Log: s.log,
+	})
+	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Recoverer: s.guard, Log: s.log,
 		Registerer: s.metrics})
 	s.connections = presence.NewConnections(presence.ConnectionsOptions{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
@@ -271,7 +283,7 @@ func (s *Server) buildRooms() {
 		Notify: s.bus.OnNodes, Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Banned:      s.sanctions.Banned,
+		Banned:      s.bans.Banned,
 		MayPlay:     s.mayPlay,
 		Risk:        s.risk,
 		Ask:         s.askAtHello(),

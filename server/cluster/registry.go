@@ -8,20 +8,15 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/singleflight"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
-
-// refreshEvery is how often a node looks for campaigns that it has not been told of. It is what heals a lost message.
-const refreshEvery = 2 * time.Second
 
 // Source is where campaigns are kept for good.
 type Source interface {
@@ -40,7 +35,7 @@ type RegistryOptions struct {
 	InUse func(campaign string) bool
 	// Forgotten is called with what is not kept any more. Nil: nobody is told.
 	Forgotten func(campaign string)
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 
@@ -56,7 +51,7 @@ type Registry struct {
 
 	heard     sync.Mutex
 	announced map[string]int64 // campaign → the newest revision that another node has announced
-	wake      chan struct{}    // holds one token while something is announced
+	wake      loop.Wake
 }
 
 // NewRegistry makes a registry. Its Run must be started.
@@ -68,7 +63,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 		o.Forgotten = func(string) {}
 	}
 	return &Registry{
-		Known: o.Known, o: o, hand: map[string]int64{}, announced: map[string]int64{}, wake: make(chan struct{}, 1),
+		Known: o.Known, o: o, hand: map[string]int64{}, announced: map[string]int64{}, wake: loop.NewWake(),
 	}
 }
 
@@ -86,7 +81,7 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 	got := r.load.DoChan(id, func() (any, error) {
 		// What panics in here would end the process: no caller of DoChan could catch it.
 		var c *rain.Campaign
-		err := r.o.Guard.Try("campaigns", func() (err error) { c, err = r.read(ctx, id); return err })
+		err := r.o.Recoverer.Try("campaigns", func() (err error) { c, err = r.read(ctx, id); return err })
 		return c, err
 	})
 	select {
@@ -130,29 +125,15 @@ func (r *Registry) Announce(campaign string, revision int64) {
 	r.heard.Lock()
 	r.announced[campaign] = max(r.announced[campaign], revision)
 	r.heard.Unlock()
-	select {
-	case r.wake <- struct{}{}:
-	default: // Run has not yet looked
-	}
+	r.wake.Signal()
 }
 
 // Run keeps the registry fresh until ctx ends: it reads what is announced, and from time to time everything.
 func (r *Registry) Run(ctx context.Context) error {
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
-	database := outage.Outage{What: "reading the campaigns; going on with those that are known", Log: r.o.Log}
-	round := r.refresh
-	for {
-		database.Ended(ctx, r.o.Guard.Try("campaigns", func() error { return round(ctx) }))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.wake:
-			round = r.readAnnounced
-		case <-tick.C:
-			round = r.refresh
-		}
-	}
+	return loop.Run(ctx, loop.Spec{
+		Part: "campaigns", Work: "reading the campaigns; going on with those that are known", Every: RefreshEvery,
+		Wake: r.wake, Do: r.refresh, Woken: r.readAnnounced, Recoverer: r.o.Recoverer, Log: r.o.Log,
+	})
 }
 
 // readAnnounced reads the campaigns of which another node has announced a newer version. What fails is left to the

@@ -102,13 +102,13 @@ func TestRegistryHealsByItself(t *testing.T) {
 			t.Fatal("the first refresh has not found the campaign")
 		}
 		source.set(rain.Campaign{ID: "c", Revision: 2, Status: rain.Closed})
-		time.Sleep(refreshEvery + time.Millisecond) // of the bubble's clock
+		time.Sleep(RefreshEvery + time.Millisecond) // of the bubble's clock
 		synctest.Wait()
 		if c := r.Cached("c"); c == nil || c.Revision != 2 {
 			t.Errorf("after a refresh: %+v", c)
 		}
 		source.set(rain.Campaign{ID: "c", Revision: 3, Status: rain.Closed, Drained: true})
-		time.Sleep(refreshEvery + time.Millisecond)
+		time.Sleep(RefreshEvery + time.Millisecond)
 		synctest.Wait()
 		if c := r.Cached("c"); c != nil {
 			t.Errorf("a drained campaign is kept: %+v", c)
@@ -196,7 +196,7 @@ func TestRegistryFollowsNoHand(t *testing.T) {
 		source.set(rain.Campaign{ID: "new", Revision: 1})
 		source.set(rain.Campaign{ID: "other", Revision: 1})
 		r.Announce("known", 90)
-		time.Sleep(3 * refreshEvery) // of the bubble's clock
+		time.Sleep(3 * RefreshEvery) // of the bubble's clock
 		if c := r.Cached("known"); c == nil || c.Revision != 1 || r.Cached("new") != nil || r.Cached("other") == nil {
 			t.Errorf("known %+v, new %+v, other %+v", c, r.Cached("new"), r.Cached("other"))
 		}
@@ -208,7 +208,7 @@ func TestRegistryFollowsNoHand(t *testing.T) {
 		}
 		source.byHand()
 		source.set(rain.Campaign{ID: "known", Revision: 2})
-		time.Sleep(2 * refreshEvery) // of the bubble's clock
+		time.Sleep(2 * RefreshEvery) // of the bubble's clock
 		if c := r.Cached("known"); c.Revision != 2 || r.Cached("new") == nil {
 			t.Errorf("put right: known %+v, new %+v", c, r.Cached("new"))
 		}

@@ -6,16 +6,15 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
+	"redrain/server/cluster"
 	"redrain/server/timeout"
 )
 
@@ -30,20 +29,17 @@ type Source interface {
 type Options struct {
 	Source     Source
 	Changed    func(ctx context.Context) error // looks again at who is here: see Screen
-	Guard      *rounds.Guard
+	Recoverer  *loop.Recoverer                 // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Lists are the lists as this node knows them: read at start, again when another node tells of a change, and every few
-// seconds, which heals a lost message.
+// Lists are the lists as this node knows them. Load them before players are let in; their Run must be started.
 type Lists struct {
-	o       Options
-	wake    chan struct{} // holds one token while something was told
-	refused *prometheus.CounterVec
+	*cluster.Mirror[string] // of the lists' names: players who are here are checked again when one has changed
 
-	refreshing sync.Mutex // one refresh at a time
-	unlooked   bool       // something has changed, and who is here was not looked at again
+	o       Options
+	refused *prometheus.CounterVec
 
 	mu    sync.RWMutex
 	now   known
@@ -65,51 +61,32 @@ type question struct {
 }
 
 const (
-	// refreshEvery is how often the lists are looked at without a message.
-	refreshEvery = 2 * time.Second
 	// remembered is how many answers a node remembers: who waits asks every few seconds.
 	remembered = 100_000
 	// atOnce is how many networks are read by one query.
 	atOnce = 5000
 )
 
-// New makes lists of which nothing was read yet. Load them before anybody is let in; their Run must be started.
+// New makes lists of which nothing was read yet.
 func New(o Options) *Lists {
 	found, err := lru.New[question, bool](remembered)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &Lists{o: o, wake: make(chan struct{}, 1), found: found, refused: newRefused(o.Registerer)}
+	l := &Lists{o: o, found: found, refused: newRefused(o.Registerer)}
+	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[string]{
+		Part: "lists", Work: "reading the lists of players; going on with what is known", Read: l.read,
+		Follow:    func(ctx context.Context, _ []string) error { return o.Changed(ctx) },
+		Recoverer: o.Recoverer, Log: o.Log,
+	})
+	return l
 }
 
-// Load reads what lists there are.
-func (l *Lists) Load(ctx context.Context) error {
-	_, err := l.read(ctx)
-	return err
-}
-
-// Refresh reads what has changed, and has who is here looked at again where something has.
-func (l *Lists) Refresh(ctx context.Context) error {
-	l.refreshing.Lock()
-	defer l.refreshing.Unlock()
-	changed, err := l.read(ctx)
-	if err != nil {
-		return err
-	}
-	if l.unlooked = l.unlooked || changed; !l.unlooked {
-		return nil
-	}
-	err = l.o.Changed(ctx)
-	l.unlooked = err != nil
-	return err
-}
-
-func (l *Lists) read(ctx context.Context) (changed bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
-	defer cancel()
+// read reads the lists, and returns the names of those that have changed.
+func (l *Lists) read(ctx context.Context) (changed []string, err error) {
 	heads, err := l.o.Source.Heads(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	l.mu.RLock()
 	was := l.now
@@ -118,7 +95,9 @@ func (l *Lists) read(ctx context.Context) (changed bool, err error) {
 	for _, h := range heads {
 		is.revisions[h.Name] = h.Revision
 		same := was.revisions[h.Name] == h.Revision
-		changed = changed || !same
+		if !same {
+			changed = append(changed, h.Name)
+		}
 		switch {
 		case h.Purpose != playerlist.Deny:
 		case h.Kind == playerlist.Players:
@@ -127,11 +106,15 @@ func (l *Lists) read(ctx context.Context) (changed bool, err error) {
 			is.networks[h.Name] = was.networks[h.Name]
 		default:
 			if is.networks[h.Name], err = l.readNetworks(ctx, h.Name); err != nil {
-				return false, err
+				return nil, err
 			}
 		}
 	}
-	changed = changed || len(is.revisions) != len(was.revisions)
+	for name := range was.revisions {
+		if _, exists := is.revisions[name]; !exists {
+			changed = append(changed, name)
+		}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now = is
@@ -152,30 +135,6 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 		}
 		if after = next; after == "" {
 			return all, nil
-		}
-	}
-}
-
-// Announced notes that another node has changed a list. It does not wait: Run reads it.
-func (l *Lists) Announced() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// Run keeps the lists fresh until ctx ends.
-func (l *Lists) Run(ctx context.Context) error {
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
-	database := outage.Outage{What: "reading the lists of players; going on with what is known", Log: l.o.Log}
-	for {
-		database.Ended(ctx, l.o.Guard.Try("lists", func() error { return l.Refresh(ctx) }))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-l.wake:
-		case <-tick.C:
 		}
 	}
 }

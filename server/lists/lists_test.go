@@ -17,6 +17,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
+	"redrain/server/cluster"
 )
 
 func TestMain(m *testing.M) { testenv.Main(m) }
@@ -234,14 +235,14 @@ func TestRun(t *testing.T) {
 		mu.Lock()
 		down = false
 		mu.Unlock()
-		time.Sleep(refreshEvery)
+		time.Sleep(cluster.RefreshEvery)
 		synctest.Wait()
 		seen(3)
-		time.Sleep(refreshEvery)
+		time.Sleep(cluster.RefreshEvery)
 		synctest.Wait()
 		seen(3)
 		b.put("vip", playerlist.Players, playerlist.Invite, "in")
-		time.Sleep(refreshEvery)
+		time.Sleep(cluster.RefreshEvery)
 		synctest.Wait()
 		seen(4)
 		cancel()

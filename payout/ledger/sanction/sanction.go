@@ -4,8 +4,6 @@
 package sanction
 
 import (
-	"context"
-	"fmt"
 	"sync"
 
 	"redrain/internal/sqldb"
@@ -43,11 +41,10 @@ func Scan(scan sqldb.Scan) (s Sanction, err error) {
 
 // List is who is banned and since when, as far as it was read. Its methods may be called from any goroutine.
 type List struct {
-	refreshing sync.Mutex // one reads at a time; it is held while the database is asked, and mu is not
+	*sqldb.Mirror[Sanction]
 
-	mu     sync.RWMutex
-	number int64             // of the newest act that was read; changes under both locks
-	of     map[string][]turn // by player, the oldest first
+	mu sync.RWMutex
+	of map[string][]turn // by player, the oldest first
 }
 
 // turn is a moment from which on a player is banned, or not any more.
@@ -57,53 +54,20 @@ type turn struct {
 }
 
 // NewList is a list of which nothing was read yet.
-func NewList() *List { return &List{of: map[string][]turn{}} }
-
-// atOnce is how many rows are read by one query.
-const atOnce = 1000
-
-// Refresh reads what is new, and returns it, the oldest first. Where the ledger was put back from a backup, and knows
-// less than was read before, all of it is read again, and none of that is new.
-func (l *List) Refresh(ctx context.Context, q sqldb.Querier) (fresh []Sanction, err error) {
-	l.refreshing.Lock()
-	defer l.refreshing.Unlock()
-	var newest int64
-	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM sanction"); err != nil {
-		return nil, fmt.Errorf("reading who is banned: %w", err)
-	}
-	read := l
-	again := newest < l.number
-	if again {
-		read = NewList()
-	}
-	for read.number < newest {
-		rows, err := sqldb.List(ctx, q, Scan, "SELECT "+Columns+" FROM sanction WHERE number > ? "+
-			"ORDER BY number LIMIT ?", read.number, atOnce)
-		if err != nil {
-			return fresh, fmt.Errorf("reading who is banned: %w", err)
-		}
-		if len(rows) == 0 {
-			break
-		}
-		read.take(rows)
-		if !again {
-			fresh = append(fresh, rows...)
-		}
-	}
-	if again {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.number, l.of = read.number, read.of
-	}
-	return fresh, nil
+func NewList() *List {
+	l := &List{of: map[string][]turn{}}
+	l.Mirror = sqldb.NewMirror("sanction", Columns, Scan, func(s Sanction) int64 { return s.Number }, l.take)
+	return l
 }
 
-// take takes the next acts.
-func (l *List) take(rows []Sanction) {
+// take takes the next acts, or all.
+func (l *List) take(rows []Sanction, isAll bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if isAll {
+		clear(l.of)
+	}
 	for _, s := range rows {
-		l.number = s.Number
 		if s.Act != Disconnect {
 			l.of[s.User] = append(l.of[s.User], turn{at: s.At, banned: s.Act == Ban})
 		}

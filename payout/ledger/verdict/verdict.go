@@ -4,9 +4,7 @@
 package verdict
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"redrain/internal/sqldb"
@@ -78,61 +76,28 @@ func Scan(scan sqldb.Scan) (v Verdict, err error) {
 
 // List is the newest verdict about each player, as far as it was read. Its methods may be called from any goroutine.
 type List struct {
-	refreshing sync.Mutex // one reads at a time; it is held while the database is asked, and mu is not
+	*sqldb.Mirror[Verdict]
 
-	mu     sync.RWMutex
-	number int64              // changes under both locks
-	of     map[string]Verdict // those that were allowed again among them
+	mu sync.RWMutex
+	of map[string]Verdict // those that were allowed again among them
 }
 
 // NewList is a list of which nothing was read yet.
-func NewList() *List { return &List{of: map[string]Verdict{}} }
-
-// atOnce is how many rows are read by one query.
-const atOnce = 1000
-
-// Refresh reads what is new, and returns it, the oldest first. Where the ledger was put back from a backup, and knows
-// less than was read before, all of it is read again, and none of that is new.
-func (l *List) Refresh(ctx context.Context, q sqldb.Querier) (fresh []Verdict, err error) {
-	l.refreshing.Lock()
-	defer l.refreshing.Unlock()
-	var newest int64
-	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
-		return nil, fmt.Errorf("reading the verdicts about players: %w", err)
-	}
-	read := l
-	again := newest < l.number
-	if again {
-		read = NewList()
-	}
-	for read.number < newest {
-		rows, err := sqldb.List(ctx, q, Scan, "SELECT "+Columns+" FROM verdict WHERE number > ? "+
-			"ORDER BY number LIMIT ?", read.number, atOnce)
-		if err != nil {
-			return fresh, fmt.Errorf("reading the verdicts about players: %w", err)
-		}
-		if len(rows) == 0 {
-			break
-		}
-		read.take(rows)
-		if !again {
-			fresh = append(fresh, rows...)
-		}
-	}
-	if again {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.number, l.of = read.number, read.of
-	}
-	return fresh, nil
+func NewList() *List {
+	l := &List{of: map[string]Verdict{}}
+	l.Mirror = sqldb.NewMirror("verdict", Columns, Scan, func(v Verdict) int64 { return v.Number }, l.take)
+	return l
 }
 
-// take takes the next verdicts.
-func (l *List) take(rows []Verdict) {
+// take takes the next verdicts, or all.
+func (l *List) take(rows []Verdict, isAll bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if isAll {
+		clear(l.of)
+	}
 	for _, v := range rows {
-		l.number, l.of[v.User] = v.Number, v
+		l.of[v.User] = v
 	}
 }
 
@@ -142,4 +107,13 @@ func (l *List) Of(user string) (v Verdict, found bool) {
 	defer l.mu.RUnlock()
 	v, found = l.of[user]
 	return v, found
+}
+
+// Denied reports whether the newest verdict about a player is Deny. A nil list denies no player.
+func (l *List) Denied(user string) bool {
+	if l == nil {
+		return false
+	}
+	newest, found := l.Of(user)
+	return found && newest.Act == Deny
 }

@@ -1,0 +1,73 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Mirror copies a table into memory whose rows are only added, and numbered without gaps in the order of their commits.
+// So a reader that has read up to a number has missed nothing. It is safe for concurrent use.
+type Mirror[R any] struct {
+	table, columns string
+	scan           func(Scan) (R, error)
+	numberOf       func(R) int64
+	take           func(rows []R, isAll bool)
+
+	mu     sync.Mutex // one reads at a time; it is held while the database is asked
+	number int64      // of the newest row that was read
+}
+
+// NewMirror makes a mirror of a table of which nothing was read yet. scan reads its columns. take gets the next rows in
+// their order; isAll: they replace everything that was taken before.
+func NewMirror[R any](table, columns string, scan func(Scan) (R, error), numberOf func(R) int64,
+	take func(rows []R, isAll bool)) *Mirror[R] {
+	return &Mirror[R]{table: table, columns: columns, scan: scan, numberOf: numberOf, take: take}
+}
+
+// mirroredAtOnce is how many rows are read by one query.
+const mirroredAtOnce = 1000
+
+// Refresh reads the new rows, and returns them in their order, also some of them with an error. If the database was put
+// back from a backup and has less than was read before, everything is read again, and no row is new.
+func (m *Mirror[R]) Refresh(ctx context.Context, q Querier) (fresh []R, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("reading the table %s: %w", m.table, err)
+		}
+	}()
+	var newest int64
+	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM "+m.table); err != nil {
+		return nil, err
+	}
+	number, isAll := m.number, newest < m.number
+	if isAll {
+		number = 0
+	}
+	var all []R
+	for number < newest {
+		rows, err := List(ctx, q, m.scan, "SELECT "+m.columns+" FROM "+m.table+" WHERE number > ? "+
+			"ORDER BY number LIMIT ?", number, mirroredAtOnce)
+		if err != nil {
+			return fresh, err
+		}
+		if len(rows) == 0 {
+			break
+		}
+		number = m.numberOf(rows[len(rows)-1])
+		if isAll {
+			all = append(all, rows...)
+			continue
+		}
+		m.take(rows, false)
+		m.number = number
+		fresh = append(fresh, rows...)
+	}
+	if isAll {
+		m.take(all, true)
+		m.number = number
+	}
+	return fresh, nil
+}

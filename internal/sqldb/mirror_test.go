@@ -1,0 +1,77 @@
+package sqldb_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"redrain/internal/sqldb"
+)
+
+// growing is a table of numbers in memory.
+type growing struct {
+	sqldb.Querier
+
+	newest int64
+	away   error
+}
+
+func (g *growing) First(_ context.Context, dest []any, _ string, _ ...any) (bool, error) {
+	*dest[0].(*int64) = g.newest //nolint:forcetypeassert // as Mirror calls it
+	return true, g.away
+}
+
+func (g *growing) Each(_ context.Context, row func(sqldb.Scan) error, _ string, args ...any) error {
+	after, limit := args[0].(int64), args[1].(int) //nolint:forcetypeassert // as Mirror calls it
+	for n := after + 1; n <= g.newest && n <= after+int64(limit); n++ {
+		scan := func(dest ...any) error {
+			*dest[0].(*int64) = n //nolint:forcetypeassert // as the test's Scan calls it
+			return nil
+		}
+		if err := row(scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A mirror reads what is new, in order and once; everything again from a database that was put back.
+func TestMirror(t *testing.T) {
+	var copied []int64
+	g := &growing{}
+	m := sqldb.NewMirror("t", "number", func(scan sqldb.Scan) (n int64, err error) {
+		err = scan(&n)
+		return n, err
+	}, func(n int64) int64 { return n }, func(rows []int64, isAll bool) {
+		if isAll {
+			copied = nil
+		}
+		copied = append(copied, rows...)
+	})
+	var all []int64
+	for _, step := range []struct {
+		newest int64
+		away   error
+		fresh  int // so many are new
+	}{
+		{0, nil, 0}, {3, nil, 3}, {3, nil, 0}, {2_500, nil, 2_497}, {2_600, errors.New("away"), 0}, {2_600, nil, 100},
+		{2_000, nil, 0}, {2_001, nil, 1}, {0, nil, 0}, {1, nil, 1},
+	} {
+		g.newest, g.away = step.newest, step.away
+		fresh, err := m.Refresh(t.Context(), g)
+		if !errors.Is(err, step.away) || len(fresh) != step.fresh {
+			t.Errorf("up to %d: %d are new, want %d (%v)", step.newest, len(fresh), step.fresh, err)
+		}
+		if step.away != nil {
+			continue
+		}
+		all = all[:0]
+		for n := range step.newest {
+			all = append(all, n+1)
+		}
+		if !slices.Equal(copied, all) {
+			t.Errorf("up to %d: the copy has %d rows", step.newest, len(copied))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"redrain/internal/loop"
+	"redrain/server/timeout"
+)
+
+// RefreshEvery is how often a node reads what it mirrors without a hint from another node. It is what heals a lost hint.
+const RefreshEvery = 2 * time.Second
+
+// MirrorOptions are the settings of a Mirror. All are needed but those that say so.
+type MirrorOptions[R any] struct {
+	Part string // names the mirror in metrics, alarms and the log
+	Work string // what Read does, for the log of an outage
+	// Read brings this node's copy up to date, and returns what is new.
+	Read func(ctx context.Context) ([]R, error)
+	// Follow is called with what is new, once the copy has it, but not for Load. After an error it is called again with
+	// the same and what has come since.
+	Follow    func(ctx context.Context, fresh []R) error
+	Recoverer *loop.Recoverer // nil: panics are logged only
+	Log       *slog.Logger
+}
+
+// Mirror keeps a copy of something small that every node needs: bans, verdicts, lists. It reads the changes when another
+// node hints at one, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
+type Mirror[R any] struct {
+	o    MirrorOptions[R]
+	wake loop.Wake
+
+	mu    sync.Mutex // one Refresh at a time
+	fresh []R        // is not followed yet
+}
+
+// NewMirror makes a mirror of which nothing was read yet. Load it before players are let in.
+func NewMirror[R any](o MirrorOptions[R]) *Mirror[R] { return &Mirror[R]{o: o, wake: loop.NewWake()} }
+
+// Load reads everything, and follows nothing: no player was let in yet.
+func (m *Mirror[R]) Load(ctx context.Context) error {
+	_, err := m.read(ctx)
+	return err
+}
+
+func (m *Mirror[R]) read(ctx context.Context) ([]R, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout.Backend)
+	defer cancel()
+	return m.o.Read(ctx)
+}
+
+// Refresh reads what is new, and has it followed.
+func (m *Mirror[R]) Refresh(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fresh, err := m.read(ctx)
+	if m.fresh = append(m.fresh, fresh...); len(m.fresh) == 0 {
+		return err
+	}
+	failed := m.o.Follow(ctx, m.fresh)
+	if failed == nil {
+		m.fresh = nil
+	}
+	return errors.Join(err, failed)
+}
+
+// Announced is the hint that another node has something new. It does not wait: Run reads it.
+func (m *Mirror[R]) Announced() {
+	if m != nil {
+		m.wake.Signal()
+	}
+}
+
+// Run keeps the copy fresh until ctx ends.
+func (m *Mirror[R]) Run(ctx context.Context) error {
+	return loop.Run(ctx, loop.Spec{Part: m.o.Part, Work: m.o.Work, Every: RefreshEvery, Wake: m.wake, Do: m.Refresh,
+		Recoverer: m.o.Recoverer, Log: m.o.Log})
+}

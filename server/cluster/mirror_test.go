@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A mirror reads at a hint and every two seconds, and follows each change until that has worked; what was there at the
+// start is not followed.
+func TestMirror(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var rows, followed []int
+		var down error
+		m := NewMirror(MirrorOptions[int]{
+			Part: "test", Work: "reading", Log: slog.New(slog.DiscardHandler),
+			Read: func(context.Context) ([]int, error) {
+				fresh := rows
+				rows = nil
+				return fresh, nil
+			},
+			Follow: func(_ context.Context, fresh []int) error {
+				if down == nil {
+					followed = append(followed, fresh...)
+				}
+				return down
+			},
+		})
+		rows = []int{1}
+		if err := m.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- m.Run(ctx) }()
+		step := func(what string, wait time.Duration, want ...int) {
+			t.Helper()
+			if wait > 0 {
+				<-time.After(wait)
+			}
+			synctest.Wait()
+			if !slices.Equal(followed, want) {
+				t.Errorf("%s: followed %v, want %v", what, followed, want)
+			}
+		}
+		step("after Load", 0)
+		rows = []int{2}
+		step("before a hint", time.Second)
+		m.Announced()
+		step("after a hint", 0, 2)
+		rows = []int{3}
+		step("without a hint", RefreshEvery, 2, 3)
+		rows, down = []int{4}, errors.New("down")
+		step("follow fails", RefreshEvery, 2, 3)
+		rows, down = []int{5}, nil
+		step("follow works", RefreshEvery, 2, 3, 4, 5)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		var none *Mirror[int]
+		none.Announced()
+	})
+}
