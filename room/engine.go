@@ -15,7 +15,7 @@ type engine struct {
 func newEngine(o Options) *engine {
 	o = o.withDefaults()
 	e := &engine{
-		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Guard), workers: newWorkers(o.Guard),
+		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Recoverer), workers: newWorkers(o.Recoverer),
 		started: time.Now(),
 	}
 	e.news = newNews(e.workers, e.wheel, e.started)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 // Options of a Lobby. The zero value is ready to use: zero or less means the default of each field.
@@ -26,7 +26,7 @@ type Options struct {
 	Guest func(user string) bool
 
 	Log        *slog.Logger          // nil: slog.Default
-	Guard      *rounds.Guard         // catches panics in the workers and timers; nil: they are logged
+	Recoverer  *loop.Recoverer       // catches panics in the workers and timers; nil: they are logged
 	Registerer prometheus.Registerer // nil: the metrics are not registered
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/ws"
 )
 
@@ -53,11 +53,11 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				guard, err := rounds.NewGuard(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
+				recoverer, err := loop.NewRecoverer(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				l := runningWith(t, Options{Guard: guard})
+				l := runningWith(t, Options{Recoverer: recoverer})
 				l.workers.limit = 1 // the worker that has panicked serves the others
 				other, p := seatPeer(t, l, nil)
 				p.reads()

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 const (
@@ -17,8 +17,8 @@ const (
 // wheel is a hashed timer wheel: it holds tens of thousands of timers at the price of one. Setting and cancelling a
 // timer changes two pointers and allocates nothing.
 type wheel struct {
-	start time.Time
-	guard *rounds.Guard // a timer that panics stops no other
+	start     time.Time
+	recoverer *loop.Recoverer // a timer that panics stops no other
 
 	mu      sync.Mutex
 	tick    int64             // the last tick that has been worked off
@@ -33,8 +33,8 @@ type timer struct {
 	due        int64  // tick
 }
 
-func newWheel(guard *rounds.Guard) *wheel {
-	w := &wheel{start: time.Now(), guard: guard}
+func newWheel(recoverer *loop.Recoverer) *wheel {
+	w := &wheel{start: time.Now(), recoverer: recoverer}
 	for i := range w.slots {
 		s := &w.slots[i]
 		s.prev, s.next = s, s
@@ -80,7 +80,7 @@ func (w *wheel) run(ctx context.Context) {
 
 func (w *wheel) fire(due []*timer) {
 	for _, t := range due {
-		w.guard.Do("room", t.fn)
+		w.recoverer.Do("room", t.fn)
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"sync"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 const (
@@ -24,8 +24,8 @@ const (
 // A goroutine for each member of a wave cost half as much CPU again when measured, and as much memory as the
 // connection itself; and results would queue behind the wave.
 type workers struct {
-	limit int // workers at once
-	guard *rounds.Guard
+	limit     int // workers at once
+	recoverer *loop.Recoverer
 
 	mu      sync.Mutex
 	idle    sync.Cond       // signals: no worker runs, so no member is ready, and no goroutine waits for a peer
@@ -44,8 +44,8 @@ type worker struct {
 	run    func() // work; kept, because making it is an allocation
 }
 
-func newWorkers(guard *rounds.Guard) *workers {
-	p := &workers{limit: runtime.GOMAXPROCS(0), guard: guard}
+func newWorkers(recoverer *loop.Recoverer) *workers {
+	p := &workers{limit: runtime.GOMAXPROCS(0), recoverer: recoverer}
 	p.idle.L = &p.mu
 	return p
 }
@@ -86,8 +86,8 @@ func (p *workers) start() {
 // work gives turns until no member is ready. A turn that panics costs its own member the connection, and nobody else
 // anything.
 func (w *worker) work() {
-	for !w.pool.guard.Do("room", w.serve) {
-		w.pool.guard.Do("room", w.member.owner.crashed)
+	for !w.pool.recoverer.Do("room", w.serve) {
+		w.pool.recoverer.Do("room", w.member.owner.crashed)
 	}
 }
 
@@ -139,8 +139,8 @@ func (p *workers) await(member turner, f func()) {
 	p.waiting++
 	p.mu.Unlock()
 	go func() {
-		if !p.guard.Do("room", f) {
-			p.guard.Do("room", member.crashed)
+		if !p.recoverer.Do("room", f) {
+			p.recoverer.Do("room", member.crashed)
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -99,7 +99,7 @@ func (s *Server) buildRiskSystem() error {
 		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
 		Default: verdict.Act(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == RiskHold, Verdicts: s.ledger.Risk,
 		Told: s.bus.Judged, Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
-		Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	}
 	if s.verdicts != nil {
 		o.Known = s.judged.Of
@@ -126,7 +126,7 @@ func (s *Server) buildRisk() error {
 		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
 			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
 			Read:   func(ctx context.Context) ([]verdict.Verdict, error) { return s.ledger.Risk.Refresh(ctx, s.judged) },
-			Follow: s.follow, Recoverer: s.guard, Log: s.log,
+			Follow: s.follow, Recoverer: s.recoverer, Log: s.log,
 		})
 	}
 	if err := s.buildRiskSystem(); err != nil {
@@ -134,7 +134,7 @@ func (s *Server) buildRisk() error {
 	}
 	o := risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
 		Shared: store.NewCommon(s.redis), Node: s.node,
-		Told: s.bus.Judged, Guard: s.guard, Log: s.log, Registerer: s.metrics}
+		Told: s.bus.Judged, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics}
 	if s.riskSystem != nil {
 		o.Second = s.riskSystem.Hold
 	}

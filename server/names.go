@@ -15,9 +15,9 @@ func (s *Server) buildNames() {
 	}
 	s.names = names.New(names.Options{
 		Store: store.NewNames(s.redis), Hosts: s.cfg.AvatarHosts,
-		Here:   func(user string) (wire.Face, bool) { return s.gateway.Face(user) },
-		Banned: func(user string) bool { return s.bans.Banned(user) },
-		Guard:  s.guard, Log: s.log, Registerer: s.metrics,
+		Here:      func(user string) (wire.Face, bool) { return s.gateway.Face(user) },
+		Banned:    func(user string) bool { return s.bans.Banned(user) },
+		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 	"redrain/rain"
@@ -34,39 +34,39 @@ func (freeLeases) ReleaseLease(context.Context, string, string) error           
 // round, is counted, and ends when it is told to.
 func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
-	for part, run := range map[string]func(t *testing.T, g *rounds.Guard, ctx context.Context) error{
-		"figures": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return live.NewFigures(live.FiguresOptions{Counts: live.NewCounts(), Guard: g, Log: quiet}).Run(ctx)
+	for part, run := range map[string]func(t *testing.T, g *loop.Recoverer, ctx context.Context) error{
+		"figures": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return live.NewFigures(live.FiguresOptions{Counts: live.NewCounts(), Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"events": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return api.NewEvents(api.EventsOptions{Guard: g, Log: quiet}).Run(ctx)
+		"events": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return api.NewEvents(api.EventsOptions{Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"campaigns": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+		"campaigns": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
 			return cluster.NewRegistry(cluster.RegistryOptions{Known: cluster.NewKnown(), Recoverer: g,
 				Log: quiet}).Run(ctx)
 		},
-		"reclaimer": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Leases: freeLeases{}, Guard: g,
+		"reclaimer": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return campaigns.NewReclaimer(campaigns.ReclaimerOptions{Leases: freeLeases{}, Recoverer: g,
 				Log: quiet}).Run(ctx)
 		},
-		"reconciliation": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return campaigns.NewProofs(campaigns.ProofsOptions{Leases: freeLeases{}, Every: time.Second, Guard: g,
+		"reconciliation": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return campaigns.NewProofs(campaigns.ProofsOptions{Leases: freeLeases{}, Every: time.Second, Recoverer: g,
 				Log: quiet}).Run(ctx)
 		},
-		"reconcile loop": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
+		"reconcile loop": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
 			known := cluster.NewKnown()
 			known.Store(&rain.Campaign{ID: "c", Status: rain.Open})
 			return campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-				Known: cluster.NewRegistry(cluster.RegistryOptions{Known: known}), Guard: g, Log: quiet,
+				Known: cluster.NewRegistry(cluster.RegistryOptions{Known: known}), Recoverer: g, Log: quiet,
 			}).Run(ctx)
 		},
-		"demo": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return campaigns.NewDemo(campaigns.DemoOptions{Guard: g, Log: quiet}).Run(ctx)
+		"demo": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return campaigns.NewDemo(campaigns.DemoOptions{Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"withdrawals": func(_ *testing.T, g *rounds.Guard, ctx context.Context) error {
-			return withdraw.NewPayer(nil, withdraw.Wallet{}, withdraw.PayerOptions{Guard: g, Log: quiet}).Run(ctx)
+		"withdrawals": func(_ *testing.T, g *loop.Recoverer, ctx context.Context) error {
+			return withdraw.NewPayer(nil, withdraw.Wallet{}, withdraw.PayerOptions{Recoverer: g, Log: quiet}).Run(ctx)
 		},
-		"rain schedule": func(t *testing.T, g *rounds.Guard, ctx context.Context) error {
+		"rain schedule": func(t *testing.T, g *loop.Recoverer, ctx context.Context) error {
 			t.Helper()
 			known := cluster.NewKnown()
 			s := live.NewSchedule(nil, known, g)
@@ -82,13 +82,13 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				metrics, alarms := prometheus.NewRegistry(), make(chan string, 100)
-				guard, err := rounds.NewGuard(metrics, quiet, func(part, _ string) { alarms <- part })
+				recoverer, err := loop.NewRecoverer(metrics, quiet, func(part, _ string) { alarms <- part })
 				if err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the bubble
 				defer cancel()
-				if err := run(t, guard, ctx); err != nil || ctx.Err() == nil {
+				if err := run(t, recoverer, ctx); err != nil || ctx.Err() == nil {
 					t.Errorf("it ended with %v, its context with %v", err, ctx.Err())
 				}
 				if n := panics(t, metrics, part); n < 3 {

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/grab/store"
-	"redrain/internal/outage"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/pipeline"
@@ -33,10 +32,10 @@ const (
 func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 	turn := cluster.NewLease(cluster.LeaseOptions{
 		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease, Renew: relayRenew,
-		Guard: s.guard, Alarm: s.bus.Alarm, Log: s.log,
+		Recoverer: s.recoverer, Alarm: s.bus.Alarm, Log: s.log,
 	})
 	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{
-		Node: s.node, Turn: turn, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Node: s.node, Turn: turn, Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 }
 
@@ -74,7 +73,7 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 	s.settler = pipeline.NewSettler(js, s.ledger.Seals.Ring(), s.ledger.Poster, s.ledger.DeadLetters, s.outbox,
 		s.notifier,
 		pipeline.SettlerOptions{
-			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At, Wait: s.cfg.settleWait(),
 		})
 	return nil
@@ -89,7 +88,7 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 	s.rollback = rollback.New(rollback.Options{
 		JetStream: js, Namespace: s.cfg.Namespace, Ends: s.ledger.Roots, Restores: s.ledger.Restores,
 		Clock: s.clock.Now,
-		Alarm: s.bus.Alarm, Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Alarm: s.bus.Alarm, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	if err := s.rollback.Look(ctx); err != nil {
 		s.log.Warn("it is not known whether the ledger has gone back in time; looking again while serving", "err", err)
@@ -112,12 +111,11 @@ func (s *Server) buildPayer() error {
 	s.provider = &providerStart{
 		approvals: s.ledger.Approvals, receiver: provider.Receiver().String(),
 		named: s.cfg.OperatorsFile != "" || s.cfg.OIDCIssuer != "",
-		alarm: s.bus.Alarm, guard: s.guard, log: s.log,
-		books: outage.Outage{What: "having the receiver of withdrawals confirmed", Log: s.log},
+		alarm: s.bus.Alarm, recoverer: s.recoverer, log: s.log,
 	}
 	paced := s.ledger.Withdrawals.Paced(ledger.ReceiverLimits{Rate: s.cfg.ProviderRate, InFlight: s.cfg.ProviderFlight})
 	s.payer = withdraw.NewPayer(paced, provider, withdraw.PayerOptions{
-		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Guard: s.guard, Log: s.log,
+		Attempts: s.cfg.PayoutAttempts, Timeout: s.cfg.ProviderTimeout, Recoverer: s.recoverer, Log: s.log,
 		Registerer: s.metrics, Clock: s.clock.Now,
 		OnAlarm: func(w ledger.Withdrawal, message string) { s.bus.Alarm("withdrawal", "", w.ID+": "+message) },
 		OnNews:  s.newsOfWithdrawal,

@@ -14,7 +14,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/sanction"
@@ -60,7 +60,7 @@ type Server struct {
 	deadline atomic.Pointer[time.Time] // of the shutdown, once it has begun
 
 	metrics   *prometheus.Registry
-	guard     *rounds.Guard
+	recoverer *loop.Recoverer
 	clock     *store.Clock
 	bus       *cluster.Bus
 	redis     *store.Store

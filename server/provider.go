@@ -6,8 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 )
 
@@ -22,31 +21,24 @@ type providerStart struct {
 	receiver  string
 	named     bool // there are operators with names, so somebody can confirm it
 	alarm     func(code, campaign, message string)
-	guard     *rounds.Guard
+	recoverer *loop.Recoverer
 	log       *slog.Logger
-	books     outage.Outage
 
 	done  bool   // it was confirmed; if another is confirmed later, this node asks for nothing
 	order string // that waits, or was rejected
 }
 
 func (p *providerStart) run(ctx context.Context) error {
-	p.guard.Every(ctx, "provider", providerEvery, func(ctx context.Context) {
-		if p.done {
-			return
-		}
-		if err := p.look(ctx); err == nil {
-			p.books.Works()
-		} else if ctx.Err() == nil {
-			p.books.Failed(err)
-		}
-	})
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "provider", Work: "having the receiver of withdrawals confirmed",
+		Every: providerEvery, Do: p.look, Recoverer: p.recoverer, Log: p.log})
 }
 
 // look asks for the receiver at the start, and again when the order has become too old. One that was rejected is asked
 // for again by the next start.
 func (p *providerStart) look(ctx context.Context) error {
+	if p.done {
+		return nil
+	}
 	if p.order != "" {
 		a, err := p.approvals.Approval(ctx, p.order)
 		switch {

@@ -46,7 +46,7 @@ func (s *Server) buildHTTP() {
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
 		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
-		AllowedOrigins: s.cfg.AllowedOrigins, Guard: s.guard, Clock: s.clock.Now,
+		AllowedOrigins: s.cfg.AllowedOrigins, Recoverer: s.recoverer, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,
 	}
 	if s.riskSystem != nil { // a nil one in the interface would not be nil

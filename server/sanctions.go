@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/sanction"
 	"redrain/server/lists"
 )
@@ -38,7 +38,7 @@ func (s *Server) tellLists(ctx context.Context, changedAt int64) {
 
 // passes waits until a time of the cluster.
 func (s *Server) passes(ctx context.Context, at int64) {
-	rounds.Sleep(ctx, time.Duration(max(at-s.clock.Now(), 0))*time.Millisecond)
+	loop.Sleep(ctx, time.Duration(max(at-s.clock.Now(), 0))*time.Millisecond)
 }
 
 // screen sends away who is here and may not be any more.

@@ -18,7 +18,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/sanction"
 	"redrain/payout/pipeline"
@@ -83,7 +83,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
-	s.guard, err = rounds.NewGuard(s.metrics, s.log, func(_, message string) { s.bus.Alarm("panic", "", message) })
+	s.recoverer, err = loop.NewRecoverer(s.metrics, s.log, func(_, message string) { s.bus.Alarm("panic", "", message) })
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
 	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
-	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.guard)
+	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.recoverer)
 	s.known = cluster.NewKnown()
 
 	js, err := jetstream.New(s.back.nats)
@@ -113,7 +113,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.deciders = pipeline.NewDeciders(publisher, pipeline.DecidersOptions{
-		Guard: s.guard, Log: s.log, Registerer: s.metrics,
+		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	if err := s.buildGrab(ctx, publisher); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return s.bus.Listen(s.guard, cluster.Listener{
+	return s.bus.Listen(s.recoverer, cluster.Listener{
 		Changed:   s.registry.Announce,
 		Won:       s.figures.Won,
 		Figures:   s.figures.Heard,
@@ -194,9 +194,9 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	if err != nil {
 		return err
 	}
-	s.schedule = live.NewSchedule(s.clock.Now, s.known, s.guard)
+	s.schedule = live.NewSchedule(s.clock.Now, s.known, s.recoverer)
 	s.lobby = room.NewLobby(room.Options{
-		Log: s.log, Registerer: s.metrics, Guard: s.guard, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
+		Log: s.log, Registerer: s.metrics, Recoverer: s.recoverer, OnOpen: s.schedule.Open, OnEmpty: s.schedule.Empty,
 		Guest:      rain.IsGuest,
 		ResultsMax: gateway.Replies(s.cfg.TapRate),
 	})
@@ -226,11 +226,11 @@ func (s *Server) buildRooms() {
 	tally := live.NewCounts()
 	s.door = admission.New(admission.Options{
 		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node,
-		Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
+		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	s.addresses = addresses.New(addresses.Options{
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
-		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
+		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	s.buildNames()
 	s.figures = live.NewFigures(live.FiguresOptions{
@@ -239,22 +239,22 @@ func (s *Server) buildRooms() {
 		Ranking: store.NewRanking(s.redis), Paid: s.ledger.Campaigns, Dead: s.ledger.DeadLetters, Known: s.known,
 		Door:  s.door,
 		Lobby: s.lobby, Counts: tally, Bus: s.bus, InStock: s.atLane((*gate).InStock), KeepFor: drainedKept,
-		Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 	})
 	s.recorder = history.NewRecorder(history.RecorderOptions{
 		Table: history.NewTable(s.back.sql), Stats: s.figures, Leases: s.ledger.Leases, Live: s.known.Live,
-		Alarm: s.bus.Alarm, Node: s.node, Guard: s.guard, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
+		Alarm: s.bus.Alarm, Node: s.node, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 	})
 	s.events = api.NewEvents(api.EventsOptions{
-		Campaigns: s.known, Stats: s.figures, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		Campaigns: s.known, Stats: s.figures, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 	})
 	s.registry = cluster.NewRegistry(cluster.RegistryOptions{
-		Source: s.ledger.Campaigns, Known: s.known, Recoverer: s.guard, Log: s.log,
+		Source: s.ledger.Campaigns, Known: s.known, Recoverer: s.recoverer, Log: s.log,
 		Changed:   []func(*rain.Campaign){s.campaignChanged, s.schedule.Changed, s.events.Changed},
 		InUse:     func(campaign string) bool { return s.lobby.Room(campaign) != nil || s.events.Watched(campaign) },
 		Forgotten: s.gates.Drop,
 	})
-	s.audience = cluster.NewAudience(s.bus, s.guard, func(campaign string, n cluster.Settled) {
+	s.audience = cluster.NewAudience(s.bus, s.recoverer, func(campaign string, n cluster.Settled) {
 		s.gateway.Settled(campaign, n)
 	})
 	s.bans = sanction.NewList()
@@ -269,9 +269,9 @@ func (s *Server) buildRooms() {
 			}
 			return nil
 		},
-		Recoverer: s.guard, Log: s.log,
+		Recoverer: s.recoverer, Log: s.log,
 	})
-	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Recoverer: s.guard, Log: s.log,
+	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Recoverer: s.recoverer, Log: s.log,
 		Registerer: s.metrics})
 	s.connections = presence.NewConnections(presence.ConnectionsOptions{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
@@ -280,7 +280,7 @@ func (s *Server) buildRooms() {
 			s.gateway.Among(user, nodes)
 			s.risk.Among(user, nodes)
 		},
-		Notify: s.bus.OnNodes, Recoverer: s.guard, Log: s.log, Registerer: s.metrics,
+		Notify: s.bus.OnNodes, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	s.gateway = gateway.New(gateway.Options{
 		Banned:      s.bans.Banned,
@@ -296,7 +296,7 @@ func (s *Server) buildRooms() {
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, Arrivals: s.cfg.ArrivalsPerSecond,
 		MaxConnections: s.cfg.MaxConnections,
-		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Guard: s.guard, Clock: s.clock.Now, Log: s.log,
+		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 		Registerer: s.metrics,
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"redrain/internal/loop"
 )
 
 const (
@@ -89,24 +91,6 @@ func (c *Clock) Sync(ctx context.Context) error {
 
 // Run reads the time again every ten seconds until ctx ends; then it returns nil. Call Sync first.
 func (c *Clock) Run(ctx context.Context) error {
-	tick := time.NewTicker(clockEvery)
-	defer tick.Stop()
-	away := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		err := c.Sync(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !away:
-			c.log.Warn("the clock goes on without redis", "err", err)
-		case err == nil && away:
-			c.log.Info("the clock is read from redis again")
-		}
-		away = err != nil
-	}
+	return loop.Run(ctx, loop.Spec{Part: "clock", Work: "reading the time from Redis; the clock goes on without it",
+		Every: clockEvery, Do: c.Sync, Log: c.log})
 }

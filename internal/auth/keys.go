@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/loop"
 )
 
 // ErrKeysUnavailable is returned by Verify as long as no key set could be fetched. The token may be good: the player
@@ -85,21 +86,13 @@ func (s *keySource) away() bool {
 // run fetches the set at once and then regularly, sooner after a failure, until ctx ends.
 func (s *keySource) run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
-	retry := retryFirst
-	for {
-		wait := refreshEvery
-		if s.fetch(ctx, 0) {
-			retry = retryFirst
-		} else {
-			wait = retry/2 + rand.N(retry/2) //nolint:gosec // spreads the nodes' retries; needs no secrecy
-			retry = min(2*retry, retryMost)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-	}
+	_ = loop.Run(ctx, loop.Spec{Part: "keys", Every: refreshEvery, Retry: retryFirst, RetryMost: retryMost,
+		Do: func(ctx context.Context) error {
+			if !s.fetch(ctx, 0) {
+				return ErrKeysUnavailable // fetch has logged why
+			}
+			return nil
+		}, Log: s.log})
 }
 
 // find is the key that a token names, or every key where it names none. An unknown key may be new at the provider, so

@@ -10,6 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	lua "github.com/yuin/gopher-lua"
+
+	"redrain/internal/loop"
 )
 
 // tickEvery is the step in which keys' times to live advance. A tick locks the server and visits every key, so it is no
@@ -60,20 +62,12 @@ func (r *RedisServer) Close() {
 // tick advances times to live by the time that has passed, until ctx ends. The library could do it by itself, but would
 // then visit every key on every command.
 func tick(ctx context.Context, forward func(time.Duration)) {
-	ticker := time.NewTicker(tickEvery)
-	defer ticker.Stop()
 	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			// A busy machine drops ticks, so the time since the last one counts.
-			now := time.Now()
-			forward(now.Sub(last))
-			last = now
-		}
-	}
+	_ = loop.Run(ctx, loop.Spec{Part: "redis", Every: tickEvery, Do: loop.Plain(func(context.Context) {
+		now := time.Now() // a busy machine drops ticks, so the time since the last one counts
+		forward(now.Sub(last))
+		last = now
+	})})
 }
 
 // tuneLua sizes the Lua states of scripts, which the library allows only for the whole process. Each call allocates a

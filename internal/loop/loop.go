@@ -37,6 +37,14 @@ type Spec struct {
 	Log       *slog.Logger // nil: slog.Default
 }
 
+// Plain makes a round of a function that handles its own failures.
+func Plain(do func(ctx context.Context)) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		do(ctx)
+		return nil
+	}
+}
+
 // Run runs loops until ctx ends. It returns nil when all have ended.
 func Run(ctx context.Context, specs ...Spec) error {
 	var all sync.WaitGroup

@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,14 +68,6 @@ func (r *Recoverer) Recover(part string, panicked func(with any)) {
 func (r *Recoverer) Try(part string, round func() error) (err error) {
 	defer r.Recover(part, func(with any) { err = fmt.Errorf("%w: %v", ErrPanic, with) })
 	return round()
-}
-
-// Every calls do at once, and then again in each period, until ctx ends.
-func (r *Recoverer) Every(ctx context.Context, part string, period time.Duration, do func(context.Context)) {
-	_ = Run(ctx, Spec{Part: part, Every: period, Recoverer: r, Do: func(ctx context.Context) error {
-		do(ctx)
-		return nil
-	}})
 }
 
 func (r *Recoverer) caught(part string, p any) {

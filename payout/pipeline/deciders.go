@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/faults"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
@@ -28,7 +27,7 @@ const (
 
 // DecidersOptions are the settings of Deciders. The zero value is usable.
 type DecidersOptions struct {
-	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -44,7 +43,7 @@ type Deciders struct {
 	queue     chan message
 	bytes     atomic.Int64 // of what is in the queue
 	left      prometheus.Counter
-	jetstate  outage.Outage
+	jetstate  loop.FailureLog
 }
 
 // NewDeciders makes Deciders. Nothing leaves before Run.
@@ -56,7 +55,7 @@ func NewDeciders(publisher *Publisher, o DecidersOptions) *Deciders {
 			Name: "redrain_publish_left_total", Help: "Entries that this node has decided and left to the relay, " +
 				"because too many waited for JetStream.",
 		}),
-		jetstate: outage.Outage{What: "publishing what this node has decided", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "publishing what this node has decided", Log: o.Log},
 	}
 	return d
 }
@@ -80,7 +79,7 @@ func (d *Deciders) Publish(e *rain.Entry) {
 // Run publishes until ctx ends, and for a little while what waits then. It returns nil.
 func (d *Deciders) Run(ctx context.Context) error {
 	_, _ = d.publisher.stream.ensure(ctx) // so that the first win finds it; where this fails, publishing says so
-	working, cancel := rounds.Graceful(ctx, decidersGrace)
+	working, cancel := loop.Graceful(ctx, decidersGrace)
 	defer cancel()
 	var wg sync.WaitGroup
 	for range decidersAtOnce {
@@ -90,7 +89,7 @@ func (d *Deciders) Run(ctx context.Context) error {
 				if len(batch) == 0 {
 					return
 				}
-				d.o.Guard.Do("deciders", func() { d.publish(working, batch) })
+				d.o.Recoverer.Do("deciders", func() { d.publish(working, batch) })
 			}
 		})
 	}
@@ -139,7 +138,7 @@ func (d *Deciders) publish(ctx context.Context, messages []message) {
 		}
 		d.jetstate.Failed(err)
 		messages = failed
-		if !rounds.Sleep(ctx, rounds.Backoff(50*time.Millisecond, 2*time.Second, try)) {
+		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return
 		}
 		// the stream may be what is missing; where it is not, the next try says so

@@ -6,7 +6,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/entrytext"
 	"redrain/rain"
 )
@@ -54,5 +54,5 @@ const longestRetry = 15 * time.Second
 
 // retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
 func retryDelay(tries int) time.Duration {
-	return rounds.Backoff(500*time.Millisecond, longestRetry, tries-1)
+	return loop.Backoff(500*time.Millisecond, longestRetry, tries-1)
 }

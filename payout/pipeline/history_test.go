@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
@@ -23,7 +23,7 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 				h.sent(due)
 			}
 			h.prune()
-			rounds.Sleep(t.Context(), time.Second)
+			loop.Sleep(t.Context(), time.Second)
 		}
 		if got := fmt.Sprint(at); got != "[0s 5s 15s 35s 1m15s 2m35s 5m15s 10m35s 21m15s 42m35s 1h12m35s 1h42m35s]" {
 			t.Errorf("published after %s", got)
@@ -31,7 +31,7 @@ func TestHistoryDoublesTheWait(t *testing.T) {
 		if len(h.due([]rain.Entry{entryOf(2)})) != 1 {
 			t.Error("another entry has to wait")
 		}
-		rounds.Sleep(t.Context(), longestWait+time.Minute)
+		loop.Sleep(t.Context(), longestWait+time.Minute)
 		h.prune()
 		if len(h.entries) != 0 {
 			t.Error("a settled entry is remembered for ever")

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -29,12 +29,12 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p.redis.Open(c)
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	guard, err := rounds.NewGuard(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
+	recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	var reads atomic.Int32
-	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond, Guard: guard})
+	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond, Recoverer: recoverer})
 	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
 	settler := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, func([]rain.Entry) error {
@@ -43,7 +43,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 		}
 		return nil
 	}}, p.DeadLetters, p.redis, p.told, SettlerOptions{
-		Namespace: p.namespace, Workers: 1, Guard: guard, Log: paytest.Quiet,
+		Namespace: p.namespace, Workers: 1, Recoverer: recoverer, Log: paytest.Quiet,
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 2)

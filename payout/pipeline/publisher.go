@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/seal"
 	"redrain/payout/entrytext"
 	"redrain/rain"
@@ -58,8 +58,8 @@ func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, nats.ErrMaxPayload) || !rounds.Sleep(ctx,
-			rounds.Backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
+		if errors.Is(err, nats.ErrMaxPayload) || !loop.Sleep(ctx,
+			loop.Backoff(20*time.Millisecond, 500*time.Millisecond, try)) {
 			return err
 		}
 		if _, making := p.stream.ensure(ctx); making != nil && ctx.Err() != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
@@ -26,7 +25,7 @@ type RelayOptions struct {
 	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
 	Turn       Turn                  // which node relays; nil = this one
 	Clock      rain.Clock            // the cluster's time; nil = this machine's
-	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
@@ -67,8 +66,8 @@ type Relay struct {
 	pending prometheus.Gauge
 	relayed prometheus.Counter
 
-	redis    outage.Outage
-	jetstate outage.Outage
+	redis    loop.FailureLog
+	jetstate loop.FailureLog
 }
 
 // outboxKey names one outbox.
@@ -100,37 +99,39 @@ func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOpti
 			Name: "redrain_relayed_total", Help: "Outbox entries that were published from Redis: reclaims, those of " +
 				"nodes that died, and what stayed unsettled.",
 		}),
-		redis:    outage.Outage{What: "reading the outboxes", Log: o.Log},
-		jetstate: outage.Outage{What: "publishing to JetStream", Log: o.Log},
+		redis:    loop.FailureLog{Work: "reading the outboxes", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "publishing to JetStream", Log: o.Log},
 	}
 }
 
 // Run relays whenever it is this node's turn, until ctx ends, and returns nil then.
 func (r *Relay) Run(ctx context.Context) error {
-	if r.o.Turn == nil {
-		r.o.Guard.Every(ctx, "relay", r.o.SweepEvery, r.sweep)
-		return nil
+	spec := loop.Spec{Part: "relay", Every: r.o.SweepEvery, Do: loop.Plain(r.sweep), Recoverer: r.o.Recoverer,
+		Log: r.o.Log}
+	if r.o.Turn != nil {
+		defer r.o.Turn.Release(ctx)
+		spec.Every, spec.Do = turnEvery, r.turn
 	}
-	defer r.o.Turn.Release(ctx)
-	for {
-		err := r.o.Guard.Try("relay", func() error { return r.o.Turn.Under(ctx, r.relay) })
-		r.pending.Set(0) // it is on the node that relays
-		if errors.Is(err, errFruitless) {
-			r.o.Log.Warn("this node stops relaying", "err", err)
-			r.o.Turn.Release(ctx)
-			rounds.Sleep(ctx, fruitless)
-		}
-		if !rounds.Sleep(ctx, turnEvery) { // another node has its turn, or the database is away
-			return nil
-		}
+	return loop.Run(ctx, spec)
+}
+
+// turn relays if it is this node's turn; otherwise another node has it, or the database is away.
+func (r *Relay) turn(ctx context.Context) error {
+	defer r.pending.Set(0) // it is on the node that relays
+	err := r.o.Turn.Under(ctx, r.relay)
+	if errors.Is(err, errFruitless) {
+		r.o.Log.Warn("this node stops relaying", "err", err)
+		r.o.Turn.Release(ctx)
+		loop.Sleep(ctx, fruitless)
 	}
+	return err
 }
 
 // relay sweeps as long as it is this node's turn.
 func (r *Relay) relay(ctx context.Context) error {
 	r.worked = time.Now()
-	for rounds.Sleep(ctx, r.o.SweepEvery) {
-		r.o.Guard.Do("relay", func() { r.sweep(ctx) })
+	for loop.Sleep(ctx, r.o.SweepEvery) {
+		r.o.Recoverer.Do("relay", func() { r.sweep(ctx) })
 		if time.Since(r.worked) > fruitless {
 			return errFruitless
 		}
@@ -154,7 +155,7 @@ func (r *Relay) sweep(ctx context.Context) {
 			key := outboxKey{c.ID, shard}
 			live[key] = true
 			all.Go(func() error {
-				r.o.Guard.Do("relay", func() {
+				r.o.Recoverer.Do("relay", func() {
 					held, err := r.look(ctx, key)
 					mu.Lock()
 					defer mu.Unlock()
@@ -291,7 +292,7 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 			return nil
 		}
 		r.failed(ctx, &r.jetstate, err)
-		if !rounds.Sleep(ctx, rounds.Backoff(50*time.Millisecond, 2*time.Second, try)) {
+		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return err
 		}
 		// The stream may be what is missing.
@@ -303,7 +304,7 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 }
 
 // failed notes an error, unless it is the end.
-func (r *Relay) failed(ctx context.Context, o *outage.Outage, err error) {
+func (r *Relay) failed(ctx context.Context, o *loop.FailureLog, err error) {
 	if ctx.Err() == nil {
 		o.Failed(err)
 	}

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"redrain/internal/faults"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -26,7 +25,7 @@ type Poster interface {
 }
 
 const (
-	partName     = "settlement"     // this part of the process in what the guard says
+	partName     = "settlement"     // this part of the process in metrics, alarms and the log
 	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
 	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
 )
@@ -34,22 +33,22 @@ const (
 // settlement posts batches and does what follows: it tells the players, and only then removes the entries from their
 // outbox and acknowledges their messages. What fails is given back, and what fails too often is put aside.
 type settlement struct {
-	ledger   Poster
-	outbox   Outbox
-	notify   Notifier
-	stream   *stream
-	report   *report
-	attempts int // tries of an entry before it is put aside
-	guard    *rounds.Guard
-	log      *slog.Logger
+	ledger    Poster
+	outbox    Outbox
+	notify    Notifier
+	stream    *stream
+	report    *report
+	attempts  int // tries of an entry before it is put aside
+	recoverer *loop.Recoverer
+	log       *slog.Logger
 
-	money outage.Outage
-	redis outage.Outage
+	money loop.FailureLog
+	redis loop.FailureLog
 }
 
 // settle settles a batch. It tells whether the back ends worked.
 func (s *settlement) settle(ctx context.Context, group []delivery) bool {
-	ctx, cancel := rounds.Graceful(ctx, postGrace)
+	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
 	ctx, cancelDeadline := context.WithTimeout(ctx, postDeadline)
 	defer cancelDeadline()
@@ -70,7 +69,7 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	group = s.setWaiting(ctx, group, posted.Waiting)
 	s.forgetAttempts(ctx, group)
 	// A panic of who is told holds nothing up: the money is in the ledger, and the player's next welcome says so.
-	s.guard.Do(partName, func() {
+	s.recoverer.Do(partName, func() {
 		s.report.posted(posted)
 		if len(posted.Settled) > 0 {
 			s.notify.Settled(ctx, posted.Settled)
@@ -134,7 +133,7 @@ func (s *settlement) isInOutbox(ctx context.Context, ref rain.EntryRef) bool {
 
 // try posts entries. A panic is an error.
 func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted posting.Posted, err error) {
-	err = s.guard.Try(partName, func() (err error) {
+	err = s.recoverer.Try(partName, func() (err error) {
 		posted, err = s.ledger.Post(ctx, entries)
 		return err
 	})
@@ -142,7 +141,7 @@ func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted post
 }
 
 // mayBePoison tells whether a try has failed because of what was posted.
-func mayBePoison(err error) bool { return posting.MayBePoison(err) || errors.Is(err, rounds.ErrPanic) }
+func mayBePoison(err error) bool { return posting.MayBePoison(err) || errors.Is(err, loop.ErrPanic) }
 
 // notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is
 // counted; where one of the entries may be, the batch is halved until that one is alone, so that it does not take
@@ -165,7 +164,7 @@ func (s *settlement) notPosted(ctx context.Context, group []delivery, err error)
 func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool {
 	tried, err := s.attempt(ctx, d.entry, cause, s.attempts)
 	switch {
-	case errors.Is(err, rounds.ErrPanic): // then nobody can say what of the entry is to be put aside
+	case errors.Is(err, loop.ErrPanic): // then nobody can say what of the entry is to be put aside
 		return s.panicked(ctx, d, err)
 	case err != nil:
 		return s.failed(&s.money, errors.Join(cause, err), d)
@@ -185,7 +184,7 @@ func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool 
 // panic is an error.
 func (s *settlement) attempt(ctx context.Context, e rain.Entry, cause error,
 	limit int) (tried posting.Attempted, err error) {
-	err = s.guard.Try(partName, func() (err error) {
+	err = s.recoverer.Try(partName, func() (err error) {
 		tried, err = s.ledger.Attempt(ctx, e, cause, limit)
 		return err
 	})
@@ -208,7 +207,7 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 // unreadable deals with a message over which decoding breaks, that is no entry, or that nobody of this installation has
 // written. What is in the outbox is published again by the relay, sealed with a key that is good.
 func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
-	if errors.Is(cause, rounds.ErrPanic) {
+	if errors.Is(cause, loop.ErrPanic) {
 		s.panicked(ctx, d, cause)
 		return
 	}
@@ -217,7 +216,7 @@ func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 
 // bury keeps a message that nobody can settle as a dead letter, and takes it out of the stream's sight.
 func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
-	ctx, cancel := rounds.Graceful(ctx, postGrace)
+	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
 	m := posting.Message{
 		Name:     "message-" + booking.Digest(slices.Concat([]byte(d.msg.Subject()), []byte{0}, d.msg.Data())),
@@ -280,7 +279,7 @@ func (s *settlement) finish(ctx context.Context, group []delivery) bool {
 }
 
 // failed gives messages back because a back end does not work, and is false.
-func (s *settlement) failed(o *outage.Outage, err error, group ...delivery) bool {
+func (s *settlement) failed(o *loop.FailureLog, err error, group ...delivery) bool {
 	o.Failed(err)
 	s.retry(group...)
 	return false

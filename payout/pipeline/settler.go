@@ -12,8 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/entrytext"
 	"redrain/rain"
 )
@@ -31,7 +30,7 @@ type SettlerOptions struct {
 	Wait       time.Duration
 	Restored   int64                 // when the ledger was put back from a backup, Unix ms: the stream is read again
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
-	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 	Alarms
@@ -53,7 +52,7 @@ type Settler struct {
 	letters    DeadLetters
 	o          SettlerOptions
 	settlement settlement
-	jetstate   outage.Outage
+	jetstate   loop.FailureLog
 }
 
 // NewSettler makes a settler, which takes what seals says is sealed. Nothing happens before Run.
@@ -71,55 +70,51 @@ func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, l
 	return &Settler{
 		stream: made, letters: letters, o: o,
 		settlement: settlement{
-			ledger: ledger, outbox: outbox, notify: notify, stream: made, attempts: o.Attempts, guard: o.Guard,
+			ledger: ledger, outbox: outbox, notify: notify, stream: made, attempts: o.Attempts, recoverer: o.Recoverer,
 			log:    o.Log,
 			report: newReport(o.Alarms, o.Clock, o.Log, o.Registerer),
-			money:  outage.Outage{What: "posting to the ledger", Log: o.Log},
-			redis:  outage.Outage{What: "removing settled entries from the outboxes", Log: o.Log},
+			money:  loop.FailureLog{Work: "posting to the ledger", Log: o.Log},
+			redis:  loop.FailureLog{Work: "removing settled entries from the outboxes", Log: o.Log},
 		},
-		jetstate: outage.Outage{What: "pulling from JetStream", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "pulling from JetStream", Log: o.Log},
 	}
 }
 
 // Run settles until ctx ends, and returns nil when the batches in hand are done. Nothing that fails ends it.
 func (s *Settler) Run(ctx context.Context) error {
-	var wg sync.WaitGroup
+	var rounds []loop.Spec
 	size := newBatchSizer(s.o.BatchWins)
 	fetch := newFetchSizer(size.now())
 	for range s.o.Workers {
-		wg.Go(func() { s.work(ctx, fetch, size) })
+		rounds = append(rounds, loop.Spec{Part: partName, Retry: 100 * time.Millisecond, RetryMost: 2 * time.Second,
+			Do: func(ctx context.Context) error {
+				if !s.round(ctx, fetch, size) {
+					return errUnsettled
+				}
+				return nil
+			}, Recoverer: s.o.Recoverer, Log: s.o.Log})
 	}
-	wg.Go(func() { s.o.Guard.Every(ctx, partName, gaugeEvery, s.refreshGauge) })
+	rounds = append(rounds, loop.Spec{Part: partName, Every: gaugeEvery, Do: loop.Plain(s.refreshGauge),
+		Recoverer: s.o.Recoverer, Log: s.o.Log})
+	var wg sync.WaitGroup
 	for kind := range advisorySubjects {
 		wg.Go(func() {
 			s.stream.advisories(ctx, kind, s.o.Log, func(a Advisory) {
-				s.o.Guard.Do(partName, func() { s.settlement.report.lost(a) })
+				s.o.Recoverer.Do(partName, func() { s.settlement.report.lost(a) })
 			})
 		})
 	}
+	err := loop.Run(ctx, rounds...)
 	wg.Wait()
 	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = s.stream.js.Conn().FlushWithContext(flush)
-	return nil
+	return err
 }
 
-// work pulls and settles, batch by batch.
-func (s *Settler) work(ctx context.Context, fetch *fetchSizer, size *batchSizer) {
-	for failed := 0; ctx.Err() == nil; {
-		ok := false
-		s.o.Guard.Do(partName, func() { ok = s.round(ctx, fetch, size) })
-		if ok {
-			failed = 0
-			continue
-		}
-		if !rounds.Sleep(ctx, rounds.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
-			return
-		}
-		failed++
-	}
-}
+// errUnsettled is a round that has not settled everything. Its failures are logged where they happen.
+var errUnsettled = errors.New("not everything is settled")
 
 // round does one pull. It tells whether all went well.
 func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer) bool {
@@ -133,7 +128,7 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 	}
 	s.jetstate.Works()
 	ok := true
-	ended := s.o.Guard.Do(partName, func() {
+	ended := s.o.Recoverer.Do(partName, func() {
 		rest := s.readable(ctx, messages, mostBatches*size.now(), fetch)
 		for len(rest) > 0 {
 			if ctx.Err() != nil {
@@ -143,7 +138,7 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 			wanted := size.now() // another worker may have found out more about the ledger
 			together, wait := ripening(rest, s.o.Clock(), s.o.Wait)
 			n, wins := batchOf(together, wanted)
-			if wait > 0 && !rounds.Sleep(ctx, wait) {
+			if wait > 0 && !loop.Sleep(ctx, wait) {
 				giveBack(0, rest...)
 				return
 			}
@@ -258,7 +253,7 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 
 // decode reads the entry in a message. A panic is an error.
 func (s *Settler) decode(d *delivery) error {
-	return s.o.Guard.Try(partName, func() (err error) {
+	return s.o.Recoverer.Try(partName, func() (err error) {
 		d.entry, err = s.stream.decode(d.msg)
 		return err
 	})

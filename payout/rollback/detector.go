@@ -12,8 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/rain"
@@ -47,7 +46,7 @@ type Options struct {
 	Restores  Restores
 	Clock     rain.Clock
 	Alarm     func(code, campaign, message string)
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
 
 	Registerer prometheus.Registerer // nil: no metrics
@@ -74,20 +73,23 @@ func New(o Options) *Detector {
 
 // Run looks again and again until ctx ends, and gives the alarm, also of what a look before has found.
 func (d *Detector) Run(ctx context.Context) error {
-	looking := outage.Outage{What: "looking whether the ledger has gone back in time", Log: d.o.Log}
-	look := func(ctx context.Context) {
-		looking.Ended(ctx, d.o.Guard.Try("rollback", func() error {
-			err := d.Look(ctx)
-			if d.untold != "" {
-				d.o.Alarm("ledger_went_back", "", d.untold)
-				d.untold = ""
-			}
-			return err
-		}))
+	err := loop.Run(ctx, loop.Spec{Part: "rollback", Work: "looking whether the ledger has gone back in time",
+		Every: every, Do: d.round, Recoverer: d.o.Recoverer, Log: d.o.Log})
+	// The mark of a process that stops in good order is nearly exact.
+	last := d.o.Recoverer.Try("rollback", func() error { return d.round(context.WithoutCancel(ctx)) })
+	if last != nil {
+		d.o.Log.Warn("how far the ledger has come is not noted at the end", "err", last)
 	}
-	rounds.Every(ctx, every, look)
-	look(context.WithoutCancel(ctx)) // who stops in good order leaves a mark that is nearly exact
-	return nil
+	return err
+}
+
+func (d *Detector) round(ctx context.Context) error {
+	err := d.Look(ctx)
+	if d.untold != "" {
+		d.o.Alarm("ledger_went_back", "", d.untold)
+		d.untold = ""
+	}
+	return err
 }
 
 // mark is how far the ledger had come.

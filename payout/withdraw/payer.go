@@ -13,8 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/faults"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/history"
 	"redrain/rain"
@@ -30,10 +29,13 @@ type PayerOptions struct {
 	// twice; nil = nobody does
 	OnNews     func(id string)
 	Clock      rain.Clock            // Unix ms; nil = this machine's
-	Guard      *rounds.Guard         // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }
+
+// part names the loops in metrics, alarms and the log.
+const part = "withdrawals"
 
 const (
 	payGaugeEvery = 10 * time.Second // how often the waiting withdrawals are counted
@@ -71,14 +73,14 @@ type Payer struct {
 	receiver string
 	o        PayerOptions
 
-	wake    chan struct{} // room for one
+	wake    loop.Wake
 	slots   chan struct{} // one element for each payment under way
 	outcome *prometheus.CounterVec
 	seconds prometheus.Histogram
 	pending prometheus.Gauge
 
-	outside outage.Outage
-	books   outage.Outage
+	outside loop.FailureLog
+	books   loop.FailureLog
 }
 
 // NewPayer makes a payer. Nothing happens before Run.
@@ -92,7 +94,7 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 	}
 	metrics := promauto.With(o.Registerer)
 	p := &Payer{
-		ledger: ledger, provider: provider, receiver: provider.Receiver().String(), o: o, wake: make(chan struct{}, 1),
+		ledger: ledger, provider: provider, receiver: provider.Receiver().String(), o: o, wake: loop.NewWake(),
 		slots: make(chan struct{}, o.Concurrency),
 		outcome: metrics.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_withdrawals_total",
@@ -107,8 +109,8 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_withdrawals_pending", Help: "Withdrawals that have not ended, dead letters among them.",
 		}),
-		outside: outage.Outage{What: "paying withdrawals through the provider", Log: o.Log},
-		books:   outage.Outage{What: "reading and recording withdrawals", Log: o.Log},
+		outside: loop.FailureLog{Work: "paying withdrawals through the provider", Log: o.Log},
+		books:   loop.FailureLog{Work: "reading and recording withdrawals", Log: o.Log},
 	}
 	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAction, outcomeWaiting, outcomeAgain,
 		outcomeDead} {
@@ -128,30 +130,19 @@ const (
 )
 
 // Wake has the payer look at once for what is due. It does not block.
-func (p *Payer) Wake() {
-	select {
-	case p.wake <- struct{}{}:
-	default: // it is awake already
-	}
-}
+func (p *Payer) Wake() { p.wake.Signal() }
 
 // Run pays until ctx ends, and returns nil when the payments in hand have come to an end. Nothing that fails ends it.
 func (p *Payer) Run(ctx context.Context) error {
-	var wg sync.WaitGroup
-	wg.Go(func() { p.o.Guard.Every(ctx, "withdrawals", payGaugeEvery, p.refreshGauge) })
-	wg.Go(func() { p.o.Guard.Every(ctx, "withdrawals", strayEvery, p.buryStrays) })
-	poll := time.NewTicker(payPoll)
-	defer poll.Stop()
-	for ctx.Err() == nil {
-		p.o.Guard.Do("withdrawals", func() { p.fill(ctx, &wg) })
-		select {
-		case <-ctx.Done():
-		case <-poll.C:
-		case <-p.wake:
-		}
-	}
-	wg.Wait()
-	return nil
+	var payments sync.WaitGroup
+	err := loop.Run(ctx,
+		loop.Spec{Part: part, Every: payPoll, Wake: p.wake, Recoverer: p.o.Recoverer, Log: p.o.Log,
+			Do: loop.Plain(func(ctx context.Context) { p.fill(ctx, &payments) })},
+		loop.Spec{Part: part, Every: payGaugeEvery, Do: loop.Plain(p.refreshGauge), Recoverer: p.o.Recoverer,
+			Log: p.o.Log},
+		loop.Spec{Part: part, Every: strayEvery, Do: loop.Plain(p.buryStrays), Recoverer: p.o.Recoverer, Log: p.o.Log})
+	payments.Wait()
+	return err
 }
 
 // fill begins as many payments as there is room for. Only what begins at once is leased.
@@ -173,7 +164,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 		p.slots <- struct{}{}
 		wg.Go(func() {
 			// after a panic it is due again when the lease ends
-			p.o.Guard.Do("withdrawals", func() { p.try(ctx, w, leaseEnds) })
+			p.o.Recoverer.Do(part, func() { p.try(ctx, w, leaseEnds) })
 			<-p.slots
 			p.Wake() // there is room for the next
 		})
@@ -182,7 +173,7 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 
 // try asks the provider once, and records what it has answered.
 func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Time) {
-	if wait := time.Duration(w.NotBefore-p.o.Clock()) * time.Millisecond; wait > 0 && !rounds.Sleep(ctx, wait) {
+	if wait := time.Duration(w.NotBefore-p.o.Clock()) * time.Millisecond; wait > 0 && !loop.Sleep(ctx, wait) {
 		return // it is due again when the lease ends, and nobody was asked
 	}
 	faults.Point("withdraw.before_pay")
@@ -190,7 +181,7 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	faults.Point("withdraw.after_pay")
 	// A context of its own: the answer must be written down, also where the provider has used up the time of a
 	// shutdown.
-	recording, cancel := rounds.Graceful(ctx, payGrace)
+	recording, cancel := loop.Graceful(ctx, payGrace)
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
 	defer cancelDeadline()
@@ -200,14 +191,14 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 // pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
 // person in the end.
 func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, err error) {
-	ctx, cancel := rounds.Graceful(ctx, payGrace)
+	ctx, cancel := loop.Graceful(ctx, payGrace)
 	defer cancel()
 	ctx, cancelTimeout := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancelTimeout()
 	began := time.Now()
 	defer func() { p.seconds.Observe(time.Since(began).Seconds()) }()
 	payment := Payment{Key: w.ID, User: w.User, Amount: w.Amount, CreatedAt: w.CreatedAt}
-	err = p.o.Guard.Try("withdrawals", func() (err error) {
+	err = p.o.Recoverer.Try(part, func() (err error) {
 		if asker, can := p.provider.(Asker); can && w.AskedBefore {
 			if answer, err = asker.Ask(ctx, payment); err != nil || answer.Status != Unknown {
 				return err
@@ -253,7 +244,7 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 			return
 		}
 		p.books.Failed(err)
-		if !rounds.Sleep(ctx, rounds.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
+		if !loop.Sleep(ctx, loop.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
 			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends",
 				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
 			return

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -190,7 +190,7 @@ func TestPayerBuriesWhatPanics(t *testing.T) {
 	p, _ := paying(t, b.Withdrawals, provider, PayerOptions{Attempts: 2, Timeout: time.Hour})
 	b.MustWithdraw(t, "w1", "u1", 60)
 	w := eventually(t, b, p, "w1", func(w ledger.Withdrawal) bool { return w.Dead })
-	if w.Attempts != 2 || provider.tries("w1") != 2 || w.LastError != rounds.ErrPanic.Error()+": torn" {
+	if w.Attempts != 2 || provider.tries("w1") != 2 || w.LastError != loop.ErrPanic.Error()+": torn" {
 		t.Errorf("%+v after %d tries", w, provider.tries("w1"))
 	}
 	b.CheckBooks(t)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 )
 
@@ -58,7 +58,7 @@ func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) ver
 	if w.Attempts >= p.o.Attempts {
 		return p.dead(w, reason)
 	}
-	pause := rounds.Backoff(payFirst, payMost, w.Attempts-1)
+	pause := loop.Backoff(payFirst, payMost, w.Attempts-1)
 	if later, ok := errors.AsType[*LaterError](err); ok {
 		pause = max(pause, min(later.After, payPatience))
 	}

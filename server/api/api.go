@@ -180,7 +180,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, rt route) {
 		_ = writeWithin(w, limit+timeout.Progress) // where it fails the connection is gone, as the write will find
 	}
 	defer cancel()
-	err := a.o.Guard.Try("http", func() error { return a.handle(w, r.WithContext(ctx), rt) })
+	err := a.o.Recoverer.Try("http", func() error { return a.handle(w, r.WithContext(ctx), rt) })
 	if errors.Is(err, errCut) {
 		panic(http.ErrAbortHandler) // the header is out: only a cut connection still says that the answer is not whole
 	}

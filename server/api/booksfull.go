@@ -36,7 +36,7 @@ func (a *API) reconcileFull(w http.ResponseWriter, r *http.Request, _ caller) er
 	ctx, end := context.WithCancel(ctx)
 	go func() {
 		var p proof
-		p.err = a.o.Guard.Try("http", func() (err error) {
+		p.err = a.o.Recoverer.Try("http", func() (err error) {
 			p.books, err = a.o.Proofs.Full(ctx, func(now reconcile.Progress) { at.Store(&now) })
 			return err
 		})

@@ -217,7 +217,7 @@ func (a *API) claimsCSV(w http.ResponseWriter, r *http.Request, c *rain.Campaign
 	w.Header().Set("Content-Disposition", `attachment; filename="claims-`+c.ID+`.csv"`)
 	ctx, writer, stop := streaming(r.Context(), w)
 	defer stop()
-	err := a.o.Guard.Try("http", func() error { return a.writeClaims(ctx, writer, c, only, granted) })
+	err := a.o.Recoverer.Try("http", func() error { return a.writeClaims(ctx, writer, c, only, granted) })
 	if err != nil {
 		a.o.Log.Warn("a CSV of claims was cut off", "campaign", c.ID, "err", err)
 		return errCut

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -32,7 +32,7 @@ type Events struct {
 type EventsOptions struct {
 	Campaigns Known
 	Stats     Stats
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }
@@ -128,14 +128,14 @@ func eventOf(kind string, v any) []byte {
 // Run says the figures and the phases that come with time, until ctx ends; then every feed ends.
 func (e *Events) Run(ctx context.Context) error {
 	defer e.HangUp()
-	e.o.Guard.Every(ctx, "events", live.ReportEvery, func(ctx context.Context) {
-		now := e.o.Clock()
-		for _, c := range e.o.Campaigns.Live() {
-			e.phase(c, now)
-		}
-		e.sayStats(ctx, now)
-	})
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "events", Every: live.ReportEvery, Recoverer: e.o.Recoverer, Log: e.o.Log,
+		Do: loop.Plain(func(ctx context.Context) {
+			now := e.o.Clock()
+			for _, c := range e.o.Campaigns.Live() {
+				e.phase(c, now)
+			}
+			e.sayStats(ctx, now)
+		})})
 }
 
 // sayStats says the figures of each campaign that somebody looks at: with a feed of its own always, in the feed of

@@ -41,7 +41,7 @@ func (a *API) exportCampaign(w http.ResponseWriter, r *http.Request, who caller)
 	ctx, writer, stop := streaming(r.Context(), w)
 	defer stop()
 	var done export.Trailer
-	err = a.o.Guard.Try("http", func() (err error) {
+	err = a.o.Recoverer.Try("http", func() (err error) {
 		packed := gzip.NewWriter(writer)
 		if done, err = a.o.Exports.Write(ctx, c.ID, who.name, proof, packed); err != nil {
 			return err

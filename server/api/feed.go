@@ -21,7 +21,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	err := errCut // by a panic: the header is out
-	a.o.Guard.Do("http", func() { err = a.o.Events.serve(w, r, f) })
+	a.o.Recoverer.Do("http", func() { err = a.o.Events.serve(w, r, f) })
 	return err
 }
 

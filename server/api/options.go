@@ -9,7 +9,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
@@ -274,7 +274,7 @@ type Options struct {
 	GuestsPerDay   int     // and in a day; 0: no limit
 	// of which addresses that is not asked; nil: of all
 	Unbounded func(address string) bool
-	Guard     *rounds.Guard // hears of a handler that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // hears of a handler that panics; nil: it is logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 	// Registerer gets the metrics; nil: nobody does.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/server/limit"
 	"redrain/server/timeout"
@@ -69,9 +70,10 @@ func (o *overflow) putBack(name string, b *beyond) {
 // RecordRefusals puts on record, each minute and when ctx ends, what was refused to operators beyond what has records
 // of its own.
 func (a *API) RecordRefusals(ctx context.Context) error {
-	a.o.Guard.Every(ctx, "refusals", time.Minute, func(ctx context.Context) { a.recordRefusals(ctx) })
+	err := loop.Run(ctx, loop.Spec{Part: "refusals", Every: time.Minute, Do: loop.Plain(a.recordRefusals),
+		Recoverer: a.o.Recoverer, Log: a.o.Log})
 	a.recordRefusals(context.WithoutCancel(ctx))
-	return nil
+	return err
 }
 
 func (a *API) recordRefusals(ctx context.Context) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/servertest"
@@ -22,11 +22,11 @@ import (
 func TestAHandlerThatPanics(t *testing.T) {
 	var log servertest.Log
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	guard, err := rounds.NewGuard(nil, logger, nil)
+	recoverer, err := loop.NewRecoverer(nil, logger, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := New(Options{Guard: guard, Log: logger})
+	a := New(Options{Recoverer: recoverer, Log: logger})
 	broken := true
 	rt := route{method: http.MethodGet, path: "/x", need: anyone,
 		handle: func(w http.ResponseWriter, _ *http.Request, _ caller) error {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
@@ -54,7 +54,7 @@ type DemoOptions struct {
 	Known     Known
 	Members   func(campaign string) int // connections in a campaign's room on this node
 	Clock     rain.Clock
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
 }
 
@@ -71,12 +71,8 @@ func (d *Demo) Campaign() string {
 
 // Run makes it rain until ctx ends.
 func (d *Demo) Run(ctx context.Context) error {
-	d.o.Guard.Every(ctx, "demo", demoEvery, func(ctx context.Context) {
-		if err := d.step(ctx); err != nil && ctx.Err() == nil {
-			d.o.Log.Warn("the demo does not go on for now", "err", err)
-		}
-	})
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "demo", Work: "the demo", Every: demoEvery, Do: d.step,
+		Recoverer: d.o.Recoverer, Log: d.o.Log})
 }
 
 func (d *Demo) step(ctx context.Context) error {

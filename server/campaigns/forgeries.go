@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 )
 
@@ -97,17 +98,10 @@ func (y *forgery) and(count int, reason string) *forgery {
 
 // Run tells from time to time what has come since, until ctx ends, and the rest in the end.
 func (f *Forgeries) Run(ctx context.Context) error {
-	tick := time.NewTicker(forgeriesEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			f.round()
-		case <-ctx.Done():
-			f.round()
-			return nil
-		}
-	}
+	err := loop.Run(ctx, loop.Spec{Part: "forgeries", Every: forgeriesEvery,
+		Do: loop.Plain(func(context.Context) { f.round() })})
+	f.round()
+	return err
 }
 
 func (f *Forgeries) round() {

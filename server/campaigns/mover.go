@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/grab/store"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -126,8 +126,8 @@ type MoverOptions struct {
 	Leases     cluster.Leases
 	Known      Known
 	Bus        Bus
-	Node       string        // this node's name in the lease
-	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Node       string          // this node's name in the lease
+	Recoverer  *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
@@ -137,10 +137,10 @@ type MoverOptions struct {
 func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
-		o: o, wake: make(chan struct{}, 1), campaigns: map[string]*pace{},
+		o: o, wake: loop.NewWake(), campaigns: map[string]*pace{},
 		coming: map[coming]int{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "mover", Part: "mover", Node: o.Node,
-			TTL: moveLease, Renew: moveRenew, Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log}),
+			TTL: moveLease, Renew: moveRenew, Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log}),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
 		}),
@@ -168,15 +168,7 @@ func (m *Mover) Dry(campaign string, n cluster.DryShard) {
 	// What is on its way is for them; who gets nothing of it says so when it has come.
 	taps := max(0, min(n.Taps, rain.MaxPackets)-m.coming[coming{campaign, n.Shard}])
 	m.dry[campaign][dryOn{n.Shard, n.Node}] = thirst{taps, m.o.Clock(), -1}
-	m.wakeUp()
-}
-
-// wakeUp asks for a round.
-func (m *Mover) wakeUp() {
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
+	m.wake.Signal()
 }
 
 // listen begins or ends to remember where taps wait.
@@ -217,7 +209,7 @@ func (m *Mover) look(ctx context.Context, c *rain.Campaign, p *pace) error {
 	moves := m.plan(c, levels, p, needs, now)
 	if len(moves) > movesOfRound {
 		moves = moves[:movesOfRound]
-		m.wakeUp()
+		m.wake.Signal()
 	}
 	carried := m.carry(ctx, c, moves, &p.refusals)
 	if carried != nil {

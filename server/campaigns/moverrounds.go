@@ -4,25 +4,17 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
 // Run moves stock, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (m *Mover) Run(ctx context.Context) error {
-	defer m.lease.Release(ctx)
-	looking := outage.Outage{What: "taking the lease of the mover", Log: m.o.Log}
-	for ctx.Err() == nil {
-		err := m.o.Guard.Try("mover", func() error { return m.lease.Under(ctx, m.watch) })
-		looking.Ended(ctx, err)
-		rounds.Sleep(ctx, moveRenew) // another node has the lease, or the database is away
-	}
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "mover", Work: "taking the lease of the mover", Every: moveRenew,
+		Lease: m.lease, Do: m.watch, Recoverer: m.o.Recoverer, Log: m.o.Log})
 }
 
 // watch looks after all campaigns as long as this node has the lease. Each is looked at for itself: one that hangs or
@@ -33,27 +25,22 @@ func (m *Mover) watch(ctx context.Context) error {
 	defer m.listen(false)
 	var looks errgroup.Group
 	looks.SetLimit(moveAtOnce)
-	defer func() { _ = looks.Wait() }() // what they have failed with is said
-	tick := time.NewTicker(moveEvery)
-	defer tick.Stop()
-	for {
-		m.round(ctx, &looks)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-m.wake:
-			rounds.Sleep(ctx, moveGather)
-		}
-	}
+	defer func() { _ = looks.Wait() }() // their failures are logged
+	return loop.Run(ctx, loop.Spec{Part: "mover", Every: moveEvery, Wake: m.wake,
+		Do: loop.Plain(func(ctx context.Context) { m.round(ctx, &looks) }),
+		Woken: loop.Plain(func(ctx context.Context) {
+			loop.Sleep(ctx, moveGather)
+			m.round(ctx, &looks)
+		}),
+		Recoverer: m.o.Recoverer, Log: m.o.Log})
 }
 
 // turn makes the looks at a campaign follow each other.
 type turn struct {
 	mu     sync.Mutex
 	taken  bool
-	asked  bool          // for another look, during this one
-	failed outage.Outage // says once that looks fail
+	asked  bool            // for another look, during this one
+	failed loop.FailureLog // says once that looks fail
 }
 
 // take begins a look, unless one goes on.
@@ -85,7 +72,7 @@ func (m *Mover) round(ctx context.Context, looks *errgroup.Group) {
 		}
 		p := m.campaigns[c.ID]
 		if p == nil {
-			p = &pace{turn: turn{failed: outage.Outage{What: "moving stock", Log: m.o.Log.With("campaign", c.ID)}}}
+			p = &pace{turn: turn{failed: loop.FailureLog{Work: "moving stock", Log: m.o.Log.With("campaign", c.ID)}}}
 			m.campaigns[c.ID] = p
 		}
 		if p.turn.take() && !looks.TryGo(func() error { m.lookOnce(ctx, c, p); return nil }) {
@@ -99,17 +86,17 @@ func (m *Mover) round(ctx context.Context, looks *errgroup.Group) {
 func (m *Mover) lookOnce(ctx context.Context, c *rain.Campaign, p *pace) {
 	defer func() {
 		if p.turn.end() {
-			m.wakeUp()
+			m.wake.Signal()
 		}
 	}()
-	err := m.o.Guard.Try("mover", func() error {
+	err := m.o.Recoverer.Try("mover", func() error {
 		ctx, cancel := context.WithTimeout(ctx, moveWithin)
 		defer cancel()
 		return m.look(ctx, c, p)
 	})
-	p.turn.failed.Ended(ctx, err)
-	if errors.Is(err, rounds.ErrPanic) {
-		rounds.Sleep(ctx, moveRenew)
+	p.turn.failed.Record(ctx, err)
+	if errors.Is(err, loop.ErrPanic) {
+		loop.Sleep(ctx, moveRenew)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"redrain/internal/faults"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -38,7 +38,7 @@ func (m *Mover) carry(ctx context.Context, c *rain.Campaign, moves []transfer, r
 			if ctx.Err() != nil || down.Load() {
 				return nil
 			}
-			ctx, cancel := rounds.Graceful(ctx, moveGrace)
+			ctx, cancel := loop.Graceful(ctx, moveGrace)
 			defer cancel()
 			m.expect(c.ID, t.to, t.count)
 			defer m.expect(c.ID, t.to, -t.count)

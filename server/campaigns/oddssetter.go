@@ -10,8 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/grab/store"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -50,8 +49,8 @@ type OddsOptions struct {
 	Leases     cluster.Leases
 	Known      Known
 	Bus        Bus
-	Node       string        // this node's name in the lease
-	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Node       string          // this node's name in the lease
+	Recoverer  *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
@@ -61,7 +60,7 @@ type OddsOptions struct {
 func NewOdds(o OddsOptions) *Odds {
 	return &Odds{o: o, crowds: map[string]*crowds{},
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "odds", Part: "odds", Node: o.Node,
-			TTL: oddsLease, Renew: oddsRenew, Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log}),
+			TTL: oddsLease, Renew: oddsRenew, Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log}),
 		set: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
 			Name: "redrain_odds_set_total", Help: "Odds that were set for beats to come, in rains with the odds auto.",
 		})}
@@ -69,25 +68,15 @@ func NewOdds(o OddsOptions) *Odds {
 
 // Run sets odds, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (s *Odds) Run(ctx context.Context) error {
-	defer s.lease.Release(ctx)
-	leasing := outage.Outage{What: "taking the lease of the odds", Log: s.o.Log}
-	for ctx.Err() == nil {
-		err := s.o.Guard.Try("odds", func() error { return s.lease.Under(ctx, s.watch) })
-		leasing.Ended(ctx, err)
-		rounds.Sleep(ctx, oddsRenew) // another node has the lease, or the database is away
-	}
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "taking the lease of the odds", Every: oddsRenew, Lease: s.lease,
+		Do: s.watch, Recoverer: s.o.Recoverer, Log: s.o.Log})
 }
 
 // watch looks after the rains as long as this node has the lease.
 func (s *Odds) watch(ctx context.Context) error {
 	clear(s.crowds) // another node may have gone on meanwhile
-	setting := outage.Outage{What: "setting odds; rains go on with those before", Log: s.o.Log}
-	for ctx.Err() == nil {
-		setting.Ended(ctx, s.round(ctx))
-		rounds.Sleep(ctx, oddsEvery)
-	}
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "odds", Work: "setting odds; rains go on with those before", Every: oddsEvery,
+		Do: s.round, Recoverer: s.o.Recoverer, Log: s.o.Log})
 }
 
 // round looks at each rain that has odds to set.

@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -101,8 +100,8 @@ type ProofsOptions struct {
 	Every     time.Duration // between two rounds; only Run needs it
 	Share     float64       // of the time that the full proof in the background may take; 0: there is none
 	Alarm     func(code, campaign, message string)
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Clock     rain.Clock    // nil: that of this process
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Clock     rain.Clock      // nil: that of this process
 	Log       *slog.Logger
 }
 
@@ -117,7 +116,7 @@ func NewProofs(o ProofsOptions) *Proofs {
 		faulty: map[string]string{}, missed: map[string]missed{}, proved: map[string]ledger.Proof{},
 		proofAge: newProofAge(o.Log),
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
-			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Guard: o.Guard, Alarm: o.Alarm,
+			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Recoverer: o.Recoverer, Alarm: o.Alarm,
 			Log: o.Log}),
 	}
 }
@@ -149,11 +148,11 @@ func (r *Proofs) Run(ctx context.Context) error {
 	beside.Go(func() { r.runQuick(ctx) })
 	beside.Go(func() { r.runFull(ctx) })
 	defer beside.Wait()
-	proving := outage.Outage{What: "the scheduled reconciliation", Log: r.o.Log}
+	proving := loop.FailureLog{Work: "the scheduled reconciliation", Log: r.o.Log}
 	tick := time.NewTicker(r.o.Every)
 	defer tick.Stop()
 	for had, first := true, true; ; {
-		r.o.Guard.Do("reconciliation", func() { r.lookAtAge(ctx) })
+		r.o.Recoverer.Do("reconciliation", func() { r.lookAtAge(ctx) })
 		select {
 		case <-ctx.Done():
 			return nil
@@ -161,7 +160,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 		}
 		holds := r.holds.Load()
 		if had && !holds {
-			r.o.Guard.Do("reconciliation", r.rest)
+			r.o.Recoverer.Do("reconciliation", r.rest)
 		}
 		had = holds
 		own, depth := r.ownTurn(time.Now(), holds), reconcile.Sums
@@ -171,7 +170,7 @@ func (r *Proofs) Run(ctx context.Context) error {
 		if !holds {
 			depth = reconcile.Rows // nobody may be taking the quick looks at them
 		}
-		proving.Ended(ctx, r.o.Guard.Try("reconciliation", func() error { return r.round(ctx, depth) }))
+		proving.Record(ctx, r.o.Recoverer.Try("reconciliation", func() error { return r.round(ctx, depth) }))
 		if own || r.large.Load() || r.cheap.Load() || r.rounds%reconcileAllEvery == 0 || first || r.neverProved() {
 			first = false // it says how much a proof takes here
 			r.proveEverything(ctx, &beside)
@@ -191,11 +190,11 @@ func (r *Proofs) rest() {
 
 // keepLease takes the lease when it is free, renews it, and gives it back in the end.
 func (r *Proofs) keepLease(ctx context.Context) {
-	asking := outage.Outage{What: "taking the lease of the reconciliation", Log: r.o.Log}
-	rounds.Every(ctx, leaseRenew, func(ctx context.Context) {
-		held, err := r.lease.Take(ctx)
-		r.holds.Store(held)
-		asking.Ended(ctx, err)
-	})
+	_ = loop.Run(ctx, loop.Spec{Part: "reconciliation", Work: "taking the lease of the reconciliation",
+		Every: leaseRenew, Recoverer: r.o.Recoverer, Log: r.o.Log, Do: func(ctx context.Context) error {
+			held, err := r.lease.Take(ctx)
+			r.holds.Store(held)
+			return err
+		}})
 	r.lease.Release(ctx)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/outage"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 )
 
@@ -46,8 +46,8 @@ type Proved struct {
 // proofAge is how long ago the books were proved, as far as this node knows.
 type proofAge struct {
 	last       atomic.Pointer[Proved]
-	provingAll outage.Outage
-	asking     outage.Outage
+	provingAll loop.FailureLog
+	asking     loop.FailureLog
 	since      int64           // when this node has begun to look; 0: not yet
 	said       map[string]bool // campaigns whose proof is too old, which was said; "" is everything
 
@@ -59,8 +59,8 @@ func newProofAge(log *slog.Logger) *proofAge {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	return &proofAge{
-		provingAll: outage.Outage{What: "the scheduled reconciliation of everything", Log: log},
-		asking:     outage.Outage{What: "asking when the books were proved", Log: log},
+		provingAll: loop.FailureLog{Work: "the scheduled reconciliation of everything", Log: log},
+		asking:     loop.FailureLog{Work: "asking when the books were proved", Log: log},
 		said:       map[string]bool{},
 		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
 			"When all books were proved last, by whichever node: what had come since the proof before. An alarm "+
@@ -122,7 +122,7 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 		return
 	}
 	last, err := r.o.Kept.LastProofs(ctx)
-	r.asking.Ended(ctx, err)
+	r.asking.Record(ctx, err)
 	if err != nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 )
@@ -226,7 +226,7 @@ func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		books := tornBooks{nodeBooks{newFakeBooks("a", "bad"), "n"}, map[string]int{}}
 		p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Leases: books, Node: "n", Every: time.Minute,
-			Log: slog.New(slog.DiscardHandler), Guard: quietGuard(t)})
+			Log: slog.New(slog.DiscardHandler), Recoverer: quietGuard(t)})
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
 		ended.Go(func() { _ = p.Run(ctx) })
@@ -239,11 +239,11 @@ func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
 	})
 }
 
-func quietGuard(t *testing.T) *rounds.Guard {
+func quietGuard(t *testing.T) *loop.Recoverer {
 	t.Helper()
-	guard, err := rounds.NewGuard(nil, slog.New(slog.DiscardHandler), nil)
+	recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return guard
+	return recoverer
 }

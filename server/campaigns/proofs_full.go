@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"time"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 	"redrain/server/cluster"
@@ -64,7 +63,7 @@ func (r *Proofs) recent(ctx context.Context, each reconcile.CampaignProved) (rec
 func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (books reconcile.Books, err error) {
 	began := false
 	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: fullLease, Part: "reconciliation",
-		Node: r.o.Node + " " + rand.Text(), TTL: leaseTTL, Renew: leaseRenew, Guard: r.o.Guard, Log: r.o.Log})
+		Node: r.o.Node + " " + rand.Text(), TTL: leaseTTL, Renew: leaseRenew, Recoverer: r.o.Recoverer, Log: r.o.Log})
 	defer lease.Release(ctx)
 	err = lease.Under(ctx, func(ctx context.Context) (err error) {
 		began = true
@@ -101,15 +100,15 @@ func proofOf(kind string, now int64, books *reconcile.Books) ledger.Proof {
 // another has it: slice by slice, with a pause after each that keeps what it costs to a share of the time. Small books
 // are read as a whole with what is recent.
 func (r *Proofs) runFull(ctx context.Context) {
-	reading := outage.Outage{What: "the full reconciliation in the background", Log: r.o.Log}
-	for rounds.Sleep(ctx, r.o.Every) {
+	reading := loop.FailureLog{Work: "the full reconciliation in the background", Log: r.o.Log}
+	for loop.Sleep(ctx, r.o.Every) {
 		own := !r.holds.Load()
 		if own && !r.ownFull() || !r.large.Load() || r.o.Kept == nil || r.o.Share <= 0 {
 			continue
 		}
-		err := r.o.Guard.Try("reconciliation", func() error { return r.pass(ctx, own) })
+		err := r.o.Recoverer.Try("reconciliation", func() error { return r.pass(ctx, own) })
 		if !errors.Is(err, errNotMine) {
-			reading.Ended(ctx, err)
+			reading.Record(ctx, err)
 		}
 	}
 }
@@ -157,7 +156,7 @@ func (r *Proofs) pass(ctx context.Context, own bool) error {
 				return err
 			}
 		}
-		if !rounds.Sleep(ctx, time.Duration(float64(took)*(1/r.o.Share-1))) {
+		if !loop.Sleep(ctx, time.Duration(float64(took)*(1/r.o.Share-1))) {
 			return ctx.Err()
 		}
 		return nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/reconcile"
 )
 
@@ -14,12 +14,12 @@ import (
 func (r *Proofs) runQuick(ctx context.Context) {
 	pause := max(r.o.Every/quickRounds, time.Second)
 	due := map[string]time.Time{}
-	for wait := pause; rounds.Sleep(ctx, wait); {
+	for wait := pause; loop.Sleep(ctx, wait); {
 		began := time.Now()
 		if r.holds.Load() {
-			err := r.o.Guard.Try("reconciliation", func() error { return r.quick(ctx, due) })
+			err := r.o.Recoverer.Try("reconciliation", func() error { return r.quick(ctx, due) })
 			if r.o.Stream != nil {
-				err = errors.Join(err, r.o.Guard.Try("reconciliation", func() error { return r.o.Stream.Look(ctx) }))
+				err = errors.Join(err, r.o.Recoverer.Try("reconciliation", func() error { return r.o.Stream.Look(ctx) }))
 			}
 			if err != nil && ctx.Err() == nil {
 				r.o.Log.Debug("a quick look at the books has failed", "err", err)

@@ -55,7 +55,7 @@ func (r *Proofs) proveEverything(ctx context.Context, beside *sync.WaitGroup) {
 		return
 	}
 	beside.Go(func() {
-		err := r.o.Guard.Try("reconciliation", func() error { return r.all(ctx) })
+		err := r.o.Recoverer.Try("reconciliation", func() error { return r.all(ctx) })
 		r.mu.Lock()
 		r.busy = false
 		r.mu.Unlock()

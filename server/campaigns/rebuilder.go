@@ -10,7 +10,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/faults"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -55,7 +55,7 @@ type RebuilderOptions struct {
 	Leases    cluster.Leases
 	Node      string // this node's name in the lease
 	Bus       Bus
-	Guard     *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Log       *slog.Logger
 }
 
@@ -116,7 +116,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 	}
 	defer r.end(id)
 	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: "rebuild " + id, Part: "rebuild",
-		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Guard: r.o.Guard, Alarm: r.o.Bus.Alarm,
+		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Recoverer: r.o.Recoverer, Alarm: r.o.Bus.Alarm,
 		Log: r.o.Log})
 	held := false
 	var failed error
@@ -327,7 +327,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 func (r *Rebuilder) rebuildSoon(ctx context.Context, campaign string) error {
 	for {
 		_, err := r.Rebuild(ctx, campaign)
-		if !errors.Is(err, ErrRebuilding) || !rounds.Sleep(ctx, rebuildRenew/4) {
+		if !errors.Is(err, ErrRebuilding) || !loop.Sleep(ctx, rebuildRenew/4) {
 			return err
 		}
 	}

@@ -12,8 +12,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/faults"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/history"
 	"redrain/rain"
@@ -67,25 +66,25 @@ type Outbox interface {
 
 // ReclaimerOptions of a reclaimer. All are needed but those that say so.
 type ReclaimerOptions struct {
-	Service *Service
-	Ledger  ReclaimerLedger
-	Leases  cluster.Leases
-	Stock   ClosedStock
-	Outbox  Outbox
-	Known   Known
-	Bus     Bus
-	Clock   rain.Clock
-	Node    string        // this node's name in the lease
-	KeepFor time.Duration // how long a drained campaign stays in Redis
-	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log     *slog.Logger
+	Service   *Service
+	Ledger    ReclaimerLedger
+	Leases    cluster.Leases
+	Stock     ClosedStock
+	Outbox    Outbox
+	Known     Known
+	Bus       Bus
+	Clock     rain.Clock
+	Node      string          // this node's name in the lease
+	KeepFor   time.Duration   // how long a drained campaign stays in Redis
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 }
 
 // NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
 	return &Reclaimer{o: o, again: map[string]again{}, lease: cluster.NewLease(cluster.LeaseOptions{
 		Leases: o.Leases, Name: "reclaim", Part: "reclaimer", Node: o.Node, TTL: reclaimLease, Renew: reclaimRenew,
-		Guard: o.Guard, Alarm: alarmOn(o.Bus), Log: o.Log})}
+		Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log})}
 }
 
 // again is when a campaign is tried again, and what has been said of it.
@@ -97,16 +96,9 @@ type again struct {
 
 // Run works, whenever this node holds the lease, until ctx ends. Nothing that fails ends it.
 func (r *Reclaimer) Run(ctx context.Context) error {
-	defer r.lease.Release(ctx)
-	database := outage.Outage{What: "looking for campaigns that are due", Log: r.o.Log}
-	r.o.Guard.Every(ctx, "reclaimer", reclaimEvery, func(ctx context.Context) {
-		database.Ended(ctx, r.turn(ctx))
-	})
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "reclaimer", Work: "looking for campaigns that are due", Every: reclaimEvery,
+		Lease: r.lease, Do: r.sweep, Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
-
-// turn works through everything that is due, if this node has the lease or gets it.
-func (r *Reclaimer) turn(ctx context.Context) error { return r.lease.Under(ctx, r.sweep) }
 
 // sweep handles each campaign that is due, some at a time.
 func (r *Reclaimer) sweep(ctx context.Context) error {
@@ -160,7 +152,7 @@ var errNotCleared = errors.New(
 func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 	ctx, cancel := context.WithTimeout(ctx, reclaimWithin)
 	defer cancel()
-	err := r.o.Guard.Try("reclaimer", func() error { return r.end(ctx, due) })
+	err := r.o.Recoverer.Try("reclaimer", func() error { return r.end(ctx, due) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was := r.again[due.ID]

@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -40,13 +39,13 @@ type ReconcileLoop struct {
 
 // ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
 type ReconcileLoopOptions struct {
-	Service *Service
-	Known   Known
-	Bus     Bus
-	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
-	Clock   rain.Clock
-	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log     *slog.Logger
+	Service   *Service
+	Known     Known
+	Bus       Bus
+	Rebuild   func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
+	Clock     rain.Clock
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 }
 
 // NewReconcileLoop makes a reconcile loop. Its Run must be started.
@@ -63,19 +62,19 @@ type kept struct {
 
 // Run looks after the campaigns once a second until ctx ends.
 func (l *ReconcileLoop) Run(ctx context.Context) error {
-	upkeep := outage.Outage{What: "the upkeep of the campaigns", Log: l.o.Log}
-	rounds.Every(ctx, keepEvery, func(ctx context.Context) {
-		live := l.o.Known.Live()
-		upkeep.Ended(ctx, l.reconcile(ctx, live))
-		l.forget(live)
-	})
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "reconcile loop", Work: "the upkeep of the campaigns", Every: keepEvery,
+		Recoverer: l.o.Recoverer, Log: l.o.Log, Do: func(ctx context.Context) error {
+			live := l.o.Known.Live()
+			err := l.reconcile(ctx, live)
+			l.forget(live)
+			return err
+		}})
 }
 
 // reconcile looks after each campaign, and returns the last error. One that fails, or panics, holds up no other.
 func (l *ReconcileLoop) reconcile(ctx context.Context, live []*rain.Campaign) (failed error) {
 	for _, c := range live {
-		if err := l.o.Guard.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
+		if err := l.o.Recoverer.Try("reconcile loop", func() error { return l.keep(ctx, c) }); err != nil {
 			failed = fmt.Errorf("campaign %s, %s: %w", c.ID, c.Status, err)
 		}
 	}

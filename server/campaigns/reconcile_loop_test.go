@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -50,7 +50,7 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		var log servertest.Log
 		logger := slog.New(slog.NewTextHandler(&log, nil))
 		alarms := 0
-		guard, err := rounds.NewGuard(nil, logger, func(part, _ string) {
+		recoverer, err := loop.NewRecoverer(nil, logger, func(part, _ string) {
 			if part == "reconcile loop" {
 				alarms++
 			}
@@ -64,7 +64,7 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		loop := NewReconcileLoop(ReconcileLoopOptions{
 			Service: NewService(ServiceOptions{Ledger: memoryLedger{}, Stock: stock, Known: known, Bus: known,
 				Clock: clock, Log: logger}),
-			Known: known, Bus: known, Guard: guard, Clock: clock, Log: logger,
+			Known: known, Bus: known, Recoverer: recoverer, Clock: clock, Log: logger,
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

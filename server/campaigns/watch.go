@@ -10,8 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/grab/store"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -41,13 +40,13 @@ type Loser interface {
 
 // WatchOptions of a watch. All are needed but those that say so.
 type WatchOptions struct {
-	Seen  Seen
-	Loser Loser
-	Sums  ShardLevels
-	Known Known
-	Bus   Bus
-	Guard *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Log   *slog.Logger
+	Seen      Seen
+	Loser     Loser
+	Sums      ShardLevels
+	Known     Known
+	Bus       Bus
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Log       *slog.Logger
 
 	Registerer prometheus.Registerer // nil: no metrics
 }
@@ -62,23 +61,24 @@ func NewWatch(o WatchOptions) *Watch {
 
 // Run watches until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	looking := outage.Outage{What: "looking whether Redis has gone back in time", Log: w.o.Log}
-	rounds.Every(ctx, watchEvery, func(ctx context.Context) {
-		var failed error
-		unknown := 0
-		for _, c := range w.o.Known.Live() {
-			if c.Status != rain.Loading {
-				failed = errors.Join(failed, w.o.Guard.Try("watch", func() error {
-					n, err := w.look(ctx, c)
-					unknown += n
-					return err
-				}))
-			}
+	return loop.Run(ctx, loop.Spec{Part: "watch", Work: "looking whether Redis has gone back in time",
+		Every: watchEvery, Do: w.round, Recoverer: w.o.Recoverer, Log: w.o.Log})
+}
+
+// round looks at each campaign. One that panics holds up no other.
+func (w *Watch) round(ctx context.Context) (failed error) {
+	unknown := 0
+	for _, c := range w.o.Known.Live() {
+		if c.Status != rain.Loading {
+			failed = errors.Join(failed, w.o.Recoverer.Try("watch", func() error {
+				n, err := w.look(ctx, c)
+				unknown += n
+				return err
+			}))
 		}
-		w.unknown.Set(float64(unknown))
-		looking.Ended(ctx, failed)
-	})
-	return nil
+	}
+	w.unknown.Set(float64(unknown))
+	return failed
 }
 
 // look compares what the ledger has seen with what Redis knows, in this order: Redis goes on meanwhile. A shard that

@@ -30,11 +30,11 @@ type hearing struct {
 func hears(t *testing.T, bus *Bus) *hearing {
 	t.Helper()
 	h := &hearing{heard: map[string]int{}}
-	guard, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
+	recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Audience = NewAudience(bus, guard, func(_ string, n Settled) {
+	h.Audience = NewAudience(bus, recoverer, func(_ string, n Settled) {
 		for _, c := range n.Claims {
 			if c.Drop == "torn" {
 				panic("a torn notice")

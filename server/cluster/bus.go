@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/presence"
@@ -224,23 +224,23 @@ type Listener struct {
 }
 
 // Listen subscribes; the subscriptions end with the connection. The listener is called on the goroutines of NATS, so it
-// must not wait. A guard that is nil logs what panics there.
-func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
+// must not wait. A recoverer that is nil logs what panics there.
+func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 	for _, err := range []error{
-		subscribe(b, guard, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
-		subscribe(b, guard, topicWon, l.Won),
-		subscribe(b, guard, topicFigures, l.Figures),
-		subscribe(b, guard, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Lane) }),
-		subscribe(b, guard, topicDry, l.Dry),
-		subscribe(b, guard, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
-		subscribe(b, guard, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
-		subscribe(b, guard, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
-		subscribe(b, guard, topicSanction, func(string, struct{}) { l.Sanctioned() }),
-		subscribe(b, guard, topicVerdict, func(string, struct{}) { l.Judged() }),
-		subscribe(b, guard, topicLists, func(string, struct{}) { l.Listed() }),
-		subscribeTo(b, guard, topicPlayer, cmp.Or(l.Node, noCampaign),
+		subscribe(b, recoverer, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
+		subscribe(b, recoverer, topicWon, l.Won),
+		subscribe(b, recoverer, topicFigures, l.Figures),
+		subscribe(b, recoverer, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Lane) }),
+		subscribe(b, recoverer, topicDry, l.Dry),
+		subscribe(b, recoverer, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
+		subscribe(b, recoverer, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
+		subscribe(b, recoverer, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
+		subscribe(b, recoverer, topicSanction, func(string, struct{}) { l.Sanctioned() }),
+		subscribe(b, recoverer, topicVerdict, func(string, struct{}) { l.Judged() }),
+		subscribe(b, recoverer, topicLists, func(string, struct{}) { l.Listed() }),
+		subscribeTo(b, recoverer, topicPlayer, cmp.Or(l.Node, noCampaign),
 			func(_ string, n presence.Notice) { l.OnNodes(n) }),
-		subscribe(b, guard, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
+		subscribe(b, recoverer, topicAlarm, func(_ string, n Alarm) { l.Alarm(n) }),
 	} {
 		if err != nil {
 			return fmt.Errorf("subscribing to the other nodes: %w", err)
@@ -249,17 +249,17 @@ func (b *Bus) Listen(guard *rounds.Guard, l Listener) error {
 	return nil
 }
 
-func subscribe[T any](b *Bus, guard *rounds.Guard, topic string, handle func(campaign string, notice T)) error {
-	return subscribeTo(b, guard, topic, "*", handle)
+func subscribe[T any](b *Bus, recoverer *loop.Recoverer, topic string, handle func(campaign string, notice T)) error {
+	return subscribeTo(b, recoverer, topic, "*", handle)
 }
 
 // subscribeTo subscribes to the notices of one campaign or node, "*" for all.
-func subscribeTo[T any](b *Bus, guard *rounds.Guard, topic, of string, handle func(of string, notice T)) error {
+func subscribeTo[T any](b *Bus, recoverer *loop.Recoverer, topic, of string, handle func(of string, notice T)) error {
 	prefix := b.subject(topic, "")
 	_, err := b.nc.Subscribe(prefix+of, func(m *nats.Msg) {
 		b.receive(m, func(data []byte) {
 			if notice, ok := decode[T](b, m.Subject, data); ok {
-				guard.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
+				recoverer.Do("bus", func() { handle(m.Subject[len(prefix):], notice) })
 			}
 		})
 	})

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 )
 
@@ -19,13 +19,13 @@ type Leases interface {
 
 // LeaseOptions are the settings of a Lease.
 type LeaseOptions struct {
-	Leases Leases
-	Name   string
-	Part   string // who works under it, for the guard
-	Node   string
-	TTL    time.Duration // how long a node that has died keeps the others from the work
-	Renew  time.Duration // how often who has the lease renews it
-	Guard  *rounds.Guard
+	Leases    Leases
+	Name      string
+	Part      string // who works under it, for the recoverer
+	Node      string
+	TTL       time.Duration // how long a node that has died keeps the others from the work
+	Renew     time.Duration // how often who has the lease renews it
+	Recoverer *loop.Recoverer
 	// Alarm hears of a lease that was dated so far ahead that it would have kept everybody from the work; nil = it is
 	// logged only.
 	Alarm func(code, campaign, message string)
@@ -47,7 +47,7 @@ func (l *Lease) Take(ctx context.Context) (held bool, err error) {
 
 // take is Take, and tells the number of this node's term; 0 where it is another's.
 func (l *Lease) take(ctx context.Context) (term int64, err error) {
-	err = l.o.Guard.Try(l.o.Part, func() error {
+	err = l.o.Recoverer.Try(l.o.Part, func() error {
 		t, err := l.o.Leases.Lease(ctx, l.o.Name, l.o.Node, l.o.TTL)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -108,7 +108,7 @@ func (b *Bus) Run(ctx context.Context) error {
 			return nil
 		case d := <-b.doubtful:
 			b.lookAgain(ctx, d)
-			rounds.Sleep(ctx, doubtEvery)
+			loop.Sleep(ctx, doubtEvery)
 		}
 	}
 }

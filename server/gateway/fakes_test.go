@@ -23,7 +23,7 @@ import (
 	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -229,7 +229,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		},
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	guard, err := rounds.NewGuard(d.metrics, log, nil)
+	recoverer, err := loop.NewRecoverer(d.metrics, log, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 			detail string) {
 			http.Error(w, code+": "+detail, status)
 		},
-		TapRate: 20, MaxConnections: 100, Guard: guard, Log: log, Registerer: d.metrics,
+		TapRate: 20, MaxConnections: 100, Recoverer: recoverer, Log: log, Registerer: d.metrics,
 		Clock: func() int64 { return time.Now().UnixMilli() },
 	}
 	if change != nil {

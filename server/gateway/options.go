@@ -13,7 +13,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -111,7 +111,7 @@ type Options struct {
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem
-	Guard          *rounds.Guard // hears of panics; nil: they are logged only
+	Recoverer      *loop.Recoverer // hears of panics; nil: they are logged only
 	Clock          rain.Clock
 	Log            *slog.Logger
 	Registerer     prometheus.Registerer

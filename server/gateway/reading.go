@@ -25,9 +25,9 @@ const mostPieces = 16 * wire.MaxRequest
 // run reads the connection until it is over. A panic ends this connection and no other.
 func (s *session) run() {
 	defer s.close()
-	if !s.g.o.Guard.Do(part, s.read) {
+	if !s.g.o.Recoverer.Do(part, s.read) {
 		s.panicked()
-		s.g.o.Guard.Do(part, s.read) // until the peer has seen why it ends
+		s.g.o.Recoverer.Do(part, s.read) // until the peer has seen why it ends
 	}
 }
 

@@ -26,7 +26,7 @@ func (s *session) request(data []byte) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer s.g.o.Guard.Recover(part, func(any) { s.panicked() })
+		defer s.g.o.Recoverer.Recover(part, func(any) { s.panicked() })
 		s.handle(data)
 	}()
 	<-done

@@ -92,7 +92,7 @@ func (s *session) greeted() {
 // part names a connection's work where a panic in it is logged and counted.
 const part = "socket"
 
-// panicked ends the connection after a panic, which the guard has logged and counted.
+// panicked ends the connection after a panic, which the recoverer has logged and counted.
 func (s *session) panicked() { s.end(websocket.CloseInternalServerErr, "internal error") }
 
 // end closes the connection with a code, after what is queued.

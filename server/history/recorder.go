@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"golang.org/x/sync/errgroup"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/live"
@@ -54,8 +53,8 @@ type RecorderOptions struct {
 	Leases     cluster.Leases
 	Live       func() []*rain.Campaign // the campaigns that may rain
 	Alarm      func(code, campaign, message string)
-	Node       string        // this node's name in the lease
-	Guard      *rounds.Guard // hears of a round that panics; nil: it is logged only
+	Node       string          // this node's name in the lease
+	Recoverer  *loop.Recoverer // hears of a round that panics; nil: it is logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
@@ -72,7 +71,7 @@ type Recorder struct {
 func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{o: o,
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "history", Part: "history", Node: o.Node,
-			TTL: lease, Renew: renew, Guard: o.Guard, Alarm: o.Alarm, Log: o.Log}),
+			TTL: lease, Renew: renew, Recoverer: o.Recoverer, Alarm: o.Alarm, Log: o.Log}),
 		rows: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
 			Name: "redrain_history_rows_total", Help: "Seconds of campaigns' figures that were written for the charts.",
 		})}
@@ -80,33 +79,17 @@ func NewRecorder(o RecorderOptions) *Recorder {
 
 // Run records until ctx ends. Nothing that fails ends it.
 func (r *Recorder) Run(ctx context.Context) error {
-	defer r.lease.Release(ctx)
-	leasing := outage.Outage{What: "taking the lease of the history", Log: r.o.Log}
-	for ctx.Err() == nil {
-		err := r.o.Guard.Try("history", func() error { return r.lease.Under(ctx, r.record) })
-		leasing.Ended(ctx, err)
-		rounds.Sleep(ctx, renew) // another node has the lease, or the database is away
-	}
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "history", Work: "taking the lease of the history", Every: renew,
+		Lease: r.lease, Do: r.record, Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
 
 // record writes, and thins what has aged, as long as this node has the lease.
 func (r *Recorder) record(ctx context.Context) error {
-	writing := outage.Outage{What: "writing figures; the charts have a hole", Log: r.o.Log}
-	thinning := outage.Outage{What: "thinning old figures", Log: r.o.Log}
-	var both sync.WaitGroup
-	both.Go(func() {
-		r.o.Guard.Every(ctx, "history", live.ReportEvery, func(ctx context.Context) {
-			writing.Ended(ctx, r.second(ctx))
-		})
-	})
-	both.Go(func() {
-		r.o.Guard.Every(ctx, "history", thinEvery, func(ctx context.Context) {
-			thinning.Ended(ctx, r.thin(ctx))
-		})
-	})
-	both.Wait()
-	return nil
+	return loop.Run(ctx,
+		loop.Spec{Part: "history", Work: "writing figures; the charts have a hole", Every: live.ReportEvery,
+			Do: r.second, Recoverer: r.o.Recoverer, Log: r.o.Log},
+		loop.Spec{Part: "history", Work: "thinning old figures", Every: thinEvery, Do: r.thin,
+			Recoverer: r.o.Recoverer, Log: r.o.Log})
 }
 
 // second writes the rows of this second. A campaign whose figures cannot be read in time has a hole.
@@ -125,7 +108,7 @@ func (r *Recorder) second(ctx context.Context) error {
 		}
 		gathering.Go(func() error {
 			var s live.Stats
-			err := r.o.Guard.Try("history", func() (err error) {
+			err := r.o.Recoverer.Try("history", func() (err error) {
 				s, err = r.o.Stats.Stats(ctx, c)
 				return err
 			})

@@ -10,7 +10,7 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -126,11 +126,11 @@ type FiguresOptions struct {
 	Bus     Bus
 	Names   Names // nil: players are shown under masked ids only
 	// InStock hears of each lane of a campaign that is seen to have stock; nil: nobody does.
-	InStock func(campaign string, lane rain.Lane)
-	KeepFor time.Duration // how long a drained campaign stays in Redis
-	Guard   *rounds.Guard // hears of a round that panics; nil: it is logged only
-	Clock   rain.Clock
-	Log     *slog.Logger
+	InStock   func(campaign string, lane rain.Lane)
+	KeepFor   time.Duration   // how long a drained campaign stays in Redis
+	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Clock     rain.Clock
+	Log       *slog.Logger
 }
 
 // NewFigures makes the figures of a node. Their Run must be started.
@@ -171,17 +171,18 @@ func (f *Figures) forget(campaign string) {
 
 // Run reports and tells until ctx ends.
 func (f *Figures) Run(ctx context.Context) error {
-	f.o.Guard.Every(ctx, "figures", ReportEvery, func(ctx context.Context) {
-		f.reportAll(ctx)
-		for _, rm := range f.o.Lobby.Rooms() {
-			f.tell(ctx, rm)
-		}
-	})
+	err := loop.Run(ctx, loop.Spec{Part: "figures", Every: ReportEvery, Recoverer: f.o.Recoverer, Log: f.o.Log,
+		Do: loop.Plain(func(ctx context.Context) {
+			f.reportAll(ctx)
+			for _, rm := range f.o.Lobby.Rooms() {
+				f.tell(ctx, rm)
+			}
+		})})
 	// The last second's taps, and that nobody is here any more. A Redis that hangs must not hold up the end.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), ReportEvery)
 	defer cancel()
-	f.o.Guard.Do("figures", func() { f.reportAll(last) })
-	return nil
+	f.o.Recoverer.Do("figures", func() { f.reportAll(last) })
+	return err
 }
 
 func (f *Figures) reportAll(ctx context.Context) {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -24,9 +24,9 @@ type Known interface {
 // Schedule tells the rooms of this node what becomes of their campaign and its rain, and sends the waves. Each
 // node computes them for itself; nothing about a falling rain travels between nodes.
 type Schedule struct {
-	clock rain.Clock
-	known Known
-	guard *rounds.Guard
+	clock     rain.Clock
+	known     Known
+	recoverer *loop.Recoverer
 
 	mu      sync.Mutex
 	wg      sync.WaitGroup
@@ -34,9 +34,9 @@ type Schedule struct {
 	stopped bool
 }
 
-// NewSchedule makes the schedule of this node. guard hears of what panics; nil: that is logged only.
-func NewSchedule(clock rain.Clock, known Known, guard *rounds.Guard) *Schedule {
-	return &Schedule{clock: clock, known: known, guard: guard, byRoom: map[string]*roomSchedule{}}
+// NewSchedule makes the schedule of this node. recoverer hears of what panics; nil: that is logged only.
+func NewSchedule(clock rain.Clock, known Known, recoverer *loop.Recoverer) *Schedule {
+	return &Schedule{clock: clock, known: known, recoverer: recoverer, byRoom: map[string]*roomSchedule{}}
 }
 
 // Open begins to serve a room; it is called when the first member has come.
@@ -48,7 +48,7 @@ func (m *Schedule) Open(rm *room.Room) {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &roomSchedule{room: rm, maker: m, changed: make(chan struct{}, 1), cancel: cancel}
+	s := &roomSchedule{room: rm, maker: m, changed: loop.NewWake(), cancel: cancel}
 	// Here and not in its goroutine: what changes from now on is told. What changed before it, who opens the room
 	// looks up themselves after they have joined (session.enter).
 	if c := m.known.Cached(campaign); c != nil {
@@ -74,10 +74,7 @@ func (m *Schedule) Changed(c *rain.Campaign) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s := m.byRoom[c.ID]; s != nil {
-		select {
-		case s.changed <- struct{}{}:
-		default: // it has not yet looked at the one before, and will see this one then
-		}
+		s.changed.Signal()
 	}
 }
 
@@ -97,7 +94,7 @@ func (m *Schedule) Stop() {
 type roomSchedule struct {
 	room    *room.Room
 	maker   *Schedule
-	changed chan struct{}
+	changed loop.Wake
 	cancel  context.CancelFunc
 
 	told RainState     // what the room has been told last of the rain
@@ -136,7 +133,7 @@ func (s *roomSchedule) run(ctx context.Context) {
 			continue // told again when it is known
 		}
 		next := time.Second // after a panic
-		s.maker.guard.Do("rain schedule", func() {
+		s.maker.recoverer.Do("rain schedule", func() {
 			now := s.maker.clock()
 			s.step(c, now)
 			next = time.Duration(s.wait(c, now)) * time.Millisecond

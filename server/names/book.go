@@ -3,27 +3,27 @@ package names
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 )
 
 const (
-	// part names the rounds where a panic in one is logged and counted.
-	part = "names"
 	// waiting is how many names may wait to be told. More are not told: whoever is shown on is asked for again.
 	waiting = 1024
 	// atOnce is how many names are told in one go.
 	atOnce = 200
 	// within is how long telling and reading may take.
 	within = time.Second
-	// knownFor is for how long a name that was told is not told again.
-	knownFor = time.Minute
+	// toldFor is for how long at most a name that was told is not told again.
+	toldFor = time.Minute
 )
 
 // Store keeps the names that all nodes tell. [store.Names] does.
@@ -38,24 +38,31 @@ type Options struct {
 	Hosts      Hosts                               // where pictures may come from; nil: there are none
 	Here       func(user string) (wire.Face, bool) // how a player of this node is shown
 	Banned     func(user string) bool              // players who are shown under a masked id only
-	Guard      *rounds.Guard                       // hears of a round that panics; nil: it is logged only
+	Recoverer  *loop.Recoverer                     // hears of a round that panics; nil: it is logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
 // Book tells how players are shown. Its Run must be started.
 type Book struct {
-	o      Options
-	called chan store.Named
-	lost   prometheus.Counter
+	o    Options
+	lost prometheus.Counter
+	wake loop.Wake
+
+	mu      sync.Mutex
+	pending []store.Named
+	told    map[store.Named]bool // are pending, or were told since
+	since   time.Time
 }
 
 // New makes a book.
 func New(o Options) *Book {
-	b := &Book{o: o, called: make(chan store.Named, waiting), lost: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "redrain_names_lost_total",
-		Help: "Names of players that could not be told to the other nodes; they are shown under masked ids meanwhile.",
-	})}
+	b := &Book{o: o, wake: loop.NewWake(), told: map[store.Named]bool{}, since: time.Now(),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_names_lost_total",
+			Help: "Names of players that could not be told to the other nodes; they are shown under masked ids " +
+				"meanwhile.",
+		})}
 	o.Registerer.MustRegister(b.lost)
 	return b
 }
@@ -72,11 +79,25 @@ func (b *Book) Called(users []string) {
 		if !here || face == (wire.Face{}) {
 			continue
 		}
-		select {
-		case b.called <- store.Named{User: user, Name: face.Name, Avatar: face.Avatar}:
-		default:
-			b.lost.Inc()
-		}
+		b.add(store.Named{User: user, Name: face.Name, Avatar: face.Avatar})
+	}
+	b.wake.Signal()
+}
+
+// add notes a name that is to be told, unless it was told lately.
+func (b *Book) add(one store.Named) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.since) > toldFor {
+		b.told, b.since = map[store.Named]bool{}, time.Now()
+	}
+	switch {
+	case b.told[one]:
+	case len(b.pending) == waiting:
+		b.lost.Inc()
+	default:
+		b.told[one] = true
+		b.pending = append(b.pending, one)
 	}
 }
 
@@ -114,53 +135,37 @@ func (b *Book) Name(ctx context.Context, user string) string {
 
 // Run tells names until ctx ends.
 func (b *Book) Run(ctx context.Context) error {
-	told, since := map[store.Named]bool{}, time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case first := <-b.called:
-			if time.Since(since) > knownFor {
-				told, since = map[store.Named]bool{}, time.Now()
-			}
-			ok := false
-			b.o.Guard.Do(part, func() { ok = b.tell(ctx, b.fresh(first, told)) })
-			if !ok {
-				clear(told)
-			}
-		}
-	}
+	return loop.Run(ctx, loop.Spec{Part: "names", Wake: b.wake, Do: b.tell, Recoverer: b.o.Recoverer, Log: b.o.Log,
+		Work: "telling other nodes how players are shown; they are shown under masked ids"})
 }
 
-// fresh are names that wait and were not told of late, which they are then.
-func (b *Book) fresh(first store.Named, told map[store.Named]bool) []store.Named {
-	var fresh []store.Named
-	for next := first; ; {
-		if !told[next] {
-			told[next] = true
-			fresh = append(fresh, next)
-		}
-		if len(fresh) == atOnce {
-			return fresh
-		}
-		select {
-		case next = <-b.called:
-		default:
-			return fresh
+// tell tells the names that wait, some at a time. Those that it cannot tell are told when their players are called
+// again.
+func (b *Book) tell(ctx context.Context) error {
+	b.mu.Lock()
+	pending := b.pending
+	b.pending = nil
+	b.mu.Unlock()
+	for some := range slices.Chunk(pending, atOnce) {
+		if err := b.tellSome(ctx, some); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (b *Book) tell(ctx context.Context, named []store.Named) (ok bool) {
-	if len(named) == 0 {
-		return true
-	}
+func (b *Book) tellSome(ctx context.Context, some []store.Named) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	if err := b.o.Store.Tell(ctx, named); err != nil {
-		b.lost.Add(float64(len(named)))
-		b.o.Log.Debug("players are shown under masked ids for now", "players", len(named), "err", err)
-		return false
+	err := b.o.Store.Tell(ctx, some)
+	if err == nil {
+		return nil
 	}
-	return true
+	b.lost.Add(float64(len(some)))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range some {
+		delete(b.told, one)
+	}
+	return err
 }

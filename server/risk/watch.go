@@ -15,8 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/grab/store"
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
@@ -38,7 +37,7 @@ type Options struct {
 	Shared     Shared // what the players of all nodes have in common; nil: only those of this one are looked at
 	Node       string // this node's name there
 	Clock      rain.Clock
-	Guard      *rounds.Guard
+	Recoverer  *loop.Recoverer
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -76,7 +75,7 @@ type Watch struct {
 	shared   *lru.Cache[common, tally] // over all nodes, as far as it was asked
 	leaving  []store.Trait             // what players of this node have no longer, and is to be told
 
-	elsewhere outage.Outage // of what is known of the other nodes
+	elsewhere loop.FailureLog // of what is known of the other nodes
 	metrics   *metrics
 }
 
@@ -84,7 +83,7 @@ type Watch struct {
 func NewWatch(o Options) *Watch {
 	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
 		untold: map[string]finding{}, metrics: newMetrics(o.Registerer),
-		elsewhere: outage.Outage{Log: o.Log,
+		elsewhere: loop.FailureLog{Log: o.Log,
 			What: "asking what players of other nodes have done; each node judges by what it knows"}}
 	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
 	if err != nil {
@@ -164,17 +163,8 @@ const lookEvery = 250 * time.Millisecond
 
 // Run judges until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	database := outage.Outage{What: "writing verdicts about players; they are written when it works", Log: w.o.Log}
-	for {
-		database.Ended(ctx, w.o.Guard.Try("risk", func() error { return w.Look(ctx) }))
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	return loop.Run(ctx, loop.Spec{Part: "risk", Work: "writing verdicts about players; they are written when it works",
+		Every: lookEvery, Do: w.Look, Recoverer: w.o.Recoverer, Log: w.o.Log})
 }
 
 // looked is what is known of a player who has tapped since the last look.
@@ -196,7 +186,7 @@ func (w *Watch) Look(ctx context.Context) error {
 		h = next
 	}
 	slices.Reverse(round) // who has waited for the longest is first
-	w.elsewhere.Ended(ctx, w.overNodes(ctx, round))
+	w.elsewhere.Record(ctx, w.overNodes(ctx, round))
 	for i := range round {
 		w.judge(&round[i])
 	}

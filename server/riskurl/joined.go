@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 // question is what is asked, without what is of one request alone.
@@ -17,7 +17,7 @@ type question struct {
 // joined has the same question asked once at a time: who asks it meanwhile waits for the same answer. So a player who
 // comes with many connections at once is asked about once. It lasts until the last of them does not wait any more.
 type joined struct {
-	guard *rounds.Guard // a panic in a question is the end of nothing but the question
+	recoverer *loop.Recoverer // a panic in a question is the end of nothing but the question
 
 	mu  sync.Mutex
 	now map[question]*inquiry
@@ -43,7 +43,7 @@ func (j *joined) ask(ctx context.Context, q question, ask func(context.Context) 
 		go func() {
 			defer cancel()
 			defer j.answered(q, one)
-			one.err = j.guard.Try("risk_url", func() (err error) {
+			one.err = j.recoverer.Try("risk_url", func() (err error) {
 				one.answer, err = ask(asking)
 				return err
 			})

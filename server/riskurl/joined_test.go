@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/playerlist"
 )
@@ -92,7 +92,7 @@ func TestAQuestionThatPanics(t *testing.T) {
 	j := joined{now: map[question]*inquiry{}}
 	q := question{moment: MomentHello}
 	_, err := j.ask(t.Context(), q, func(context.Context) (Answer, error) { panic("at the disco") })
-	if !errors.Is(err, rounds.ErrPanic) || len(j.now) != 0 {
+	if !errors.Is(err, loop.ErrPanic) || len(j.now) != 0 {
 		t.Errorf("%v; %d questions are left", err, len(j.now))
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/signed"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
@@ -35,7 +35,7 @@ type Options struct {
 	Known      func(user string) (verdict.Verdict, bool)
 	Told       func()               // is called when there is a new verdict
 	Alarm      func(message string) // hears that the system does not answer
-	Guard      *rounds.Guard        // hears of panics; nil: they are logged only
+	Recoverer  *loop.Recoverer      // hears of panics; nil: they are logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -61,7 +61,7 @@ func New(o Options) (*System, error) {
 	if o.Known == nil {
 		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
 	}
-	return &System{o: o, joined: joined{guard: o.Guard, now: map[question]*inquiry{}},
+	return &System{o: o, joined: joined{recoverer: o.Recoverer, now: map[question]*inquiry{}},
 		records: newRecords(o.Verdicts, o.Told),
 		client: &client{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
 			state: newState(o)}}, nil

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/loop"
 )
 
 // Problem answers a request that is not served. [api.WriteProblem] does.
@@ -129,22 +131,16 @@ func (t *Table) leave(c *conn) {
 
 // Run gives up connections that have waited for too long, until ctx ends. It returns nil.
 func (t *Table) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	t.keepSpare()
 	defer t.dropSpare()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		for _, c := range t.tooLong(time.Now()) {
-			t.metrics.cut[cutIdle].Inc()
-			_ = c.Close() // whoever serves it notices
-		}
-		t.keepSpare()
+	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep)})
+}
+
+func (t *Table) sweep(context.Context) {
+	for _, c := range t.tooLong(time.Now()) {
+		t.metrics.cut[cutIdle].Inc()
+		_ = c.Close() // its server notices
 	}
+	t.keepSpare()
 }
 
 // tooLong are the connections that have waited for too long.

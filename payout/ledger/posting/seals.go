@@ -7,8 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/seal"
 	"redrain/internal/sqldb"
 	"redrain/rain"
@@ -77,9 +76,8 @@ var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a
 
 // Run reads the keys again and again until ctx ends, because another node may have made a new one.
 func (s *Seals) Run(ctx context.Context) error {
-	reading := outage.Outage{What: "reading the keys of the seals", Log: s.log}
-	rounds.Every(ctx, readKeysEvery, func(ctx context.Context) { reading.Ended(ctx, s.Load(ctx)) })
-	return nil
+	return loop.Run(ctx, loop.Spec{Part: "seals", Work: "reading the keys of the seals", Every: readKeysEvery,
+		Do: s.Load, Log: s.log})
 }
 
 // Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still
