@@ -296,8 +296,8 @@ func (s *Server) buildRooms() {
 		Lobby: s.lobby, Counts: tally,
 		TapRate: s.cfg.TapRate, HelloRate: s.cfg.HelloRate, Arrivals: s.cfg.ArrivalsPerSecond,
 		MaxConnections: s.cfg.MaxConnections,
-		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
-		Registerer: s.metrics,
+		AllowedOrigins: s.cfg.AllowedOrigins, Problem: api.WriteProblem, Recoverer: s.recoverer,
+		Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
 	})
 }
 

@@ -8,6 +8,6 @@
 //		})
 //	}
 //
-// [Recoverer] and [FailureLog] are also of use alone, for work that is not a loop. [Sleep], [Backoff] and [Graceful] are
-// its parts.
+// [Recoverer] and [FailureLog] can be used alone, for work that is not a loop; so can [Sleep], [Backoff] and
+// [Graceful].
 package loop

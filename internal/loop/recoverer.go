@@ -29,8 +29,8 @@ const calm = 10 * time.Minute
 // ErrPanic is in the error of a round that has panicked. The log has the stack.
 var ErrPanic = errors.New("a fault of the program")
 
-// NewRecoverer makes the recoverer of a process. alarm is called on the goroutine that panicked, once until the part has
-// gone without a panic for ten minutes; nil: no alarm. log nil: slog.Default. reg nil: no metrics.
+// NewRecoverer makes the recoverer of a process. alarm is called on the goroutine that panicked, once until the part
+// has gone without a panic for ten minutes; nil: no alarm. log nil: slog.Default. reg nil: no metrics.
 func NewRecoverer(reg prometheus.Registerer, log *slog.Logger, alarm func(part, message string)) (*Recoverer, error) {
 	r := &Recoverer{log: log, alarm: alarm, last: map[string]time.Time{}}
 	r.panics = prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -34,7 +34,8 @@ func TestPanicEndsOneRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	var reads atomic.Int32
-	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond, Recoverer: recoverer})
+	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
+		Recoverer: recoverer})
 	relay.outbox = &tearing{Outbox: p.redis, first: &reads}
 	var posts atomic.Int32
 	settler := NewSettler(p.js, p.Seals.Ring(), &between{p.Poster, func([]rain.Entry) error {

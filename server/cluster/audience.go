@@ -45,8 +45,8 @@ type Audience struct {
 	all           *nats.Subscription            // to the notices to all nodes; nil without players
 }
 
-// NewAudience makes an audience without players. hear is called with each notice and must not wait. Run must be started,
-// once.
+// NewAudience makes an audience without players. hear is called with each notice and must not wait. Run must be
+// started, once.
 func NewAudience(bus *Bus, recoverer *loop.Recoverer, hear func(campaign string, n Settled)) *Audience {
 	a := &Audience{bus: bus, hear: hear, recoverer: recoverer, log: bus.log, heard: make(chan *nats.Msg, heardAtOnce),
 		subscriptions: map[string]*nats.Subscription{}}

@@ -11,7 +11,7 @@ import (
 	"redrain/server/timeout"
 )
 
-// RefreshEvery is how often a node reads what it mirrors without a hint from another node. It is what heals a lost hint.
+// RefreshEvery is how often a node reads what it mirrors without a hint from another node. It heals a lost hint.
 const RefreshEvery = 2 * time.Second
 
 // MirrorOptions are the settings of a Mirror. All are needed but those that say so.
@@ -27,8 +27,8 @@ type MirrorOptions[R any] struct {
 	Log       *slog.Logger
 }
 
-// Mirror keeps a copy of something small that every node needs: bans, verdicts, lists. It reads the changes when another
-// node hints at one, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
+// Mirror keeps a copy of something small that every node needs: bans, verdicts, lists. It reads the changes when
+// another node hints at one, and every two seconds. Its Run must be started. A nil Mirror ignores hints.
 type Mirror[R any] struct {
 	o    MirrorOptions[R]
 	wake loop.Wake
