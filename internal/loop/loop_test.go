@@ -112,8 +112,8 @@ func TestOutage(t *testing.T) {
 		if rounds < 20 || rounds > 60 {
 			t.Errorf("%d rounds with pauses of up to 5 s in 100 s", rounds)
 		}
-		if warns, infos := strings.Count(out.String(), "WARN"), strings.Count(out.String(), "INFO"); warns != 4 ||
-			infos != 1 {
+		if warns, infos := strings.Count(out.String(), "WARN"), strings.Count(out.String(), "INFO"); warns < 3 ||
+			warns > 4 || infos != 1 {
 			t.Errorf("%d warnings, %d notes:\n%s", warns, infos, &out)
 		}
 		if n, err := testutil.GatherAndCount(reg, "redrain_failed_rounds_total"); n != 1 || err != nil {

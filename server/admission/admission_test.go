@@ -183,35 +183,6 @@ func TestWhoWaitsHasNoSeat(t *testing.T) {
 	}
 }
 
-// A door whose Redis is away goes on: what it could not say it says again, and who comes back meanwhile is not given
-// up.
-func TestAFaultFreesNobodysSeat(t *testing.T) {
-	s := &seats{turn: store.Turn{Admitted: true}}
-	world(t, s, func(d *Door, _ *prometheus.Registry) {
-		for _, user := range []string{"a", "b"} {
-			if _, err := d.Enter(t.Context(), campaign("c", 9), user); err != nil {
-				t.Fatal(err)
-			}
-		}
-		s.mu.Lock()
-		s.err = errors.New("away")
-		s.mu.Unlock()
-		wait(2)
-		s.mu.Lock()
-		s.err, s.said = nil, nil
-		s.mu.Unlock()
-		d.Leave("c", "b", false)
-		if _, err := d.Enter(t.Context(), campaign("c", 9), "b"); err != nil {
-			t.Fatal(err)
-		}
-		_ = s.heard()
-		wait(1)
-		if got := s.heard(); !slices.Equal(got, []string{"keep c n [a b]"}) {
-			t.Errorf("%v", got)
-		}
-	})
-}
-
 // A closed campaign's room is everybody's.
 func TestAClosedCampaignLetsEverybodyIn(t *testing.T) {
 	s := &seats{}

@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 
 	"redrain/internal/loop"
 	"redrain/internal/testenv"
@@ -218,106 +214,4 @@ func TestAudienceWithoutNATS(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	h.until(t, 0)
-}
-
-// slowNATS is a way to a NATS server on which nothing is sent while it is held.
-type slowNATS struct {
-	nats.InProcessConnProvider
-
-	mu   sync.Mutex
-	held chan struct{} // nil while nothing is held
-	hit  chan struct{} // hears of a write that is held
-}
-
-type slowConn struct {
-	net.Conn
-
-	of *slowNATS
-}
-
-func (s *slowNATS) InProcessConn() (net.Conn, error) {
-	conn, err := s.InProcessConnProvider.InProcessConn()
-	return slowConn{conn, s}, err
-}
-
-func (c slowConn) Write(p []byte) (int, error) {
-	c.of.mu.Lock()
-	held := c.of.held
-	c.of.mu.Unlock()
-	if held != nil {
-		select {
-		case c.of.hit <- struct{}{}:
-		default:
-		}
-		<-held
-	}
-	return c.Conn.Write(p)
-}
-
-// hold holds what is sent until release is called. When it returns NATS's client is held as well, in the middle of
-// sending.
-func (s *slowNATS) hold(t *testing.T, nc *nats.Conn) (release func()) {
-	t.Helper()
-	held := make(chan struct{})
-	s.mu.Lock()
-	s.held = held
-	s.mu.Unlock()
-	if err := nc.Publish("nobody.listens", nil); err != nil {
-		t.Fatal(err)
-	}
-	<-s.hit
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		s.held = nil
-		s.mu.Unlock()
-		close(held)
-	})
-}
-
-// While NATS is slow, players come and go without waiting for it under a lock.
-func TestPlayersDoNotWaitForNATSUnderALock(t *testing.T) {
-	own, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own.Start()
-	t.Cleanup(func() { own.Shutdown(); own.WaitForShutdown() })
-	if !own.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not start")
-	}
-	slow := &slowNATS{InProcessConnProvider: own, hit: make(chan struct{}, 1)}
-	nc, err := nats.Connect("", nats.InProcessServer(slow))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	teller, err := nats.Connect("", nats.InProcessServer(own))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(teller.Close)
-	bus := NewBus(nc, testBusOptions())
-	h := hears(t, bus)
-	release := slow.hold(t, nc)
-	defer release()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // none of them waits
-	came := make(chan struct{})
-	go func() {
-		defer close(came)
-		for _, user := range []string{"u", "u", "v"} {
-			h.Join(ctx, user)
-		}
-		h.Leave("v")
-	}()
-	select {
-	case <-came:
-	case <-time.After(time.Minute):
-		t.Fatal("a player who comes waits for NATS under a lock")
-	}
-	release()
-	testenv.Eventually(t, time.Minute, "the players hear", func() bool {
-		tell(t, NewBus(teller, testBusOptions()), "u", "1")
-		return h.times("u", "1") > 0
-	})
 }

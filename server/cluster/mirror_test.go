@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,23 +15,33 @@ import (
 // start is not followed.
 func TestMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var rows, followed []int
 		var down error
+		set := func(failed error, is ...int) {
+			mu.Lock()
+			defer mu.Unlock()
+			rows, down = is, failed
+		}
 		m := NewMirror(MirrorOptions[int]{
 			Part: "test", Work: "reading", Log: slog.New(slog.DiscardHandler),
 			Read: func(context.Context) ([]int, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				fresh := rows
 				rows = nil
 				return fresh, nil
 			},
 			Follow: func(_ context.Context, fresh []int) error {
+				mu.Lock()
+				defer mu.Unlock()
 				if down == nil {
 					followed = append(followed, fresh...)
 				}
 				return down
 			},
 		})
-		rows = []int{1}
+		set(nil, 1)
 		if err := m.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -43,20 +54,22 @@ func TestMirror(t *testing.T) {
 				<-time.After(wait)
 			}
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(followed, want) {
 				t.Errorf("%s: followed %v, want %v", what, followed, want)
 			}
 		}
 		step("after Load", 0)
-		rows = []int{2}
+		set(nil, 2)
 		step("before a hint", time.Second)
 		m.Announced()
 		step("after a hint", 0, 2)
-		rows = []int{3}
+		set(nil, 3)
 		step("without a hint", RefreshEvery, 2, 3)
-		rows, down = []int{4}, errors.New("down")
+		set(errors.New("down"), 4)
 		step("follow fails", RefreshEvery, 2, 3)
-		rows, down = []int{5}, nil
+		set(nil, 5)
 		step("follow works", RefreshEvery, 2, 3, 4, 5)
 		cancel()
 		if err := <-ended; err != nil {

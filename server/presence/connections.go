@@ -189,11 +189,11 @@ func (c *Connections) readNodes(ctx context.Context, list []store.Connection) er
 	if isStale {
 		c.nodes, c.readAt = map[string]bool{}, time.Now()
 	}
+	for _, one := range list {
+		c.nodes[one.Node] = false // unless it is in names; it is not looked for again soon
+	}
 	for _, name := range names {
 		c.nodes[name] = true
-	}
-	for _, one := range list {
-		c.nodes[one.Node] = c.nodes[one.Node] // a node that has gone is known as such
 	}
 	return nil
 }

@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/loop"
 )
 
 // book is where a tracker of a test writes.
@@ -76,7 +79,7 @@ func TestTracker(t *testing.T) {
 		tr.Remove("a", 2)
 		tr.Remove("a", 2)
 		tr.Leave("a", 2, Left)
-		b.wrote(t, "a member that went without a word", "a2 left")
+		b.wrote(t, "a member that was taken back")
 		tr.Disown("b", 7)
 		tr.Add("b", 8)
 		tr.Disown("b", 8)
@@ -118,13 +121,19 @@ func TestTracker(t *testing.T) {
 // ends the wait.
 func TestEnterWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		took := 300 * time.Millisecond
-		tr := NewTracker(Options[string, int]{Part: "test", Log: slog.New(slog.DiscardHandler),
+		var takes atomic.Int64 // of a flush
+		quiet := slog.New(slog.DiscardHandler)
+		recoverer, err := loop.NewRecoverer(nil, quiet, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := NewTracker(Options[string, int]{Part: "test", Recoverer: recoverer, Log: quiet,
 			Flush: func(context.Context, []Change[string, int]) error {
-				<-time.After(took)
-				if took == 0 {
+				d := time.Duration(takes.Load())
+				if d == 0 {
 					panic("torn")
 				}
+				<-time.After(d)
 				return nil
 			}})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +142,7 @@ func TestEnterWaits(t *testing.T) {
 		for i, test := range []struct{ flush, want time.Duration }{
 			{300 * time.Millisecond, 300 * time.Millisecond}, {time.Second, enterWithin}, {0, 0},
 		} {
-			took = test.flush
+			takes.Store(int64(test.flush))
 			began := time.Now()
 			var all sync.WaitGroup
 			for range 3 {
