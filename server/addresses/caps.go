@@ -78,7 +78,8 @@ func New(o Options) *Caps {
 	c := &Caps{o: o, metrics: newMetrics(o.Registerer), hungry: loop.NewWake(), accounts: map[key]*account{}}
 	c.guests = presence.NewTracker(presence.Options[key, string]{
 		Part: part, Work: "keeping the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
-		Recoverer: o.Recoverer, Log: o.Log,
+		LeavesLate: true,
+		Recoverer:  o.Recoverer, Log: o.Log,
 	})
 	return c
 }

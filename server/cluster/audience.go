@@ -38,7 +38,7 @@ type Audience struct {
 	recoverer *loop.Recoverer
 	log       *slog.Logger
 	heard     chan *nats.Msg // of all groups: a goroutine for each would cost more than its players' connections
-	groups    *presence.Tracker[string, struct{}]
+	groups    *presence.Tracker[struct{}, string]
 
 	// of follow alone
 	subscriptions map[string]*nats.Subscription // by group
@@ -50,7 +50,7 @@ type Audience struct {
 func NewAudience(bus *Bus, recoverer *loop.Recoverer, hear func(campaign string, n Settled)) *Audience {
 	a := &Audience{bus: bus, hear: hear, recoverer: recoverer, log: bus.log, heard: make(chan *nats.Msg, heardAtOnce),
 		subscriptions: map[string]*nats.Subscription{}}
-	a.groups = presence.NewTracker(presence.Options[string, struct{}]{
+	a.groups = presence.NewTracker(presence.Options[struct{}, string]{
 		Part: "audience", Work: "listening for settlements of players who have come; the next welcome has them",
 		Flush: a.follow, Recoverer: recoverer, Log: bus.log,
 	})
@@ -81,18 +81,18 @@ func (a *Audience) handle(ctx context.Context) error {
 // the player hears as soon as it is back, and comes in all the same. This holds for each player of a group: one who
 // comes while the first one's subscription is in flight waits for it as well.
 func (a *Audience) Join(ctx context.Context, user string) {
-	a.groups.Enter(ctx, group(user), struct{}{})
+	a.groups.Enter(ctx, struct{}{}, group(user))
 }
 
 // Leave ends what Join began.
-func (a *Audience) Leave(user string) { a.groups.Leave(group(user), struct{}{}, presence.Left) }
+func (a *Audience) Leave(user string) { a.groups.Leave(struct{}{}, group(user), presence.Left) }
 
 // follow subscribes to groups that have players now, and unsubscribes from those that have none any more.
-func (a *Audience) follow(ctx context.Context, changes []presence.Change[string, struct{}]) error {
+func (a *Audience) follow(ctx context.Context, changes []presence.Change[struct{}, string]) error {
 	for _, change := range changes {
-		a.listen(change.Group, change.State == presence.Here)
+		a.listen(change.Member, change.State == presence.Here)
 	}
-	a.all = a.listenTo(a.all, a.bus.subject(topicPacked, "*"), a.groups.Groups() > 0)
+	a.all = a.listenTo(a.all, a.bus.subject(topicPacked, "*"), a.groups.Count(struct{}{}) > 0)
 	if a.bus.nc.Status() != nats.CONNECTED {
 		return nil // its client sends all subscriptions when it is back
 	}

@@ -62,7 +62,7 @@ func (h *hearing) times(user, claim string) int {
 func (h *hearing) until(t *testing.T, groups int) {
 	t.Helper()
 	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d groups are listened to", groups), func() bool {
-		return h.groups.Groups() == groups
+		return h.groups.Count(struct{}{}) == groups
 	})
 }
 

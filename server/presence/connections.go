@@ -55,7 +55,7 @@ type ConnectionsOptions struct {
 type Connections struct {
 	o     ConnectionsOptions
 	ended prometheus.Counter
-	here  *Tracker[string, store.Connection] // this node's, by player
+	here  *Tracker[string, connection] // this node's, by player
 
 	mu     sync.Mutex
 	hereAt time.Time // when this node has last reported that it is alive
@@ -65,6 +65,12 @@ type Connections struct {
 	readAt time.Time       // when nodes was read
 }
 
+// connection is one of this node.
+type connection struct {
+	n     uint64
+	since int64 // Unix ms
+}
+
 // NewConnections makes a list without connections.
 func NewConnections(o ConnectionsOptions) *Connections {
 	c := &Connections{o: o, ended: prometheus.NewCounter(prometheus.CounterOpts{
@@ -72,7 +78,7 @@ func NewConnections(o ConnectionsOptions) *Connections {
 		Help: "Connections of this node that were ended because their player has made newer ones.",
 	})}
 	o.Registerer.MustRegister(c.ended)
-	c.here = NewTracker(Options[string, store.Connection]{
+	c.here = NewTracker(Options[string, connection]{
 		Part: "connections", Work: "telling other nodes of players' connections; counting only this node's",
 		Flush: c.flush, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,
 	})
@@ -82,12 +88,20 @@ func NewConnections(o ConnectionsOptions) *Connections {
 // Come notes a connection of this node. When it returns, what follows from it holds; if Redis does not answer in time,
 // only what follows from this node's connections.
 func (c *Connections) Come(ctx context.Context, user string, n uint64, since int64) {
-	one := store.Connection{User: user, Node: c.o.Node, N: n, Since: since}
-	written := c.here.enter(user, one)
-	for _, old := range c.tooMany(c.here.Members(user)) {
+	written := c.here.enter(user, connection{n, since})
+	var own []store.Connection
+	for _, one := range c.here.Members(user) {
+		own = append(own, c.stored(user, one))
+	}
+	for _, old := range c.tooMany(own) {
 		c.end(user, old.N)
 	}
 	c.here.wait(ctx, written)
+}
+
+// stored is a connection of this node as Redis has it.
+func (c *Connections) stored(user string, one connection) store.Connection {
+	return store.Connection{User: user, Node: c.o.Node, N: one.n, Since: one.since}
 }
 
 // Gone ends what Come began.
@@ -96,7 +110,7 @@ func (c *Connections) Gone(user string, n uint64) { c.remove(user, n) }
 // remove takes a connection of this node off the list. It reports whether the connection was there.
 func (c *Connections) remove(user string, n uint64) bool {
 	for _, one := range c.here.Members(user) {
-		if one.N == n {
+		if one.n == n {
 			return c.here.Leave(user, one, Left)
 		}
 	}
@@ -146,16 +160,17 @@ func (c *Connections) reportAlive(ctx context.Context) error {
 }
 
 // flush writes connections, and does what follows from all those of their players.
-func (c *Connections) flush(ctx context.Context, changes []Change[string, store.Connection]) error {
+func (c *Connections) flush(ctx context.Context, changes []Change[string, connection]) error {
 	if err := c.reportAlive(ctx); err != nil {
 		return err
 	}
 	var come, gone []store.Connection
 	for _, change := range changes {
+		one := c.stored(change.Group, change.Member)
 		if change.State == Here {
-			come = append(come, change.Member)
+			come = append(come, one)
 		} else {
-			gone = append(gone, change.Member)
+			gone = append(gone, one)
 		}
 	}
 	all, err := c.o.Store.Tell(ctx, come, gone)
@@ -205,9 +220,10 @@ func (c *Connections) alive(list []store.Connection) []store.Connection {
 		if one.Node != c.o.Node {
 			return !c.nodes[one.Node]
 		}
-		has := c.here.Has(one.User, one)
+		own := connection{one.N, one.Since}
+		has := c.here.Has(one.User, own)
 		if !has {
-			c.here.Disown(one.User, one)
+			c.here.Disown(one.User, own)
 		}
 		return !has
 	})

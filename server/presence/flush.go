@@ -63,8 +63,7 @@ func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
 		return nil
 	}
 	for k, state := range batch {
-		isHere := t.groups[k.group][k.member] != nil
-		if _, isNewer := t.pending[k]; !isNewer && isHere == (state == Here) {
+		if _, isNewer := t.pending[k]; !isNewer && t.has(k.group, k.member) == (state == Here) {
 			t.pending[k] = state
 		}
 	}
@@ -72,28 +71,33 @@ func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
 }
 
 // release ends the wait for members that were flushed, or could not be.
-func (t *Tracker[G, M]) release(members []*member) {
+func (t *Tracker[G, M]) release(waiting map[key[G, M]]chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, m := range members {
-		close(m.written)
-		m.written = nil
+	for k, written := range waiting {
+		close(written)
+		if m := t.groups[k.group][k.member]; m.written == written {
+			m.written = nil
+			t.groups[k.group][k.member] = m
+		}
 	}
 }
 
-// take takes what is pending, and some members if they are still here. Callers of Enter wait for those in waiting.
-func (t *Tracker[G, M]) take(some []key[G, M]) (batch map[key[G, M]]State, waiting []*member) {
+// take takes what is pending, and some members if they are still here. waiting are the channels of those for which
+// callers of Enter wait.
+func (t *Tracker[G, M]) take(some []key[G, M]) (batch map[key[G, M]]State, waiting map[key[G, M]]chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	batch, t.pending = t.pending, map[key[G, M]]State{}
 	for _, k := range some {
-		if t.groups[k.group][k.member] != nil {
+		if t.has(k.group, k.member) {
 			batch[k] = Here
 		}
 	}
+	waiting = map[key[G, M]]chan struct{}{}
 	for k := range batch {
-		if m := t.groups[k.group][k.member]; m != nil && m.written != nil {
-			waiting = append(waiting, m)
+		if written := t.groups[k.group][k.member].written; written != nil {
+			waiting[k] = written
 		}
 	}
 	return batch, waiting

@@ -37,9 +37,11 @@ type Options[G, M comparable] struct {
 	Flush func(ctx context.Context, changes []Change[G, M]) error
 	// Every is the time after which all members of this node are written again; 0: never. The reader of what is written
 	// lets members expire that are not.
-	Every     time.Duration
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
+	Every time.Duration
+	// LeavesLate has departures written with all members only, so that a member may come back meanwhile.
+	LeavesLate bool
+	Recoverer  *loop.Recoverer // nil: panics are logged only
+	Log        *slog.Logger
 }
 
 const (
@@ -62,7 +64,7 @@ type Tracker[G, M comparable] struct {
 	over chan struct{} // closed when Run has ended
 
 	mu      sync.Mutex
-	groups  map[G]map[M]*member
+	groups  map[G]map[M]member
 	pending map[key[G, M]]State // to be written
 	failing bool                // the last flush has failed
 }
@@ -74,12 +76,12 @@ type key[G, M comparable] struct {
 
 type member struct {
 	connections int
-	written     chan struct{} // closed when the member was flushed, or could not be; nil: nobody waits for that
+	written     chan struct{} // closed when the member was flushed, or could not be; nil: no caller waits for that
 }
 
 // NewTracker makes a tracker without members.
 func NewTracker[G, M comparable](o Options[G, M]) *Tracker[G, M] {
-	return &Tracker[G, M]{o: o, wake: loop.NewWake(), over: make(chan struct{}), groups: map[G]map[M]*member{},
+	return &Tracker[G, M]{o: o, wake: loop.NewWake(), over: make(chan struct{}), groups: map[G]map[M]member{},
 		pending: map[key[G, M]]State{}}
 }
 
@@ -88,22 +90,20 @@ func NewTracker[G, M comparable](o Options[G, M]) *Tracker[G, M] {
 func (t *Tracker[G, M]) Add(group G, one M) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.add(group, one)
-	return m.connections == 1
+	return t.add(group, one).connections == 1
 }
 
 // add needs t.mu.
-func (t *Tracker[G, M]) add(group G, one M) *member {
-	delete(t.pending, key[G, M]{group, one})
+func (t *Tracker[G, M]) add(group G, one M) member {
+	if k := (key[G, M]{group, one}); t.pending[k] != Here {
+		delete(t.pending, k) // it has come back
+	}
 	if t.groups[group] == nil {
-		t.groups[group] = map[M]*member{}
+		t.groups[group] = map[M]member{}
 	}
 	m := t.groups[group][one]
-	if m == nil {
-		m = &member{}
-		t.groups[group][one] = m
-	}
 	m.connections++
+	t.groups[group][one] = m
 	return m
 }
 
@@ -134,6 +134,7 @@ func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
 	m := t.add(group, one)
 	if m.connections == 1 {
 		m.written = make(chan struct{})
+		t.groups[group][one] = m
 		t.pending[key[G, M]{group, one}] = Here
 		t.wake.Signal()
 	}
@@ -152,11 +153,12 @@ func (t *Tracker[G, M]) Remove(group G, one M) {
 
 // remove needs t.mu. It reports whether it was the member's last connection.
 func (t *Tracker[G, M]) remove(group G, one M) (last bool) {
-	m := t.groups[group][one]
-	if m == nil {
+	m, isHere := t.groups[group][one]
+	if !isHere {
 		return false
 	}
 	if m.connections--; m.connections > 0 {
+		t.groups[group][one] = m
 		return false
 	}
 	if delete(t.groups[group], one); len(t.groups[group]) == 0 {
@@ -170,18 +172,21 @@ func (t *Tracker[G, M]) remove(group G, one M) (last bool) {
 func (t *Tracker[G, M]) Leave(group G, one M, state State) (last bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last = t.remove(group, one); last {
-		t.pending[key[G, M]{group, one}] = state
+	if !t.remove(group, one) {
+		return false
+	}
+	t.pending[key[G, M]{group, one}] = state
+	if !t.o.LeavesLate {
 		t.wake.Signal()
 	}
-	return last
+	return true
 }
 
 // Disown has a member removed that is written as one of this node and is not here.
 func (t *Tracker[G, M]) Disown(group G, one M) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.groups[group][one] == nil {
+	if !t.has(group, one) {
 		t.pending[key[G, M]{group, one}] = Left
 		t.wake.Signal()
 	}
@@ -191,7 +196,13 @@ func (t *Tracker[G, M]) Disown(group G, one M) {
 func (t *Tracker[G, M]) Has(group G, one M) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.groups[group][one] != nil
+	return t.has(group, one)
+}
+
+// has needs t.mu.
+func (t *Tracker[G, M]) has(group G, one M) bool {
+	_, isHere := t.groups[group][one]
+	return isHere
 }
 
 // Members returns a group's members on this node, in no order.

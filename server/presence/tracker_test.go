@@ -105,6 +105,13 @@ func TestTracker(t *testing.T) {
 		if tr.Groups() != 1 || tr.Count("c") != 2 || len(tr.Members("c")) != 2 || tr.Has("c", 2) || !tr.Has("c", 3) {
 			t.Errorf("%v", tr.groups)
 		}
+		tr.o.LeavesLate = true
+		tr.Leave("c", 1, Left)
+		tr.Leave("c", 3, Left)
+		b.wrote(t, "departures that wait")
+		tr.Add("c", 3)
+		wait(time.Minute)
+		b.wrote(t, "one has come back", "c1 left", "c3 here")
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
