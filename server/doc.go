@@ -5,6 +5,7 @@
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	admission   who may be in a room that lets in a certain number, and who waits
+//	presence    which players are on which node: Tracker, and each player's Connections
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
 //	caller      who is calling, where proxies stand in between: X-Forwarded-For and the PROXY protocol
@@ -19,6 +20,7 @@
 //	http            the HTTP server with the API, the sockets and the pages
 //	admin           the HTTP server of --admin-listen: metrics, health, profiles
 //	campaigns       cluster.Registry: reads changed campaigns from the database
+//	sanctions       cluster.Mirror: reads new bans from the database, as lists and verdicts do
 //	keys            auth.Players: follows the public keys of the identity provider (--jwks-url only)
 //	issuer          auth.Issuer: follows the keys of the operators' identity provider (--oidc-issuer only)
 //	rooms           room.Lobby: pings and deadlines of the sockets
@@ -27,6 +29,7 @@
 //	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
 //	admission       admission.Door: keeps the seats of this node's players
 //	addresses       addresses.Caps: bounds what the guests of one address may have
+//	connections     presence.Connections: ends the oldest if a player has too many, over all nodes
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)
 //	mover           campaigns.Mover: takes stock to shards that run dry; ends the move in its hands (role operator)

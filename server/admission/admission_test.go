@@ -99,6 +99,7 @@ func world(t *testing.T, s *seats, test func(d *Door, reg *prometheus.Registry))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- d.Run(ctx) }()
+		synctest.Wait()
 		test(d, reg)
 		cancel()
 		if err := <-ended; err != nil {

@@ -95,7 +95,11 @@ func (t *Tracker[G, M]) take(some []key[G, M]) (batch map[key[G, M]]State, waiti
 		}
 	}
 	waiting = map[key[G, M]]chan struct{}{}
-	for k := range batch {
+	for k, state := range batch {
+		if state == Here && !t.has(k.group, k.member) {
+			delete(batch, k)
+			continue
+		}
 		if written := t.groups[k.group][k.member].written; written != nil {
 			waiting[k] = written
 		}
