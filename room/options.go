@@ -26,7 +26,7 @@ type Options struct {
 	Guest func(user string) bool
 
 	Log        *slog.Logger          // nil: slog.Default
-	Recoverer  *loop.Recoverer       // catches panics in the workers and timers; nil: they are logged
+	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Registerer prometheus.Registerer // nil: the metrics are not registered
 }
 

@@ -27,7 +27,7 @@ const (
 
 // DecidersOptions are the settings of Deciders. The zero value is usable.
 type DecidersOptions struct {
-	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }

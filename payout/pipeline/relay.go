@@ -25,7 +25,7 @@ type RelayOptions struct {
 	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
 	Turn       Turn                  // which node relays; nil = this one
 	Clock      rain.Clock            // the cluster's time; nil = this machine's
-	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }

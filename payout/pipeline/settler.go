@@ -30,7 +30,7 @@ type SettlerOptions struct {
 	Wait       time.Duration
 	Restored   int64                 // when the ledger was put back from a backup, Unix ms: the stream is read again
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
-	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 	Alarms

@@ -46,7 +46,7 @@ type Options struct {
 	Restores  Restores
 	Clock     rain.Clock
 	Alarm     func(code, campaign, message string)
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 
 	Registerer prometheus.Registerer // nil: no metrics

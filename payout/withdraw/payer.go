@@ -29,7 +29,7 @@ type PayerOptions struct {
 	// twice; nil = nobody does
 	OnNews     func(id string)
 	Clock      rain.Clock            // Unix ms; nil = this machine's
-	Recoverer  *loop.Recoverer       // catches a panic in a round; nil = it is only logged
+	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
 	Registerer prometheus.Registerer // nil = no metrics
 }

@@ -32,7 +32,7 @@ type Events struct {
 type EventsOptions struct {
 	Campaigns Known
 	Stats     Stats
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }

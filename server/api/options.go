@@ -274,7 +274,7 @@ type Options struct {
 	GuestsPerDay   int     // and in a day; 0: no limit
 	// of which addresses that is not asked; nil: of all
 	Unbounded func(address string) bool
-	Recoverer *loop.Recoverer // hears of a handler that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 	// Registerer gets the metrics; nil: nobody does.

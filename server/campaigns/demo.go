@@ -54,7 +54,7 @@ type DemoOptions struct {
 	Known     Known
 	Members   func(campaign string) int // connections in a campaign's room on this node
 	Clock     rain.Clock
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 

@@ -127,7 +127,7 @@ type MoverOptions struct {
 	Known      Known
 	Bus        Bus
 	Node       string          // this node's name in the lease
-	Recoverer  *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics

@@ -100,7 +100,7 @@ type ProofsOptions struct {
 	Every     time.Duration // between two rounds; only Run needs it
 	Share     float64       // of the time that the full proof in the background may take; 0: there is none
 	Alarm     func(code, campaign, message string)
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock      // nil: that of this process
 	Log       *slog.Logger
 }

@@ -55,7 +55,7 @@ type RebuilderOptions struct {
 	Leases    cluster.Leases
 	Node      string // this node's name in the lease
 	Bus       Bus
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 

@@ -76,7 +76,7 @@ type ReclaimerOptions struct {
 	Clock     rain.Clock
 	Node      string          // this node's name in the lease
 	KeepFor   time.Duration   // how long a drained campaign stays in Redis
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 

@@ -44,7 +44,7 @@ type ReconcileLoopOptions struct {
 	Bus       Bus
 	Rebuild   func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
 	Clock     rain.Clock
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
 

@@ -45,7 +45,7 @@ type WatchOptions struct {
 	Sums      ShardLevels
 	Known     Known
 	Bus       Bus
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 
 	Registerer prometheus.Registerer // nil: no metrics

@@ -111,7 +111,7 @@ type Options struct {
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem
-	Recoverer      *loop.Recoverer // hears of panics; nil: they are logged only
+	Recoverer      *loop.Recoverer // nil: panics are logged only
 	Clock          rain.Clock
 	Log            *slog.Logger
 	Registerer     prometheus.Registerer

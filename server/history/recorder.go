@@ -54,7 +54,7 @@ type RecorderOptions struct {
 	Live       func() []*rain.Campaign // the campaigns that may rain
 	Alarm      func(code, campaign, message string)
 	Node       string          // this node's name in the lease
-	Recoverer  *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics

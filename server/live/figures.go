@@ -128,7 +128,7 @@ type FiguresOptions struct {
 	// InStock hears of each lane of a campaign that is seen to have stock; nil: nobody does.
 	InStock   func(campaign string, lane rain.Lane)
 	KeepFor   time.Duration   // how long a drained campaign stays in Redis
-	Recoverer *loop.Recoverer // hears of a round that panics; nil: it is logged only
+	Recoverer *loop.Recoverer // nil: panics are logged only
 	Clock     rain.Clock
 	Log       *slog.Logger
 }

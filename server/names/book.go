@@ -38,7 +38,7 @@ type Options struct {
 	Hosts      Hosts                               // where pictures may come from; nil: there are none
 	Here       func(user string) (wire.Face, bool) // how a player of this node is shown
 	Banned     func(user string) bool              // players who are shown under a masked id only
-	Recoverer  *loop.Recoverer                     // hears of a round that panics; nil: it is logged only
+	Recoverer  *loop.Recoverer                     // nil: panics are logged only
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Known      func(user string) (verdict.Verdict, bool)
 	Told       func()               // is called when there is a new verdict
 	Alarm      func(message string) // hears that the system does not answer
-	Recoverer  *loop.Recoverer      // hears of panics; nil: they are logged only
+	Recoverer  *loop.Recoverer      // nil: panics are logged only
 	Clock      rain.Clock
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
