@@ -18,7 +18,7 @@ const (
 	soakAir    = 60   // packets in the air
 	soakFall   = 4000 // ms for each
 	soakFrame  = 8.0  // ms of script that a frame may take
-	soakWork   = 4.0  // ms that the reference work takes on the phone, as in internal/e2e's TestFrameBudget
+	soakWork   = 4.0  // ms that the reference work takes on the phone
 	// A win is kept, so that it counts once and can be shown: it may cost the heap this much, in bytes.
 	soakWin = 1_500
 	// Compiled code and pools grow for a while without being anybody's leak.

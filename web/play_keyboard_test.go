@@ -10,16 +10,15 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testKeyboard plays from the landing to the list of packets without a pointer.
+// testKeyboard plays from the landing to a withdrawal without a pointer. The focus can be seen wherever it is.
 func (b *browser) testKeyboard(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(9, 42) }
 	p := b.open(t, f, "/?campaign=c1", 1280, 800)
 	p.mode("landing")
-	for p.focus() != "play" {
-		p.Type(kb.Tab)
-	}
+	eval[bool](p, `(window.pointers = 0, addEventListener("pointerdown", () => pointers++, true), true)`)
+	p.tabTo("play")
 	p.Type(kb.Enter)
 	p.mode("waiting")
 	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
@@ -40,6 +39,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	if got := f.tapped(); len(got) != 1 || got[0] != "0.1" {
 		t.Errorf("tapped %v", got)
 	}
+	f.settle()
 	f.phase("ended")
 	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
 	if p.focus() != "card-ok" {
@@ -49,9 +49,33 @@ func (b *browser) testKeyboard(t *testing.T) {
 	p.Type(kb.Tab)
 	p.Type(kb.Enter)
 	testenv.Eventually(t, patience, "my packets", p.isOpen("sheet"))
+	p.tabTo("withdraw-amount")
+	p.Type("0.42")
+	p.Type(kb.Enter)
+	p.tabTo("withdraw-yes")
+	p.Type(kb.Enter)
+	p.shows("withdraw-message", "Withdrawal of ¥0.42 requested")
 	p.Type(kb.Escape)
 	testenv.Eventually(t, patience, "Esc closes them", func() bool { return !p.isOpen("sheet")() })
 	p.mode("waiting")
+	if n := eval[int](p, "pointers"); n != 0 {
+		t.Errorf("%d pointer events in a game of keys", n)
+	}
+}
+
+// tabTo presses Tab until an element has the focus, and has an outline or a shadow that shows it.
+func (p *tab) tabTo(id string) {
+	p.t.Helper()
+	for range 40 {
+		if p.focus() == id {
+			p.Until("the focus on #"+id+" can be seen", `[document.activeElement, document.activeElement.parentElement]
+				.map((e) => getComputedStyle(e)).some((s) =>
+					s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none")`)
+			return
+		}
+		p.Type(kb.Tab)
+	}
+	p.t.Fatalf("forty times Tab do not lead to #%s", id)
 }
 
 // focus is the id of what has the keyboard.

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/golang-jwt/jwt/v5"
-
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -137,39 +135,4 @@ func (p *player) firstRain(t *testing.T) wire.Rain {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rains[0]
-}
-
-// TestATokenEndsOverTwoNodes: a socket ends when its token does, on whichever node; one that was given a new token goes
-// on, and nothing is asked of the other node for it.
-func TestATokenEndsOverTwoNodes(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Medium)
-	a, b, campaign := twoNodes(t, 10, func(*nodeLimits) {})
-	until := func(ends time.Time) string {
-		signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{"sub": "u", "exp": ends.Unix()}).
-			SignedString([]byte(jwtSecret))
-		must(t, err)
-		return signed
-	}
-	soon := time.Now().Add(10 * time.Second)
-	come := func(n *node) *player {
-		p := dial(t, n)
-		p.user = "u"
-		p.say(t, map[string]any{"type": "hello", "id": 1, "token": until(soon), "campaign": campaign})
-		p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
-		return p
-	}
-	atA, atB, renewed := come(a), come(b), come(b)
-	renewed.say(t, map[string]any{"type": "token", "id": 2, "token": until(soon.Add(time.Hour))})
-	wantClose(t, atA, room.CodeExpired)
-	wantClose(t, atB, room.CodeExpired)
-	renewed.say(t, map[string]any{"type": "join", "id": 50, "campaign": campaign})
-	renewed.await(t, 20*time.Second, "an answer", func() bool {
-		return renewed.welcome.ID == "50" || renewed.closed != nil
-	})
-	renewed.mu.Lock()
-	defer renewed.mu.Unlock()
-	if renewed.closed != nil || renewed.welcome.ExpiresAt != soon.Add(time.Hour).Unix()*1000 {
-		t.Errorf("with a new token: %v, until %d", renewed.closed, renewed.welcome.ExpiresAt)
-	}
 }

@@ -307,3 +307,10 @@ func (p *player) wins() map[string]wire.Result {
 	}
 	return wins
 }
+
+func wantClose(t *testing.T, p *player, code int) {
+	t.Helper()
+	if got := p.closeCode(t); got != code {
+		t.Errorf("close code %d, want %d", got, code)
+	}
+}

@@ -86,34 +86,6 @@ func (g *playPage) have() int {
 		`Number(document.getElementById("mine-count").textContent.match(/\d+/)?.[0] ?? 0)`)
 }
 
-// watchTaps notes which packets the page has sent taps for, and what each came to.
-const watchTaps = `{
-	globalThis.tapped = new Set();
-	globalThis.outcomes = new Map();
-	globalThis.WebSocket = class extends WebSocket {
-		constructor(...args) {
-			super(...args);
-			this.addEventListener("message", ({ data }) => {
-				for (const line of data.split("\n")) {
-					const message = JSON.parse(line);
-					if (message.type === "result") outcomes.set(message.drop, message.outcome);
-				}
-			});
-		}
-		send(text) {
-			const message = JSON.parse(text);
-			if (message.type === "tap") tapped.add(message.drop);
-			super.send(text);
-		}
-	};
-}`
-
-// tapped is for how many packets the page has sent a tap, once or more. The page has the script watchTaps.
-func (g *playPage) tapped() int {
-	g.t.Helper()
-	return browsertest.Eval[int](g.Page, "tapped.size")
-}
-
 // Hit hits a packet, if there is one to hit, and says whether it did: a packet that was hit is in the air no more. One
 // that has fallen on while the finger came down is missed, which the page does not notice.
 func (g *playPage) Hit() bool {
