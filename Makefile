@@ -68,7 +68,7 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 	done
 
 .PHONY: hostile
-hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h; ARGS=-hostile-quiet where nothing else runs)
+hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h; ARGS=-hostile-rate=0 for as fast as it goes)
 	$(GO) test ./internal/e2e -count=1 -v -run '^TestHostile$$' -hostile $(HOSTILE) -timeout 0 $(ARGS)
 
 .PHONY: lint

@@ -30,9 +30,7 @@ type apiClient struct {
 func newAPIClient(t *testing.T, n *node) *apiClient {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	doc.Servers = nil // whatever host the node has
 	for path := range doc.Paths.Map() {
 		if !strings.HasPrefix(path, "/api/v1") {
@@ -42,9 +40,7 @@ func newAPIClient(t *testing.T, n *node) *apiClient {
 		}
 	}
 	router, err := gorillamux.NewRouter(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &apiClient{t: t, n: n, token: operatorToken, router: router}
 }
 
@@ -83,23 +79,17 @@ func (c *apiClient) call(method, path, body string, header ...string) answer {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(within(c.t, 30*time.Second), method, c.n.url+"/api/v1"+path,
 		strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := httpClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	a := answer{resp.StatusCode, resp.Header, data}
 	if a.status >= 400 {
 		if got := a.header.Get("Content-Type"); got != "application/problem+json" || a.code() == "" ||

@@ -129,10 +129,7 @@ func TestAPILife(t *testing.T) {
 	}
 
 	p := join(t, n, "dave", id)
-	won := p.answered(t, p.tap(p.aDrop(t)))
-	if won.Outcome != "won" {
-		t.Fatalf("a tap: %+v", won)
-	}
+	won := p.winOne(t)
 	p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled) == 1 })
 	fresh := p.freshDrop(t)
 	if a := c.call("POST", "/campaigns/"+id+"/pause", ""); a.status != 200 || a.field("state") != "paused" {

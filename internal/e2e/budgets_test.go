@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"io"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,30 +10,24 @@ import (
 	"redrain/room"
 )
 
-// twoNodes are two nodes on real back ends with a campaign, set up as the test wants it.
-func twoNodes(t *testing.T, packets int, change func(*nodeLimits)) (a, b *node, campaign string) {
+// twoNodes are two nodes on real back ends with a campaign, and limits of which 0 is none.
+func twoNodes(t *testing.T, packets, tapRate, perUser int) (a, b *node, campaign string) {
 	t.Helper()
-	limits := nodeLimits{}
-	change(&limits)
 	cfg := realSetting(t).config()
-	cfg.TapRate, cfg.PerUser = limits.tapRate, limits.perUser
+	cfg.TapRate, cfg.PerUser = tapRate, perUser
 	a, b = startNode(t, cfg), startNode(t, cfg)
 	spec := fund(t, a, "two", rain.Money(packets), packets)
 	spec.WinsPerUser = packets
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
+	c := createCampaign(t, a.client, spec)
 	return a, b, c.ID
 }
-
-// nodeLimits are what a test of limits sets.
-type nodeLimits struct{ tapRate, perUser int }
 
 // TestConnectionsOfAPlayerOverTwoNodes: one more than --connections-per-user ends the oldest, wherever it is, and no
 // other; other players notice nothing.
 func TestConnectionsOfAPlayerOverTwoNodes(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Medium)
-	a, b, campaign := twoNodes(t, 10, func(l *nodeLimits) { l.perUser = 2 })
+	testenv.Parallel(t, testenv.Heavy)
+	a, b, campaign := twoNodes(t, 10, 0, 2)
 	other := join(t, a, "other", campaign)
 	first := join(t, a, "u", campaign)
 	after(t, b, campaign, first)
@@ -73,12 +65,7 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 	t.Helper()
 	for _, n := range nodes {
 		testenv.Eventually(t, time.Minute, "the node knows of the other's connection", func() bool {
-			res, err := get(t, n.url+"/metrics")
-			must(t, err)
-			defer func() { _ = res.Body.Close() }()
-			text, err := io.ReadAll(res.Body)
-			must(t, err)
-			return strings.Contains(string(text), "redrain_players_on_several_nodes 1\n")
+			return metric(t, n, "redrain_players_on_several_nodes") == 1
 		})
 	}
 }
@@ -87,13 +74,10 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 func TestTheTapRateOverTwoNodes(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	const rate, waves, perWave = 5, 16, 5
-	a, b, campaign := twoNodes(t, 10_000, func(l *nodeLimits) { l.tapRate = rate })
+	a, b, campaign := twoNodes(t, 10_000, rate, 0)
 	both := []*player{join(t, a, "bot", campaign), join(t, b, "bot", campaign)}
 	knowEachOther(t, a, b)
-	long := shortRain(100)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 200
-	_, err := a.client.StartRain(within(t, 10*time.Second), campaign, long, "")
-	must(t, err)
+	startRain(t, a.client, campaign, longRain(200))
 	now := func() int64 { return time.Now().UnixMilli() + both[0].offset }
 	both[0].aDrop(t)
 	began, taken := now(), 0

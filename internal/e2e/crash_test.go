@@ -42,15 +42,8 @@ func crashAt(t *testing.T, fault string) {
 	doomed := startProcess(t, s, "REDRAIN_FAULT_AT="+fault)
 	spec := fund(t, doomed.node, "crash", 50_000, 60)
 	spec.WinsPerUser = 60
-	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	long := shortRain(200)
-	long.DurationMS, long.FallMS = 600_000, 20_000 // longer than the crash and the way back take
-	if _, err := doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, doomed.client, spec)
+	startRain(t, doomed.client, c.ID, longRain(16))
 	const count = 6
 	before := make([]*player, count)
 	for i := range before {
@@ -164,9 +157,7 @@ func checkLedger(t *testing.T, op *operator.Client, campaign string, players []*
 		return op.Claims(ctx, campaign, p)
 	}
 	for claim, err := range operator.All(within(t, 20*time.Second), list) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, twice := inLedger[claim.Claim]; twice {
 			t.Errorf("claim %s is in the ledger twice", claim.Claim)
 		}

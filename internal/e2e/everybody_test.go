@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,32 +12,17 @@ import (
 	"redrain/rain"
 )
 
-// everybodyVar sets how many players there are in TestEverybodyWinsOnce: REDRAIN_TEST_EVERYBODY=10000, on a machine
-// that does nothing else.
-const everybodyVar = "REDRAIN_TEST_EVERYBODY"
-
 // TestEverybodyWinsOnce: as many packets as players on many shards, where most shards have more players at home than
 // packets, or fewer. Each player wins one, and nobody is told that all are gone.
 func TestEverybodyWinsOnce(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelFailover(t, testenv.Medium)
-	const shards = 128
-	players := 400
-	if text := os.Getenv(everybodyVar); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		players = n
-	}
+	const shards, players = 128, 400
 	s := clusterSetting(t)
 	nodes := []*node{startProcess(t, s).node, startProcess(t, s).node}
 	spec := fund(t, nodes[0], "everybody", rain.Money(100*players), players)
 	spec.WinsPerUser, spec.Shards, spec.Split = 1, shards, rain.DoubleMean
-	c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, nodes[0].client, spec)
 	tokens := make([]string, players)
 	for i := range tokens {
 		tokens[i] = token(t, fmt.Sprintf("player-%d", i))
@@ -52,9 +35,7 @@ func TestEverybodyWinsOnce(t *testing.T) {
 		options.Targets = append(options.Targets, "ws"+strings.TrimPrefix(n.url, "http")+"/ws")
 	}
 	crowd, err := bench.Gather(within(t, 5*time.Minute), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if err := crowd.Leave(); err != nil {
 			t.Error(err)
@@ -62,17 +43,13 @@ func TestEverybodyWinsOnce(t *testing.T) {
 	}()
 	dense := shortRain(500)
 	dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 600_000, 10_000, 50
-	if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, dense, ""); err != nil {
-		t.Fatal(err)
-	}
+	startRain(t, nodes[0].client, c.ID, dense)
 	crowd.AwaitRain(within(t, time.Minute))
 
 	began, claims, told := time.Now(), map[int]string{}, map[string]int64{}
 	for len(claims) < players && time.Since(began) < 3*time.Minute {
 		report, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Second, Think: 200 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if report.Joined < players { // those who were ended for good can win nothing
 			t.Fatalf("%d of %d are in; refused: %v; closed: %v", report.Joined, players, report.Failed, report.Closes)
 		}

@@ -31,14 +31,10 @@ type forger struct {
 func newForger(t *testing.T, s setting) *forger {
 	t.Helper()
 	nc, err := nats.Connect(s.nats)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &forger{t: t, namespace: s.namespace, rdb: rds.NewClient(&rds.Options{Addr: s.redis}), js: js}
 	t.Cleanup(func() { _ = f.rdb.Close() })
 	return f
@@ -48,13 +44,9 @@ func newForger(t *testing.T, s setting) *forger {
 func (f *forger) messages(campaign string) (all []string) {
 	f.t.Helper()
 	stream, err := f.js.Stream(f.t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	info, err := stream.Info(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
 		m, err := stream.GetMsg(f.t.Context(), seq)
 		if err == nil && m.Subject == f.subject(campaign) {
@@ -81,9 +73,7 @@ func (f *forger) add(campaign string, fields ...string) {
 	for i, v := range fields {
 		values[i] = v
 	}
-	if err := f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err(); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, f.rdb.XAdd(f.t.Context(), &rds.XAddArgs{Stream: key, Values: values}).Err())
 }
 
 // TestForgeriesArePaidToNobody: what is made up, altered, or played again in the stream or in the outbox moves no
@@ -93,10 +83,7 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	n := startNode(t, s.config())
-	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "forged", 10_000, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, n.client, fund(t, n, "forged", 10_000, 20))
 	won := winners(t, n, c.ID, 4)
 	awaitBooks(t, n.client, c.ID)
 	f := newForger(t, s)
@@ -152,12 +139,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 		f.publish(c.ID, message)
 	}
 	stream, err := f.js.Stream(t.Context(), strings.ToUpper(f.namespace)+"_PAYOUT")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Purge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, stream.Purge(t.Context()))
 	testenv.Eventually(t, 60*time.Second, "the purge has an alarm",
 		func() bool { return alarms.count("stream_changed", "") > 0 })
 	testenv.Eventually(t, 60*time.Second, "the purge is named", func() bool {
@@ -284,13 +267,19 @@ func (a *heardAlarms) count(code, campaign string) (n int) {
 	return n
 }
 
+// await waits for one of these alarms about a campaign.
+func (a *heardAlarms) await(t *testing.T, campaign string, codes ...string) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("one of the alarms %v", codes), func() bool {
+		return slices.ContainsFunc(codes, func(code string) bool { return a.count(code, campaign) > 0 })
+	})
+}
+
 // waiting are the letters that wait for a person.
 func (f *forger) waiting(op *operator.Client) []operator.DeadLetter {
 	f.t.Helper()
 	list, err := op.DeadPayouts(within(f.t, 10*time.Second), operator.Page{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return list.Items
 }
 

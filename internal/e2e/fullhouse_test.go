@@ -37,10 +37,7 @@ func TestFullHouse(t *testing.T) {
 `, strings.TrimPrefix(a.url, "http://"), strings.TrimPrefix(b.url, "http://")))
 	spec := fund(t, a.node, "full-house", 1_000, 10)
 	spec.Name, spec.Capacity = "Full house 满座", houseSeats
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, a.client, spec)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	h := &house{ctx: ctx, t: t, front: nodeAt(t, "http://"+proxy.Addr), campaign: c.ID,

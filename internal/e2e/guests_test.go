@@ -11,70 +11,42 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestGuests: a guest gets a token that works; where guests are off it is 403.
-func TestGuests(t *testing.T) {
-	testenv.Parallel(t, testenv.Light)
-	cfg := setting{}.config()
-	c := newAPIClient(t, startNode(t, cfg))
-	g := c.call("POST", "/guests", "")
-	c.want(g, 201, "")
-	c.token = g.field("token")
-	if a := c.call("GET", "/me", ""); a.field("user") != g.field("user") || a.field("user") == "" {
-		t.Errorf("me: %s", a.body)
-	}
-	off := false
-	cfg.Guests = &off
-	c = newAPIClient(t, startNode(t, cfg))
-	c.want(c.call("POST", "/guests", ""), 403, "guests_off")
-}
-
 // TestGuestsWork: where a guest costs work, a node takes what was done for another's challenge, once.
 func TestGuestsWork(t *testing.T) {
-	t.Parallel()
-	for _, b := range backendsUnderTest {
-		t.Run(b.name, func(t *testing.T) {
-			b.parallel(t, testenv.Light)
-			cfg := b.make(t).config()
-			cfg.GuestChallenge, cfg.ChallengeWork = "work", 1000
-			one := startNode(t, cfg)
-			other := one
-			if b.nodes > 1 {
-				other = startNode(t, cfg)
+	testenv.Parallel(t, testenv.Light)
+	cfg := realSetting(t).config()
+	cfg.GuestChallenge, cfg.ChallengeWork = "work", 1000
+	one, other := startNode(t, cfg), startNode(t, cfg)
+	// The asked node changes with every request, so that each proof goes to another one than has asked for it.
+	var proof string
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	turn := 0
+	client, err := operator.New(operator.Options{Server: one.url, HTTPClient: &http.Client{
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if turn++; turn%2 == 0 {
+				r.URL.Host = strings.TrimPrefix(other.url, "http://")
+				body, err := io.ReadAll(r.Body)
+				if err != nil {
+					return nil, err
+				}
+				proof, r.Body = string(body), io.NopCloser(bytes.NewReader(body))
 			}
-			// The asked node changes with every request, so that each proof goes to another one than has asked for it.
-			var proof string
-			transport := &http.Transport{}
-			t.Cleanup(transport.CloseIdleConnections)
-			turn := 0
-			client, err := operator.New(operator.Options{Server: one.url, HTTPClient: &http.Client{
-				Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-					if turn++; turn%2 == 0 {
-						r.URL.Host = strings.TrimPrefix(other.url, "http://")
-						body, err := io.ReadAll(r.Body)
-						if err != nil {
-							return nil, err
-						}
-						proof, r.Body = string(body), io.NopCloser(bytes.NewReader(body))
-					}
-					return transport.RoundTrip(r)
-				})}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			guest, err := client.Guest(t.Context())
-			if err != nil || turn != 2 {
-				t.Fatalf("%v after %d requests", err, turn)
-			}
-			c := newAPIClient(t, one)
-			c.token = guest.Token
-			if a := c.call("GET", "/me", ""); a.field("user") != guest.User {
-				t.Errorf("me: %s", a.body)
-			}
-			c.token = ""
-			c.want(c.call("POST", "/guests", ""), 403, "challenge_required")
-			c.want(c.call("POST", "/guests", proof), 403, "challenge_failed")
-		})
+			return transport.RoundTrip(r)
+		})}})
+	must(t, err)
+	guest, err := client.Guest(t.Context())
+	if err != nil || turn != 2 {
+		t.Fatalf("%v after %d requests", err, turn)
 	}
+	c := newAPIClient(t, one)
+	c.token = guest.Token
+	if a := c.call("GET", "/me", ""); a.field("user") != guest.User {
+		t.Errorf("me: %s", a.body)
+	}
+	c.token = ""
+	c.want(c.call("POST", "/guests", ""), 403, "challenge_required")
+	c.want(c.call("POST", "/guests", proof), 403, "challenge_failed")
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

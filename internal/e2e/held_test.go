@@ -12,16 +12,16 @@ import (
 	"redrain/rain"
 )
 
-// suspectAll has something speak against players, in the ledger of a setting.
-func suspectAll(t *testing.T, s setting, users ...string) {
+// giveVerdict writes a verdict of the rules against players into the ledger of a setting.
+func giveVerdict(t *testing.T, s setting, act verdict.Act, users ...string) {
 	t.Helper()
 	db, err := sqldb.OpenMySQL(s.mysql)
 	must(t, err)
 	defer func() { must(t, db.Close()) }()
 	risk := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk
 	for _, user := range users {
-		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold,
-			Score: 99, Reasons: "[]"})
+		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: user, Act: act, Score: 70,
+			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
 		must(t, err)
 	}
 }
@@ -56,15 +56,11 @@ func TestHeldWinsOverKills(t *testing.T) {
 		users = append(users, c.act+"-"+c.point)
 	}
 	doomed := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_FAULT_AT=settle.after_commit")
-	suspectAll(t, s, users...)
+	giveVerdict(t, s, verdict.Hold, users...)
 	spec := fund(t, doomed.node, "held", 10_000, 100)
 	spec.WinsPerUser = 3
-	c, err := doomed.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
-	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
-	_, err = doomed.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(t, err)
+	c := createCampaign(t, doomed.client, spec)
+	startRain(t, doomed.client, c.ID, longRain(20))
 	first := join(t, doomed.node, posted, c.ID)
 	first.tap(first.aDrop(t))
 	doomed.awaitDeath(t, time.Minute)
@@ -73,9 +69,7 @@ func TestHeldWinsOverKills(t *testing.T) {
 	win := func(user string) (claims []string, amount rain.Money) {
 		t.Helper()
 		p := join(t, sound.node, user, c.ID)
-		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
-			t.Fatalf("%s: %+v", user, r)
-		}
+		p.winOne(t)
 		testenv.Eventually(t, time.Minute, "the win of "+user+" is held", func() bool {
 			claims, amount = heldOf(t, sound.node, user)
 			return len(claims) == 1

@@ -21,15 +21,10 @@ func TestAHotCampaignIsWonWhole(t *testing.T) {
 			const packets, shards, crowd = 800, 16, 6
 			spec := fund(t, nodes[0], "hot", 80_000, packets)
 			spec.WinsPerUser, spec.Shards, spec.Split = packets, shards, rain.DoubleMean
-			c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := createCampaign(t, nodes[0].client, spec)
 			dense := shortRain(500)
 			dense.DurationMS, dense.FallMS, dense.DropsPerSecond = 600_000, 10_000, rain.MaxDropsPerSecond
-			if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, dense, ""); err != nil {
-				t.Fatal(err)
-			}
+			startRain(t, nodes[0].client, c.ID, dense)
 			g := &game{t: t, campaign: c.ID, nodes: nodes, op: nodes[0].client, stop: func() {}}
 			var tapping sync.WaitGroup
 			for i := range crowd {

@@ -20,15 +20,13 @@ func TestGuestsAndPlayersInLanes(t *testing.T) {
 			nodes := startNodes(t, b.make(t).config(), b.nodes)
 			spec := fund(t, nodes[0], "lanes", 1_200, 12)
 			spec.Shards, spec.GuestsShare, spec.Split = 4, 250_000, rain.Even
-			c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
-			must(t, err)
+			c := createCampaign(t, nodes[0].client, spec)
 			if c.GuestsShare != spec.GuestsShare || c.Shards != 4 {
 				t.Fatalf("made: %+v", c)
 			}
 			long := shortRain(500)
 			long.DurationMS, long.FallMS = 300_000, 5_000
-			_, err = nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-			must(t, err)
+			startRain(t, nodes[0].client, c.ID, long)
 			layout := spec.Layout()
 			// play has somebody tap until the tap has won or everything is won.
 			play := func(n int, user string) string {

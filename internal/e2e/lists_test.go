@@ -7,12 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
-
 	"redrain/internal/operator"
-	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 	"redrain/room"
@@ -48,17 +44,9 @@ func TestListsOverTwoNodes(t *testing.T) {
 		t.Errorf("a campaign with a list that there is not: %v", err)
 	}
 	spec.Players.List = "vip"
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
-	closedWith := func(n *node, user string) int {
-		_, err := hello(t, n, user, c.ID)
-		if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
-			return end.Code
-		}
-		return 0
-	}
+	c := createCampaign(t, a.client, spec)
 	for _, n := range []*node{a.node, b.node} {
-		if code := closedWith(n, "stranger"); code != room.CodeNotInvited {
+		if code := closeOf(t, n, "stranger", c.ID); code != room.CodeNotInvited {
 			t.Errorf("a stranger's hello ends with %d", code)
 		}
 	}
@@ -72,14 +60,14 @@ func TestListsOverTwoNodes(t *testing.T) {
 	wantClose(t, atB, room.CodeNotInvited)
 	change("vip/members", `{"members":["ann"]}`)
 	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool {
-		return closedWith(b.node, "ann") == 0
+		return closeOf(t, b.node, "ann", c.ID) == 0
 	})
 
 	change("barred/members", `{"members":["bob"]}`)
 	wantClose(t, other, room.CodeSentAway)
 	change("barred/remove", `{"members":["bob"]}`)
 	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool {
-		return closedWith(b.node, "bob") == 0
+		return closeOf(t, b.node, "bob", c.ID) == 0
 	})
 
 	last := join(t, b.node, "ann", c.ID)
@@ -88,23 +76,17 @@ func TestListsOverTwoNodes(t *testing.T) {
 	api.want(api.call("DELETE", "/lists/vip", ""), http.StatusConflict, "list_in_use")
 	api.want(api.call("DELETE", "/lists/nets", ""), http.StatusNoContent, "")
 	testenv.Eventually(t, time.Minute, "node b lets everybody in again", func() bool {
-		return closedWith(b.node, "ann") == 0
+		return closeOf(t, b.node, "ann", c.ID) == 0
 	})
 
 	last = join(t, b.node, "ann", c.ID)
-	db, err := sqldb.OpenMySQL(s.mysql)
-	must(t, err)
-	defer func() { must(t, db.Close()) }()
-	_, err = ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk.Give(
-		within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: "ann", Act: verdict.Deny, Score: 99,
-			Reasons: "[]"})
-	must(t, err)
+	giveVerdict(t, s, verdict.Deny, "ann")
 	wantClose(t, last, room.CodeSentAway)
-	if code := closedWith(b.node, "ann"); code != room.CodeSentAway {
+	if code := closeOf(t, b.node, "ann", c.ID); code != room.CodeSentAway {
 		t.Errorf("a hello of whom the rules deny ends with %d", code)
 	}
 	api.want(api.call("POST", "/risk/release", `{"users":["ann"],"reason":"called her"}`), http.StatusOK, "")
 	testenv.Eventually(t, time.Minute, "node b lets her in after the release", func() bool {
-		return closedWith(b.node, "ann") == 0
+		return closeOf(t, b.node, "ann", c.ID) == 0
 	})
 }

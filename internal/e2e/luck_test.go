@@ -16,38 +16,20 @@ import (
 // player's beats follow from the seed. The stock sinks no faster than the rain goes on, within a factor of four.
 func TestOddsThatAreSetWhileItRains(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	t.Parallel()
-	for _, b := range backendsUnderTest {
-		t.Run(b.name, func(t *testing.T) {
-			if b.nodes == 1 {
-				testenv.RunsFrom(t, testenv.Nightly)
-			}
-			b.parallel(t, testenv.Heavy)
-			nodes := startNodes(t, b.make(t).config(), b.nodes)
-			playOdds(t, nodes)
-		})
-	}
-}
-
-func playOdds(t *testing.T, nodes []*node) {
-	t.Helper()
+	testenv.ParallelFailover(t, testenv.Heavy)
+	nodes := startNodes(t, clusterSetting(t).config(), 2)
 	const packets, count = 40, 50
 	op := nodes[0].client
 	spec := fund(t, nodes[0], "odds", 100_000, packets)
 	spec.WinsPerUser, spec.Shards = packets, 2
-	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, op, spec)
 	players := joinGreedy(t, nodes, c.ID, count) // the first tap of a beat takes the draw
 	long := shortRain(1_000)
 	long.DurationMS, long.DropsPerSecond, long.Odds, long.Pacing = 600_000, 8, rain.OddsAuto, rain.PacingEven
 	began := time.Now()
-	r, err := op.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := startRain(t, op, c.ID, long)
 	var f operator.Fairness
+	var err error
 	won := func() (sum int) {
 		for _, p := range players {
 			sum += len(p.wins())
@@ -58,9 +40,8 @@ func playOdds(t *testing.T, nodes []*node) {
 		f, err = op.Fairness(within(t, 10*time.Second), c.ID, r.ID)
 		return err == nil && len(f.Schedule.OddsRecord) >= 3 && won() > 0
 	})
-	if _, err := op.StopRain(within(t, 10*time.Second), c.ID, r.ID); err != nil {
-		t.Fatal(err)
-	}
+	_, err = op.StopRain(within(t, 10*time.Second), c.ID, r.ID)
+	must(t, err)
 	for _, p := range players {
 		p.await(t, time.Minute, "end of the rain", func() bool { return ended(p.rains) })
 	}

@@ -42,9 +42,7 @@ func newArena(t *testing.T) *arena {
 	a.rdb = redis.NewClient(&redis.Options{Addr: a.redis.Addr})
 	t.Cleanup(func() { _ = a.rdb.Close() })
 	db, err := sql.Open("mysql", a.mysql.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db.SetMaxIdleConns(0) // the database is killed: what is idle would be broken
 	a.db = db
 	t.Cleanup(func() { _ = db.Close() })

@@ -118,9 +118,7 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 	wins := map[int]win{}
 	for shard := range c.Shards {
 		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.shardKey(c.ID, shard, "wins")).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for field, record := range records {
 			user, drop, one := strings.Cut(field, "\n")
 			if !one {
@@ -143,17 +141,11 @@ func (a *arena) amounts(t *testing.T, c operator.Campaign) *rain.Amounts {
 	t.Helper()
 	var text string
 	row := a.db.QueryRowContext(within(t, 10*time.Second), "SELECT split_seed FROM campaign WHERE id = ?", c.ID)
-	if err := row.Scan(&text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, row.Scan(&text))
 	seed, err := rain.ParseSeed(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	amounts, err := rain.NewAmounts(&rain.Campaign{ID: c.ID, Spec: c.Spec, SplitSeed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return amounts
 }
 
@@ -162,22 +154,16 @@ func (a *arena) inLedger(t *testing.T, c operator.Campaign) map[int]win {
 	t.Helper()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second),
 		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = rows.Close() }()
 	wins := map[int]win{}
 	for rows.Next() {
 		var packet int
 		var w win
-		if err := rows.Scan(&packet, &w.user, &w.drop, &w.amount); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&packet, &w.user, &w.drop, &w.amount))
 		wins[packet] = w
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	return wins
 }
 

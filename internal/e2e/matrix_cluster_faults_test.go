@@ -28,9 +28,7 @@ func playCutOff(c *clusterCell) {
 	c.pause()
 	c.config(replica, "cluster-replica-no-failover", "yes")
 	master.Kill()
-	if err := os.Truncate(file, size); err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, os.Truncate(file, size))
 	master.Start()
 	c.follows(replica, master)
 	c.config(replica, "cluster-replica-no-failover", "no")
@@ -118,14 +116,10 @@ func (c *clusterCell) loseInAMove(name string, lost int) {
 func (c *clusterCell) holdMoves() (release func()) {
 	c.t.Helper()
 	db, err := sql.Open("mysql", c.s.mysql)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	release = func() {
 		_ = tx.Rollback()
 		cancel()
@@ -248,9 +242,7 @@ func (g *game) paid() map[string]operator.Claim {
 	}
 	paid := map[string]operator.Claim{}
 	for claim, err := range operator.All(within(g.t, time.Minute), list) {
-		if err != nil {
-			g.t.Fatal(err)
-		}
+		must(g.t, err)
 		paid[claim.Claim] = claim
 	}
 	return paid
@@ -263,9 +255,7 @@ func (f *failover) cutOff(master, replica *testenv.Server) {
 	replica.Freeze()
 	rdb := rds.NewClient(&rds.Options{Addr: master.Addr})
 	defer func() { _ = rdb.Close() }()
-	if err := rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err(); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, rdb.Do(f.t.Context(), "CLIENT", "KILL", "TYPE", "replica").Err())
 }
 
 // follows waits until a replica copies its master again, and does not hold it for dead.
@@ -288,7 +278,5 @@ func (f *failover) config(s *testenv.Server, option, value string) {
 	f.t.Helper()
 	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
 	defer func() { _ = rdb.Close() }()
-	if err := rdb.ConfigSet(within(f.t, 20*time.Second), option, value).Err(); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, rdb.ConfigSet(within(f.t, 20*time.Second), option, value).Err())
 }

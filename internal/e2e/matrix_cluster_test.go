@@ -2,13 +2,10 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +13,6 @@ import (
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server/cluster"
 )
 
 // clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls:
@@ -40,7 +36,7 @@ type clusterCell struct {
 
 	t       *testing.T
 	confirm string
-	alarms  *alarms
+	alarms  *heardAlarms
 	g       *game
 	full    []*player // have all the wins allowed before the fault strikes
 	seen    []string  // the evidence
@@ -97,7 +93,7 @@ func cellOf(column []string, row int) string {
 func playColumn(t *testing.T, confirm string, isPlayed func(row int) bool) (column []string) {
 	t.Helper()
 	f := newFailover(t, confirm)
-	heard := hear(t, f.nodes[1])
+	heard := listen(t, f.nodes[1])
 	for i, fault := range clusterFaults {
 		if !isPlayed(i) {
 			column = append(column, "")
@@ -219,9 +215,7 @@ func (c *clusterCell) audit() string {
 	c.t.Helper()
 	c.g.end()
 	db, err := sql.Open("mysql", c.s.mysql)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must(c.t, err)
 	defer func() { _ = db.Close() }()
 	a := &arena{t: c.t, db: db}
 	a.checkSound(c.t)
@@ -233,47 +227,4 @@ func (c *clusterCell) audit() string {
 		c.t.Errorf("%d players are over the limit, %d packets are paid twice", over, doubled)
 	}
 	return fmt.Sprintf("%d wins told", c.g.told())
-}
-
-// alarms are those that operators were told of.
-type alarms struct {
-	mu    sync.Mutex
-	heard map[string]bool // "<campaign> <code>"
-}
-
-// hear listens to the alarms of a node until the test ends.
-func hear(t *testing.T, n *node) *alarms {
-	t.Helper()
-	a := &alarms{heard: map[string]bool{}}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			_ = n.client.Events(ctx, func(e operator.Event) error { // it is opened anew
-				if e.Name == operator.EventAlarm {
-					var alarm cluster.Alarm
-					if err := json.Unmarshal(e.Data, &alarm); err != nil {
-						t.Errorf("an alarm that nobody can read: %s: %v", e.Data, err)
-					}
-					a.mu.Lock()
-					defer a.mu.Unlock()
-					a.heard[alarm.Campaign+" "+alarm.Code] = true
-				}
-				return nil
-			})
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	return a
-}
-
-// await waits for one of these alarms.
-func (a *alarms) await(t *testing.T, campaign string, codes ...string) {
-	t.Helper()
-	testenv.Eventually(t, time.Minute, fmt.Sprintf("one of the alarms %v", codes), func() bool {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		return slices.ContainsFunc(codes, func(code string) bool { return a.heard[campaign+" "+code] })
-	})
 }

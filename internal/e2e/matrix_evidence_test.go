@@ -28,9 +28,7 @@ func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
 	t.Helper()
 	for shard := range c.Shards {
 		n, err := a.rdb.XLen(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox")).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		total += n
 	}
 	return total
@@ -40,18 +38,12 @@ func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
 func (a *arena) published(t *testing.T) uint64 {
 	t.Helper()
 	nc, err := nats.Connect(a.nats.URL, nats.NoReconnect())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer nc.Close()
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stream, err := js.Stream(within(t, 10*time.Second), strings.ToUpper(a.s.namespace)+"_PAYOUT")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return stream.CachedInfo().State.LastSeq
 }
 

@@ -148,17 +148,13 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 	})
 	paid := a.bank.Paid()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second), "SELECT id, user_id, amount, state FROM withdrawal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = rows.Close() }()
 	ended := map[string]int{}
 	for rows.Next() {
 		var id, state string
 		var w saved
-		if err := rows.Scan(&id, &w.user, &w.amount, &state); err != nil {
-			t.Fatal(err)
-		}
+		must(t, rows.Scan(&id, &w.user, &w.amount, &state))
 		ended[state]++
 		if known[id] != w {
 			t.Errorf("withdrawal %s is %+v, its player was told %+v", id, w, known[id])
@@ -169,9 +165,7 @@ func (a *arena) checkWithdrawals(t *testing.T) {
 		}
 		delete(paid, id)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rows.Err())
 	if len(known) > 0 || len(paid) > 0 {
 		t.Errorf("not in the books: %v that players were told of, %v that the bank has paid", known, paid)
 	}

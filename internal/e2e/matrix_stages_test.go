@@ -15,15 +15,8 @@ const (
 // begin makes a campaign with a long rain and a crowd that plays in it.
 func (c *cell) begin(spec rain.Spec, players int) played {
 	c.t.Helper()
-	made, err := c.op().CreateCampaign(within(c.t, time.Minute), spec, "")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	long := shortRain(100)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 300_000, 20_000, 100
-	if _, err := c.op().StartRain(within(c.t, 20*time.Second), made.ID, long, ""); err != nil {
-		c.t.Fatal(err)
-	}
+	made := createCampaign(c.t, c.op(), spec)
+	startRain(c.t, c.op(), made.ID, longRain(100))
 	p := played{made, gather(c.t, c.arena, made.ID, players)}
 	c.campaigns = append(c.campaigns, p)
 	if c.fault == providerFault { // it is felt in all stages only if somebody asks it for money in all of them

@@ -19,8 +19,7 @@ func TestNamesOverTwoNodes(t *testing.T) {
 	yes := true
 	cfg.ShowNames, cfg.AvatarHosts = &yes, []string{"*.img.example"}
 	a, b := startNode(t, cfg), startNode(t, cfg)
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a, "named", 10, 10), "")
-	must(t, err)
+	c := createCampaign(t, a.client, fund(t, a, "named", 10, 10))
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret})
 	must(t, err)
 	come := func(n *node, who auth.Persona) *player {
@@ -43,12 +42,9 @@ func TestNamesOverTwoNodes(t *testing.T) {
 	soon := int64(1_000)
 	spec := rain.DefaultRain()
 	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &soon, 60_000, 4, 5_000
-	_, err = a.client.StartRain(within(t, 20*time.Second), c.ID, spec, "")
-	must(t, err)
+	startRain(t, a.client, c.ID, spec)
 	for _, p := range crowd {
-		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
-			t.Fatalf("%s: %+v", p.user, r)
-		}
+		p.winOne(t)
 	}
 	all := map[string]wire.Face{
 		"a*": {Name: hostile}, "b*": {Name: "小雨", Avatar: "https://1.img.example/b"}, "c*": {},

@@ -14,6 +14,7 @@ import (
 	"redrain/internal/testenv"
 
 	"redrain/internal/operator"
+	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server"
 )
@@ -27,9 +28,7 @@ type node struct {
 func nodeAt(t *testing.T, base string) *node {
 	t.Helper()
 	client, err := operator.New(operator.Options{Server: base, Token: operatorToken})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(client.Close)
 	return &node{url: base, client: client}
 }
@@ -49,9 +48,7 @@ func startNodeStoppable(t *testing.T, cfg server.Config) (_ *node, stop func()) 
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	s, err := server.New(t.Context(), cfg, log, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -101,9 +98,7 @@ func tokenOf(t *testing.T, user, session string) string {
 		claims["sid"] = session
 	}
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(jwtSecret))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return signed
 }
 
@@ -121,9 +116,7 @@ var httpClient = &http.Client{Timeout: time.Minute, Transport: &http.Transport{D
 func get(t *testing.T, url string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t, 30*time.Second), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return httpClient.Do(req)
 }
 
@@ -136,6 +129,29 @@ func fund(t *testing.T, n *node, name string, budget rain.Money, packets int) ra
 	}
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = name, sponsor, budget, packets
+	return spec
+}
+
+// createCampaign creates a campaign.
+func createCampaign(t *testing.T, op *operator.Client, spec rain.Spec) operator.Campaign {
+	t.Helper()
+	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
+	must(t, err)
+	return c
+}
+
+// startRain starts a rain in a campaign.
+func startRain(t *testing.T, op *operator.Client, campaign string, spec rain.RainSpec) wire.Rain {
+	t.Helper()
+	r, err := op.StartRain(within(t, 20*time.Second), campaign, spec, "")
+	must(t, err)
+	return r
+}
+
+// longRain lasts longer than a test, and its drops stay in the air for 20 s.
+func longRain(dropsPerSecond int) rain.RainSpec {
+	spec := shortRain(200)
+	spec.DurationMS, spec.FallMS, spec.DropsPerSecond = 600_000, 20_000, dropsPerSecond
 	return spec
 }
 

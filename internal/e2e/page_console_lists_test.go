@@ -18,8 +18,7 @@ func TestListsInTheConsole(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	n := startNode(t, realSetting(t).config())
 	spec := fund(t, n, "open", 1_000, 10)
-	open, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
+	open := createCampaign(t, n.client, spec)
 	bob := join(t, n, "bob", open.ID)
 
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)

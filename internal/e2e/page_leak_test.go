@@ -45,8 +45,7 @@ func (g *playPage) sitThrough(t *testing.T, n *node, campaign string, first bool
 	spec := rain.DefaultRain()
 	spec.StartsInMS, spec.DurationMS, spec.FallMS = &soon, 600_000, 1_200
 	spec.DropsPerSecond, spec.DecoyPercent = 30, 20
-	r, err := n.client.StartRain(within(t, 10*time.Second), campaign, spec, "")
-	must(t, err)
+	r := startRain(t, n.client, campaign, spec)
 	g.Mode("falling")
 	for range 4 {
 		g.Hit()

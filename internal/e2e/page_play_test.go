@@ -31,8 +31,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 				g.Mode("waiting")
 				g.State("waiting")
 			}
-			r, err := n.client.StartRain(within(t, 10*time.Second), c.ID, slowRain(), "")
-			must(t, err)
+			r := startRain(t, n.client, c.ID, slowRain())
 			for _, g := range people {
 				g.Mode("falling")
 				g.Catch(wins)

@@ -56,9 +56,7 @@ type player struct {
 func dial(t *testing.T, n *node) *player {
 	t.Helper()
 	p, err := tryDial(t, t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(p.hangUp)
 	return p
 }
@@ -137,9 +135,7 @@ func (p *player) hangUp() {
 
 func (p *player) say(t *testing.T, message any) {
 	t.Helper()
-	if err := p.write(message); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.write(message))
 }
 
 func (p *player) write(message any) error {
@@ -278,6 +274,52 @@ func (p *player) aDrop(t *testing.T) string {
 	}
 	t.Fatal("no drop is in the air")
 	return ""
+}
+
+// freshDrop is a drop in the air that the player has not tapped yet.
+func (p *player) freshDrop(t *testing.T) string {
+	t.Helper()
+	var found string
+	testenv.Eventually(t, 30*time.Second, "a fresh drop", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		tapped := map[string]bool{}
+		for _, d := range p.tapped {
+			tapped[d] = true
+		}
+		now := time.Now().UnixMilli() + p.offset
+		for n, w := range p.waves {
+			for _, d := range w.Drops {
+				id := fmt.Sprintf("%d.%d", n, d[0])
+				if !tapped[id] && d[2] == 0 && now >= w.At+50 && now < w.At+int64(d[3])-1_000 {
+					found = id
+					return true
+				}
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// winOne taps a packet in the air, and it wins.
+func (p *player) winOne(t *testing.T) wire.Result {
+	t.Helper()
+	r := p.answered(t, p.tap(p.freshDrop(t)))
+	if r.Outcome != "won" {
+		t.Fatalf("%s: %+v", p.user, r)
+	}
+	return r
+}
+
+// closeOf is how a hello ends: the close code, 0 for a welcome.
+func closeOf(t *testing.T, n *node, user, campaign string) int {
+	t.Helper()
+	_, err := hello(t, n, user, campaign)
+	if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
+		return end.Code
+	}
+	return 0
 }
 
 // closeCode waits for the end of the connection and returns its code.

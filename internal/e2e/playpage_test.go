@@ -120,8 +120,7 @@ func (g *playPage) balance() rain.Money {
 func rainsOn(t *testing.T, n *node, name string, packets, wins int, spec rain.RainSpec) operator.Campaign {
 	t.Helper()
 	c := campaignOf(t, n, name, packets, wins)
-	_, err := n.client.StartRain(within(t, 10*time.Second), c.ID, spec, "")
-	must(t, err)
+	startRain(t, n.client, c.ID, spec)
 	return c
 }
 
@@ -129,8 +128,7 @@ func campaignOf(t *testing.T, n *node, name string, packets, wins int) operator.
 	t.Helper()
 	spec := fund(t, n, name, rain.Money(packets)*100, packets)
 	spec.WinsPerUser = wins
-	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
+	c := createCampaign(t, n.client, spec)
 	return c
 }
 

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,12 +68,8 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 	// The process dies with the test binary, also where that is killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	p := &process{cmd: cmd, exited: make(chan struct{})}
 	url := make(chan string, 1)
 	go func() {
@@ -110,22 +104,6 @@ func (p *process) stop(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the node does not end")
 	}
-}
-
-// processorTime is how much the process has used so far; 0 where the system does not tell.
-func (p *process) processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	_, after, _ := strings.Cut(string(text), ") ") // the program's name may have spaces
-	fields := strings.Fields(after)
-	user, err := strconv.Atoi(fields[11])
-	must(t, err)
-	system, err := strconv.Atoi(fields[12])
-	must(t, err)
-	return time.Duration(user+system) * time.Second / 100
 }
 
 // kill is kill -9.

@@ -110,15 +110,8 @@ func newGame(t *testing.T, nodes []*node, r gameRules) *game {
 	}
 	spec := fund(t, nodes[0], r.name, rain.Money(100*r.packets), r.packets)
 	spec.WinsPerUser, spec.Shards = r.limit, r.shards
-	c, err := nodes[0].client.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, r.drops
-	if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, nodes[0].client, spec)
+	startRain(t, nodes[0].client, c.ID, longRain(r.drops))
 	return &game{gameRules: r, t: t, nodes: nodes, op: nodes[0].client, campaign: c.ID, stop: func() {}}
 }
 
@@ -256,45 +249,33 @@ func streamConfig(s setting) server.Config {
 	return c
 }
 
-// TestRedisLosesEverything in the middle of a rain, twice: the campaign is rebuilt, the rain goes on, and nobody
-// who was told of a win loses it.
+// TestRedisLosesEverything in the middle of a rain, twice: once it is flushed, once killed and started without its file.
+// The campaign is rebuilt, the rain goes on, and nobody who was told of a win loses it.
 func TestRedisLosesEverything(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	t.Parallel()
-	for how, lose := range map[string]func(t *testing.T, redis *testenv.Server){
-		"flushed": flush,
-		"killed, and started without its file": func(_ *testing.T, redis *testenv.Server) {
-			redis.LoseData()
-			redis.Start()
-		},
-	} {
-		t.Run(how, func(t *testing.T) {
-			testenv.ParallelFailover(t, testenv.Medium)
-			redis := testenv.StartRedis(t)
-			s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t),
-				namespace: testenv.Namespace(t)}
-			g := play(t, startNodes(t, streamConfig(s), 2), 2)
-			if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !operator.HasCode(err, "campaign_alive") {
-				t.Errorf("a rebuild of what is not lost: %v", err)
-			}
-			for range 2 {
-				g.goesOn(100)
-				lose(t, redis)
-				g.rebuilt()
-			}
-			g.goesOn(100)
-			g.end()
-		})
+	testenv.ParallelFailover(t, testenv.Medium)
+	redis := testenv.StartRedis(t)
+	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	g := play(t, startNodes(t, streamConfig(s), 2), 2)
+	if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !operator.HasCode(err, "campaign_alive") {
+		t.Errorf("a rebuild of what is not lost: %v", err)
 	}
+	g.goesOn(100)
+	flush(t, redis)
+	g.rebuilt()
+	g.goesOn(100)
+	redis.LoseData()
+	redis.Start()
+	g.rebuilt()
+	g.goesOn(100)
+	g.end()
 }
 
 func flush(t *testing.T, redis *testenv.Server) {
 	t.Helper()
 	rdb := rds.NewClient(&rds.Options{Addr: redis.Addr})
 	defer func() { _ = rdb.Close() }()
-	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rdb.FlushAll(t.Context()).Err())
 }
 
 // TestKillNineInARebuild: the node that rebuilds dies, and another one begins anew.

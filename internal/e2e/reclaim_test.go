@@ -21,10 +21,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 		t.Helper()
 		spec := fund(t, by, name, 1_000, 10)
 		spec.ExpiresInMS, spec.Shards = afterMS, 2
-		c, err := by.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := createCampaign(t, by.client, spec)
 		return c
 	}
 	first := expiring(doomed.node, "first", 1_000)

@@ -20,15 +20,8 @@ func TestAWonTapSentAgainGivesTheSameWin(t *testing.T) {
 			last := nodes[len(nodes)-1]
 			spec := fund(t, nodes[0], "replay", 1_000, 1) // one packet: the first win sells the campaign out
 			spec.WinsPerUser = 5
-			c, err := nodes[0].client.CreateCampaign(within(t, 20*time.Second), spec, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			long := shortRain(200)
-			long.DurationMS, long.FallMS = 600_000, 20_000
-			if _, err := nodes[0].client.StartRain(within(t, 10*time.Second), c.ID, long, ""); err != nil {
-				t.Fatal(err)
-			}
+			c := createCampaign(t, nodes[0].client, spec)
+			startRain(t, nodes[0].client, c.ID, longRain(16))
 			first := join(t, nodes[0], "lucky", c.ID)
 			early := join(t, last, "lucky", c.ID) // was there before the win
 			drop := first.aDrop(t)

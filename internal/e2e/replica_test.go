@@ -128,18 +128,11 @@ func (f *failover) witness(failing *testenv.Server) *player {
 	spec := fund(f.t, f.nodes[0], "elsewhere", 1_000_000, 100)
 	spec.Budget, spec.WinsPerUser = 10_000, 100
 	for {
-		c, err := op.CreateCampaign(within(f.t, 20*time.Second), spec, "")
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		c := createCampaign(f.t, op, spec)
 		if master, _ := f.pair(c.ID, 0); master == failing {
 			continue
 		}
-		long := shortRain(100)
-		long.DurationMS, long.FallMS = 600_000, 20_000
-		if _, err := op.StartRain(within(f.t, 10*time.Second), c.ID, long, ""); err != nil {
-			f.t.Fatal(err)
-		}
+		startRain(f.t, op, c.ID, longRain(16))
 		return join(f.t, f.nodes[1], "witness", c.ID)
 	}
 }
@@ -148,10 +141,7 @@ func (f *failover) witness(failing *testenv.Server) *player {
 func (p *player) paysInTheMeantime(t *testing.T) {
 	t.Helper()
 	for range 5 {
-		won := p.answered(t, p.tap(p.freshDrop(t)))
-		if won.Outcome != "won" {
-			t.Fatalf("the witness wins nothing: %+v", won)
-		}
+		won := p.winOne(t)
 		p.await(t, 30*time.Second, "settlement", func() bool { return len(p.settled[won.Claim]) > 0 })
 	}
 }
@@ -160,9 +150,7 @@ func (p *player) paysInTheMeantime(t *testing.T) {
 func (f *failover) won(master *testenv.Server, g *game) int64 {
 	f.t.Helper()
 	n, err := strconv.ParseInt(f.ask(master, "HGET", g, "state", "won").(string), 10, 64)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return n
 }
 
@@ -185,8 +173,6 @@ func (f *failover) ask(s *testenv.Server, command string, g *game, key string, a
 	defer func() { _ = rdb.Close() }()
 	all := append([]any{command, f.key(g.campaign, 0, key)}, args...)
 	answer, err := rdb.Do(within(f.t, 20*time.Second), all...).Result()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return answer
 }

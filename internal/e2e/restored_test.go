@@ -172,12 +172,8 @@ func (d *drill) rain(n *node, packets int) (campaign string) {
 	d.t.Helper()
 	spec := fund(d.t, n, "drill", rain.Money(packets)*1000, packets)
 	spec.Split = rain.Even
-	c, err := n.client.CreateCampaign(within(d.t, 20*time.Second), spec, "")
-	must(d.t, err)
-	long := shortRain(200)
-	long.DurationMS, long.FallMS = 600_000, 20_000
-	_, err = n.client.StartRain(within(d.t, 10*time.Second), c.ID, long, "")
-	must(d.t, err)
+	c := createCampaign(d.t, n.client, spec)
+	startRain(d.t, n.client, c.ID, longRain(16))
 	return c.ID
 }
 
@@ -185,9 +181,7 @@ func (d *drill) win(n *node, campaign string, users ...string) {
 	d.t.Helper()
 	for _, user := range users {
 		p := join(d.t, n, user, campaign)
-		if r := p.answered(d.t, p.tap(p.aDrop(d.t))); r.Outcome != "won" {
-			d.t.Fatalf("%s: %+v", user, r)
-		}
+		p.winOne(d.t)
 		p.await(d.t, time.Minute, "settlement", func() bool { return len(p.settled) == 1 })
 		p.hangUp()
 	}

@@ -36,18 +36,11 @@ func TestRiskOverNodes(t *testing.T) {
 	nodes := startNodes(t, cfg, 2)
 	n := nodes[0]
 	spec := fund(t, n, "risk", 10_000, 100)
-	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
-	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 20
-	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(t, err)
+	c := createCampaign(t, n.client, spec)
+	startRain(t, n.client, c.ID, longRain(20))
 
 	bot := []*player{join(t, nodes[0], "bot", c.ID), join(t, nodes[1], "bot", c.ID)}
-	testenv.Eventually(t, time.Minute, "both nodes know that the bot is on two", func() bool {
-		return metric(t, nodes[0], "redrain_players_on_several_nodes") == 1 &&
-			metric(t, nodes[1], "redrain_players_on_several_nodes") == 1
-	})
+	knowEachOther(t, nodes...)
 	for range taps/2 + 1 {
 		for _, p := range bot {
 			p.answered(t, p.tap(p.aDrop(t)))

@@ -2,14 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
@@ -23,18 +20,13 @@ func TestABanOverTwoNodes(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	a, b := startProcess(t, s), startProcess(t, s)
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), fund(t, a.node, "ban", 1_000, 10), "")
-	must(t, err)
+	c := createCampaign(t, a.client, fund(t, a.node, "ban", 1_000, 10))
 	api := newAPIClient(t, a.node)
 	act := func(user, act string, want int, code string) {
 		t.Helper()
 		api.want(api.call("POST", "/users/"+user+"/"+act, `{"reason":"a bot"}`), want, code)
 	}
-	turnedAway := func(n *node) bool {
-		_, err := hello(t, n, "mallory", c.ID)
-		var end *websocket.CloseError
-		return errors.As(err, &end) && end.Code == room.CodeSentAway
-	}
+	turnedAway := func(n *node) bool { return closeOf(t, n, "mallory", c.ID) == room.CodeSentAway }
 
 	earn(t, b.node, "mallory")
 	other := join(t, b.node, "other", c.ID)
@@ -76,17 +68,10 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	a, b := startProcess(t, s), startProcess(t, s)
 	spec := fund(t, a.node, "frozen", 100_000, 1_000)
 	spec.WinsPerUser = 1_000
-	c, err := a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
+	c := createCampaign(t, a.client, spec)
 	p := join(t, b.node, "mallory", c.ID)
-	long := shortRain(100)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 60_000, 20_000, 40
-	_, err = a.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(t, err)
-	drop := p.aDrop(t)
-	if r := p.answered(t, p.tap(drop)); r.Outcome != "won" {
-		t.Fatalf("before the ban: %+v", r)
-	}
+	startRain(t, a.client, c.ID, longRain(40))
+	p.winOne(t)
 	api := newAPIClient(t, a.node)
 	testenv.Eventually(t, time.Minute, "the first win is paid", func() bool {
 		return api.call("GET", "/users/mallory", "").field("balance") != "0"

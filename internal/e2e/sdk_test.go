@@ -89,15 +89,8 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	}
 	p := start()
 	spec := fund(t, p.node, "hall", 500_000, 5_000)
-	campaign, err := p.client.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	long := shortRain(200)
-	long.DurationMS, long.FallMS, long.DropsPerSecond = 600_000, 20_000, 8
-	if _, err := p.client.StartRain(within(t, 10*time.Second), campaign.ID, long, ""); err != nil {
-		t.Fatal(err)
-	}
+	campaign := createCampaign(t, p.client, spec)
+	startRain(t, p.client, campaign.ID, longRain(8))
 
 	page := browsertest.Open(t, browser.Options{Home: p.url}, browser.Network) // whose sockets break
 	page.Go("/docs")
@@ -106,17 +99,13 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 		tokens[i] = token(t, "user-"+strconv.Itoa(i))
 	}
 	list, err := json.Marshal(tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	browsertest.Eval[bool](page, hallScript)
 	browsertest.Eval[bool](page, `(hall.enter(%q, %s), true)`, campaign.ID, list)
 	page.Until("everybody is in and sees a packet", `hall.ready()`)
 
 	// A stopped process hears nothing, but its sockets stay: the taps are on their way when it dies.
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.cmd.Process.Signal(syscall.SIGSTOP))
 	browsertest.Eval[bool](page, `(hall.tap(), true)`)
 	for _, player := range browsertest.Eval[[]hallPlayer](page, `hall.report()`) {
 		if player.State != "open" || len(player.Answers) > 0 {
@@ -183,9 +172,7 @@ func checkAnswers(t *testing.T, op *operator.Client, campaign string, report []h
 		t.Errorf("answers: %v", outcomes)
 	}
 	claims, err := op.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var kept []string
 	for _, c := range claims.Items {
 		kept = append(kept, c.Claim)

@@ -24,16 +24,12 @@ func newSlotMover(t *testing.T, addrs []string) *slotMover {
 		c := rds.NewClient(&rds.Options{Addr: addr})
 		t.Cleanup(func() { _ = c.Close() })
 		role, err := c.Do(t.Context(), "ROLE").Slice()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if role[0] != "master" {
 			continue
 		}
 		id, err := c.Do(t.Context(), "CLUSTER", "MYID").Text()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m.masters, m.ids = append(m.masters, c), append(m.ids, id)
 	}
 	return m
@@ -50,9 +46,7 @@ func (m *slotMover) move(key string, oneByOne bool) {
 	m.do(ctx, from, "CLUSTER", "SETSLOT", slot, "MIGRATING", m.ids[to])
 	for {
 		keys, err := m.masters[from].ClusterGetKeysInSlot(ctx, int(slot), 100).Result()
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		must(m.t, err)
 		if len(keys) == 0 {
 			break
 		}

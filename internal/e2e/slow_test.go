@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +15,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"redrain/internal/cli"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/room"
 )
 
 // culprits hold connections for nothing, all from one address.
@@ -32,7 +28,6 @@ type culprits struct {
 	stop     chan struct{}
 	working  sync.WaitGroup
 	open     atomic.Int64 // connections that they have not lost
-	longest  atomic.Int64 // nanoseconds, of the connections that they have lost
 }
 
 func newCulprits(t *testing.T, n *node, from, campaign string) *culprits {
@@ -56,7 +51,7 @@ func (c *culprits) dial() (net.Conn, error) {
 func (c *culprits) hold(conn net.Conn, what string, reads bool) {
 	c.open.Add(1)
 	c.working.Add(2)
-	lost, began := make(chan struct{}), time.Now()
+	lost := make(chan struct{})
 	go func() {
 		defer c.working.Done()
 		defer close(lost)
@@ -76,10 +71,6 @@ func (c *culprits) hold(conn net.Conn, what string, reads bool) {
 			case <-c.stop:
 				return
 			case <-lost:
-				held := int64(time.Since(began))
-				for was := c.longest.Load(); held > was && !c.longest.CompareAndSwap(was, held); {
-					was = c.longest.Load()
-				}
 				c.open.Add(-1)
 				return
 			case <-tick.C:
@@ -186,20 +177,6 @@ func (c *culprits) upgrade() (*websocket.Conn, error) {
 	return socket, err
 }
 
-// all begins so many of each kind.
-func (c *culprits) all(each int) {
-	c.t.Helper()
-	for name, one := range map[string]func(int) error{
-		"slow body": c.slowBody, "slow reader": c.slowReader, "half frame": c.halfFrame, "silent": c.silent,
-	} {
-		for i := range each {
-			if err := one(i); err != nil {
-				c.t.Fatalf("%s %d: %v", name, i, err)
-			}
-		}
-	}
-}
-
 // failuresInARow are the checks that a load balancer forgives: where connections come faster than a busy machine reads
 // from them, the one that has waited for the longest without a request is given up, and that may be a check's.
 const failuresInARow = 3
@@ -246,99 +223,31 @@ func healthy(client *http.Client, url string) error {
 	return nil
 }
 
-// benched is what `redrain bench` says of players.
-type benched struct {
-	OK       bool     `json:"ok"`
-	Problems []string `json:"problems"`
-	Taps     int64    `json:"taps"`
-	Answered int64    `json:"answered"`
-	Latency  struct {
-		P50 int64 `json:"p50"`
-		P99 int64 `json:"p99"`
-	} `json:"latency_us"`
-	Closes map[string]int64 `json:"closes"`
-}
-
-// playersOn has 200 players play for a while.
-func playersOn(t *testing.T, n *node, duration string) (is benched) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code := cli.Main([]string{"bench", "--url", n.url, "--token", operatorToken, "--players", "200", "--duration",
-		duration, "--taps-per-second", "400", "--json"}, func(string) (string, bool) { return "", false }, &stdout,
-		&stderr)
-	err := json.Unmarshal(stdout.Bytes(), &is)
-	if !*onQuiet { // a node that gets no processor for seconds says so, and its players come back
-		delete(is.Closes, strconv.Itoa(room.CodeUnavailable))
-	}
-	if err != nil || code != cli.ExitOK || !is.OK || is.Taps == 0 || is.Answered != is.Taps || len(is.Closes) > 0 {
-		t.Errorf("the players: exit %d, %v, %v: %s%s", code, err, is.Problems, stdout.String(), stderr.String())
-	}
-	return is
-}
-
-// TestSlowAndSilent: two thousand connections of one address that send, read or say nothing, or not enough, take
-// nothing from two hundred players and from health checks, and are all gone after a while.
+// TestSlowAndSilent: a node that may have 400 files open answers health checks and a player's taps while six hundred
+// connections that send, read or say too little are held. All of them end, and another player comes in.
 func TestSlowAndSilent(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.Parallel(t, testenv.Heavy)
-	const each = 500
-	p := startProcessWith(t, processOptions{flags: []string{"--tap-rate", "20"}, log: io.Discard}) // it says much
-	campaign, err := p.client.CreateCampaign(within(t, 20*time.Second), fund(t, p.node, "slow", 1_000, 10), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	without := playersOn(t, p.node, "5s")
-	checks := checkHealth(t, p.node)
-	c := newCulprits(t, p.node, "127.9.9.9", campaign.ID)
-	began := time.Now()
-	c.all(each)
-	t.Logf("%d culprits after %s", 4*each, time.Since(began).Round(time.Millisecond))
-	beside := playersOn(t, p.node, "15s")
-	compare(t, "200 players", time.Duration(without.Latency.P99)*time.Microsecond,
-		time.Duration(beside.Latency.P99)*time.Microsecond)
-	testenv.Eventually(t, 2*time.Minute, "all culprits are gone", func() bool { return c.open.Load() == 0 })
-	longest := time.Duration(c.longest.Load())
-	t.Logf("no culprit was there for longer than %s; %d health checks", longest.Round(time.Millisecond), checks.Load())
-	if *onQuiet && longest > 30*time.Second {
-		t.Errorf("a culprit was there for %s", longest)
-	}
-	if checks.Load() == 0 {
-		t.Error("health was never checked")
-	}
-}
-
-// TestHealthWithoutDescriptors: a node that may have 400 files open answers health checks while six hundred connections
-// are held, also where those are busy; and players are served again when they are gone.
-func TestHealthWithoutDescriptors(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Medium)
 	p := startProcessWith(t, processOptions{files: 400, log: io.Discard})
+	c := createCampaign(t, p.client, fund(t, p.node, "slow", 1_000, 10))
+	startRain(t, p.client, c.ID, longRain(16))
+	honest := join(t, p.node, "honest", c.ID)
 	checks := checkHealth(t, p.node)
-	began := time.Now()
 	var all []*culprits
 	for i := range 6 {
-		c := newCulprits(t, p.node, fmt.Sprintf("127.9.8.%d", i+1), "")
+		c := newCulprits(t, p.node, fmt.Sprintf("127.9.8.%d", i+1), c.ID)
 		for k := range 100 {
-			hold := c.silent
-			if k%2 == 1 {
-				hold = c.slowBody
-			}
-			_ = hold(k) // one that is refused is held by nobody
+			hold := []func(int) error{c.silent, c.slowBody, c.slowReader, c.halfFrame}[k%4]
+			_ = hold(k / 4) // a connection that is refused is not held
 		}
 		all = append(all, c)
 	}
-	t.Logf("begun after %s", time.Since(began))
 	before := checks.Load()
 	testenv.Eventually(t, time.Minute, "health is checked", func() bool { return checks.Load() > before+10 })
+	honest.answered(t, honest.tap(honest.freshDrop(t)))
 	for _, c := range all {
 		testenv.Eventually(t, 2*time.Minute, "the culprits are gone", func() bool { return c.open.Load() == 0 })
 	}
-	t.Logf("gone after %s", time.Since(began))
-	c, err := p.client.CreateCampaign(within(t, 20*time.Second), fund(t, p.node, "files", 1_000, 10), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("made after %s", time.Since(began))
-	join(t, p.node, "player", c.ID)
-	t.Logf("joined after %s", time.Since(began))
+	honest.answered(t, honest.tap(honest.freshDrop(t)))
+	join(t, p.node, "late", c.ID)
 }

@@ -12,12 +12,16 @@ import (
 	"redrain/room"
 )
 
-// TestConnectionIsRefused covers refusals before a hello. A client recognises [wire.LateHello] and comes back.
+// TestConnectionIsRefused covers refusals before a hello, and of guests. A client recognises [wire.LateHello] and comes back.
 func TestConnectionIsRefused(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	cfg := setting{}.config()
 	cfg.AllowedOrigins = []string{"https://party.example"}
+	off := false
+	cfg.Guests = &off
 	n := startNode(t, cfg)
+	api := newAPIClient(t, n)
+	api.want(api.call("POST", "/guests", ""), 403, "guests_off")
 	for origin, want := range map[string]int{
 		n.url: 0, "https://party.example": 0, "https://evil.example": room.CodeOrigin, "null": room.CodeOrigin,
 	} {

@@ -62,16 +62,11 @@ func joinGreedy(t *testing.T, nodes []*node, campaign string, count int) []*play
 func storm(t *testing.T, nodes []*node, spec rain.Spec, count int) {
 	t.Helper()
 	op := nodes[0].client
-	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := createCampaign(t, op, spec)
 	players := joinGreedy(t, nodes, c.ID, count)
 	burst := shortRain(1_000)
 	burst.DropsPerSecond = 8
-	if _, err := op.StartRain(within(t, 10*time.Second), c.ID, burst, ""); err != nil {
-		t.Fatal(err)
-	}
+	startRain(t, op, c.ID, burst)
 	for _, p := range players {
 		p.await(t, time.Minute, "end of the rain", func() bool { return ended(p.rains) })
 	}
@@ -210,9 +205,7 @@ func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Sp
 		t.Errorf("%d packets of %d won, %d of %d", len(packets), spec.Packets, won, spec.Budget)
 	}
 	rec, err := op.Reconciliation(within(t, 10*time.Second), campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !rec.Balanced || rec.Difference != 0 || rec.Paid != spec.Budget || rec.Stock != 0 || rec.Unsettled != 0 {
 		t.Errorf("the books: %+v", rec)
 	}

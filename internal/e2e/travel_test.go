@@ -65,8 +65,6 @@ func fileOf(t *testing.T, redis *testenv.Server) string {
 func sizeOf(t *testing.T, file string) int64 {
 	t.Helper()
 	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info.Size()
 }

@@ -20,17 +20,11 @@ func earn(t *testing.T, n *node, users ...string) {
 	t.Helper()
 	spec := fund(t, n, "earn", rain.Money(len(users))*1000, len(users))
 	spec.Split = rain.Even
-	c, err := n.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	must(t, err)
-	long := shortRain(200)
-	long.DurationMS, long.FallMS = 600_000, 20_000
-	_, err = n.client.StartRain(within(t, 10*time.Second), c.ID, long, "")
-	must(t, err)
+	c := createCampaign(t, n.client, spec)
+	startRain(t, n.client, c.ID, longRain(16))
 	for _, user := range users {
 		p := join(t, n, user, c.ID)
-		if r := p.answered(t, p.tap(p.aDrop(t))); r.Outcome != "won" {
-			t.Fatalf("%s: %+v", user, r)
-		}
+		p.winOne(t)
 		p.await(t, 20*time.Second, "settlement", func() bool { return len(p.settled) == 1 })
 		p.hangUp()
 	}
@@ -85,8 +79,7 @@ func TestWithdrawals(t *testing.T) {
 	n := startNode(t, cfg)
 	c := newAPIClient(t, n)
 	earn(t, n, "alice", "bob", "closed", "unlucky")
-	room, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "elsewhere", 100, 1), "")
-	must(t, err)
+	room := createCampaign(t, n.client, fund(t, n, "elsewhere", 100, 1))
 	hearing := map[string]*player{} // in a room that has nothing to do with their money
 	for _, user := range []string{"alice", "closed", "unlucky"} {
 		hearing[user] = join(t, n, user, room.ID)
