@@ -41,9 +41,7 @@ func TestTheManifestIsInTheLanguageThatIsAskedFor(t *testing.T) {
 			t.Errorf("%q: %v", accept, r.Header)
 		}
 		var m appManifest
-		if err := json.Unmarshal([]byte(bodyOf(t, r)), &m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(bodyOf(t, r)), &m))
 		if m.Lang != want || m.Name == "" || m.StartURL != "/" || m.Display != "standalone" {
 			t.Errorf("%q: %+v", accept, m)
 		}

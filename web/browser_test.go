@@ -8,6 +8,7 @@ import (
 	chromium "redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testenv/testrun"
 )
 
 // patience is for a browser on a machine that has other work.
@@ -82,17 +83,36 @@ func (*browser) open(t *testing.T, f *fakeServer, path string, width, height int
 	t.Helper()
 	device := chromium.Device{Width: width, Height: height, Scale: 1}
 	o := chromium.Options{Home: f.URL, Device: device, Scripts: []string{rememberModes}}
-	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p := openTab(t, f, o, chromium.Network)
 	t.Cleanup(func() { p.shoot("end") })
 	p.Go(path)
 	return p
 }
 
+// openTab opens a browser for pages of a fake server, which is the home of the options.
+func openTab(t *testing.T, f *fakeServer, o chromium.Options, forgiven ...chromium.Kind) *tab {
+	t.Helper()
+	o.Home = f.URL
+	return &tab{Page: browsertest.Open(t, o, forgiven...), t: t, fake: f}
+}
+
+// browserFrom waits until a test of a tier may use a browser.
+func browserFrom(t *testing.T, tier testrun.Tier) {
+	t.Helper()
+	testenv.RunsFrom(t, tier)
+	testenv.ParallelBrowser(t, testenv.Heavy)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := p.Do(patience, steps...); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, p.Do(patience, steps...))
 }
 
 func (p *tab) click(selector string) {

@@ -13,8 +13,7 @@ import (
 )
 
 func TestConsoleStartsOneRain(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.PressText("Start a rain…")
@@ -76,8 +75,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 
 // TestConsoleSchedulesByTheServersClock: a time of this computer's clock, which is 90 s behind, is one of the server's.
 func TestConsoleSchedulesByTheServersClock(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.PressText("Start a rain…")
@@ -97,8 +95,7 @@ func TestConsoleSchedulesByTheServersClock(t *testing.T) {
 }
 
 func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}
 	f.campaign["state"] = "raining"
@@ -169,8 +166,7 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 // TestConsoleLateAnswerClosesNoOtherQuestion: a rain is seen to have stopped before the order to stop it is
 // answered, and something else is asked meanwhile.
 func TestConsoleLateAnswerClosesNoOtherQuestion(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}
 	f.campaign["state"] = "raining"
@@ -203,8 +199,7 @@ func atOnce(text string) string {
 }
 
 func TestConsoleHeedsTheFirstClick(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	f.campaign["rains"] = []object{f.rainFrom(f.now()-3_000, "falling")}
 	f.campaign["state"] = "raining"

@@ -43,7 +43,7 @@ func TestConsoleApprovals(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, o := range []chromium.Options{
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh",
+		{Device: phoneDevice, Language: "zh-CN,zh",
 			Dark: true},
 		desk(),
 	} {
@@ -111,8 +111,7 @@ func TestConsoleApprovals(t *testing.T) {
 // TestConsoleSaysWhatWaits: a deposit and the retry of a letter that need two people are asked for, and nothing is
 // said to be done.
 func TestConsoleSaysWhatWaits(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "")
 	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 	asked := []object{}

@@ -10,8 +10,7 @@ import (
 // TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that
 // are wrong.
 func TestConsoleReconciles(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	hang, gone := make(chan struct{}), make(chan struct{})
 	f.answer["GET /reconciliation"] = func(w http.ResponseWriter, r *http.Request) {

@@ -40,14 +40,10 @@ func TestSentencesAreTheServers(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	text, err := os.ReadFile("src/console/strings/server.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).FindAllStringSubmatch(string(text), -1)
 	if len(translated) < 50 {
 		t.Errorf("%d sentences are translated", len(translated))
@@ -68,9 +64,7 @@ func TestSentencesAreTheServers(t *testing.T) {
 func collectSentences(t *testing.T, path string, said map[string]bool) {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	source := regexp.MustCompile(`"\s*\+\s*"`).ReplaceAllString(string(text), "")
 	source = regexp.MustCompile(`"\s*\+\s*[\w.()]+\s*\+\s*"`).ReplaceAllString(source, "{}")
 	source = regexp.MustCompile(`%[a-z]`).ReplaceAllString(source, "{}")
@@ -99,9 +93,7 @@ func TestAlarmsAreTranslated(t *testing.T) {
 			}
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for code := range raised {
 		if !said[code] {
@@ -124,9 +116,7 @@ func TestAlarmsAreTranslated(t *testing.T) {
 func codesIn(t *testing.T, file, pattern string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	codes := map[string]bool{}
 	for _, found := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
 		codes[string(found[1])] = true

@@ -36,7 +36,7 @@ func newForms(t *testing.T, role string) *formsServer {
 	f := &formsServer{fakeServer: newFake(t), balances: map[string]int64{"acme": 2_500_000, "lotus-media": 120_000_000},
 		refuse: map[string]object{}}
 	get := func(path string, body any) {
-		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
+		f.serve("GET "+path, always(body))
 	}
 	get("/whoami", object{"role": role, "version": "test", "server_time": f.now(), "in_process": true, "guests": true})
 	campaign := f.campaign("c1", object{})
@@ -103,6 +103,11 @@ func (f *formsServer) serve(key string, answer func(*http.Request, []byte) (int,
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(answered)
 	}
+}
+
+// always answers with one body.
+func always(body any) func(*http.Request, []byte) (int, any) {
+	return func(*http.Request, []byte) (int, any) { return http.StatusOK, body }
 }
 
 // posted are the requests to a path that change something.

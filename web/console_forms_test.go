@@ -29,14 +29,14 @@ func TestConsoleForms(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	looks := []chromium.Options{
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
+		{Device: phoneDevice, Language: "zh-CN,zh"},
+		{Device: deskDevice, Language: "en-US,en", Dark: true},
 	}
 	if testenv.Covers(testenv.Nightly) { // the two above find most of what these do
 		looks = append(looks,
 			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true},
 				Language: "en-US,en", Dark: true},
-			chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1},
+			chromium.Options{Device: deskDevice,
 				Language: "zh-CN,zh"},
 			chromium.Options{Device: chromium.Wall, Language: "en-US,en"})
 	}
@@ -54,11 +54,7 @@ func TestConsoleForms(t *testing.T) {
 			p.State("create")
 			keep := map[bool]string{true: "留作对比", false: "Keep to compare"}[strings.HasPrefix(o.Language, "zh")]
 			p.PressText(keep)
-			browsertest.Eval[bool](p, `(() => {
-				const split = document.querySelector('[name="split"]');
-				split.value = "list";
-				return split.dispatchEvent(new Event("change", { bubbles: true }));
-			})()`)
+			choose(p, "[name=split]", "list")
 			p.Fill(`[name="max"]`, "")
 			p.Fill(`[name="amounts"]`, "88.88×3\n8.88×20\n0.99×120, 1.88, 3.88")
 			p.Until("two previews", `document.querySelectorAll(".histogram").length === 2`)
@@ -84,8 +80,24 @@ func TestConsoleForms(t *testing.T) {
 	}
 }
 
+// The devices of the console's people.
+var (
+	phoneDevice = chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}
+	smallDevice = chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}
+	deskDevice  = chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}
+)
+
+// choose chooses an option of a select.
+func choose(p *browsertest.Page, selector, value string) {
+	p.T.Helper()
+	browsertest.Eval[bool](p, `((of) => {
+		of.value = %q;
+		return of.dispatchEvent(new Event("change", { bubbles: true }));
+	})(document.querySelector(%q))`, value, selector)
+}
+
 func desk() chromium.Options {
-	return chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}}
+	return chromium.Options{Device: deskDevice}
 }
 
 // field is the selector of a field of the form.
@@ -159,8 +171,7 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 // TestConsoleFormTellsTheServersFaults: what only the server knows stands beside its field too, until the field is
 // changed.
 func TestConsoleFormTellsTheServersFaults(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?from=c1")
 	p.Says(".summary", "¥10,000.00 of acme")
@@ -183,8 +194,7 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 
 // TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse.
 func TestConsoleFormByKeyboard(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	p.Until("the form", `document.querySelector('[name="name"]') !== null`)
@@ -202,8 +212,7 @@ func TestConsoleFormByKeyboard(t *testing.T) {
 
 // TestConsoleFormNeedsWhatIsRequired: nothing is sent, and the focus goes to the first field at fault.
 func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	p.Press(fund)
@@ -217,8 +226,7 @@ func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
 
 // TestConsoleFindsClaims: search, the next page, and the file: in memory or into a file that the person chooses.
 func TestConsoleFindsClaims(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	o := desk()
 	o.Scripts = []string{`
@@ -267,8 +275,7 @@ func TestConsoleFindsClaims(t *testing.T) {
 
 // TestConsoleRetriesDeadLetters: the money is named before, and what became of it after.
 func TestConsoleRetriesDeadLetters(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"),
 		f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
@@ -300,8 +307,7 @@ func TestConsoleRetriesDeadLetters(t *testing.T) {
 
 // TestConsoleDismissesALetter: with a reason, and only what is no withdrawal; why not is said.
 func TestConsoleDismissesALetter(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	f.letters = []object{f.letter("c1-7", "forged", "thief", 88, "its seal is wrong"),
 		f.letter("w9", "withdrawal", "u2", 128_800, "timeout")}

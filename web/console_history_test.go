@@ -58,8 +58,7 @@ func openFigures(p *browsertest.Page) {
 
 // TestConsoleRemembersARain opens the figures of a rain that is over; and one of which nothing was kept.
 func TestConsoleRemembersARain(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	start := f.now() - 3_600_000
 	rained := f.rainFrom(start, "ended")
@@ -73,8 +72,7 @@ func TestConsoleRemembersARain(t *testing.T) {
 		asked = r.URL.RawQuery
 		replyJSON(w, kept)
 	})
-	phone := chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}
-	for _, o := range []chromium.Options{{}, {Device: phone, Language: "zh-CN,zh", Dark: true}} {
+	for _, o := range []chromium.Options{{}, {Device: phoneDevice, Language: "zh-CN,zh", Dark: true}} {
 		p := f.open(t, o)
 		openFigures(p)
 		p.Says(`[data-stat="rain-taps"] dd`, "380")        // since the last row before it began
@@ -113,8 +111,7 @@ const inBand = `((ago) => {
 // TestConsoleChartsGoOn: the charts of the live view begin with what the server has kept, and with the rain of then
 // marked, although the feed tells of this moment only; after a reload they do so again.
 func TestConsoleChartsGoOn(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	const before = 120 // seconds, of the 300 that are shown
 	start := f.now() - before*1_000
@@ -124,7 +121,7 @@ func TestConsoleChartsGoOn(t *testing.T) {
 	f.answer["GET /campaigns/c1/history"] = f.known(func(w http.ResponseWriter, _ *http.Request) {
 		replyJSON(w, historyOf(start))
 	})
-	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
+	p := f.open(t, chromium.Options{Device: deskDevice})
 	for _, when := range []string{"at first", "after a reload"} {
 		p.Until(when+": what is now, and the most of before", `document.querySelector(".plot")?.ariaLabel ===
 			"Grabs per second: now 93, at most 195 in the last 5 minutes"`)

@@ -149,9 +149,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 		maps.Copy(drafts[i], c.draft)
 	}
 	posted, err := json.Marshal(drafts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
 	judged := eval[[]struct {
 		Fields []string        `json:"fields"`
@@ -182,9 +180,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 			continue
 		}
 		var got rain.Spec
-		if err := json.Unmarshal(judged[i].Body, &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(judged[i].Body, &got))
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: it would be posted as %+v, want %+v", c.name, got, want)
 		}

@@ -11,8 +11,7 @@ import (
 // A closed campaign's page shows the money that the ledger has given back: the page works out none
 // from the budget, of which a server may have forgotten what was won.
 func TestConsoleShowsWhatTheLedgerGaveBack(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	f.campaign["state"] = "closed"
 	maps.Copy(f.stats, object{"won": 1176, "amount_won": 235410, "amount_paid": 235410, "stock": 0, "amount_left": 0,

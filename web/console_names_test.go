@@ -16,10 +16,10 @@ func TestConsoleNamesAndFits(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, o := range browsertest.Few([]chromium.Options{
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
-		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "en-US,en"},
+		{Device: deskDevice, Language: "zh-CN,zh"},
+		{Device: deskDevice, Language: "en-US,en"},
+		{Device: smallDevice, Language: "zh-CN,zh"},
+		{Device: phoneDevice, Language: "en-US,en"},
 	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
 			testenv.ParallelBrowser(t, testenv.Heavy)
@@ -44,9 +44,7 @@ func TestConsoleNamesAndFits(t *testing.T) {
 				claims = append(claims, object{"claim": fmt.Sprint(id, "-", i), "user": "u1", "packet": i,
 					"amount": 120, "at": f.now(), "state": "settled"})
 			}
-			get := func(path string, body any) {
-				f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, body })
-			}
+			get := func(path string, body any) { f.serve("GET "+path, always(body)) }
 			get("/users/u1", object{"user": "u1", "balance": 480})
 			get("/users/u1/claims", object{"items": claims})
 			get("/users/u1/withdrawals", object{"items": []object{}})
@@ -66,10 +64,7 @@ func TestConsoleNamesAndFits(t *testing.T) {
 				.includes("c8,c9")`)
 			p.Go("/console#/withdrawals")
 			p.Until("the filter", `!!document.querySelector("[name=state]")`)
-			browsertest.Eval[bool](p, `((s) => {
-				s.value = "dead";
-				return s.dispatchEvent(new Event("change", { bubbles: true }));
-			})(document.querySelector("[name=state]"))`)
+			choose(p, "[name=state]", "dead")
 			p.Says("tbody", "timeout")
 			p.Shoot("dead")
 			p.Go("/console#/users/u1")
@@ -79,7 +74,8 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			get("/bans", object{"items": []object{}})
 			p.Go("/console#/users")
 			p.Says("table", "u1")
-			p.Shoot("find")
+			p.State("find")
+			p.NoWider("find")
 			const apart = `document.querySelector("[name=user]").getBoundingClientRect().top -
 				document.querySelector("form button").getBoundingClientRect().top`
 			if lines := browsertest.Eval[float64](p, apart); lines*lines > 4 {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	chromium "redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
@@ -11,8 +12,7 @@ import (
 // TestConsoleFormForgetsWhatADepositMends: what was refused for want of money is not said of a sponsor who has it now,
 // and the campaign's page begins at its top, however far down the form's button is.
 func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?sponsor=newcomer")
 	p.Fill(field("name"), "Gala")
@@ -35,50 +35,81 @@ func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
 	}
 }
 
-// TestConsoleHeadSaysWhatIsProved: of new books the live campaigns once each was proved, until everything has been; and
-// what is wrong at once.
-func TestConsoleHeadSaysWhatIsProved(t *testing.T) {
+// TestConsoleHead: the head of every page says when the books were proved (of new books those of the live campaigns),
+// and counts the alarms, which it leads to. It changes without a reload, and says so if the server does not answer.
+func TestConsoleHead(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	f := newForms(t, "operator")
-	proof := func(campaign string, at, took int64, balanced bool) object {
-		return object{"campaign": campaign, "proved_at": at, "took_ms": took, "balanced": balanced, "findings": 0,
-			"difference": 0}
+	t.Parallel()
+	says := map[string][8]string{
+		"en": {"The books were not proved yet", "✓ The books of the live campaigns balance, proved last",
+			"✓ Books balance, proved last", "✗ The books do not balance, proved last", "No alarm", "⚠ 2 alarms",
+			"Dead letter", "The server does not answer; this is from before:"},
+		"zh": {"还没有对过账", "", "✓ 账目相符，最近一次对账", "✗ 账目不符，最近一次对账", "没有警报", "⚠ 2 个警报", "死信", ""},
 	}
-	proved := func(oldest int64, campaigns ...object) {
-		f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{"everything": proof("", 0, 0, false),
-			"oldest": oldest, "stale": false, "campaigns": campaigns}))
+	for _, o := range browsertest.Few([]chromium.Options{
+		{Device: deskDevice, Language: "en-US,en"}, {Device: smallDevice, Language: "zh-CN,zh"},
+	}) {
+		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
+			testenv.ParallelBrowser(t, testenv.Heavy)
+			f, want := newForms(t, "operator"), says[o.Language[:2]]
+			at := f.now()
+			proof := func(campaign string, at int64, balanced bool) object {
+				return object{"campaign": campaign, "proved_at": at, "took_ms": 3, "balanced": balanced, "findings": 0,
+					"difference": 0}
+			}
+			proved := func(everything object, campaigns ...object) {
+				f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{"everything": everything,
+					"oldest": at, "stale": false, "campaigns": campaigns}))
+			}
+			var p *browsertest.Page
+			head := func(text, class string) {
+				t.Helper()
+				p.Until(text, `[...document.querySelectorAll(".status a")].some((a) =>
+					a.innerText.includes(%q) && a.className === %q && a.checkVisibility())`, text, class)
+			}
+			never := proof("", 0, false)
+			proved(never, proof("c1", at, true), proof("c2", 0, false))
+			p = f.openConsole(t, o, "#/sponsors")
+			head(want[0], "")
+			head(want[4], "")
+			proved(never, proof("c1", at, true), proof("c2", at, true))
+			p.Go("/console?live#/sponsors")
+			head(want[1], "")
+			proved(proof("", at, true))
+			p.Go("/console?all#/sponsors")
+			head(want[2], "")
+			alarm := func(code, campaign string) object {
+				return object{"code": code, "campaign": campaign, "message": "what it is about, at length",
+					"first_at": at, "at": at, "times": 3}
+			}
+			f.setAnswer("GET /alarms", reply(http.StatusOK, object{"items": []object{alarm("dead_letter", "c1"),
+				alarm("a_code_of_next_year", "")}}))
+			proved(proof("", at, false))
+			for _, page := range []string{"audit", "nowhere"} {
+				p.Go("/console?" + page + "#/" + page)
+				head(want[3], "bad")
+				head(want[5], "bad")
+			}
+			p.Press(`.status a[href="#/alarms"]`)
+			for _, text := range []string{want[6], "what it is about, at length", "a_code_of_next_year"} {
+				p.Says("tbody", text)
+			}
+			p.State("alarms")
+			p.Named("alarms")
+			p.NoWider("the alarms")
+			f.setAnswer("GET /alarms", reply(http.StatusOK, object{"items": []object{}}))
+			head(want[4], "")
+			f.setAnswer("GET /reconciliation/proved", reply(http.StatusServiceUnavailable,
+				object{"status": 503, "code": "unavailable", "title": "Service Unavailable"}))
+			p.Says(".status .bad", want[7])
+			p.Forgive()
+		})
 	}
-	at := f.now()
-	proved(0, proof("c1", at, 3, true), proof("c2", 0, 0, false))
-	p := f.openConsole(t, desk(), "#/sponsors")
-	p.Says(".status", "The books were not proved yet")
-	p.Until("nothing else is said of them", `document.querySelectorAll(".status a time, .status .bad").length === 0`)
-	proved(at, proof("c1", at, 3, true), proof("c2", at, 2, true))
-	p.Go("/console?all#/sponsors")
-	p.Says(".status", "✓ The books of the live campaigns balance, proved last")
-	proved(at, proof("c1", at, 3, true), proof("c2", at, 2, false))
-	p.Go("/console?again#/sponsors")
-	p.Says(".status .bad", "✗ The books do not balance, proved last")
-}
-
-// TestConsoleHeadSaysThatNobodyAnswers: an earlier proof is not what is true now.
-func TestConsoleHeadSaysThatNobodyAnswers(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	f := newForms(t, "operator")
-	p := f.openConsole(t, desk(), "#/sponsors")
-	p.Says(".status", "Books balance")
-	f.setAnswer("GET /reconciliation/proved", reply(http.StatusServiceUnavailable,
-		object{"status": 503, "code": "unavailable", "title": "Service Unavailable"}))
-	p.Says(".status .bad", "The server does not answer; this is from before:")
-	p.Forgive()
 }
 
 // TestConsoleNamesAnAddressForPhones: who has opened the console as localhost is not told to send that to a phone.
 func TestConsoleNamesAnAddressForPhones(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"join": "http://192.0.2.7:8080/", "guests": true}))
 	p := f.openConsole(t, desk(), "#/first/c1")

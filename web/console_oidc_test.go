@@ -105,8 +105,7 @@ func newStaff(t *testing.T) (*formsServer, *fakeProvider) {
 // TestConsoleSignsInAtAProvider: the person comes back to the place that they wanted, and the address holds nothing of
 // it. What was not begun here, is for another sign-in, or was refused, signs nobody in.
 func TestConsoleSignsInAtAProvider(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f, at := newStaff(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
 	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")
@@ -134,8 +133,7 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 // TestConsoleSignsInAgainInAWindow: the page stays, with what was typed, while the provider's page is in a window of
 // its own.
 func TestConsoleSignsInAgainInAWindow(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f, at := newStaff(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
 	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")

@@ -56,8 +56,7 @@ func (f *formsServer) signIn(tokens map[string]object) {
 // TestConsoleKeepsWhatWasTyped: a token ends in the middle of a deposit. Who has it signs in again over the dialog,
 // which is as it was; somebody else finds nothing of it.
 func TestConsoleKeepsWhatWasTyped(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "")
 	f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 	p := f.openConsole(t, desk(), "#/sponsors")
@@ -105,9 +104,9 @@ func TestConsoleWithdrawal(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, o := range browsertest.Few([]chromium.Options{
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "en-US,en"},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en", Dark: true},
+		{Device: phoneDevice, Language: "zh-CN,zh"},
+		{Device: smallDevice, Language: "en-US,en"},
+		{Device: deskDevice, Language: "en-US,en", Dark: true},
 	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
 			testenv.ParallelBrowser(t, testenv.Heavy)
@@ -132,7 +131,7 @@ func TestConsoleWithdrawal(t *testing.T) {
 					"last_error": "the provider gave no answer that says what has become of the payment",
 					"attempts":   10, "history": history})
 				maps.Copy(w, with)
-				f.serve("GET /withdrawals/"+id, func(*http.Request, []byte) (int, any) { return http.StatusOK, w })
+				f.serve("GET /withdrawals/"+id, always(w))
 			}
 			p := f.openConsole(t, o, "#/withdrawals")
 			for id, buttons := range map[string][2]int{"fresh": {1, 0}, "held": {2, 0}, "mine": {1, 1}, "bobs": {1, 1},

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -39,7 +38,7 @@ func everything(t *testing.T) *formsServer {
 	t.Helper()
 	f := newForms(t, "")
 	get := func(path string, answer any) {
-		f.serve("GET "+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, answer })
+		f.serve("GET "+path, always(answer))
 	}
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
 	f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000))

@@ -62,8 +62,7 @@ func TestConsoleSignIn(t *testing.T) {
 // TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and leaves the address;
 // a token in a query does not. Who is signed in stays so where a link's token is not known.
 func TestConsoleTakesItsLink(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
 	paste := func(hash string) { browsertest.Eval[bool](p, `(location.hash = %q, true)`, hash) }
@@ -108,7 +107,7 @@ func figure(p *browsertest.Page, name string) string {
 func TestConsoleLive(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
-	p := f.open(t, chromium.Options{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}})
+	p := f.open(t, chromium.Options{Device: deskDevice})
 	for name, want := range map[string]string{
 		"won": "1,180", "amount_left": "¥7,638.80", "grabs_per_second": "93", "outcome-empty": "50",
 		"outcome-late": "20", "online": "300", "paid": "1,176",
@@ -165,8 +164,7 @@ func TestConsoleLive(t *testing.T) {
 }
 
 func TestConsoleSaysWhenItIsStale(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
@@ -191,10 +189,10 @@ func TestConsoleStates(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	for _, o := range browsertest.Few([]chromium.Options{
-		{Device: chromium.Device{Name: "phone", Width: 390, Height: 844, Scale: 1, Touch: true}, Language: "zh-CN,zh"},
-		{Device: chromium.Device{Name: "small", Width: 320, Height: 640, Scale: 1, Touch: true}, Language: "en-US,en",
+		{Device: phoneDevice, Language: "zh-CN,zh"},
+		{Device: smallDevice, Language: "en-US,en",
 			Dark: true},
-		{Device: chromium.Device{Name: "desk", Width: 1280, Height: 900, Scale: 1}, Language: "en-US,en"},
+		{Device: deskDevice, Language: "en-US,en"},
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
 	}) {
 		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
@@ -230,8 +228,7 @@ func TestConsoleStates(t *testing.T) {
 // a dialog that was open then, however long it has been closed, and one of them however many there were.
 // So what counts is what is held after the page has been drawn as a whole without it.
 func TestConsoleLeavesNothingBehind(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	show := func(tab, there string) {

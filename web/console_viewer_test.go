@@ -1,37 +1,15 @@
 package web_test
 
 import (
-	"strings"
 	"testing"
 
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
-// TestConsoleViewerCannotAct: a viewer sees the lists, and no button that would be refused.
-func TestConsoleViewerCannotAct(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	f := newForms(t, "viewer")
-	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
-	p := f.openConsole(t, desk(), "#/payouts")
-	p.Says(".total", "1 payment, ¥0.88")
-	for _, place := range []string{"payouts", "sponsors"} {
-		p.Go("/console?" + place + "#/" + place)
-		p.Until(place, `document.querySelector("tbody tr") !== null`)
-		if words := p.Text("main button"); strings.Contains(words, "Retry") || strings.Contains(words, "Deposit") {
-			t.Errorf("#/%s has the buttons %q for a viewer", place, words)
-		}
-	}
-	p.Go("/console?new#/new")
-	p.Says("main", "sign in as an operator or an admin.")
-	p.State("new")
-}
-
 // TestConsoleCommandsKeepTheToken: commands are for this server and the chosen campaign, and the token is in none.
 func TestConsoleCommandsKeepTheToken(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	o := desk()
 	o.Scripts = []string{`window.copied = []; Object.defineProperty(navigator, "clipboard", { value: { ` +
@@ -53,8 +31,7 @@ func TestConsoleCommandsKeepTheToken(t *testing.T) {
 
 // TestConsoleAuditIsSearched: among the records that are loaded.
 func TestConsoleAuditIsSearched(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/audit")
 	p.Says("tbody", "campaign.create")

@@ -31,9 +31,7 @@ func get(t *testing.T, path string, headers ...string) *http.Response {
 func bodyOf(t *testing.T, r *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 
@@ -183,9 +181,7 @@ func TestCompression(t *testing.T) {
 		}
 	}
 	zr, err := gzip.NewReader(get(t, asset(t, "play.css"), "Accept-Encoding", "gzip").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	unpacked, err := io.ReadAll(zr)
 	if err != nil || string(unpacked) != bodyOf(t, plain) {
 		t.Errorf("the compressed file is another one (%v)", err)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 	"redrain/web"
 )
@@ -25,9 +24,7 @@ func faces(t *testing.T) *httptest.Server {
 	draw.Draw(portrait, portrait.Bounds(), image.NewUniform(color.RGBA{40, 120, 200, 255}), image.Point{}, draw.Src)
 	draw.Draw(portrait, image.Rect(32, 16, 64, 48), image.NewUniform(color.White), image.Point{}, draw.Src)
 	var data bytes.Buffer
-	if err := png.Encode(&data, portrait); err != nil {
-		t.Fatal(err)
-	}
+	must(t, png.Encode(&data, portrait))
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/missing" {
 			http.NotFound(w, r)
@@ -59,23 +56,19 @@ func called(from string) []object {
 // TestNamesAndPictures: players are shown by their names and pictures in the ticker, on the card, on the big screen's
 // list and on its podium; a picture that is none leaves no hole and no other player's face.
 func TestNamesAndPictures(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.Nightly)
 	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
 		at := faces(t)
 		f := newFake(t)
 		f.pages = web.Handler(web.Options{Images: []string{at.URL}})
 		o := chromium.Options{Home: f.URL, Device: chromium.SmallPhone, Language: accept}
-		p := &tab{Page: browsertest.Open(t, o, chromium.Network, chromium.Foreign, chromium.Log), t: t, fake: f}
-		p.Go("/?campaign=c1")
-		p.mode("landing")
-		p.click("#play")
-		p.mode("waiting")
+		p := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
+		p.goIn("/?campaign=c1")
 		f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
 		p.ticks(language)
 
 		o.Device = chromium.Wall
-		wall := &tab{Page: browsertest.Open(t, o, chromium.Network, chromium.Foreign, chromium.Log), t: t, fake: f}
+		wall := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
 		wall.Go("/screen?campaign=c1")
 		wall.mode("waiting")
 		f.setRain(-5*time.Second, time.Hour)

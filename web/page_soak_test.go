@@ -7,7 +7,6 @@ import (
 	"time"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -40,16 +39,11 @@ func TestPageSoak(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Alone)
 	f := newFake(t)
 	f.about["wins_per_user"] = 1_000_000
-	p := &tab{Page: browsertest.Open(t, chromium.Options{Home: f.URL, Device: chromium.LargePhone}), t: t, fake: f}
-	p.Go("/?debug&campaign=c1")
-	p.mode("landing")
-	p.click("#play")
-	p.mode("waiting")
+	p := openTab(t, f, chromium.Options{Home: f.URL, Device: chromium.LargePhone})
+	p.goIn("/?debug&campaign=c1")
 	start := f.setRain(-time.Second, *soakFor+time.Hour)
 	p.mode("falling")
-	if err := p.Throttle(soakSlower); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Throttle(soakSlower))
 	p.soak(start)
 }
 

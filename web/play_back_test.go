@@ -13,8 +13,7 @@ func (b *browser) testBack(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 88) }
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
+	p := b.play(t, f)
 	eval[bool](p, `(window.stayed = true)`)
 	back := func(dialog string) {
 		t.Helper()
@@ -29,13 +28,10 @@ func (b *browser) testBack(t *testing.T) {
 
 	p.click("#mine")
 	back("sheet")
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{300, 0, slowly})
-	p.mode("falling")
+	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
 	p.shows("mine-count", "1")
-	f.phase("ended")
-	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.ends()
 	p.shows("card-amount", "¥0.88")
 	p.Until("a poster is offered", `document.getElementById("card-poster").checkVisibility()`)
 	p.click("#card-poster")

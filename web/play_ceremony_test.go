@@ -32,11 +32,10 @@ const heard = `(() => {
 // TestAnEvening walks through what surrounds the rain: the press that opens the landing and lets sound begin, the
 // wait with its practice, a golden packet, a line that is lost; and sound that is off and stays off.
 func TestAnEvening(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Scripts: []string{heard}}
-	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?debug&campaign=c1")
 	p.mode("landing")
 	if n := eval[int](p, "heard.contexts.length"); n != 0 {

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -70,15 +68,10 @@ func TestDelight(t *testing.T) {
 			f := newFake(t)
 			f.about["budget"] = c.average * f.about["packets"].(int)
 			o := chromium.Options{Home: f.URL, Device: chromium.Phone, Calm: c.calm, Scripts: []string{heard, flown}}
-			p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
-			p.Go("/?debug&campaign=c1")
-			p.mode("landing")
-			p.click("#play")
-			p.mode("waiting")
-			start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-			f.wave(0, start, [3]int{700, 0, slowly})
+			p := openTab(t, f, o, chromium.Network)
+			p.goIn("/?debug&campaign=c1")
+			start := p.rains([3]int{700, 0, slowly})
 			f.wave(1, start, [3]int{300, 0, slowly})
-			p.mode("falling")
 			f.setJudge(func(string) object { return object{"outcome": "empty"} })
 			p.hitDrop(0, start, 700)
 			p.Until("an empty one says so", `said.has("Empty")`)
@@ -93,8 +86,7 @@ func TestDelight(t *testing.T) {
 			if !c.calm {
 				p.Until("coins come to the purse", `flown > 0`)
 			}
-			f.phase("ended")
-			testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+			p.ends()
 			if !c.calm {
 				p.Until("the sum rolls", `rolled.size > 3`)
 			}

@@ -3,7 +3,6 @@ package web_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -21,10 +20,8 @@ func (b *browser) testKeyboard(t *testing.T) {
 	p.tabTo("play")
 	p.Type(kb.Enter)
 	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{300, 1, slowly}, [3]int{700, 0, slowly})
+	start := p.rains([3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
-	p.mode("falling")
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
 	if got := p.text("alarm"); got != "The rain begins" {
 		t.Errorf("a screen reader is told %q", got)
@@ -40,15 +37,14 @@ func (b *browser) testKeyboard(t *testing.T) {
 		t.Errorf("tapped %v", got)
 	}
 	f.settle()
-	f.phase("ended")
-	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.ends()
 	if p.focus() != "card-ok" {
 		t.Errorf("on the card the keyboard is on #%s", p.focus())
 	}
 	p.shows("card-amount", "¥0.42")
 	p.Type(kb.Tab)
 	p.Type(kb.Enter)
-	testenv.Eventually(t, patience, "my packets", p.isOpen("sheet"))
+	p.opens("sheet")
 	p.tabTo("withdraw-amount")
 	p.Type("0.42")
 	p.Type(kb.Enter)

@@ -81,14 +81,13 @@ func (f *fakeServer) usedUp(code string) bool {
 func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
+	p := b.play(t, f)
 	p.shows("user", "You are Guest 7f3a")
 
 	// In the tab where the guest plays. No is the default, and Esc says no.
 	f.code("K1", "u1")
 	eval[bool](p, `(location.hash = "#code=K1", true)`)
-	testenv.Eventually(t, patience, "the question", p.isOpen("who"))
+	p.opens("who")
 	p.shows("who-text", "You play as Guest 7f3a, and this link is u1’s. Go on as u1? What each has won stays theirs")
 	p.State("who")
 	if got := eval[string](p, `document.activeElement.id`); got != "who-now" {
@@ -106,7 +105,7 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	f.code("K2", "u1")
 	p.Go("about:blank")
 	p.Go("/?campaign=c1#code=K2")
-	testenv.Eventually(t, patience, "the question", p.isOpen("who"))
+	p.opens("who")
 	p.shows("who-text", "您现在以「游客 7f3a」的身份参加，这个链接是「u1」的。要换成「u1」吗？各自抢到的红包仍归各自")
 	p.click("#who-next")
 	p.shows("user", "您是 u1")

@@ -67,7 +67,7 @@ func (v *visit) open(t *testing.T, prepare func(*fakeServer), scripts ...string)
 		prepare(f)
 	}
 	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Language: v.accept, Scripts: scripts}
-	v.tab = &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	v.tab = openTab(t, f, o, chromium.Network)
 	v.Looked = v.fits
 	v.Go("/?debug")
 	v.Until("the debug line", `!!document.getElementById("debug")`)

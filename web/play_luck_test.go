@@ -36,15 +36,13 @@ func (b *browser) testLuck(t *testing.T) {
 		path := "GET /campaigns/c1/rains/" + rainID + "/fairness"
 		f.setAnswer(path, reply(http.StatusOK, fairness))
 
-		p := b.enter(t, f, "/?campaign=c1")
-		p.mode("waiting")
+		p := b.play(t, f)
 		if lang == "zh" {
 			p.click("#language")
 		}
 		f.setRain(-slowly/3*time.Millisecond, time.Hour)
 		p.mode("falling")
-		f.phase("ended")
-		testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+		p.ends()
 		check := func(what string) {
 			t.Helper()
 			p.click("#card-luck")

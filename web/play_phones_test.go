@@ -7,10 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 	"redrain/web/bundle"
 )
@@ -71,14 +69,10 @@ const without = `(() => {
 // TestEveryPhone plays the rain to a win in browsers that have learnt nothing since those that the README names: each
 // thing taken away by itself, and all of them together. The packets must be on the canvas, not only in the air.
 func TestEveryPhone(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.Nightly)
 	p := openWithout(t, chromium.SmallPhone)
 	f := p.fake
-	p.Go("/?campaign=c1")
-	p.mode("landing")
-	p.click("#play")
-	p.mode("waiting")
+	p.goIn("/?campaign=c1")
 	for i, gone := range append(newer, strings.Join(newer, ",")) {
 		name, _, many := strings.Cut(gone, ",")
 		if many {
@@ -93,9 +87,7 @@ func TestEveryPhone(t *testing.T) {
 		}
 		p.Go("/?campaign=c1&without=" + strings.ReplaceAll(gone, " ", "+"))
 		p.mode("waiting")
-		start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-		f.wave(0, start, [3]int{500, 0, slowly})
-		p.mode("falling")
+		start := p.rains([3]int{500, 0, slowly})
 		testenv.Eventually(t, patience, "a packet is seen without "+name, func() bool { return eval[bool](p, painted) })
 		p.hitDrop(0, start, 500)
 		p.shows("announce", "You won 0.88 yuan, packet 1 of at most 3")
@@ -138,14 +130,13 @@ func openWithout(t *testing.T, d chromium.Device) *tab {
 	t.Helper()
 	f := newFake(t)
 	o := chromium.Options{Home: f.URL, Device: d, Scripts: []string{without}}
-	return &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	return openTab(t, f, o, chromium.Network)
 }
 
 // TestTooOld: a browser that cannot do what a page needs is told so, in both languages, and nothing else of the page is
 // seen. The same where the page's script is not even read.
 func TestTooOld(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.Nightly)
 	p := openWithout(t, chromium.SmallPhone)
 	old := func(p *tab, why string) {
 		t.Helper()
@@ -193,9 +184,7 @@ func TestTooOld(t *testing.T) {
 // TestBrowsersAreNamed: the README and the pages name the versions that the scripts are made for.
 func TestBrowsersAreNamed(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for about, b := range map[string]bundle.Browsers{"player": bundle.Phones, "console": bundle.Desks} {
 		line := fmt.Sprintf("iOS %s, Safari %s, Chrome and Android's WebView %s, Firefox %s", b.IOS, b.Safari, b.Chrome,
 			b.Firefox)

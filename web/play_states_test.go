@@ -14,8 +14,7 @@ import (
 func (b *browser) testStates(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
+	p := b.play(t, f)
 	start := f.setRain(-2*time.Second, time.Hour)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
@@ -56,8 +55,7 @@ func (b *browser) testStates(t *testing.T) {
 		t.Error("the sheet stands before the rain that goes on")
 	}
 	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
-	f.phase("ended")
-	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.ends()
 	p.shows("card-title", "The rain is over")
 	p.shows("card-stopped", "The host has ended this rain early")
 	f.rainID = "r2"

@@ -3,7 +3,6 @@ package web_test
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	"redrain/internal/testenv"
 )
@@ -13,11 +12,8 @@ func (b *browser) testSums(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 10) }
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{300, 0, slowly})
-	p.mode("falling")
+	p := b.play(t, f)
+	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
 	p.shows("mine-count", "1")
 
@@ -39,8 +35,7 @@ func (b *browser) testSums(t *testing.T) {
 	testenv.Eventually(t, patience, "the tap is sent again", func() bool { return len(f.tapped()) == 3 })
 	p.shows("mine-count", "3")
 
-	f.phase("ended")
-	testenv.Eventually(t, patience, "the card", p.isOpen("card"))
+	p.ends()
 	p.shows("card-amount", "¥0.40")
 	p.shows("card-sub", "You caught 2 packets")
 	p.shows("card-taps", "") // fewer are counted here than have won
@@ -75,8 +70,7 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 		"created_at": f.now() - 60_000}}
 	list := f.answer["GET /me/withdrawals"]
 	f.answer["GET /me/withdrawals"] = reply(http.StatusServiceUnavailable, object{"code": "unavailable", "status": 503})
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
+	p := b.play(t, f)
 	f.won(3, 500)
 	f.settle()
 	p.shows("balance", "5.00")

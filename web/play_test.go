@@ -25,6 +25,37 @@ func (p *tab) isOpen(id string) func() bool {
 	return func() bool { return eval[bool](p, `document.getElementById("`+id+`").open`) }
 }
 
+// opens waits until a dialog is open.
+func (p *tab) opens(dialog string) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, dialog+" is open", p.isOpen(dialog))
+}
+
+// rains starts a rain with one wave, and waits until it falls. It returns the time of the wave.
+func (p *tab) rains(drops ...[3]int) (at int64) {
+	p.t.Helper()
+	at = p.fake.setRain(-slowly/3*time.Millisecond, time.Hour)
+	p.fake.wave(0, at, drops...)
+	p.mode("falling")
+	return at
+}
+
+// ends ends the rain, and waits for the card.
+func (p *tab) ends() {
+	p.t.Helper()
+	p.fake.phase("ended")
+	p.opens("card")
+}
+
+// goIn opens the player's page and presses Play.
+func (p *tab) goIn(path string) {
+	p.t.Helper()
+	p.Go(path)
+	p.mode("landing")
+	p.click("#play")
+	p.mode("waiting")
+}
+
 // slowly is how long a packet falls, in ms, that a test wants to tap: a busy machine must not miss it.
 const slowly = 300_000
 
@@ -59,6 +90,14 @@ func (b *browser) enter(t *testing.T, f *fakeServer, path string) *tab {
 	return p
 }
 
+// play enters the campaign, and waits for its rain.
+func (b *browser) play(t *testing.T, f *fakeServer) *tab {
+	t.Helper()
+	p := b.enter(t, f, "/?campaign=c1")
+	p.mode("waiting")
+	return p
+}
+
 // testAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
 func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
@@ -86,9 +125,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 			least, most)
 	}
 	p.State("countdown")
-	start = f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{500, 0, slowly}, [3]int{100, 1, slowly})
-	p.mode("falling")
+	start = p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	p.State("falling")
 	p.hitDrop(0, start, 500)
 	testenv.Eventually(t, patience, "the tap is on its way", func() bool { return len(f.tapped()) == 1 })
@@ -106,8 +143,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	f.settle()
 	p.shows("balance", "0.88")
 
-	f.phase("ended")
-	testenv.Eventually(t, patience, "the card at the end", p.isOpen("card"))
+	p.ends()
 	p.shows("card-amount", "¥0.88") // counted up
 	p.shows("card-taps", "1")
 	p.State("card")
@@ -128,11 +164,8 @@ func (b *browser) testALostTapIsSentAgain(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{300, 0, slowly})
-	p.mode("falling")
+	p := b.play(t, f)
+	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
 	testenv.Eventually(t, patience, "the first tap", func() bool { return len(f.tapped()) == 1 })
 
@@ -156,12 +189,9 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.judge = func(string) object { return object{"outcome": "unavailable"} }
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{700, 0, slowly})
+	p := b.play(t, f)
+	start := p.rains([3]int{700, 0, slowly})
 	f.wave(1, start+250, [3]int{100, 0, slowly})
-	p.mode("falling")
 	first := func() { p.hitDrop(0, start, 700) }
 	first()
 	p.shows("announce", "Busy. Tap it again")
@@ -187,8 +217,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 func (b *browser) testCloseCodes(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
-	p := b.enter(t, f, "/?campaign=c1")
-	p.mode("waiting")
+	p := b.play(t, f)
 	f.cut()
 	testenv.Eventually(t, patience, "a second hello", func() bool { return f.greeted() == 2 })
 	f.hangUp(4500)

@@ -181,7 +181,7 @@ func (*browser) testLandingFollows(t *testing.T) {
 	}
 	about(true)
 	o := chromium.Options{Home: f.URL, Device: chromium.Phone, Scripts: []string{heldWaits}}
-	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?campaign=c1")
 	again := func() {
 		p.Until("it waits", `held.length === 1`)

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 	"redrain/web"
 )
@@ -73,7 +72,7 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 	f.pages = web.Handler(web.Options{PublicURL: "https://rain.example",
 		WeChat: web.WeChat{Sign: n.URL + "/sign?v=1", SDK: n.URL + "/sdk.js"}})
 	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Scripts: scripts}
-	p := &tab{Page: browsertest.Open(t, o, chromium.Network, chromium.Foreign), t: t, fake: f}
+	p := openTab(t, f, o, chromium.Network, chromium.Foreign)
 	p.Go(path)
 	return p
 }
@@ -81,8 +80,7 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 // TestInWeChat: what is sent on from WeChat's browser looks as the page says, and names the event and nothing else of
 // the address.
 func TestInWeChat(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	n := newTencent(t)
 	p := n.enter(t, "/?campaign=c1&x=y%26#later", inWeChat)
 	p.Until("both shares are told", `!!(globalThis.told?.shares.chat && told.shares.moments)`)
@@ -108,8 +106,7 @@ func TestInWeChat(t *testing.T) {
 
 // TestOutsideWeChat nobody is asked for anything.
 func TestOutsideWeChat(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.All)
 	n := newTencent(t)
 	p := n.enter(t, "/?debug")
 	p.Until("what comes late is there", `!!globalThis.redrain && performance.getEntriesByType("resource")
@@ -124,8 +121,7 @@ func TestOutsideWeChat(t *testing.T) {
 
 // TestWithoutWeChat: whatever does not work, the page is played as it was.
 func TestWithoutWeChat(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
-	testenv.ParallelBrowser(t, testenv.Heavy)
+	browserFrom(t, testenv.Nightly)
 	for name, spoil := range map[string]func(*tencent){
 		"no signer":      func(n *tencent) { n.signed = "" },
 		"no signature":   func(n *tencent) { n.signed = `{"appId": "wx1", "timestamp": 1, "nonceStr": {}}` },

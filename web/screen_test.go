@@ -17,7 +17,6 @@ import (
 	"github.com/makiuchi-d/gozxing/qrcode"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -48,7 +47,7 @@ func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *t
 	if o.Device.Width == 0 {
 		o.Device = chromium.Device{Width: 1280, Height: 720, Scale: 1}
 	}
-	p := &tab{Page: browsertest.Open(t, o, chromium.Network), t: t, fake: f}
+	p := openTab(t, f, o, chromium.Network)
 	p.Go(path)
 	return p
 }
@@ -80,9 +79,7 @@ func (b *browser) testScreenEvening(t *testing.T) {
 		p.mode("countdown")
 		p.shows("big", big)
 	}
-	start := f.setRain(-slowly/3*time.Millisecond, time.Hour)
-	f.wave(0, start, [3]int{500, 0, slowly}, [3]int{100, 1, slowly})
-	p.mode("falling")
+	start := p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88},
 		{"user": "张*", "amount": 100000000}}}))
 	p.shows("stock", "4,988")
@@ -149,17 +146,11 @@ func (b *browser) testScreenEvening(t *testing.T) {
 func (p *tab) read() string {
 	p.t.Helper()
 	png, err := p.Screenshot()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	picture, _, err := image.Decode(bytes.NewReader(png))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	bits, err := gozxing.NewBinaryBitmapFromImage(picture)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	found, err := qrcode.NewQRCodeReader().Decode(bits,
 		map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
 	if err != nil {

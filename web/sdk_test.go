@@ -64,9 +64,7 @@ func checkGoldenMessages(t *testing.T, p *tab) {
 			continue
 		}
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want, _, _ := strings.Cut(name, "_")
 		if name == "token_renewed" { // the one type whose name has two parts
 			want = name
@@ -87,9 +85,7 @@ var (
 // docs/asyncapi.yaml describes.
 func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 	types, err := os.ReadFile("sdk/redrain.d.ts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	members := map[string][]string{}
 	for _, m := range interfacePattern.FindAllStringSubmatch(string(types), -1) {
 		for _, f := range memberPattern.FindAllStringSubmatch(m[2], -1) {
@@ -101,9 +97,7 @@ func TestTypesHaveWhatTheDescriptionHas(t *testing.T) {
 			Schemas map[string]struct{ Properties map[string]any }
 		}
 	}
-	if err := yaml.Unmarshal(docs.AsyncAPI, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal(docs.AsyncAPI, &doc))
 	ours := []string{"Hello", "Join", "Tap", "Ping", "Pong", "Token", "Renewed"} // the client's business alone
 	names := map[string]string{"CampaignChange": "CampaignMessage", "RainChange": "RainMessage",
 		"WithdrawalChange": "WithdrawalMessage"}

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"

@@ -87,16 +87,7 @@ func (l testLog) Write(p []byte) (int, error) {
 // token is a player's token, as the user's platform would make it.
 func token(t *testing.T, user string) string {
 	t.Helper()
-	return tokenOf(t, user, "")
-}
-
-// tokenOf is a token that was made in a session of the platform's; "": it does not say.
-func tokenOf(t *testing.T, user, session string) string {
-	t.Helper()
 	claims := jwt.MapClaims{"sub": user, "exp": time.Now().Add(2 * time.Hour).Unix()} // TestHostile plays for an hour
-	if session != "" {
-		claims["sid"] = session
-	}
 	signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(jwtSecret))
 	must(t, err)
 	return signed

@@ -85,15 +85,9 @@ func tryDial(t *testing.T, ctx context.Context, n *node) (*player, error) {
 // Redis is away) it comes again, as a good client does.
 func join(t *testing.T, n *node, user, campaign string) (p *player) {
 	t.Helper()
-	return joinWith(t, n, user, token(t, user), campaign)
-}
-
-// joinWith is join with a token of the test's own.
-func joinWith(t *testing.T, n *node, user, token, campaign string) (p *player) {
-	t.Helper()
 	testenv.Eventually(t, time.Minute, user+" is welcomed", func() (welcome bool) {
 		var err error
-		p, err = helloWith(t, n, user, token, campaign)
+		p, err = hello(t, n, user, campaign)
 		if end, ok := errors.AsType[*websocket.CloseError](err); ok && endsForGood(end) {
 			t.Fatalf("no welcome for %s: %v", user, err)
 		}
@@ -110,14 +104,9 @@ func endsForGood(end *websocket.CloseError) bool {
 // hello opens a connection and waits for its welcome, or for its end.
 func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
 	t.Helper()
-	return helloWith(t, n, user, token(t, user), campaign)
-}
-
-func helloWith(t *testing.T, n *node, user, token, campaign string) (*player, error) {
-	t.Helper()
 	p := dial(t, n)
 	p.user = user
-	p.say(t, map[string]any{"type": "hello", "id": 1, "token": token, "campaign": campaign})
+	p.say(t, map[string]any{"type": "hello", "id": 1, "token": token(t, user), "campaign": campaign})
 	p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
 	p.mu.Lock()
 	defer p.mu.Unlock()

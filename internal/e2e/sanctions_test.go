@@ -14,51 +14,6 @@ import (
 	"redrain/room"
 )
 
-// TestABanOverTwoNodes: who is banned at one node is gone from both, comes in at neither, wins nothing that is paid and
-// withdraws nothing, until the ban is lifted. Who is disconnected may come back.
-func TestABanOverTwoNodes(t *testing.T) {
-	testenv.ParallelFailover(t, testenv.Medium)
-	s := realSetting(t)
-	a, b := startProcess(t, s), startProcess(t, s)
-	c := createCampaign(t, a.client, fund(t, a.node, "ban", 1_000, 10))
-	api := newAPIClient(t, a.node)
-	act := func(user, act string, want int, code string) {
-		t.Helper()
-		api.want(api.call("POST", "/users/"+user+"/"+act, `{"reason":"a bot"}`), want, code)
-	}
-	turnedAway := func(n *node) bool { return closeOf(t, n, "mallory", c.ID) == room.CodeSentAway }
-
-	earn(t, b.node, "mallory")
-	other := join(t, b.node, "other", c.ID)
-	for _, n := range []*node{a.node, b.node} {
-		p := join(t, n, "mallory", c.ID)
-		act("mallory", "disconnect", http.StatusOK, "")
-		wantClose(t, p, room.CodeSentAway)
-	}
-	atA, atB := join(t, a.node, "mallory", c.ID), join(t, b.node, "mallory", c.ID)
-	act("mallory", "ban", http.StatusOK, "")
-	wantClose(t, atA, room.CodeSentAway)
-	wantClose(t, atB, room.CodeSentAway)
-	if !turnedAway(a.node) || !turnedAway(b.node) { // b has closed the connection, so it knows
-		t.Error("a banned player is let in")
-	}
-	if got := api.call("GET", "/users/mallory", ""); got.field("banned") != "true" {
-		t.Errorf("the player: %s", got.body)
-	}
-	mine := newAPIClient(t, b.node)
-	mine.token = token(t, "mallory")
-	mine.want(mine.call("POST", "/me/withdrawals", `{"amount":1}`), http.StatusForbidden, "banned")
-
-	api.want(api.call("POST", "/users/mallory/ban", `{}`), http.StatusUnprocessableEntity, "invalid")
-	act("mallory", "unban", http.StatusOK, "")
-	testenv.Eventually(t, time.Minute, "node b lets the player in again", func() bool { return !turnedAway(b.node) })
-	other.mu.Lock()
-	defer other.mu.Unlock()
-	if other.closed != nil {
-		t.Errorf("another player was sent away: %v", other.closed)
-	}
-}
-
 // TestAFrozenNodePaysNoBannedPlayer: a node that was stopped before a ban, and goes on after its answer with the taps
 // of the banned player in its sockets, may tell them a win; nothing of it is paid.
 func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {

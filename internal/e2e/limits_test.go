@@ -10,24 +10,22 @@ import (
 	"redrain/room"
 )
 
-// twoNodes are two nodes on real back ends with a campaign, and limits of which 0 is none.
-func twoNodes(t *testing.T, packets, tapRate, perUser int) (a, b *node, campaign string) {
-	t.Helper()
+// TestLimitsOverTwoNodes: the limits of a player's connections and taps are those of one node, however many there are.
+func TestLimitsOverTwoNodes(t *testing.T) {
+	testenv.Parallel(t, testenv.Heavy)
 	cfg := realSetting(t).config()
-	cfg.TapRate, cfg.PerUser = tapRate, perUser
-	a, b = startNode(t, cfg), startNode(t, cfg)
-	spec := fund(t, a, "two", rain.Money(packets), packets)
-	spec.WinsPerUser = packets
+	cfg.TapRate, cfg.PerUser = 5, 2
+	a, b := startNode(t, cfg), startNode(t, cfg)
+	spec := fund(t, a, "two", 10_000, 10_000)
+	spec.WinsPerUser = 10_000
 	c := createCampaign(t, a.client, spec)
-	return a, b, c.ID
+	t.Run("connections", func(t *testing.T) { limitConnections(t, a, b, c.ID) })
+	t.Run("taps", func(t *testing.T) { limitTaps(t, a, b, c.ID, cfg.TapRate) })
 }
 
-// TestConnectionsOfAPlayerOverTwoNodes: one more than --connections-per-user ends the oldest, wherever it is, and no
-// other; other players notice nothing.
-func TestConnectionsOfAPlayerOverTwoNodes(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Heavy)
-	a, b, campaign := twoNodes(t, 10, 0, 2)
+// limitConnections: one more than --connections-per-user ends the oldest, wherever it is, and no other.
+func limitConnections(t *testing.T, a, b *node, campaign string) {
+	t.Helper()
 	other := join(t, a, "other", campaign)
 	first := join(t, a, "u", campaign)
 	after(t, b, campaign, first)
@@ -70,11 +68,10 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 	}
 }
 
-// TestTheTapRateOverTwoNodes: a player with a socket on each of two nodes taps as fast as one with one socket.
-func TestTheTapRateOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
-	const rate, waves, perWave = 5, 16, 5
-	a, b, campaign := twoNodes(t, 10_000, rate, 0)
+// limitTaps: a player with a socket on each of two nodes taps as fast as one with one socket.
+func limitTaps(t *testing.T, a, b *node, campaign string, rate int) {
+	t.Helper()
+	const waves, perWave = 16, 5
 	both := []*player{join(t, a, "bot", campaign), join(t, b, "bot", campaign)}
 	knowEachOther(t, a, b)
 	startRain(t, a.client, campaign, longRain(200))
@@ -105,7 +102,7 @@ func TestTheTapRateOverTwoNodes(t *testing.T) {
 		}
 	}
 	// A burst, what flows in the meantime, and a moment for the answers.
-	most := 2*rate + int(rate*(now()-began)/1000) + rate
+	most := 2*rate + int(int64(rate)*(now()-began)/1000) + rate
 	if taken > most || taken < rate {
 		t.Errorf("%d taps were taken in %d ms over two nodes, at most %d are allowed", taken, now()-began, most)
 	}

@@ -14,11 +14,10 @@ import (
 	"redrain/room"
 )
 
-// TestListsOverTwoNodes: only who is on a campaign's list comes in, at any node; who is taken off it is gone from both,
-// and so are players and addresses that a list denies, until they are taken off that one, and players whom the risk
-// rules deny, until a person has released them.
-func TestListsOverTwoNodes(t *testing.T) {
-	testenv.Parallel(t, testenv.Medium)
+// TestSentAwayOverTwoNodes: only who is on a campaign's list comes in, at any node. Both nodes send away who is taken off
+// it, who is disconnected or banned, whom a list or the rules deny, and let them in when that is undone.
+func TestSentAwayOverTwoNodes(t *testing.T) {
+	testenv.ParallelFailover(t, testenv.Heavy)
 	s := realSetting(t)
 	a, b := startProcess(t, s, "REDRAIN_RISK=hold"), startProcess(t, s, "REDRAIN_RISK=hold")
 	api := newAPIClient(t, a.node)
@@ -62,6 +61,37 @@ func TestListsOverTwoNodes(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool {
 		return closeOf(t, b.node, "ann", c.ID) == 0
 	})
+
+	act := func(user, act string) {
+		t.Helper()
+		api.want(api.call("POST", "/users/"+user+"/"+act, `{"reason":"a bot"}`), http.StatusOK, "")
+	}
+	for _, n := range []*node{a.node, b.node} {
+		p := join(t, n, "ann", c.ID)
+		act("ann", "disconnect")
+		wantClose(t, p, room.CodeSentAway)
+	}
+	earn(t, b.node, "ann")
+	atA, atB = join(t, a.node, "ann", c.ID), join(t, b.node, "ann", c.ID)
+	act("ann", "ban")
+	wantClose(t, atA, room.CodeSentAway)
+	wantClose(t, atB, room.CodeSentAway)
+	for _, n := range []*node{a.node, b.node} { // b has closed the connection, so it knows of the ban
+		if code := closeOf(t, n, "ann", c.ID); code != room.CodeSentAway {
+			t.Errorf("a banned player's hello ends with %d", code)
+		}
+	}
+	asked.token = token(t, "ann")
+	asked.want(asked.call("POST", "/me/withdrawals", `{"amount":1}`), http.StatusForbidden, "banned")
+	act("ann", "unban")
+	testenv.Eventually(t, time.Minute, "node b lets her in after the ban", func() bool {
+		return closeOf(t, b.node, "ann", c.ID) == 0
+	})
+	other.mu.Lock()
+	if other.closed != nil {
+		t.Errorf("another player was sent away: %v", other.closed)
+	}
+	other.mu.Unlock()
 
 	change("barred/members", `{"members":["bob"]}`)
 	wantClose(t, other, room.CodeSentAway)
