@@ -3,10 +3,8 @@ package e2e
 import (
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -29,6 +27,12 @@ func (h *hostile) socket() *websocket.Conn {
 	}
 	go func() { _, _ = io.Copy(io.Discard, conn.NetConn()) }() // ends with the connection
 	return conn
+}
+
+// greet sends a valid hello, and reports whether that was possible.
+func (h *hostile) greet(conn *websocket.Conn) bool {
+	hello := `{"type":"hello","id":1,"token":"` + h.player + `","campaign":"` + h.campaign + `"}`
+	return conn.WriteMessage(websocket.TextMessage, []byte(hello)) == nil
 }
 
 // message is one of the protocol, or nearly.
@@ -55,11 +59,8 @@ func (h *hostile) talk(r *rand.Rand) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	if r.IntN(8) > 0 {
-		hello := `{"type":"hello","id":1,"token":"` + h.player + `","campaign":"` + h.campaign + `"}`
-		if conn.WriteMessage(websocket.TextMessage, []byte(hello)) != nil {
-			return
-		}
+	if r.IntN(8) > 0 && !h.greet(conn) {
+		return
 	}
 	for range 1 + r.IntN(60) {
 		kind := websocket.TextMessage
@@ -85,8 +86,7 @@ func (h *hostile) flood(r *rand.Rand) {
 		return
 	}
 	defer func() { _ = conn.Close() }()
-	hello := `{"type":"hello","id":1,"token":"` + h.player + `","campaign":"` + h.campaign + `"}`
-	if conn.WriteMessage(websocket.TextMessage, []byte(hello)) != nil {
+	if !h.greet(conn) {
 		return
 	}
 	text := []byte(h.message(r))
@@ -95,78 +95,5 @@ func (h *hostile) flood(r *rand.Rand) {
 			return
 		}
 		h.counted(&h.messages)
-	}
-}
-
-// breakFrames writes what is nearly WebSocket: frames with any header, cut, or followed by anything.
-func (h *hostile) breakFrames(r *rand.Rand) {
-	conn := h.socket()
-	if conn == nil {
-		return
-	}
-	defer func() { _ = conn.Close() }()
-	if r.IntN(2) == 0 {
-		hello := `{"type":"hello","id":1,"token":"` + h.player + `","campaign":"` + h.campaign + `"}`
-		if conn.WriteMessage(websocket.TextMessage, []byte(hello)) != nil {
-			return
-		}
-	}
-	for range 1 + r.IntN(30) {
-		frame := []byte{byte(r.Uint32()), byte(r.Uint32())}
-		switch r.IntN(4) {
-		case 0:
-			frame = []byte{0x81, 0x80 | byte(r.IntN(128))}
-		case 1:
-			frame = []byte{byte(r.IntN(16)), 0x80 | byte(r.IntN(128))} // fragments
-		case 2:
-			frame = []byte{0x80 | byte(8+r.IntN(3)), 0x80 | byte(r.IntN(126))}
-		}
-		rest := make([]byte, r.IntN(300))
-		for i := range rest {
-			rest[i] = byte(r.Uint32())
-		}
-		if _, err := conn.NetConn().Write(append(frame, rest...)); err != nil {
-			return
-		}
-		h.counted(&h.messages)
-	}
-	h.counted(&h.sockets)
-}
-
-// breakHTTP writes what is nearly HTTP.
-func (h *hostile) breakHTTP(r *rand.Rand) {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(h.t.Context(), "tcp", strings.TrimPrefix(h.n.url, "http://"))
-	if err != nil {
-		return
-	}
-	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Second)) // what waits for more is not waited for
-	lines := []string{
-		"GET /ws HTTP/1.1", "Host: x", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: redrain.v1",
-		"X-Forwarded-For: 1.2.3.4, x", "Content-Length: " + strconv.Itoa(r.IntN(100)), "Transfer-Encoding: chunked",
-		"Accept: text/csv;q=1e9, */*", "Cookie: " + strings.Repeat("c", 1<<r.IntN(16)),
-		"Authorization: Bearer " + strings.Repeat("a.", r.IntN(3000)),
-	}
-	if r.IntN(2) == 0 {
-		lines[0] = "POST /api/v1/guests HTTP/1." + strconv.Itoa(r.IntN(3))
-	}
-	kept := lines[:2]
-	for _, line := range lines[2:] {
-		if r.IntN(2) == 0 {
-			kept = append(kept, mangle(r, line))
-		}
-	}
-	text := mangle(r, strings.Join(kept, "\r\n")+"\r\n\r\n"+word(r))
-	if _, err := io.WriteString(conn, text); err != nil {
-		return
-	}
-	h.counted(&h.sockets)
-	answer := make([]byte, 64)
-	n, _ := conn.Read(answer)
-	if is := string(answer[:n]); strings.HasPrefix(is, "HTTP/1.1 5") && !strings.HasPrefix(is, "HTTP/1.1 503") &&
-		!strings.HasPrefix(is, "HTTP/1.1 501") && !strings.HasPrefix(is, "HTTP/1.1 505") {
-		h.t.Errorf("%q: %s", text, is)
 	}
 }

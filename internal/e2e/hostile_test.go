@@ -47,8 +47,8 @@ type hostile struct {
 	player   string // a player's token
 	pace     *rate.Limiter
 
-	messages, requests, sockets atomic.Int64
-	unavailable                 atomic.Int64 // requests that were answered 503
+	messages, requests atomic.Int64
+	unavailable        atomic.Int64 // requests that were answered 503
 }
 
 // counted waits until one message or request more may be sent, and counts it.
@@ -78,8 +78,7 @@ func TestHostile(t *testing.T) {
 	}
 	random, over := testenv.Random(t), make(chan struct{})
 	var working sync.WaitGroup
-	for _, work := range []func(*rand.Rand){h.talk, h.talk, h.flood, h.breakFrames, h.ask, h.ask, h.breakHTTP,
-		h.rain} {
+	for _, work := range []func(*rand.Rand){h.talk, h.talk, h.flood, h.ask, h.ask, h.rain} {
 		own := rand.New(rand.NewPCG(random.Uint64(), 0))
 		working.Go(func() { until(t, over, func() { work(own) }) })
 	}
@@ -96,11 +95,10 @@ func TestHostile(t *testing.T) {
 	close(over)
 	working.Wait()
 	hostileClient.CloseIdleConnections()
-	t.Logf("%d messages, %d requests (%d answered 503), %d broken connections, %d health checks", h.messages.Load(),
-		h.requests.Load(), h.unavailable.Load(), h.sockets.Load(), checks.Load())
+	t.Logf("%d messages, %d requests (%d answered 503), %d health checks", h.messages.Load(), h.requests.Load(),
+		h.unavailable.Load(), checks.Load())
 	all := h.messages.Load() + h.requests.Load()
-	if h.messages.Load() == 0 || h.requests.Load() == 0 || h.sockets.Load() == 0 ||
-		lasts >= time.Hour && all < hostileAtLeast {
+	if h.messages.Load() == 0 || h.requests.Load() == 0 || lasts >= time.Hour && all < hostileAtLeast {
 		t.Errorf("%d messages and requests are too few for %s", all, lasts)
 	}
 	if text := metricsOf(t, p.node); strings.Contains(text, "redrain_panics_total{") {

@@ -8,7 +8,6 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/rain"
 )
 
 // TestNamesOverTwoNodes: who wins on one node is shown on the other by the name of their token, cleaned, and with a
@@ -39,10 +38,7 @@ func TestNamesOverTwoNodes(t *testing.T) {
 		"":      come(a, auth.Persona{User: "carl"}),
 	}
 	watcher := come(b, auth.Persona{User: "watcher", Name: "not to be shown"})
-	soon := int64(1_000)
-	spec := rain.DefaultRain()
-	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &soon, 60_000, 4, 5_000
-	startRain(t, a.client, c.ID, spec)
+	startRain(t, a.client, c.ID, longRain(4))
 	for _, p := range crowd {
 		p.winOne(t)
 	}
