@@ -49,7 +49,6 @@ func TestStatesInBrowser(t *testing.T) {
 	t.Run("a countdown", b.testSpread)
 	t.Run("the landing follows", b.testLandingFollows)
 	t.Run("old wins", b.testOldWins)
-	t.Run("practice on narrow phones", b.testPracticeOnNarrowPhones)
 	t.Run("screen: a refused token", b.testScreenRefused)
 }
 
@@ -60,7 +59,6 @@ func TestSlowStatesInBrowser(t *testing.T) {
 	t.Run("nothing to play", b.testNothingToPlay)
 	t.Run("a code in the address", b.testACodeInTheAddress)
 	t.Run("the campaign is gone", b.testFollowsOut)
-	t.Run("a countdown on the landing", b.testLandingTells)
 	t.Run("screen: the code is read", b.testScreenCode)
 	t.Run("screen: the server is away", b.testScreenWithoutServer)
 	t.Run("screen: another campaign", b.testScreenFollows)

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -161,6 +162,14 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	if p.Text(".controls") != "" {
 		t.Error("a closed campaign is offered to be changed")
 	}
+	// The money that went back is the ledger's figure: a server may have forgotten what was won.
+	f.set(func() {
+		maps.Copy(f.stats, object{"won": 1176, "amount_won": 0, "stock": 0, "amount_left": 0,
+			"amount_reclaimed": 763880, "outbox": 0})
+	})
+	p.Says("[data-stat=amount_won] b", "¥0.00")
+	p.Says("[data-stat=outbox]", "¥0.00 won and not yet paid")
+	p.Says("[data-stat=amount_returned] b", "¥7,638.80")
 }
 
 // TestConsoleLateAnswerClosesNoOtherQuestion: a rain is seen to have stopped before the order to stop it is

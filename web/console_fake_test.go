@@ -42,14 +42,8 @@ const fakeStatsEvery = 100 * time.Millisecond // the real ones come once a secon
 func newConsole(t *testing.T) *consoleServer {
 	t.Helper()
 	f := &consoleServer{fakeServer: newFake(t), feeds: map[chan string]struct{}{}}
-	f.campaign = object{
-		"id": "c1", "name": "Gala 2026", "sponsor": "acme", "budget": 1000000, "packets": 5000, "split": "double_mean",
-		"min": 1, "max": nil, "amounts": nil,
-		"wins_per_user": 1, "taps_per_user": 0, "shards": 1, "capacity": 0, "admit_per_second": 0,
-		"expires_in_ms": 86400000, "state": "ready",
-		"created_at": f.now(),
-		"expires_at": f.now() + 86400000, "revision": 3, "rains": []object{},
-	}
+	f.campaign = f.readyCampaign("c1", object{"name": "Gala 2026", "split": "double_mean", "min": 1, "max": nil,
+		"wins_per_user": 1})
 	f.stats = object{
 		"campaign": "c1", "online": 300, "taps": 1250, "won": 1180, "stock": 3820, "paid": 1176, "amount_won": 236120,
 		"amount_paid": 235410, "amount_left": 763880, "amount_reclaimed": 0,
@@ -95,7 +89,7 @@ func newConsole(t *testing.T) *consoleServer {
 	return f
 }
 
-func (f *consoleServer) rainFrom(start int64, phase string) object {
+func (f *fakeServer) rainFrom(start int64, phase string) object {
 	return object{
 		"id": "r1", "campaign": "c1", "phase": phase, "starts_at": start, "ends_at": start + 3_604_000,
 		"duration_ms": 3_600_000, "fall_ms": 4_000,

@@ -35,14 +35,12 @@ func newForms(t *testing.T, role string) *formsServer {
 	t.Helper()
 	f := &formsServer{fakeServer: newFake(t), balances: map[string]int64{"acme": 2_500_000, "lotus-media": 120_000_000},
 		refuse: map[string]object{}}
-	get := func(path string, body any) {
-		f.serve("GET "+path, always(body))
-	}
+	get := func(path string, body any) { f.serve("GET "+path, always(body)) }
 	get("/whoami", object{"role": role, "version": "test", "server_time": f.now(), "in_process": true, "guests": true})
-	campaign := f.campaign("c1", object{})
+	campaign := f.readyCampaign("c1", object{})
 	get("/campaigns", object{"items": []object{campaign}})
 	get("/campaigns/c1", campaign)
-	get("/campaigns/c2", f.campaign("c2", object{"name": "年会红包雨", "sponsor": "lotus-media"}))
+	get("/campaigns/c2", f.readyCampaign("c2", object{"name": "年会红包雨", "sponsor": "lotus-media"}))
 	get("/campaigns/c1/reconciliation", object{
 		"funded": 1_000_000, "paid": 235_410, "reclaimed": 0, "stock": 763_880, "unsettled": 710, "dead": 0,
 		"difference": 0, "balanced": true,
@@ -63,10 +61,7 @@ func newForms(t *testing.T, role string) *formsServer {
 	f.serve("POST /campaigns", f.create)
 	for _, id := range []string{"acme", "lotus-media", "newcomer"} {
 		f.serve("GET /sponsors/"+id, func(*http.Request, []byte) (int, any) { return f.sponsor(id) })
-		f.serve("POST /sponsors/"+id+"/deposits", func(_ *http.Request, body []byte) (int,
-			any) {
-			return f.deposit(id, body)
-		})
+		f.serve("POST /sponsors/"+id+"/deposits", func(_ *http.Request, body []byte) (int, any) { return f.deposit(id, body) })
 	}
 	f.claimed(1_180)
 	return f
@@ -130,13 +125,12 @@ func (f *formsServer) refuseOnce(key string, problem object) {
 	f.refuse[key] = problem
 }
 
-func (f *formsServer) campaign(id string, with object) object {
+// readyCampaign is one that is ready, with other fields.
+func (f *fakeServer) readyCampaign(id string, with object) object {
 	c := object{
 		"id": id, "name": "Gala", "sponsor": "acme", "budget": 1_000_000, "packets": 5_000, "split": "gaussian",
-		"min": 50, "max": 350, "amounts": nil,
-		"wins_per_user": 3, "taps_per_user": 0, "shards": 1, "capacity": 0, "admit_per_second": 0,
-		"expires_in_ms": 7_200_000, "state": "ready",
-		"created_at": f.now(),
+		"min": 50, "max": 350, "amounts": nil, "wins_per_user": 3, "taps_per_user": 0, "shards": 1, "capacity": 0,
+		"admit_per_second": 0, "expires_in_ms": 7_200_000, "state": "ready", "created_at": f.now(),
 		"expires_at": f.now() + 7_200_000, "revision": 3, "rains": []object{},
 	}
 	maps.Copy(c, with)
@@ -219,7 +213,7 @@ func (f *formsServer) create(_ *http.Request, body []byte) (int, any) {
 		return http.StatusConflict, object{"status": 409, "code": "insufficient_funds", "title": "Conflict"}
 	}
 	f.balances[spec.Sponsor] -= int64(spec.Budget)
-	return http.StatusCreated, f.campaign("c2", object{"name": spec.Name, "budget": spec.Budget,
+	return http.StatusCreated, f.readyCampaign("c2", object{"name": spec.Name, "budget": spec.Budget,
 		"packets": spec.Packets})
 }
 

@@ -3,6 +3,7 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,15 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	p.Says(".preview", "About 1 in")
 	p.Says(".funds", "Nothing was deposited for this sponsor yet")
 	p.Says(".funds", "¥1,000.00 short of the budget")
+	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x",
+		"errors": []object{{"field": "shards", "message": "is more than this server has"}}})
+	p.Press(fund)
+	p.Says(".faulty", "Server: is more than this server has")
+	p.Fill(field("shards"), "2")
+	p.Until("the fault has gone", `document.querySelector(".create .faulty") === null`)
+	p.Press(fund)
+	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
+	p.Until("the remedy is at hand", `document.activeElement.textContent === "Deposit ¥1,000.00"`)
 
 	p.PressText("Deposit ¥1,000.00")
 	p.Until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
@@ -144,24 +154,29 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 
 	p.Says(".summary", "¥1,000.00 of newcomer moves into this campaign, in 200 packets.")
 	p.Says(".summary", "from ¥1,000.00 to ¥0.00")
+	p.Until("the refusal is over", `!document.querySelector(".summary [role=alert]")?.textContent`)
 	for i, lost := range []object{
 		{"status": 201, "id": "c2"}, // the line breaks while it comes
 		{"status": 503, "code": "unavailable", "title": "Service Unavailable"},
 	} {
 		f.refuseOnce("POST /campaigns", lost)
 		p.Press(fund)
-		testenv.Eventually(t, patience, "an order", func() bool { return len(f.posted("/campaigns")) == i+1 })
+		testenv.Eventually(t, patience, "an order", func() bool { return len(f.posted("/campaigns")) == i+3 })
 		p.Says(".summary [role=alert]", "Pressing again is safe")
 	}
+	browsertest.Eval[bool](p, `(scrollTo(0, 9999), true)`)
 	twice(p, fund)
-	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)
-	posts := f.posted("/campaigns")
+	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2" && document.querySelector(".tabs") !== null`)
+	if down := browsertest.Eval[float64](p, `scrollY`); down != 0 {
+		t.Errorf("its page begins %v px down", down)
+	}
+	posts := f.posted("/campaigns")[2:]
 	if len(posts) != 3 || posts[0] != posts[1] || posts[1] != posts[2] || len(posts[0].key) != 32 {
 		t.Errorf("a lost answer and a double click sent %+v", posts)
 	}
 	want := `{"name":"Bob's 年会","sponsor":"newcomer","budget":100000,"packets":200,"split":"double_mean","min":1,` +
 		`"max":2000,"amounts":null,` +
-		`"wins_per_user":1,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,"players":null,` +
+		`"wins_per_user":1,"taps_per_user":0,"shards":2,"capacity":0,"admit_per_second":0,"players":null,` +
 		`"guests_share":null,"expires_in_ms":86400000}`
 	if got := posts[0].body; got != want {
 		t.Errorf("posted %s, want %s", got, want)
@@ -192,26 +207,9 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 	}
 }
 
-// TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse.
+// TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse. A form with faults is not sent, and the
+// focus goes to the first of them.
 func TestConsoleFormByKeyboard(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f := newForms(t, "operator")
-	p := f.openConsole(t, desk(), "#/new")
-	p.Until("the form", `document.querySelector('[name="name"]') !== null`)
-	browsertest.Eval[bool](p, `(document.querySelector('[name="name"]').focus(), true)`)
-	p.Type("Gala\tacme\t")
-	p.Type("a l") // the choice of a split that begins so
-	p.Until("a list is asked for", `document.querySelector('[name="amounts"]') !== null`)
-	p.Type("\t\t\t8.88*100, 66.60\t\r")
-	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)
-	posts := f.posted("/campaigns")
-	if len(posts) != 1 || !strings.Contains(posts[0].body, `"budget":95460,"packets":101,"split":"list"`) {
-		t.Errorf("posted %+v", posts)
-	}
-}
-
-// TestConsoleFormNeedsWhatIsRequired: nothing is sent, and the focus goes to the first field at fault.
-func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
@@ -219,7 +217,13 @@ func TestConsoleFormNeedsWhatIsRequired(t *testing.T) {
 	p.Says(".summary [role=status]", "4 fields need a change.")
 	p.Until("the focus is on the name", `document.activeElement.name === "name"`)
 	p.State("required")
-	if posts := f.posted("/campaigns"); len(posts) != 0 {
+	p.Type("Gala\tacme\t")
+	p.Type("a l") // the choice of a split that begins so
+	p.Until("a list is asked for", `document.querySelector('[name="amounts"]') !== null`)
+	p.Type("\t\t\t8.88*100, 66.60\t\r")
+	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)
+	posts := f.posted("/campaigns")
+	if len(posts) != 1 || !strings.Contains(posts[0].body, `"budget":95460,"packets":101,"split":"list"`) {
 		t.Errorf("posted %+v", posts)
 	}
 }
@@ -273,18 +277,39 @@ func TestConsoleFindsClaims(t *testing.T) {
 	}
 }
 
-// TestConsoleRetriesDeadLetters: the money is named before, and what became of it after.
-func TestConsoleRetriesDeadLetters(t *testing.T) {
+// TestConsoleLetters retries and dismisses dead letters. The money is named before, and the result after. A letter of a
+// withdrawal is not dismissed, and a dismissal has a reason.
+func TestConsoleLetters(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
-	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed"),
-		f.letter("w9", "withdrawal", "u2", 128_800, "timeout"), f.letter("c1-8", "pay", "u3", 12, "closed")}
+	f.letters = []object{f.letter("c1-6", "forged", "thief", 77, "its seal is wrong"),
+		f.letter("c1-7", "pay", "u1", 88, "closed"), f.letter("w9", "withdrawal", "u2", 128_800, "timeout"),
+		f.letter("c1-8", "pay", "u3", 12, "closed")}
 	f.serve("POST /payouts/w9/retry", func(*http.Request, []byte) (int, any) {
-		f.letters = []object{f.letters[0], f.letters[2]}
+		f.letters = slices.Delete(f.letters, 1, 2)
 		return http.StatusOK, object{"claim": "w9", "user": "u2", "packet": "", "amount": 128_800, "at": 1,
 			"state": "failed"}
 	})
+	f.serve("POST /payouts/c1-6/dismiss", func(*http.Request, []byte) (int, any) {
+		f.letters = f.letters[1:]
+		return http.StatusOK, object{"claim": "c1-6", "dismissed": 1, "reclaimed": 77, "kept": []string{}}
+	})
+	f.refuseOnce("POST /payouts/c1-6/dismiss", object{"status": 409, "code": "not_dismissed", "title": "Conflict",
+		"detail": "retry it"})
 	p := f.openConsole(t, desk(), "#/payouts")
+	p.Says(".total", "4 payments, ¥1,289.77")
+	if words := p.Text("main button"); strings.Count(words, "Dismiss") != 3 {
+		t.Errorf("the buttons are %q", words)
+	}
+	p.Press(`[aria-label="Dismiss: c1-6"]`)
+	p.Says("dialog", "its seal is wrong")
+	p.Until("a reason is needed", `document.querySelector("dialog [type=submit]").disabled`)
+	p.Fill("dialog input", "made by hand")
+	p.State("dismiss")
+	p.Press("dialog .button.danger")
+	p.Says("dialog", "It is not dismissed: retry it")
+	p.Press("dialog .button.danger")
+	p.Says(".toasts", "c1-6 is dismissed; ¥0.77 went back to the sponsor.")
 	p.Says(".total", "3 payments, ¥1,289.00")
 	p.Press(`[aria-label="Retry: w9"]`)
 	p.Says("dialog", "¥1,288.00 for u2.")
@@ -297,43 +322,10 @@ func TestConsoleRetriesDeadLetters(t *testing.T) {
 	p.Press("dialog .button.main")
 	p.Says(".toasts", "2 judged: 2 no longer wait, 0 are still dead.")
 	p.Says(".empty", "No dead letters")
-	if n := len(f.posted("/payouts/w9/retry")); n != 1 {
-		t.Errorf("one was retried %d times", n)
-	}
-	if n := len(f.posted("/payouts/retry")); n != 1 {
-		t.Errorf("all were retried %d times", n)
-	}
-}
-
-// TestConsoleDismissesALetter: with a reason, and only what is no withdrawal; why not is said.
-func TestConsoleDismissesALetter(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f := newForms(t, "operator")
-	f.letters = []object{f.letter("c1-7", "forged", "thief", 88, "its seal is wrong"),
-		f.letter("w9", "withdrawal", "u2", 128_800, "timeout")}
-	f.serve("POST /payouts/c1-7/dismiss", func(*http.Request, []byte) (int, any) {
-		f.letters = f.letters[1:]
-		return http.StatusOK, object{"claim": "c1-7", "dismissed": 1, "reclaimed": 88, "kept": []string{}}
-	})
-	f.refuseOnce("POST /payouts/c1-7/dismiss", object{"status": 409, "code": "not_dismissed", "title": "Conflict",
-		"detail": "retry it"})
-	p := f.openConsole(t, desk(), "#/payouts")
-	p.Says(".total", "2 payments")
-	if words := p.Text("main button"); strings.Count(words, "Dismiss") != 1 {
-		t.Errorf("the buttons are %q", words)
-	}
-	p.Press(`[aria-label="Dismiss: c1-7"]`)
-	p.Says("dialog", "its seal is wrong")
-	p.Until("a reason is needed", `document.querySelector("dialog [type=submit]").disabled`)
-	p.Fill("dialog input", "made by hand")
-	p.State("dismiss")
-	p.Press("dialog .button.danger")
-	p.Says("dialog", "It is not dismissed: retry it")
-	p.Press("dialog .button.danger")
-	p.Says(".toasts", "c1-7 is dismissed; ¥0.88 went back to the sponsor.")
-	p.Says(".total", "1 payment")
-	posts := f.posted("/payouts/c1-7/dismiss")
-	if len(posts) != 2 || posts[1].body != `{"letter":"c1-7","reason":"made by hand"}` {
-		t.Errorf("posted %+v", posts)
+	for path, want := range map[string]int{"w9/retry": 1, "retry": 1, "c1-6/dismiss": 2} {
+		posts := f.posted("/payouts/" + path)
+		if len(posts) != want || want == 2 && posts[1].body != `{"letter":"c1-6","reason":"made by hand"}` {
+			t.Errorf("%s was posted as %+v", path, posts)
+		}
 	}
 }

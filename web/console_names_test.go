@@ -28,8 +28,9 @@ func TestConsoleNamesAndFits(t *testing.T) {
 			name := func(id, is string) {
 				f.serve("GET /campaigns/"+id, func(*http.Request, []byte) (int, any) {
 					asked[id]++
-					rains := []object{f.rain("r1"), f.rain("r2")}
-					return http.StatusOK, f.campaign(id, object{"name": is, "rains": rains})
+					rains := []object{f.rainFrom(f.now()-90_000, "ended"), f.rainFrom(f.now()-80_000, "ended")}
+					rains[1]["id"] = "r2"
+					return http.StatusOK, f.readyCampaign(id, object{"name": is, "rains": rains})
 				})
 			}
 			name("c7", "年会红包雨 2026")
@@ -97,14 +98,5 @@ func TestConsoleNamesAndFits(t *testing.T) {
 				t.Errorf("the rains' table is cut by %v px", wide)
 			}
 		})
-	}
-}
-
-// rain is one that is over.
-func (f *formsServer) rain(id string) object {
-	return object{
-		"id": id, "campaign": "c7", "phase": "ended", "starts_at": f.now() - 90_000, "ends_at": f.now() - 30_000,
-		"duration_ms": 60_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none",
-		"odds": 1, "beat_ms": 1000, "first_wave": 0, "commitment": "",
 	}
 }

@@ -9,32 +9,6 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestConsoleFormForgetsWhatADepositMends: what was refused for want of money is not said of a sponsor who has it now,
-// and the campaign's page begins at its top, however far down the form's button is.
-func TestConsoleFormForgetsWhatADepositMends(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f := newForms(t, "operator")
-	p := f.openConsole(t, desk(), "#/new?sponsor=newcomer")
-	p.Fill(field("name"), "Gala")
-	p.Fill(field("budget"), "1000")
-	p.Fill(field("packets"), "100")
-	p.Press(fund)
-	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
-	p.Until("the remedy is at hand", `document.activeElement.textContent === "Deposit ¥1,000.00"`)
-	p.PressText("Deposit ¥1,000.00")
-	p.Press("dialog .button.main")
-	p.Says(".summary", "goes from ¥1,000.00 to ¥0.00")
-	p.Until("the refusal is over", `!document.querySelector(".summary [role=alert]")?.textContent`)
-	if !browsertest.Eval[bool](p, `(scrollTo(0, 9999), scrollY > 0)`) {
-		t.Fatal("the form has no part that has to be scrolled to")
-	}
-	p.Press(fund)
-	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2" && document.querySelector(".tabs") !== null`)
-	if down := browsertest.Eval[float64](p, `scrollY`); down != 0 {
-		t.Errorf("its page begins %v px down", down)
-	}
-}
-
 // TestConsoleHead: the head of every page says when the books were proved (of new books those of the live campaigns),
 // and counts the alarms, which it leads to. It changes without a reload, and says so if the server does not answer.
 func TestConsoleHead(t *testing.T) {

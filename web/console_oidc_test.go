@@ -128,18 +128,8 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/sponsors" {
 		t.Errorf("the address is %s", got)
 	}
-}
 
-// TestConsoleSignsInAgainInAWindow: the page stays, with what was typed, while the provider's page is in a window of
-// its own.
-func TestConsoleSignsInAgainInAWindow(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f, at := newStaff(t)
-	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
-	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")
-	p.Go("/console#/sponsors")
-	p.PressText(button)
-	p.Says("header", "ann cashier")
+	// The token ends. The page stays with what was typed, while the provider's page is in a window of its own.
 	p.Press(`[aria-label="Deposit: acme"]`)
 	p.Fill(`dialog [name="amount"]`, "12.34")
 	f.refuseOnce("POST /sponsors/acme/deposits", object{"status": 401, "code": "unauthorized"})

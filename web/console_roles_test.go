@@ -37,17 +37,12 @@ var offers = map[string]struct {
 func everything(t *testing.T) *formsServer {
 	t.Helper()
 	f := newForms(t, "")
-	get := func(path string, answer any) {
-		f.serve("GET "+path, always(answer))
-	}
+	get := func(path string, answer any) { f.serve("GET "+path, always(answer)) }
 	f.letters = []object{f.letter("c1-7", "pay", "u1", 88, "closed")}
 	f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000))
 	get("/withdrawals/w1", f.withdrawal("pending", object{"withdrawal": "w1", "stage": "held"}))
-	get("/campaigns/c1", f.campaign("c1", object{"state": "raining", "rains": []object{{
-		"id": "r1", "campaign": "c1", "phase": "falling", "starts_at": f.now() - 3_000, "ends_at": f.now() + 3_604_000,
-		"duration_ms": 3_600_000, "fall_ms": 4_000, "drops_per_second": 8, "decoy_percent": 10, "pacing": "none",
-		"odds": 1, "beat_ms": 1000, "first_wave": 0, "commitment": strings.Repeat("ab", 32),
-	}}}))
+	get("/campaigns/c1", f.readyCampaign("c1", object{"state": "raining",
+		"rains": []object{f.rainFrom(f.now()-3_000, "falling")}}))
 	get("/users/u2", object{"user": "u2", "balance": 0, "banned": true})
 	get("/users/u2/claims", object{"items": []object{}})
 	get("/users/u2/withdrawals", object{"items": []object{}})

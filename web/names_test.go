@@ -57,36 +57,34 @@ func called(from string) []object {
 // list and on its podium; a picture that is none leaves no hole and no other player's face.
 func TestNamesAndPictures(t *testing.T) {
 	browserFrom(t, testenv.Nightly)
-	for language, accept := range map[string]string{"en": "en-US,en", "zh": "zh-CN,zh"} {
-		at := faces(t)
-		f := newFake(t)
-		f.pages = web.Handler(web.Options{Images: []string{at.URL}})
-		o := chromium.Options{Home: f.URL, Device: chromium.SmallPhone, Language: accept}
-		p := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
-		p.goIn("/?campaign=c1")
-		f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
-		p.ticks(language)
+	at := faces(t)
+	f := newFake(t)
+	f.pages = web.Handler(web.Options{Images: []string{at.URL}})
+	o := chromium.Options{Home: f.URL, Device: chromium.SmallPhone}
+	p := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
+	p.goIn("/?campaign=c1")
+	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
+	p.ticks()
 
-		o.Device = chromium.Wall
-		wall := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
-		wall.Go("/screen?campaign=c1")
-		wall.mode("waiting")
-		f.setRain(-5*time.Second, time.Hour)
-		wall.mode("falling")
-		f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
-		wall.Until("one picture in the list", "("+loadedIn("#winners .avatar")+`) === "whole"`)
-		wall.state("names falling " + language)
-		f.setPhase("ended")
-		wall.mode("board")
-		wall.Until("one picture on the podium", "("+loadedIn(".podium img")+`) === "whole"`)
-		wall.Says(".podium", "小雨 ☔")
-		wide := chromium.Device{Name: "wide", Width: 1600, Height: 500, Scale: 1}
-		for _, d := range []chromium.Device{chromium.Wall, chromium.Column, wide} {
-			wall.Resize(d)
-			wall.Settle()
-			wall.state("names board " + d.Name + " " + language)
-			wall.isPodium(d.Name)
-		}
+	o.Device = chromium.Wall
+	wall := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
+	wall.Go("/screen?campaign=c1")
+	wall.mode("waiting")
+	f.setRain(-5*time.Second, time.Hour)
+	wall.mode("falling")
+	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
+	wall.Until("one picture in the list", "("+loadedIn("#winners .avatar")+`) === "whole"`)
+	wall.state("names falling")
+	f.setPhase("ended")
+	wall.mode("board")
+	wall.Until("one picture on the podium", "("+loadedIn(".podium img")+`) === "whole"`)
+	wall.Says(".podium", "小雨 ☔")
+	wide := chromium.Device{Name: "wide", Width: 1600, Height: 500, Scale: 1}
+	for _, d := range []chromium.Device{chromium.Wall, chromium.Column, wide} {
+		wall.Resize(d)
+		wall.Settle()
+		wall.state("names board " + d.Name)
+		wall.isPodium(d.Name)
 	}
 }
 
@@ -110,9 +108,9 @@ func loadedIn(selector string) string {
 }
 
 // ticks looks at each line of the ticker as it comes by.
-func (p *tab) ticks(language string) {
+func (p *tab) ticks() {
 	p.t.Helper()
-	won := map[string]string{"en": " won ¥", "zh": " 抢到 ¥"}[language]
+	const won = " won ¥"
 	for i, line := range []struct{ text, picture string }{
 		{"\u2068小雨 ☔\u2069" + won + "888.00", "whole"},
 		{"\u2068Wilhelmina vo…\u2069" + won + "887.00", ""},
@@ -122,7 +120,7 @@ func (p *tab) ticks(language string) {
 		p.Until("the ticker says "+line.text+" beside its picture",
 			`document.getElementById("ticker-text").textContent === %q && (%s) === %q`, line.text,
 			loadedIn("#ticker img:not([src*='/assets/coin'])"), line.picture)
-		p.Shoot(fmt.Sprintf("ticker %s %d", language, i))
+		p.Shoot(fmt.Sprintf("ticker %d", i))
 	}
 	p.NoWider("the ticker")
 }

@@ -24,7 +24,10 @@ func TestPlayLooks(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			testenv.ParallelBrowser(t, testenv.Heavy)
 			v := &visit{language: language, accept: accept, devices: devices}
-			v.open(t, nil)
+			v.open(t, func(f *fakeServer) {
+				f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨",
+					"wins_per_user": 3, "guests": true, "starts_in_ms": 3_600_000}))
+			})
 			v.before()
 			v.rain()
 			v.after()
@@ -95,7 +98,7 @@ func (v *visit) glance(state string, bring func()) {
 
 func (v *visit) before() {
 	v.t.Helper()
-	v.look("landing", `document.body.dataset.mode === "landing"`)
+	v.look("landing", `/1:00:00|59:\d\d/.test(document.getElementById("stage-hint").textContent)`)
 	v.click("#play")
 	v.mode("waiting")
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 )
 
@@ -107,53 +106,6 @@ func (b *browser) testOldWins(t *testing.T) {
 	f.hangUp(4506)
 	p.mode("problem")
 	gone("after a ban")
-}
-
-// testPracticeOnNarrowPhones: what falls to practise on goes by behind the figures, which have a ground of their own.
-func (b *browser) testPracticeOnNarrowPhones(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1&debug", 320, 640)
-	p.click("#play")
-	p.mode("waiting")
-	f.push(f.figures(1234, 900, object{}))
-	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
-	p.click("#practice")
-	p.Until("a drop is behind the figures", `redrain.drops(redrain.serverNow()).some((d) => d.y > 60 && d.y < 110)`)
-	p.shoot("practice")
-	if ground := eval[string](p, `getComputedStyle(document.querySelector(".facts")).backgroundColor`); ground !=
-		"rgba(44, 5, 20, 0.96)" {
-		t.Errorf("the figures stand on %s", ground)
-	}
-}
-
-// testLandingTells: who has not come in yet reads when the rain starts, on every screen; also who comes by a link
-// alone, and where it is announced later.
-func (b *browser) testLandingTells(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	for _, size := range [][2]int64{{320, 568}, {390, 844}, {667, 375}, {1280, 800}} {
-		f := newFake(t)
-		about := func(starts int, guests bool) {
-			f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨",
-				"wins_per_user": 3, "guests": guests, "starts_in_ms": starts}))
-		}
-		starts := 3_600_000
-		if size[0] == 390 {
-			starts = 0
-		}
-		about(starts, size[0] != 320)
-		p := b.open(t, f, "/?campaign=c1", size[0], size[1])
-		p.Until("the landing", `!document.getElementById("have-token").hidden`)
-		about(3_600_000, true) // the page asks again
-		p.hints(`^The rain starts in (1:00:00|59:\d\d)\n(Packets fall|Come in by)`)
-		for _, language := range []string{"en", "zh"} {
-			p.shoot(fmt.Sprint(language, size[0]))
-			for _, fault := range browsertest.Eval[[]string](p.Page, misfits) {
-				t.Errorf("%v, %s: %s", size, language, fault)
-			}
-			p.click("#language")
-		}
-	}
 }
 
 // heldWaits is a script that holds the waits between two questions for the campaign until the test lets them end.
