@@ -27,7 +27,6 @@ func TestInBrowser(t *testing.T) {
 func TestStatesInBrowser(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	b := &browser{}
-	t.Run("a lost tap is sent again", b.testALostTapIsSentAgain)
 	t.Run("unavailable may be tapped again", b.testUnavailableMayBeTappedAgain)
 	t.Run("close codes", b.testCloseCodes)
 	t.Run("no guests: a token is asked for", b.testWithoutGuests)

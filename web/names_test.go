@@ -75,7 +75,7 @@ func TestNamesAndPictures(t *testing.T) {
 	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))
 	wall.Until("one picture in the list", "("+loadedIn("#winners .avatar")+`) === "whole"`)
 	wall.state("names falling")
-	f.setPhase("ended")
+	f.phase("ended")
 	wall.mode("board")
 	wall.Until("one picture on the podium", "("+loadedIn(".podium img")+`) === "whole"`)
 	wall.Says(".podium", "小雨 ☔")

@@ -113,6 +113,7 @@ func (b *browser) testUnsure(t *testing.T) {
 	testenv.Eventually(t, patience, "the tap", func() bool { return len(f.tapped()) == 1 })
 	p.ends()
 	p.shows("card-title", "Being confirmed")
+	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 100})
 	f.setDown(true)
 	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
 	if got := p.text("card-title"); got != "Being confirmed" {
@@ -122,4 +123,7 @@ func (b *browser) testUnsure(t *testing.T) {
 	f.setDown(false)
 	p.shows("card-title", "Well caught")
 	p.shows("card-amount", "¥0.66")
+	if got := f.tapped(); len(got) != 2 || got[0] != got[1] || p.text("mine-count") != "1" {
+		t.Errorf("taps %v, %s packets", got, p.text("mine-count"))
+	}
 }

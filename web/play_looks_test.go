@@ -161,9 +161,9 @@ func (v *visit) rain() {
 		})
 	}
 	v.pour()
-	f.setPhase("paused")
+	f.phase("paused")
 	v.look("paused", `document.body.dataset.mode === "paused"`)
-	f.setPhase("falling")
+	f.phase("falling")
 	f.setDown(true)
 	v.look("reconnecting", `!document.getElementById("banner").hidden`)
 	if !v.hidden("online-dot") || v.text("online") != "–" || v.text("stock") != "–" {

@@ -41,12 +41,6 @@ func (b *browser) testStates(t *testing.T) {
 	if !p.isOpen("sheet")() {
 		t.Error("in a pause the sheet closes at once")
 	}
-	// The phone's back button closes them, and the game goes on; what closes them otherwise leaves nothing to go back
-	// to.
-	eval[bool](p, `(history.back(), true)`)
-	testenv.Eventually(t, patience, "back closes the sheet", func() bool { return !p.isOpen("sheet")() })
-	p.mode("paused")
-	p.click("#mine")
 	f.phase("falling")
 	p.mode("falling")
 	testenv.Eventually(t, patience, "the history as it was",

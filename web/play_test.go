@@ -158,33 +158,6 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.shows("user", "您是 游客 7f3a")
 }
 
-// testALostTapIsSentAgain: the line breaks between a tap and its result. The tap is sent again on the next
-// connection, and counts once.
-func (b *browser) testALostTapIsSentAgain(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
-	f := newFake(t)
-	f.judge = func(string) object { return nil }
-	p := b.play(t, f)
-	start := p.rains([3]int{300, 0, slowly})
-	p.hitDrop(0, start, 300)
-	testenv.Eventually(t, patience, "the first tap", func() bool { return len(f.tapped()) == 1 })
-
-	f.setJudge(func(string) object { return f.won(1, 66) })
-	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 100})
-	f.setDown(true)
-	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
-	p.shoot("away")
-	f.setDown(false)
-	p.shows("announce", "You won 0.66 yuan, packet 1 of at most 3")
-	if got := f.tapped(); len(got) != 2 || got[0] != got[1] {
-		t.Errorf("taps: %v", got)
-	}
-	testenv.Eventually(t, patience, "the banner goes", func() bool { return p.hidden("banner") })
-	if p.text("mine-count") != "1" {
-		t.Errorf("%s packets", p.text("mine-count"))
-	}
-}
-
 func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)

@@ -30,16 +30,6 @@ func (f *fakeServer) figures(stock, won int, more object) object {
 	return m
 }
 
-// setPhase tells that the rain is in another phase.
-func (f *fakeServer) setPhase(phase string) {
-	f.mu.Lock()
-	r := maps.Clone(f.rain)
-	r["phase"] = phase
-	f.rain = r
-	f.mu.Unlock()
-	f.push(object{"type": "rain", "rain": r})
-}
-
 // openScreen opens /screen on a wall.
 func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *tab {
 	t.Helper()

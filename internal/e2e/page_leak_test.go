@@ -50,7 +50,7 @@ func (g *playPage) sitThrough(t *testing.T, n *node, campaign string, first bool
 	for range 4 {
 		g.Hit()
 	}
-	_, err = n.client.StopRain(within(t, 10*time.Second), campaign, r.ID)
+	_, err := n.client.StopRain(within(t, 10*time.Second), campaign, r.ID)
 	must(t, err)
 	g.Until("the card", `document.getElementById("card").open`)
 	if first {

@@ -37,7 +37,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 				g.Catch(wins)
 				g.State("won")
 			}
-			_, err = n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
+			_, err := n.client.StopRain(within(t, 10*time.Second), c.ID, r.ID)
 			must(t, err)
 			won := wonOf(t, n, c.ID, wins)
 			for _, g := range people {

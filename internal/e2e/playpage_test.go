@@ -116,14 +116,6 @@ func (g *playPage) balance() rain.Money {
 		`Math.round(Number(document.getElementById("balance").textContent.replace(/[^\d.]/g, "")) * 100)`)
 }
 
-// rainsOn makes a campaign with a rain that falls slowly and long.
-func rainsOn(t *testing.T, n *node, name string, packets, wins int, spec rain.RainSpec) operator.Campaign {
-	t.Helper()
-	c := campaignOf(t, n, name, packets, wins)
-	startRain(t, n.client, c.ID, spec)
-	return c
-}
-
 func campaignOf(t *testing.T, n *node, name string, packets, wins int) operator.Campaign {
 	t.Helper()
 	spec := fund(t, n, name, rain.Money(packets)*100, packets)

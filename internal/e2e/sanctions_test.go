@@ -49,7 +49,7 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 	api.want(api.call("POST", "/users/mallory/ban", `{"reason":"a bot"}`), http.StatusOK, "")
 	must(t, b.cmd.Process.Signal(syscall.SIGCONT))
 	wantClose(t, p, room.CodeSentAway)
-	_, err = a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
+	_, err := a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
 	must(t, err)
 	testenv.Eventually(t, time.Minute, "everything of the campaign is in the ledger", func() bool {
 		r, err := a.client.Reconciliation(within(t, 20*time.Second), c.ID)
