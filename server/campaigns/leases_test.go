@@ -64,7 +64,7 @@ func TestAPanicEndsNoLease(t *testing.T) {
 				}},
 				Clock: func() int64 { return 0 }, Log: log,
 			})
-			if err := r.turn(t.Context()); err != nil || asked < 3 || !kept {
+			if err := r.lease.Under(t.Context(), r.sweep); err != nil || asked < 3 || !kept {
 				t.Errorf("%v, asked %d times; work went on: %v", err, asked, kept)
 			}
 		})

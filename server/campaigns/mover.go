@@ -50,7 +50,7 @@ const (
 type Mover struct {
 	o     MoverOptions
 	lease *cluster.Lease
-	wake  chan struct{} // somebody has run dry
+	wake  loop.Wake
 
 	moved   prometheus.Counter
 	failed  prometheus.Counter

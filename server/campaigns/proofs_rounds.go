@@ -59,7 +59,7 @@ func (r *Proofs) proveEverything(ctx context.Context, beside *sync.WaitGroup) {
 		r.mu.Lock()
 		r.busy = false
 		r.mu.Unlock()
-		r.provingAll.Ended(ctx, err)
+		r.provingAll.Record(ctx, err)
 	})
 }
 

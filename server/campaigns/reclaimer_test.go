@@ -167,7 +167,7 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	u.now += 2 * rain.DefaultExpiryMS
 	turn := func() {
 		t.Helper()
-		if err := u.reclaim.turn(t.Context()); err != nil {
+		if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err != nil {
 			t.Fatal(err)
 		}
 		u.settle(well)
@@ -198,7 +198,7 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 func TestADeadHolderIsReplaced(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	dead, heir := u.reclaim, u.node("heir")
-	if err := dead.turn(t.Context()); err != nil {
+	if err := dead.lease.Under(t.Context(), dead.sweep); err != nil {
 		t.Fatal(err)
 	}
 	c := u.create(servertest.EvenSpec(100, 10, 1))
@@ -207,14 +207,14 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.now += reclaimLease.Milliseconds() - 1
-	if err := heir.turn(t.Context()); err != nil {
+	if err := heir.lease.Under(t.Context(), heir.sweep); err != nil {
 		t.Fatal(err)
 	}
 	if c := u.campaign(c.ID); c.Status != rain.Open {
 		t.Error("two nodes had the lease")
 	}
 	u.now++
-	if err := heir.turn(t.Context()); err != nil {
+	if err := heir.lease.Under(t.Context(), heir.sweep); err != nil {
 		t.Fatal(err)
 	}
 	if c := u.campaign(c.ID); c.Status != rain.Closed {
@@ -242,7 +242,7 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	}
 	server.Kill()
 	u.now += 2 * rain.DefaultExpiryMS
-	if err := u.reclaim.turn(t.Context()); err == nil {
+	if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err == nil {
 		t.Error("nobody has noticed that the database is away")
 	}
 	if levels, err := u.grabber.Levels(t.Context(), all[0]); err != nil || levels.Stock != 10 {
@@ -251,7 +251,7 @@ func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	server.Start()
 	testenv.Eventually(t, time.Minute, "everything is drained", func() bool {
 		u.now += 60_000
-		if err := u.reclaim.turn(t.Context()); err != nil {
+		if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err != nil {
 			return false
 		}
 		for _, c := range all {

@@ -139,7 +139,7 @@ func TestWhatIsLeftWaitsForItsSponsor(t *testing.T) {
 	if err := l.settler.PostNow(t.Context(), left); !errors.Is(err, history.ErrTampered) {
 		t.Errorf("posted: %v", err)
 	}
-	if err := l.reclaim.turn(t.Context()); err != nil {
+	if err := l.reclaim.lease.Under(t.Context(), l.reclaim.sweep); err != nil {
 		t.Fatal(err)
 	}
 	l.alarm("reconciliation", c.ID)

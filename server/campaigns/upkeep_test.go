@@ -136,7 +136,7 @@ func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 			a.at = 0 // whatever was tried before is tried again
 			u.reclaim.again[id] = a
 		}
-		err = u.reclaim.turn(u.Context())
+		err = u.reclaim.lease.Under(u.Context(), u.reclaim.sweep)
 	}
 	for shard := range c.Shards {
 		entries, _, failed := u.grabber.Page(u.Context(), id, shard, "", 100)

@@ -61,7 +61,7 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 	running.Go(func() { _ = h.Run(ctx) })
 	running.Go(func() { _ = audience.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	<-audience.count("u")
+	audience.Join(t.Context(), "u")
 	if err := nc.Flush(); err != nil {
 		t.Fatal(err)
 	}

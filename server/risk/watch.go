@@ -84,7 +84,7 @@ func NewWatch(o Options) *Watch {
 	w := &Watch{o: o, limits: o.Limits, winners: map[string]int{}, sessions: map[string]int{}, chorus: map[int]int{},
 		untold: map[string]finding{}, metrics: newMetrics(o.Registerer),
 		elsewhere: loop.FailureLog{Log: o.Log,
-			What: "asking what players of other nodes have done; each node judges by what it knows"}}
+			Work: "asking what players of other nodes have done; each node judges by what it knows"}}
 	of, err := lru.NewWithEvict(hands, func(_ string, h *Hand) { w.forget(h) })
 	if err != nil {
 		panic(err) // only for a size below 1
