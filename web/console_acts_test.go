@@ -48,13 +48,13 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	})
 	p.PressText("Start")
 	p.Says("dialog .faulttext", "Another rain of this campaign is scheduled or falling already.")
-	lost := len(f.orders("/campaigns/c1/rains"))
+	lost := len(f.posted("/campaigns/c1/rains"))
 	f.set(func() { f.judge = nil })
 	// Both in one task: nothing was drawn between them.
 	browsertest.Eval[any](p, `[1, 2].forEach(() => document.querySelector("dialog [type=submit]").click())`)
 	p.Says(".toast", "The rain starts at")
 	p.Says(".rainnow", "starts in 8:")
-	orders := f.orders("/campaigns/c1/rains")
+	orders := f.posted("/campaigns/c1/rains")
 	if len(orders) != lost+1 {
 		t.Errorf("a double click sent %d orders", len(orders)-lost)
 	}
@@ -65,7 +65,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	if len(slices.Compact(keys)) != 1 || len(keys[0]) != 32 {
 		t.Errorf("one intention had the keys %q", keys)
 	}
-	body := orders[len(orders)-1].body
+	body := orders[len(orders)-1].fields()
 	for field, want := range map[string]any{"starts_in_ms": 3000.0, "duration_ms": 12500.0, "drops_per_second": 8.0,
 		"fall_ms": 4000.0, "decoy_percent": 10.0, "pacing": "even", "odds": 1.0, "beat_ms": 1000.0} {
 		if body[field] != want {
@@ -86,8 +86,8 @@ func TestConsoleSchedulesByTheServersClock(t *testing.T) {
 	p.State("at")
 	local := browsertest.Eval[float64](p, `new Date(document.querySelector("dialog [name=starts_at]").value).getTime()`)
 	p.PressText("Schedule")
-	testenv.Eventually(t, patience, "an order", func() bool { return len(f.orders("/campaigns/c1/rains")) == 1 })
-	at, _ := f.orders("/campaigns/c1/rains")[0].body["starts_at"].(float64)
+	testenv.Eventually(t, patience, "an order", func() bool { return len(f.posted("/campaigns/c1/rains")) == 1 })
+	at, _ := f.posted("/campaigns/c1/rains")[0].fields()["starts_at"].(float64)
 	// The page knows the server's clock as exactly as its question was answered soon.
 	if ahead := at - local; ahead < 60_000 || ahead > 120_000 {
 		t.Errorf("the rain starts %v ms after the time that was asked for, on a clock that is %v ahead", ahead,
@@ -153,7 +153,7 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.PressTwice("dialog [type=submit]")
 	p.Says(".head", "closed")
 	for path, want := range map[string]int{"rains/r1/stop": 1, "pause": 1, "resume": 1, "close": 1} {
-		if got := len(f.orders("/campaigns/c1/" + path)); got != want {
+		if got := len(f.posted("/campaigns/c1/" + path)); got != want {
 			t.Errorf("%s was ordered %d times", path, got)
 		}
 	}

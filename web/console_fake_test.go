@@ -22,18 +22,11 @@ type consoleServer struct {
 	mu       sync.Mutex
 	campaign object
 	stats    object
-	posted   []ordered
 	feeds    map[chan string]struct{}
 	mute     bool // no figures, on a feed that is open
 	down     bool // no feed
 	// answers a POST in the place of the fake; false: it has not
 	judge func(w http.ResponseWriter, r *http.Request) bool
-}
-
-// ordered is a request that changes something.
-type ordered struct {
-	path, key string
-	body      object
 }
 
 const fakeStatsEvery = 100 * time.Millisecond // the real ones come once a second
@@ -114,15 +107,13 @@ func (f *consoleServer) known(then http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// order answers a POST, and keeps it. The change is made under the fake's lock.
+// order answers a POST. The change is made under the fake's lock.
 func (f *consoleServer) order(path string, change func(body object) (int, object)) {
 	f.answer["POST "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
 		var body object
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.posted = append(f.posted, ordered{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"),
-			body})
 		if f.judge != nil && f.judge(w, r) {
 			return
 		}
@@ -147,18 +138,6 @@ func (f *consoleServer) set(change func()) {
 	f.fakeServer.mu.Lock() // of the answers
 	defer f.fakeServer.mu.Unlock()
 	change()
-}
-
-func (f *consoleServer) orders(path string) []ordered {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var found []ordered
-	for _, o := range f.posted {
-		if o.path == path {
-			found = append(found, o)
-		}
-	}
-	return found
 }
 
 // say tells every feed.

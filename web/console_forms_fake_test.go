@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"strconv"
@@ -13,22 +14,15 @@ import (
 	"redrain/rain"
 )
 
-// formsServer is a fake server for the forms and lists of the console. It checks a campaign as the server does, and
-// remembers what was posted.
+// formsServer is a fake server for the forms and lists of the console. It checks a campaign as the server does.
 type formsServer struct {
 	*fakeServer
 
 	mu       sync.Mutex
 	balances map[string]int64
-	posts    []post
 	letters  []object
 	// by "METHOD /path": answered once, with its status, before anything else; of a success half arrives
 	refuse map[string]object
-}
-
-// post is a request that changes something.
-type post struct {
-	path, key, body string
 }
 
 func newForms(t *testing.T, role string) *formsServer {
@@ -67,22 +61,12 @@ func newForms(t *testing.T, role string) *formsServer {
 	return f
 }
 
-// serve answers a path, and keeps what was posted to it.
+// serve answers a path.
 func (f *formsServer) serve(key string, answer func(*http.Request, []byte) (int, any)) {
 	f.answer[key] = func(w http.ResponseWriter, r *http.Request) {
-		var body json.RawMessage
-		if r.Method == http.MethodPost && r.ContentLength != 0 {
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-				reply(http.StatusBadRequest, object{"status": 400, "code": "malformed", "title": err.Error()})(w, r)
-				return
-			}
-		}
+		body, _ := io.ReadAll(r.Body)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if r.Method == http.MethodPost {
-			f.posts = append(f.posts, post{strings.TrimPrefix(r.URL.Path, "/api/v1"), r.Header.Get("Idempotency-Key"),
-				string(body)})
-		}
 		if refused := f.refuse[key]; refused != nil {
 			delete(f.refuse, key)
 			status := refused["status"].(int)
@@ -103,19 +87,6 @@ func (f *formsServer) serve(key string, answer func(*http.Request, []byte) (int,
 // always answers with one body.
 func always(body any) func(*http.Request, []byte) (int, any) {
 	return func(*http.Request, []byte) (int, any) { return http.StatusOK, body }
-}
-
-// posted are the requests to a path that change something.
-func (f *formsServer) posted(path string) []post {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var found []post
-	for _, p := range f.posts {
-		if p.path == path {
-			found = append(found, p)
-		}
-	}
-	return found
 }
 
 // refuseOnce makes the next request fail.

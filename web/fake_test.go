@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,6 +43,7 @@ type fakeServer struct {
 	rain    object
 	draws   object   // what setRain says of them
 	taps    []string // drops, in the order of their taps
+	posts   []post   // requests of the API that change something
 	hellos  int
 	hello   object // the newest
 	balance int
@@ -55,6 +59,24 @@ type fakeServer struct {
 	pages   http.Handler
 
 	stands atomic.Int64 // what its clock shows for good, Unix ms; 0: the clock goes
+}
+
+// post is a request that changes something.
+type post struct {
+	path, key, body string
+}
+
+// fields are those of the body.
+func (p post) fields() (o object) {
+	_ = json.Unmarshal([]byte(p.body), &o) // then there are none
+	return o
+}
+
+// posted are the requests to a path that change something.
+func (f *fakeServer) posted(path string) []post {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.posts), func(p post) bool { return p.path != path })
 }
 
 type fakeConn struct {
@@ -117,8 +139,14 @@ func newFake(t *testing.T) *fakeServer {
 	f.answer["POST /me/withdrawals"] = f.withdraw
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
-		key := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/api/v1")
+		path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+		key := r.Method + " " + path
+		body, _ := io.ReadAll(r.Body) // a body that is cut off is refused by the answer
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		f.mu.Lock()
+		if r.Method == http.MethodPost {
+			f.posts = append(f.posts, post{path, r.Header.Get("Idempotency-Key"), string(body)})
+		}
 		h := f.answer[key]
 		f.mu.Unlock()
 		if h == nil {

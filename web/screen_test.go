@@ -69,7 +69,7 @@ func (b *browser) testScreenEvening(t *testing.T) {
 		p.mode("countdown")
 		p.shows("big", big)
 	}
-	start := p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
+	p.rains([3]int{500, 0, slowly}, [3]int{100, 1, slowly})
 	f.push(f.figures(4988, 12, object{"winners": []object{{"user": "g*1a2b", "amount": 88},
 		{"user": "张*", "amount": 100000000}}}))
 	p.shows("stock", "4,988")
