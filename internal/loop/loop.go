@@ -25,9 +25,9 @@ type Spec struct {
 	Lease Lease         // is held during a round; nil: each node runs the loop
 	// Within limits a round, 0: no limit.
 	Within time.Duration
-	// Retry is the pause after a failed round. It doubles with each failure, up to RetryMost, which defaults to Every.
-	// Wakes have no effect in the meantime. 0: the next round follows as after a success; a loop without a pause has
-	// pauses of 100 ms to 5 s.
+	// Retry is the pause after a failed round, before Do is called again. It doubles with each failure, up to RetryMost,
+	// which defaults to Every. Meanwhile neither Every nor Wake starts a round. 0: the next round follows as after a
+	// success; a loop without a pause has pauses of 100 ms to 5 s.
 	Retry, RetryMost time.Duration
 	// Do is one round. The first round starts at once.
 	Do func(ctx context.Context) error
@@ -64,40 +64,38 @@ func (s *Spec) run(ctx context.Context) {
 		s.Retry, s.RetryMost = 100*time.Millisecond, 5*time.Second
 	}
 	failures := FailureLog{Work: s.Work, Log: s.Log}
-	var tick <-chan time.Time
-	if s.Every > 0 {
-		ticker := time.NewTicker(s.Every)
-		defer ticker.Stop()
-		tick = ticker.C
-	}
-	do, woken := s.Do, s.Woken
-	if woken == nil {
-		woken = s.Do
-	}
-	for failed := 0; ctx.Err() == nil; {
+	ticker := time.NewTicker(cmp.Or(s.Every, time.Hour))
+	defer ticker.Stop()
+	do, failed := s.Do, 0
+	for ctx.Err() == nil {
 		err := s.round(ctx, do)
 		if s.Work != "" {
 			failures.Record(ctx, err)
 		}
-		wake := s.Wake
-		var retry <-chan time.Time
-		switch {
-		case err == nil && isContinuous:
-			failed = 0
-			continue
-		case err == nil:
-			failed = 0
-		case s.Retry > 0:
-			wake, retry = nil, time.After(Backoff(s.Retry, cmp.Or(s.RetryMost, s.Every), failed))
+		do = s.Do
+		if err != nil && s.Retry > 0 {
+			Sleep(ctx, Backoff(s.Retry, cmp.Or(s.RetryMost, s.Every), failed))
 			failed++
+			continue
+		}
+		if failed > 0 {
+			failed = 0
+			ticker.Reset(cmp.Or(s.Every, time.Hour))
+		}
+		if isContinuous {
+			continue
+		}
+		tick := ticker.C
+		if s.Every == 0 {
+			tick = nil
 		}
 		select {
 		case <-ctx.Done():
-		case <-retry: // the same round again
 		case <-tick:
-			do = s.Do
-		case <-wake:
-			do = woken
+		case <-s.Wake:
+			if s.Woken != nil {
+				do = s.Woken
+			}
 		}
 	}
 }

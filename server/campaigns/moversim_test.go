@@ -111,7 +111,7 @@ func (s *simulated) look() {
 	moves := plan(s.levels, s.pace.rates, needs, nil)
 	if len(moves) > movesOfRound {
 		moves = moves[:movesOfRound]
-		s.mover.wakeUp()
+		s.mover.wake.Signal()
 	}
 	took := int64(0)
 	for n, m := range moves {

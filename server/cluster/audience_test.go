@@ -58,11 +58,11 @@ func (h *hearing) times(user, claim string) int {
 	return h.heard[user+" "+claim]
 }
 
-// until waits until an audience listens to so many groups.
-func (h *hearing) until(t *testing.T, groups int) {
+// subscribed waits until so many subjects are subscribed to: the groups of each audience, and one for all nodes.
+func subscribed(t *testing.T, bus *Bus, subjects int) {
 	t.Helper()
-	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d groups are listened to", groups), func() bool {
-		return h.groups.Count(struct{}{}) == groups
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("%d subjects are subscribed to", subjects), func() bool {
+		return bus.nc.NumSubscriptions() == subjects
 	})
 }
 
@@ -91,7 +91,7 @@ func TestAudienceHearsItsPlayers(t *testing.T) {
 	one.Leave("u")
 	two.Leave("u")
 	two.Leave("u") // once too often does no harm
-	two.until(t, 0)
+	subscribed(t, bus, 2)
 	tell(t, bus, "u", "2")
 	until(one, "u", "2")
 	one.Join(t.Context(), "v")
@@ -101,7 +101,7 @@ func TestAudienceHearsItsPlayers(t *testing.T) {
 		t.Error("a node hears of players that are not on it")
 	}
 	one.Leave("u")
-	one.until(t, 1)
+	subscribed(t, bus, 2)
 	tell(t, bus, "u", "4")
 	tell(t, bus, "v", "5")
 	until(one, "v", "5")
@@ -134,10 +134,7 @@ func TestManyPlayersOfAnAudience(t *testing.T) {
 	tell(t, bus, "player-7", "1")
 	testenv.Eventually(t, 10*time.Second, "one of them hears", func() bool { return h.times("player-7", "1") == 1 })
 	each(h.Leave)
-	h.until(t, 0)
-	testenv.Eventually(t, time.Minute, "nothing is subscribed to", func() bool {
-		return bus.nc.NumSubscriptions() == 0
-	})
+	subscribed(t, bus, 0)
 }
 
 // A notice that makes its listener panic, or that nobody can read, ends nothing.
@@ -213,5 +210,7 @@ func TestAudienceWithoutNATS(t *testing.T) {
 	if took := time.Since(began); took > times*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	h.until(t, 0)
+	if n := h.groups.Groups(); n != 0 {
+		t.Errorf("players of %d groups are here", n)
+	}
 }
