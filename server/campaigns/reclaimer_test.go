@@ -110,7 +110,7 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 		var both sync.WaitGroup
 		for i, node := range nodes {
 			both.Go(func() {
-				work := node.turn
+				work := func(ctx context.Context) error { return node.lease.Under(ctx, node.sweep) }
 				if i == round%2 {
 					work = node.sweep
 				}
