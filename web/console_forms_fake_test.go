@@ -55,7 +55,8 @@ func newForms(t *testing.T, role string) *formsServer {
 	f.serve("POST /campaigns", f.create)
 	for _, id := range []string{"acme", "lotus-media", "newcomer"} {
 		f.serve("GET /sponsors/"+id, func(*http.Request, []byte) (int, any) { return f.sponsor(id) })
-		f.serve("POST /sponsors/"+id+"/deposits", func(_ *http.Request, body []byte) (int, any) { return f.deposit(id, body) })
+		f.serve("POST /sponsors/"+id+"/deposits",
+			func(_ *http.Request, body []byte) (int, any) { return f.deposit(id, body) })
 	}
 	f.claimed(1_180)
 	return f

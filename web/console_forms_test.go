@@ -207,8 +207,8 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 	}
 }
 
-// TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse. A form with faults is not sent, and the
-// focus goes to the first of them.
+// TestConsoleFormByKeyboard: a whole campaign, a list of amounts, without a mouse. A form with faults is not sent, and
+// the focus goes to the first of them.
 func TestConsoleFormByKeyboard(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")

@@ -249,8 +249,8 @@ func streamConfig(s setting) server.Config {
 	return c
 }
 
-// TestRedisLosesEverything in the middle of a rain, twice: once it is flushed, once killed and started without its file.
-// The campaign is rebuilt, the rain goes on, and nobody who was told of a win loses it.
+// TestRedisLosesEverything in the middle of a rain, twice: it is flushed, and then killed and started without its file.
+// The campaign is rebuilt, the rain goes on, and no player loses a win that was reported.
 func TestRedisLosesEverything(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelFailover(t, testenv.Medium)

@@ -14,8 +14,8 @@ import (
 	"redrain/room"
 )
 
-// TestSentAwayOverTwoNodes: only who is on a campaign's list comes in, at any node. Both nodes send away who is taken off
-// it, who is disconnected or banned, whom a list or the rules deny, and let them in when that is undone.
+// TestSentAwayOverTwoNodes: only players on a campaign's list come in, at any node. Both nodes send away players that
+// are taken off it, disconnected, banned, or denied by a list or the rules, and let them in when that is undone.
 func TestSentAwayOverTwoNodes(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Heavy)
 	s := realSetting(t)
