@@ -219,7 +219,13 @@ func Ask(gate *Gate, user, drop string, done Done) {
 // Want taps and compares the outcome.
 func (gm *Game) Want(user, drop string, want outcome.Outcome) outcome.Result {
 	gm.T.Helper()
-	r := gm.Tap(user, drop)
+	return gm.WantOn(gm.Gate, user, drop, want)
+}
+
+// WantOn is Want on the gate of another node.
+func (gm *Game) WantOn(gate *Gate, user, drop string, want outcome.Outcome) outcome.Result {
+	gm.T.Helper()
+	r := TapOn(gate, user, drop)
 	if r.Outcome != want {
 		gm.T.Errorf("%s on %s: %s, want %s", user, drop, r.Outcome, want)
 	}
@@ -234,6 +240,14 @@ func (gm *Game) Levels() store.Levels {
 		gm.T.Fatal(err)
 	}
 	return l
+}
+
+// WantLevels compares the levels.
+func (gm *Game) WantLevels(want store.Levels) {
+	gm.T.Helper()
+	if got := gm.Levels(); got != want {
+		gm.T.Errorf("levels %+v, want %+v", got, want)
+	}
 }
 
 // Wins is every win that is in the campaign's outboxes, by packet, without its seal. A packet that is there twice

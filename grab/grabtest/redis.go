@@ -24,6 +24,17 @@ func Backends(t *testing.T) iter.Seq2[string, redis.UniversalClient] {
 	}
 }
 
+// Client is a client of Redis.
+type Client = redis.UniversalClient
+
+// EachBackend runs a test on each of the back ends.
+func EachBackend(t *testing.T, test func(t *testing.T, rdb Client)) {
+	t.Helper()
+	for name, rdb := range Backends(t) {
+		t.Run(name, func(t *testing.T) { test(t, rdb) })
+	}
+}
+
 // InProcess is the stand-in for Redis, with a client.
 func InProcess(t testing.TB) redis.UniversalClient {
 	t.Helper()

@@ -1,0 +1,12 @@
+package testenv
+
+// Must ends the test if an operation that the test needs has failed.
+func Must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
