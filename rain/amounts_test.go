@@ -12,9 +12,7 @@ import (
 func amountsOf(t testing.TB, s rain.Spec, seed rain.Seed) *rain.Amounts {
 	t.Helper()
 	amounts, err := rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return amounts
 }
 
@@ -35,9 +33,7 @@ func TestAmountsAreThoseOfTheCut(t *testing.T) {
 				}
 			}
 			cut, err := s.Cut(seedOf(5))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			amounts := amountsOf(t, s, seedOf(5))
 			for _, packet := range r.Perm(packets) {
 				if got := amounts.Of(packet); got != cut[packet] {
@@ -122,9 +118,7 @@ func TestAmountsCache(t *testing.T) {
 	cache := rain.NewAmountsCache()
 	c := rain.Campaign{ID: "c1", Spec: spec(rain.DoubleMean, 1000, 10, 1, nil), SplitSeed: seedOf(1)}
 	first, err := cache.Of(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again := c
 	if got, err := cache.Of(&again); got != first || err != nil {
 		t.Errorf("made twice (%v)", err)

@@ -2,8 +2,6 @@ package rain_test
 
 import (
 	"testing"
-
-	"redrain/rain"
 )
 
 func BenchmarkCut1M(b *testing.B) {
@@ -33,61 +31,5 @@ func BenchmarkWave(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkClassify is the cost of a tap before any call of Redis.
-func BenchmarkClassify(b *testing.B) {
-	r := testRain()
-	r.DecoyPercent = 0
-	id := rain.DropID{N: 50, K: 1}
-	at := r.WaveAt(50) + 10
-	for name, now := range map[string]int64{"in air": at, "not yet": at - 100} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			want := r.Classify(id, now, false)
-			for b.Loop() {
-				if r.Classify(id, now, false) != want {
-					b.Fatal("it changed its mind")
-				}
-			}
-		})
-		b.Run(name+", remembered", func(b *testing.B) {
-			b.ReportAllocs()
-			sky := rain.NewSky(&r)
-			for b.Loop() {
-				if sky.Classify(id, now, false) != rain.InAir && now == at {
-					b.Fatal("it has landed")
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkParseDrop(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := rain.ParseDrop("123456.17"); !ok {
-			b.Fatal("refused")
-		}
-	}
-}
-
-func BenchmarkHomeShard(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if rain.HomeShard("guest-7f3a90b1c2d4", 16) > 15 {
-			b.Fatal("no such shard")
-		}
-	}
-}
-
-func BenchmarkDigest(b *testing.B) {
-	b.ReportAllocs()
-	r := testRain()
-	for b.Loop() {
-		if r.Digest() == "" {
-			b.Fatal("empty")
-		}
 	}
 }

@@ -1,13 +1,10 @@
 package rain_test
 
 import (
-	"math"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 
 	"redrain/rain"
 )
@@ -64,44 +61,4 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-}
-
-// TestDescribeCountsEachPacketOnce: the bins follow each other without a gap, are alike in width, and hold what
-// they say.
-func TestDescribeCountsEachPacketOnce(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		s := genFeasible().Draw(t, "spec")
-		amounts, err := s.Cut(genSeed().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		given := slices.Clone(amounts)
-		got := rain.Describe(amounts)
-		if got.Packets != len(given) || got.Smallest != slices.Min(given) || got.Largest != slices.Max(given) {
-			t.Fatalf("%+v of %v", got, given)
-		}
-		if want := float64(s.Budget) / float64(s.Packets); math.Abs(got.Mean-want) > 0.006+want*1e-15 {
-			t.Fatalf("the mean is %v, not %v", got.Mean, want)
-		}
-		if len(got.Histogram) > 20 || got.Histogram[0].From != got.Smallest {
-			t.Fatalf("%v", got.Histogram)
-		}
-		next, width := got.Smallest, got.Histogram[0].To-got.Histogram[0].From
-		for _, bin := range got.Histogram {
-			held := 0
-			for _, a := range given {
-				if a >= bin.From && a <= bin.To {
-					held++
-				}
-			}
-			if bin.From != next || bin.To-bin.From != width || bin.Packets != held {
-				t.Fatalf("bin %+v holds %d, follows %d, width %d", bin, held, next, width)
-			}
-			next = bin.To + 1
-		}
-		if next <= got.Largest || next-width-1 > got.Largest {
-			t.Fatalf("the last bin ends before %d, the largest is %d", next, got.Largest)
-		}
-	})
 }

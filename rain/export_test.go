@@ -23,12 +23,6 @@ func NewSource(seed Seed, purpose string) Source { return Source{newSource(seed,
 // Below is uniform in 0 … n-1.
 func (s Source) Below(n Money) Money { return s.src.below(n) }
 
-// Normal is normally distributed around 0, between -reach and reach.
-func (s Source) Normal(reach Money) Money { return s.src.normal(reach) }
-
-// Heads is true with the probability exp(-x).
-func (s Source) Heads(x uint64) bool { return s.src.heads(x) }
-
 // XMax is the largest horizontal place of a drop.
 const XMax = xMax
 

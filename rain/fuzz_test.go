@@ -79,34 +79,3 @@ func FuzzParseDrop(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseClaimID: what is read prints as what was read.
-func FuzzParseClaimID(f *testing.F) {
-	for _, text := range []string{"c1-7", "a-b-0", "-1", "c-", "c-01", "c-+1", ""} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		campaign, packet, err := rain.ParseClaimID(text)
-		if err == nil && (campaign == "" || packet < 0 || rain.ClaimID(campaign, packet) != text) {
-			t.Fatalf("%q was read as %q, %d", text, campaign, packet)
-		}
-	})
-}
-
-// FuzzCheckUser: an accepted id cannot break a line, a terminal or a log.
-func FuzzCheckUser(f *testing.F) {
-	for _, id := range []string{"u1", "张三", "a\nb", "\xff", "", "\u2028"} {
-		f.Add(id)
-	}
-	f.Fuzz(func(t *testing.T, id string) {
-		if rain.CheckUser(id) != nil {
-			return
-		}
-		if id == "" || len(id) > rain.MaxUserLen || strings.ContainsAny(id, "\n\r\t\x00\x1b\x7f\u0085\u2028\u2029") {
-			t.Fatalf("%q is accepted", id)
-		}
-		if len(strings.FieldsFunc("|"+id+"|", func(r rune) bool { return r == '\n' || r == '\r' })) != 1 {
-			t.Fatalf("%q breaks a line", id)
-		}
-	})
-}

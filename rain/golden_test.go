@@ -84,9 +84,7 @@ func TestGoldenLargeSplit(t *testing.T) {
 			"248470a9bfab60508acf002fdc078e7f7254ec0a38d6bc7aff0670f80bf58001"},
 	} {
 		amounts, err := tc.spec.Cut(goldenSeed())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		h := sha256.New()
 		for _, a := range amounts {
 			var b [8]byte

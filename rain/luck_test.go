@@ -256,9 +256,7 @@ func TestOddsOfLanes(t *testing.T) {
 	guest, player := "guest-00112233445566778899", "u1"
 	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne, Guests: 1}, {Beat: 15, Odds: 1,
 		Guests: rain.OddsOne}} {
-		if err := r.SetOdds(set, r.StartsAt-rain.OddsLeadMS); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.SetOdds(set, r.StartsAt-rain.OddsLeadMS))
 	}
 	if want := rain.OddsRecord("0:1000000000:1 15:1:1000000000"); r.OddsRecord != want {
 		t.Errorf("the record is %q, want %q", r.OddsRecord, want)

@@ -47,24 +47,20 @@ func TestSumIsExactOrRefused(t *testing.T) {
 	})
 }
 
-func TestSumReachesTheLargestAmount(t *testing.T) {
+func TestSumAtTheLimits(t *testing.T) {
 	t.Parallel()
-	for _, sign := range []rain.Money{1, -1} {
-		if got, err := rain.Sum([]rain.Money{sign * (math.MaxInt64 - 1), sign}); err != nil ||
-			got != sign*math.MaxInt64 {
-			t.Errorf("%d (%v)", got, err)
-		}
-	}
-	if got, err := rain.Sum([]rain.Money{math.MinInt64 + 1, -1}); err != nil || got != math.MinInt64 {
-		t.Errorf("%d (%v)", got, err)
-	}
-}
-
-func TestSumRefusesWhatIsBeyond(t *testing.T) {
-	t.Parallel()
-	for _, amounts := range [][]rain.Money{{math.MaxInt64, 1}, {math.MinInt64, -1}} {
-		if got, err := rain.Sum(amounts); !errors.Is(err, rain.ErrMoneyOverflow) || got != 0 {
-			t.Errorf("%v: %d (%v)", amounts, got, err)
+	for _, tc := range []struct {
+		amounts []rain.Money
+		want    rain.Money
+		err     error
+	}{
+		{[]rain.Money{math.MaxInt64 - 1, 1}, math.MaxInt64, nil},
+		{[]rain.Money{math.MinInt64 + 1, -1}, math.MinInt64, nil},
+		{[]rain.Money{math.MaxInt64, 1}, 0, rain.ErrMoneyOverflow},
+		{[]rain.Money{math.MinInt64, -1}, 0, rain.ErrMoneyOverflow},
+	} {
+		if got, err := rain.Sum(tc.amounts); got != tc.want || !errors.Is(err, tc.err) {
+			t.Errorf("%v: %d (%v)", tc.amounts, got, err)
 		}
 	}
 }

@@ -17,9 +17,7 @@ func TestLuckIsTrue(t *testing.T) {
 		s := spec(kind, 0, packets, 1, nil)
 		s.Budget = rain.Money(packets) * rain.Money(rapid.IntRange(1, 400).Draw(t, "average"))
 		amounts, err := rain.NewAmounts(&rain.Campaign{ID: "c1", Spec: s, SplitSeed: seedOf(5)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for packet := range packets {
 			amount, smaller := amounts.Of(packet), 0
 			for other := range packets {
@@ -42,9 +40,7 @@ func TestLuckOfManyPackets(t *testing.T) {
 	s.Budget = packets * 200
 	amounts := amountsOf(t, s, seedOf(5))
 	all, err := s.Cut(seedOf(5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, amount := range []rain.Money{1, 20, 100, 200, 300, 390} {
 		smaller := 0
 		for _, other := range all {

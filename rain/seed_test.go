@@ -27,9 +27,7 @@ func TestSeedIsNeverPrinted(t *testing.T) {
 	}
 	for _, value := range []any{seed, r, c, map[string]any{"seed": seed}} {
 		data, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out.Write(data)
 	}
 	var logs bytes.Buffer
@@ -53,9 +51,7 @@ func TestSeedSaysThatItIsSecret(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(1)
 	text, err := seed.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for way, got := range map[string]string{
 		"String": seed.String(), "Format": fmt.Sprintf("%d", seed), "MarshalText": string(text),
 		"LogValue": seed.LogValue().String(),

@@ -41,9 +41,7 @@ func TestCutAtTheLimits(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			s := spec(tc.kind, rain.MaxBudget, tc.packets, tc.least, tc.most)
 			amounts, err := s.Cut(seedOf(7))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			total, err := rain.Sum(amounts)
 			if err != nil || total != s.Budget {
 				t.Fatalf("the sum is %d (%v)", total, err)

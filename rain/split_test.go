@@ -108,9 +108,7 @@ func TestCutOfAListIsThatListShuffled(t *testing.T) {
 		s := spec(rain.List, total, len(list), 1, nil)
 		s.Amounts = list
 		got, err := s.Cut(genSeed().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !slices.Equal(s.Amounts, given) {
 			t.Fatal("Cut changed the list that it was given")
 		}
@@ -228,9 +226,7 @@ func TestCutEvenDiffersByOneMinorUnitAtMost(t *testing.T) {
 	}{{100, 7}, {7, 7}, {8, 7}, {rain.MaxBudget, 999_983}, {1, 1}} {
 		s := spec(rain.Even, tc.budget, tc.packets, 1, nil)
 		amounts, err := s.Cut(seedOf(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		checkCut(t, &s, amounts)
 		if lo, hi := slices.Min(amounts), slices.Max(amounts); hi-lo > 1 {
 			t.Errorf("%d in %d packets: from %d to %d", tc.budget, tc.packets, lo, hi)
@@ -248,9 +244,7 @@ func TestCutNeedsItsSeed(t *testing.T) {
 		seen := map[string]bool{}
 		for i := range 50 {
 			amounts, err := s.Cut(seedOf(i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			seen[fmt.Sprint(amounts)] = true
 		}
 		if len(seen) != 50 {
@@ -266,9 +260,7 @@ func TestSplitSpecCutsAsItsCampaign(t *testing.T) {
 		s, seed := genFeasible().Draw(t, "spec"), genSeed().Draw(t, "seed")
 		split := s.SplitSpec()
 		alone, err := split.Cut(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		whole, err := s.Cut(seed)
 		if err != nil || !slices.Equal(alone, whole) {
 			t.Fatalf("%v alone, %v of a campaign (%v)", alone, whole, err)

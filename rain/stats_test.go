@@ -77,3 +77,14 @@ func kolmogorov(values []float64, cdf func(float64) float64) float64 {
 func shareZ(hits, n int, p float64) float64 {
 	return (float64(hits) - float64(n)*p) / math.Sqrt(float64(n)*p*(1-p))
 }
+
+// must ends the test if an operation that the test needs has failed.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"redrain/rain"
 )
 
@@ -154,41 +152,6 @@ func TestClassifyEveryMillisecond(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestClassifyNeverTakesBackWhatItSaid: with time, a drop goes from unknown over in air to late, and the rain
-// from not open over open to not open.
-func TestClassifyNeverTakesBackWhatItSaid(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		r := genRain().Draw(t, "rain")
-		id := rain.DropID{
-			N: r.FirstWave + rapid.Int64Range(0, r.Waves()).Draw(t, "wave"),
-			K: rapid.IntRange(0, r.DropsPerSecond/4+1).Draw(t, "k"),
-		}
-		order := func(now int64) int {
-			switch v := r.Classify(id, now, false); {
-			case v == rain.NotOpen && now < r.StartsAt:
-				return 0
-			case v == rain.UnknownDrop:
-				return 1
-			case v == rain.InAir, v == rain.IsDecoy:
-				return 2
-			case v == rain.TooLate:
-				return 3
-			default:
-				return 4
-			}
-		}
-		times := rapid.Int64Range(r.StartsAt-10, r.LandedAt()+rain.GraceMS+10)
-		a, b := times.Draw(t, "a"), times.Draw(t, "b")
-		if a > b {
-			a, b = b, a
-		}
-		if order(a) > order(b) {
-			t.Fatalf("drop %v: step %d at %d, step %d at %d", id, order(a), a, order(b), b)
-		}
-	})
 }
 
 func TestClassifyAllocatesNothing(t *testing.T) {

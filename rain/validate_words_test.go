@@ -80,7 +80,5 @@ func TestASplitAloneIsValidated(t *testing.T) {
 		t.Errorf("required are %v", got)
 	}
 	s.Budget, s.Packets = 10, 10
-	if err := s.Validate(); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Validate())
 }
