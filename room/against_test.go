@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"redrain/internal/testenv"
 )
 
 // BenchmarkAgainstBare sends to 1,000 members what a bare loop of gorilla's WriteMessage sends to the same
@@ -51,9 +53,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 			ways := []func(){
 				func() {
 					for _, conn := range bare {
-						if err := conn.WriteMessage(websocket.TextMessage, test.message); err != nil {
-							b.Fatal(err)
-						}
+						testenv.Must(b, conn.WriteMessage(websocket.TextMessage, test.message))
 					}
 				},
 				func() { test.room(); l.workers.wait() },
@@ -87,9 +87,7 @@ func median(of []float64) float64 {
 func processorTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -104,9 +102,7 @@ func gorillaOn(tb testing.TB, conn net.Conn) *websocket.Conn {
 	muted := &mute{Conn: conn, muted: true}
 	ws, err := upgrader.Upgrade(hijack{conn: muted, buffered: bufio.NewReadWriter(bufio.NewReader(conn),
 		bufio.NewWriter(conn))}, again, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	testenv.Must(tb, err)
 	muted.muted = false
 	return ws
 }

@@ -55,66 +55,6 @@ func BenchmarkResult(b *testing.B) {
 	}
 }
 
-// BenchmarkResults is a result to each of 500 members, in one bundle: queued, and written. Divide by the members.
-func BenchmarkResults(b *testing.B) {
-	l := running(b)
-	members := make([]*Member, 500)
-	for i := range members {
-		members[i] = l.newMember(idleConn{}, nil)
-	}
-	b.Run("one by one", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			for _, m := range members {
-				m.Send(result)
-			}
-			l.workers.wait()
-		}
-	})
-	b.Run("bundled", func(b *testing.B) {
-		var results Bundle
-		b.ReportAllocs()
-		for b.Loop() {
-			for _, m := range members {
-				results.Add(m, result)
-			}
-			l.Deliver(&results)
-			l.workers.wait()
-		}
-	})
-}
-
-// BenchmarkResultDuringWaves is how long a result takes to be written while waves go out to a room of 10,000.
-func BenchmarkResultDuringWaves(b *testing.B) {
-	l := running(b)
-	loopback(b, l, "c", 10_000)
-	written, reached := make(chan struct{}, 1), make(chan struct{}, 1)
-	m := l.newMember(signalConn{written: written}, nil)
-	l.Join("c", "the last of a wave", l.newMember(signalConn{written: reached}, nil))
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	begun := make(chan struct{})
-	waves := 0
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			l.Room("c").Broadcast(Rain, wave)
-			<-reached
-			if waves++; waves == 1 {
-				close(begun)
-			}
-		}
-	}()
-	<-begun
-	for b.Loop() {
-		m.Send(wave)
-		<-written
-	}
-	cancel()
-	<-done
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(max(1, waves)), "µs/wave")
-}
-
 // idleConn takes everything.
 type idleConn struct{}
 
@@ -122,20 +62,6 @@ func (idleConn) tryWrite(p []byte) (int, error) { return len(p), nil }
 func (idleConn) write([]byte) error             { return nil }
 func (idleConn) deadline(time.Time)             {}
 func (idleConn) Close() error                   { return nil }
-
-// signalConn tells when a message has been written.
-type signalConn struct {
-	idleConn
-	written chan<- struct{}
-}
-
-func (c signalConn) tryWrite(p []byte) (int, error) {
-	select {
-	case c.written <- struct{}{}:
-	default: // a close frame, when nobody listens any more
-	}
-	return len(p), nil
-}
 
 // running is a lobby whose Run ends with the test.
 func running(tb testing.TB) *Lobby {

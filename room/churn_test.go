@@ -55,9 +55,7 @@ func TestChurn(t *testing.T) {
 	}
 	visitors.Wait()
 	cancel()
-	if err := <-ran; err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, <-ran)
 
 	if made.Load() != closed.Load() {
 		t.Errorf("%d members were made and onClose was called %d times", made.Load(), closed.Load())

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,36 +40,6 @@ func TestCloseTellsThePeerWhy(t *testing.T) {
 		}
 		if n := value(t, l.metrics.connections); n != 0 {
 			t.Errorf("counted %v connections, want 0", n)
-		}
-	})
-}
-
-func TestCloseFromEverywhereHappensOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for range 50 {
-			l := running(t)
-			var calls atomic.Int32
-			m, p := seatPeer(t, l, func(int) { calls.Add(1) })
-			p.reads()
-			var wg sync.WaitGroup
-			for _, f := range []func(){
-				func() { l.Join("c", "u", m) },
-				func() { m.Close(CodeBadToken, "") },
-				func() { m.Close(CodeUnavailable, "") },
-				func() { m.CloseAfterFlush(CodeShutdown, "") },
-				func() { m.Send([]byte("result")) },
-				func() { l.Leave(m) },
-				m.Gone, m.Gone, m.expired, m.expired,
-			} {
-				wg.Go(f)
-			}
-			wg.Wait()
-			<-p.done
-			pass(lingerFor + wheelTick)
-			if n := calls.Load(); n != 1 || l.Members() != 0 || m.state != closed || m.timer.next != nil {
-				t.Fatalf("onClose was called %d times, %d online, state %d, timer set: %v", n, l.Members(), m.state,
-					m.timer.next != nil)
-			}
 		}
 	})
 }
@@ -179,21 +147,28 @@ func TestLostConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// A reader that ends while a flush is stuck must not wait for it.
-func TestGoneCutsAFlushShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		closed := make(chan int, 2)
-		m, _ := seatPeer(t, l, func(code int) { closed <- code })
-		m.Send([]byte("never read"))
-		m.CloseAfterFlush(CodeShutdown, "")
-		synctest.Wait()
-		from := time.Now()
-		m.Gone()
-		if code := <-closed; code != CodeShutdown || time.Since(from) != 0 {
-			t.Errorf("closed with %d after %v", code, time.Since(from))
-		}
-	})
+// Neither a flush nor a close waits for its peer if the reader has ended.
+func TestGoneCutsClosingShort(t *testing.T) {
+	for name, leave := range map[string]func(*Member){
+		"a flush": func(m *Member) { m.CloseAfterFlush(CodeShutdown, "") },
+		"a close": func(m *Member) { m.Close(CodeShutdown, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				closed := make(chan int, 2)
+				m, _ := seatPeer(t, running(t), func(code int) { closed <- code })
+				m.Send([]byte("never read"))
+				synctest.Wait()
+				leave(m)
+				synctest.Wait()
+				from := time.Now()
+				m.Gone()
+				if code := <-closed; code != CodeShutdown || time.Since(from) != 0 {
+					t.Errorf("closed with %d after %v", code, time.Since(from))
+				}
+			})
+		})
+	}
 }
 
 // The answer may come before the worker that wrote the close frame has noticed that it is out.
@@ -280,23 +255,6 @@ func TestAnAnsweredMemberHasNoTimer(t *testing.T) {
 		if !lingers || !timed || m.state != closed || m.timer.next != nil {
 			t.Errorf("it lingered: %v with a timer: %v; now it is in state %d with a timer: %v", lingers, timed,
 				m.state, m.timer.next != nil)
-		}
-	})
-}
-
-// A member that waits for its peer in order to close is closed as soon as the peer is gone.
-func TestGoneCutsACloseShort(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		ended := make(chan int, 1)
-		m, _ := seatPeer(t, l, func(code int) { ended <- code })
-		m.Send([]byte("never read"))
-		synctest.Wait()
-		m.Close(CodeShutdown, "")
-		from := time.Now()
-		m.Gone()
-		if code := <-ended; code != CodeShutdown || time.Since(from) != 0 {
-			t.Errorf("closed with %d after %v", code, time.Since(from))
 		}
 	})
 }

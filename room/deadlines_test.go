@@ -72,22 +72,6 @@ func TestSilentPeerIsClosed(t *testing.T) {
 	})
 }
 
-// Anything heard counts, not only pongs; and silence is counted from the last of it.
-func TestSilenceBeginsWithTheLastSign(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closed := make(chan int, 1)
-		l := running(t)
-		m := l.newMember(idleConn{}, func(code int) { closed <- code })
-		pass(59 * time.Second)
-		m.Pong()
-		from := time.Now()
-		<-closed
-		if d := time.Since(from); d < 60*time.Second || d > 60*time.Second+2*wheelTick {
-			t.Errorf("closed %v after the last sign of life", d)
-		}
-	})
-}
-
 func TestRunClosesWhoIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLobby(Options{})

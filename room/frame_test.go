@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws"
 
 	"github.com/gorilla/websocket"
@@ -127,20 +128,16 @@ func TestLibraryWritesThroughTheMember(t *testing.T) {
 					}
 					return nil
 				})
-				if err := p.conn.WriteMessage(websocket.PingMessage, []byte("are you there?")); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, p.conn.WriteMessage(websocket.PingMessage, []byte("are you there?")))
 				synctest.Wait()
-				m.Send([]byte("result"))
+				l.Room("c").Broadcast(Rain, []byte("wave")) // a pong that is due does not hold it up
 				synctest.Wait()
 				p.reads()
 				synctest.Wait()
 				if pongs != 1 || len(p.got()) != 1 {
 					t.Errorf("%d pongs and %d messages were read, want one of each", pongs, len(p.got()))
 				}
-				if err := test.say(p.conn); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, test.say(p.conn))
 				if code, _ := p.closeCode(); code != test.code {
 					t.Errorf("the peer was told %d, want %d", code, test.code)
 				}

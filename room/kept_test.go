@@ -48,21 +48,6 @@ func TestARestingWorkerKeepsNothing(t *testing.T) {
 	}
 }
 
-func TestAnEmptySegmentIsSmall(t *testing.T) {
-	members := make([]*Member, 2_000)
-	s := &segment{}
-	for i := range members {
-		members[i] = &Member{}
-		s.add(members[i])
-	}
-	for _, m := range members {
-		s.remove(m)
-	}
-	if kept := cap(s.members); kept > 64 {
-		t.Errorf("an empty segment keeps room for %d members", kept)
-	}
-}
-
 func TestAnEmptyQueueIsSmall(t *testing.T) {
 	var q queue
 	for range 100 {

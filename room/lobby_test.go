@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -181,37 +180,6 @@ func TestBroadcastReachesTheRoomInOrder(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A big room is handed a frame by all processors at once; everybody still gets each one once.
-func TestBroadcastReachesABigRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		conns := make([]countConn, 3*parallelFrom)
-		for i := range conns {
-			l.Join("c", "u", l.newMember(&conns[i], nil))
-		}
-		for range 5 {
-			l.Room("c").Broadcast(Rain, wave)
-			synctest.Wait()
-		}
-		for i := range conns {
-			if n := conns[i].written.Load(); n != 5 {
-				t.Fatalf("member %d got %d of 5 frames", i, n)
-			}
-		}
-	})
-}
-
-// countConn takes everything and counts the frames.
-type countConn struct {
-	idleConn
-	written atomic.Int32
-}
-
-func (c *countConn) tryWrite(p []byte) (int, error) {
-	c.written.Add(1)
-	return len(p), nil
 }
 
 func TestMovingEndsOneRoomAndOpensAnother(t *testing.T) {

@@ -43,9 +43,7 @@ func listen(t *testing.T, l *Lobby, seat func(*Member), onClose func(int)) strin
 func dial(t *testing.T, url string) *peer {
 	t.Helper()
 	conn, _, err := websocket.DefaultDialer.Dial(url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &peer{conn: conn, done: make(chan struct{})}
 }

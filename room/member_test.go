@@ -88,7 +88,7 @@ func lengths(texts []string) (n []int) {
 
 func TestRainDropsTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
+		l := runningWith(t, Options{ResultsMax: 1}) // a limit of the other lane
 		m, p := seatPeer(t, l, nil)
 		l.Join("c", "u", m)
 		for _, w := range numbered("wave", 0, 31) {

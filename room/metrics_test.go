@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/testenv"
 )
 
 // value is what a counter or gauge stands at.
@@ -24,9 +26,7 @@ func TestMetricsHaveTheContractsNames(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	NewLobby(Options{Registerer: reg})
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var names []string
 	for _, f := range families {
 		for _, m := range f.GetMetric() {

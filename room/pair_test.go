@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"redrain/internal/testenv"
 )
 
 // pass lets time pass in the bubble, and all happen that is due by then.
@@ -37,9 +39,7 @@ func pair(t *testing.T) (server, client *websocket.Conn) {
 	}()
 	//nolint:staticcheck // takes a connection, unlike its successor
 	client, _, err := websocket.NewClient(far, &url.URL{Scheme: "ws", Host: "pair"}, nil, 0, 0)
-	if err := errors.Join(err, <-upgraded); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(err, <-upgraded))
 	t.Cleanup(func() { _ = near.Close(); _ = far.Close() })
 	return server, client
 }

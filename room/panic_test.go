@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/internal/ws"
 )
 
@@ -53,11 +54,9 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log bytes.Buffer
-				recoverer, err := loop.NewRecoverer(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				l := runningWith(t, Options{Recoverer: recoverer})
+				guard, err := loop.NewRecoverer(nil, slog.New(slog.NewTextHandler(&log, nil)), nil)
+				testenv.Must(t, err)
+				l := runningWith(t, Options{Recoverer: guard})
 				l.workers.limit = 1 // the worker that has panicked serves the others
 				other, p := seatPeer(t, l, nil)
 				p.reads()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // The system gives the descriptor of a closed connection to the next one, which a member of the closed one must never
@@ -11,28 +13,20 @@ import (
 func TestWhoIsClosedWritesToNobodyElse(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer listener.Close() //nolint:errcheck // only the connections matter
 	connect := func() (*Socket, net.Conn) {
 		far, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		near, err := listener.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return NewSocket(near), far
 	}
 	gone, far := connect()
 	if n, err := gone.tryWrite([]byte("hello")); n != 5 || err != nil {
 		t.Fatalf("wrote %d bytes, %v", n, err)
 	}
-	if err := errors.Join(gone.Close(), far.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(gone.Close(), far.Close()))
 	for range 4 { // one of them has the descriptor
 		next, far := connect()
 		if n, err := gone.tryWrite([]byte("not for you")); n != 0 || !errors.Is(err, net.ErrClosed) {

@@ -24,16 +24,23 @@ func TestTransitionsLeadOnward(t *testing.T) {
 	}
 }
 
-// A newcomer's silence counts from its coming, however long the lobby has been there.
-func TestANewcomerIsNotLate(t *testing.T) {
+// Silence counts from the last message of the peer, or from its arrival.
+func TestSilenceBeginsWithTheLastSign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
 		pass(2 * l.o.PongWait)
-		closed := make(chan int, 1)
-		from := time.Now()
-		l.newMember(idleConn{}, func(code int) { closed <- code })
-		if code := <-closed; code != CodeNoPong || time.Since(from) < l.o.PongWait {
-			t.Errorf("a newcomer was closed with %d after %v, want %v of silence", code, time.Since(from), l.o.PongWait)
+		for _, wait := range []time.Duration{0, l.o.PongWait - time.Second} {
+			closed := make(chan int, 1)
+			m := l.newMember(idleConn{}, func(code int) { closed <- code })
+			pass(wait)
+			if wait > 0 {
+				m.Pong()
+			}
+			from := time.Now()
+			code := <-closed
+			if d := time.Since(from); code != CodeNoPong || d < l.o.PongWait || d > l.o.PongWait+2*wheelTick {
+				t.Errorf("closed with %d after %v of silence, want %v", code, d, l.o.PongWait)
+			}
 		}
 	})
 }

@@ -35,28 +35,6 @@ func TestAUserIsToldOnEachConnection(t *testing.T) {
 	})
 }
 
-// Whichever of a user's connections goes first, the others are still theirs.
-func TestAConnectionOfManyLeaves(t *testing.T) {
-	for first := range 3 {
-		l := NewLobby(Options{})
-		members := make([]*Member, 3)
-		for i := range members {
-			members[i] = l.newMember(idleConn{}, nil)
-			l.Join("c", "u", members[i])
-		}
-		members[0], members[first] = members[first], members[0]
-		for left, m := range slices.Backward(members) {
-			if n := len(l.connections("u", nil)); n != left+1 {
-				t.Errorf("%d connections before number %d leaves", n, left)
-			}
-			l.Leave(m)
-		}
-		if l.Has("u") {
-			t.Error("somebody is left")
-		}
-	}
-}
-
 // The library's deadline for writing is the member's business, once there is one.
 func TestTheLibrarySetsNoDeadline(t *testing.T) {
 	c := &deadlineConn{}
