@@ -14,6 +14,7 @@ import (
 
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -133,9 +134,7 @@ func TestBatchesAreMeasured(t *testing.T) {
 		}
 	}
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	want := map[string]float64{ // the sum of one sample is at least this
 		"redrain_grab_batch_size": 3, "redrain_grab_script_seconds": 1e-9, "redrain_grab_confirm_seconds": 1e-9,
 	}

@@ -2,7 +2,6 @@ package grab
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -111,52 +110,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 	})
 }
 
-func TestABatchThatFailsTakesTheQueueWithIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fail := true
-		b := newWorkbench(func(*workbench) error {
-			time.Sleep(2 * time.Second) //nolint:forbidigo // the time-out, in fake time
-			if fail {
-				return errors.New("away")
-			}
-			return nil
-		})
-		began := time.Now()
-		for i := range 3 * maxBatch {
-			b.push(strconv.Itoa(i))
-		}
-		for {
-			synctest.Wait()
-			b.mu.Lock()
-			n := len(b.answers)
-			b.mu.Unlock()
-			if n == 3*maxBatch {
-				break
-			}
-			time.Sleep(time.Second) //nolint:forbidigo // fake time
-		}
-		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("the last one waited %v", took)
-		}
-		if n := len(b.batches); n != 1 {
-			t.Errorf("%d batches were tried", n)
-		}
-		for i, user := range slices.Sorted(maps.Keys(b.answers)) {
-			if decided := slices.Contains(b.batches[0], user); decided != (b.answers[user] == "decided") {
-				t.Errorf("%d, %s: %s", i, user, b.answers[user])
-			}
-		}
-		// It goes on as before.
-		fail = false
-		b.push("next")
-		b.workers.close()
-		if got := b.answers["next"]; got != "decided" {
-			t.Errorf("the next one: %s", got)
-		}
-	})
-}
-
-// What was decided before a failure is not given up with what waits.
+// A batch that fails takes with it what waits, but not what was decided before. The next tap is decided as ever.
 func TestAFailureInTheMiddleOfAQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batches := 0
@@ -174,7 +128,12 @@ func TestAFailureInTheMiddleOfAQueue(t *testing.T) {
 			b.push(strconv.Itoa(i))
 		}
 		close(hold)
+		synctest.Wait()
+		b.push("next")
 		b.workers.close()
+		if got := b.answers["next"]; got != "decided" || batches != 4 {
+			t.Errorf("after the failure: %s, in batch %d", got, batches)
+		}
 		for i := range 6 * maxBatch {
 			want := "decided"
 			if i >= 2*maxBatch {

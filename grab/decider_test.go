@@ -2,7 +2,6 @@ package grab
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
 	"slices"
@@ -254,32 +253,6 @@ func TestLosersDoNotWait(t *testing.T) {
 // aRain is the rain of a decider that is tested alone.
 func aRain() *rain.Rain {
 	return &rain.Rain{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}
-}
-
-// What a batch may have decided before it failed is asked for again, the last packet too; what was not sent is not.
-func TestWhatFailedIsAskedAgain(t *testing.T) {
-	s := &fakeScript{err: errors.New("away")}
-	b := newBench(t, s, &fakeConfirmer{immediate: true})
-	b.tap("p", "0.0", "p1")
-	b.gates.work.wg.Wait() // the batch is over
-	b.wantTold(t, "p1 unavailable")
-	b.gate.SoldOut(rain.LanePlayers)
-	s.err = nil
-	if o, known := b.tap("p", "0.1", ""); !known || o != outcome.SoldOut {
-		t.Errorf("another drop: %v, %t", o, known)
-	}
-	if _, known := b.tap("p", "0.0", "p2"); known {
-		t.Error("sold out is no answer to one who may have won")
-	}
-	b.gates.Close()
-	b.wantTold(t, "p2 sold_out")
-	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.SoldOut {
-		t.Errorf("after the end: %v, %t", o, known)
-	}
-	b.gate.Restored()
-	if o, known := b.tap("q", "0.0", ""); !known || o != outcome.Unavailable {
-		t.Errorf("after the end, restocked: %v, %t", o, known)
-	}
 }
 
 // BenchmarkCoalescer is a tap from the gate to its result without Redis: what batching costs each tap.

@@ -149,27 +149,3 @@ func TestTheNextTapGoesWithTheNextBatch(t *testing.T) {
 		b.gates.Close()
 	})
 }
-
-// One who has left while a tap was under way is forgotten with its result.
-func TestForgettingWaitsForTheTap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &fakeScript{stock: 9, hold: make(chan struct{})}
-		b := newBench(t, s, &fakeConfirmer{immediate: true})
-		b.tap("p", "0.0", "p1")
-		b.tap("p", "0.1", "p2")
-		b.tap("q", "0.0", "q1")
-		b.gate.Forget("p")
-		b.gate.Forget("q")
-		b.gate.Remember("q", []rain.Win{{User: "q", Packet: 7, Amount: 1, Drop: "0.3"}}) // came back
-		close(s.hold)
-		synctest.Wait()
-		slices.Sort(b.told)
-		b.wantTold(t, "p1 won", "p2 won", "q1 won")
-		for user, here := range map[string]bool{"p": false, "q": true} {
-			if p := b.gate.players.stripe(user).players[user]; (p != nil) != here {
-				t.Errorf("%s: %+v", user, p)
-			}
-		}
-		b.gates.Close()
-	})
-}

@@ -42,50 +42,44 @@ func drawingGame(t *testing.T, rdbOf grabtest.Setup) grabtest.Setup {
 // A player has one draw in a beat, wherever they tap; who has no luck costs Redis nothing, and everybody else gets what
 // the script says.
 func TestOneDrawInABeat(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 1_000, Wins: 10, Shards: 3}))
-			other := gm.Node().Gate(gm.C)
-			r := gm.C.Current()
-			ticket, packets, decoys := beatDrops(t, gm)
-			for i := range 40 {
-				user := "player " + strconv.Itoa(i)
-				gm.Want(user, decoys[0], outcome.Empty) // takes no draw
-				if !r.Lucky(user, ticket) {
-					for _, drop := range packets[:3] {
-						gm.Want(user, drop, outcome.Empty)
-						if r := grabtest.TapOn(other, user, drop); r.Outcome != outcome.Empty {
-							t.Errorf("%s has no luck, and got %s on another node", user, r.Outcome)
-						}
-					}
-					continue
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 1_000, Wins: 10, Shards: 3}))
+		other := gm.Node().Gate(gm.C)
+		r := gm.C.Current()
+		ticket, packets, decoys := beatDrops(t, gm)
+		for i := range 40 {
+			user := "player " + strconv.Itoa(i)
+			gm.Want(user, decoys[0], outcome.Empty) // takes no draw
+			if !r.Lucky(user, ticket) {
+				for _, drop := range packets[:3] {
+					gm.Want(user, drop, outcome.Empty)
+					gm.WantOn(other, user, drop, outcome.Empty)
 				}
-				won := gm.Want(user, packets[1], outcome.Won)
-				gm.Want(user, packets[0], outcome.Empty) // the draw is taken
-				gm.Want(user, packets[2], outcome.Empty)
-				gm.Want(user, decoys[1], outcome.Empty)
-				if again := gm.Want(user, packets[1], outcome.Won); again != won {
-					t.Errorf("%s won %v, and when it is asked again %v", user, won, again)
-				}
-				if same := grabtest.TapOn(other, user, packets[1]); same != won {
-					t.Errorf("%s won %v, and on another node %v", user, won, same)
-				}
-				if r := grabtest.TapOn(other, user, packets[2]); r.Outcome == outcome.Won && r != won ||
-					r.Outcome != outcome.Won && r.Outcome != outcome.Empty {
-					t.Errorf("%s has won twice in a beat: %v and %v", user, won, r)
-				}
-				if r := grabtest.TapOn(other, user, decoys[1]); r.Outcome != outcome.Empty {
-					t.Errorf("%s: a decoy is %s on another node", user, r.Outcome)
-				}
+				continue
 			}
-			for _, w := range gm.Wins() {
-				if w.Drop != ticket.String() {
-					t.Errorf("%s has won with %s, want %s", w.User, w.Drop, ticket)
-				}
+			won := gm.Want(user, packets[1], outcome.Won)
+			gm.Want(user, packets[0], outcome.Empty) // the draw is taken
+			gm.Want(user, packets[2], outcome.Empty)
+			gm.Want(user, decoys[1], outcome.Empty)
+			if again := gm.Want(user, packets[1], outcome.Won); again != won {
+				t.Errorf("%s won %v, and when it is asked again %v", user, won, again)
 			}
-			gm.Balance()
-		})
-	}
+			if same := grabtest.TapOn(other, user, packets[1]); same != won {
+				t.Errorf("%s won %v, and on another node %v", user, won, same)
+			}
+			if r := grabtest.TapOn(other, user, packets[2]); r.Outcome == outcome.Won && r != won ||
+				r.Outcome != outcome.Won && r.Outcome != outcome.Empty {
+				t.Errorf("%s has won twice in a beat: %v and %v", user, won, r)
+			}
+			gm.WantOn(other, user, decoys[1], outcome.Empty)
+		}
+		for _, w := range gm.Wins() {
+			if w.Drop != ticket.String() {
+				t.Errorf("%s has won with %s, want %s", w.User, w.Drop, ticket)
+			}
+		}
+		gm.Balance()
+	})
 }
 
 // What a new node knows of a player's wins it knows by their beats.

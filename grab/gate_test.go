@@ -19,197 +19,183 @@ import (
 // The rule of the house: N takers on M packets make M wins, and their sum is the budget. Every tap is sent twice at
 // the same time, and half of the players use two nodes.
 func TestTakersShareAllPacketsExactly(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			const players, wins, taps = 300, 2, 4
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Wins: wins, Shards: 3, Split: rain.DoubleMean})
-			other := gm.Node().Gate(gm.C)
-			drops := make([]string, taps)
-			for i := range drops {
-				drops[i] = gm.Drop(i)
-			}
-			var mu sync.Mutex
-			got := map[string]map[string]outcome.Result{} // user → drop → its result
-			var answers, twice atomic.Int64
-			var all sync.WaitGroup
-			for p := range players {
-				got["user "+strconv.Itoa(p)] = map[string]outcome.Result{}
-			}
-			for p := range players {
-				user := "user " + strconv.Itoa(p)
-				all.Go(func() {
-					for _, drop := range drops {
-						for copyNo := range 2 {
-							gate := gm.Gate
-							if copyNo == 1 && p%2 == 0 {
-								gate = other
-							}
-							var once atomic.Bool
-							all.Add(1)
-							grabtest.Ask(gate, user, drop, func(r outcome.Result) {
-								defer all.Done()
-								answers.Add(1)
-								if once.Swap(true) {
-									twice.Add(1)
-								}
-								if r.Outcome != outcome.Won {
-									return
-								}
-								mu.Lock()
-								defer mu.Unlock()
-								if before, ok := got[user][drop]; ok && before != r {
-									t.Errorf("%s on %s: %v and %v", user, drop, before, r)
-								}
-								got[user][drop] = r
-							})
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		const players, wins, taps = 300, 2, 4
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Wins: wins, Shards: 3, Split: rain.DoubleMean})
+		other := gm.Node().Gate(gm.C)
+		drops := make([]string, taps)
+		for i := range drops {
+			drops[i] = gm.Drop(i)
+		}
+		var mu sync.Mutex
+		got := map[string]map[string]outcome.Result{} // user → drop → its result
+		var answers, twice atomic.Int64
+		var all sync.WaitGroup
+		for p := range players {
+			got["user "+strconv.Itoa(p)] = map[string]outcome.Result{}
+		}
+		for p := range players {
+			user := "user " + strconv.Itoa(p)
+			all.Go(func() {
+				for _, drop := range drops {
+					for copyNo := range 2 {
+						gate := gm.Gate
+						if copyNo == 1 && p%2 == 0 {
+							gate = other
 						}
+						var once atomic.Bool
+						all.Add(1)
+						grabtest.Ask(gate, user, drop, func(r outcome.Result) {
+							defer all.Done()
+							answers.Add(1)
+							if once.Swap(true) {
+								twice.Add(1)
+							}
+							if r.Outcome != outcome.Won {
+								return
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							if before, ok := got[user][drop]; ok && before != r {
+								t.Errorf("%s on %s: %v and %v", user, drop, before, r)
+							}
+							got[user][drop] = r
+						})
 					}
-				})
-			}
-			all.Wait()
-			if answers.Load() != players*taps*2 || twice.Load() != 0 {
-				t.Errorf("%d answers to %d taps, %d of them twice", answers.Load(), players*taps*2, twice.Load())
-			}
-			won, sum := 0, rain.Money(0)
-			for user, results := range got {
-				if len(results) > wins {
-					t.Errorf("%s has %d wins", user, len(results))
 				}
-				for _, r := range results {
-					won++
-					sum += r.Amount
-				}
+			})
+		}
+		all.Wait()
+		if answers.Load() != players*taps*2 || twice.Load() != 0 {
+			t.Errorf("%d answers to %d taps, %d of them twice", answers.Load(), players*taps*2, twice.Load())
+		}
+		won, sum := 0, rain.Money(0)
+		for user, results := range got {
+			if len(results) > wins {
+				t.Errorf("%s has %d wins", user, len(results))
 			}
-			if won != gm.C.Packets || sum != gm.C.Budget {
-				t.Errorf("%d wins of %d, want %d of %d", won, sum, gm.C.Packets, gm.C.Budget)
+			for _, r := range results {
+				won++
+				sum += r.Amount
 			}
-			gm.Balance()
-			for _, w := range gm.Wins() {
-				if r := got[w.User][w.Drop]; r.Packet != w.Packet || r.Amount != w.Amount {
-					t.Errorf("the outbox has %v, the player was told %v", w, r)
-				}
+		}
+		if won != gm.C.Packets || sum != gm.C.Budget {
+			t.Errorf("%d wins of %d, want %d of %d", won, sum, gm.C.Packets, gm.C.Budget)
+		}
+		gm.Balance()
+		for _, w := range gm.Wins() {
+			if r := got[w.User][w.Drop]; r.Packet != w.Packet || r.Amount != w.Amount {
+				t.Errorf("the outbox has %v, the player was told %v", w, r)
 			}
-			if l := gm.Levels(); l != (store.Levels{Won: 200, WonByLane: [rain.LaneCount]int{200, 0},
-				AmountWon: gm.C.Budget}) {
-				t.Errorf("levels %+v", l)
-			}
-		})
-	}
+		}
+		gm.WantLevels(store.Levels{Won: 200, WonByLane: [rain.LaneCount]int{200, 0},
+			AmountWon: gm.C.Budget})
+	})
 }
 
 func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 3})
-			var won []rain.Win
-			for i := range 3 {
-				r := gm.Want("p", gm.Drop(i), outcome.Won)
-				won = append(won, rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.Drop(i)})
-			}
-			counted := grabtest.CountCalls(rdb)
-			gm.Want("p", gm.Drop(3), outcome.Already)
-			if n := counted.Of("evalsha"); n != 0 {
-				t.Errorf("a node that knows all the wins asked %d times", n)
-			}
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(4)); r.Outcome != outcome.Already {
-				t.Errorf("on another node: %v", r)
-			}
-			gm.Want("q", gm.Drop(0), outcome.Won)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 3})
+		var won []rain.Win
+		for i := range 3 {
+			r := gm.Want("p", gm.Drop(i), outcome.Won)
+			won = append(won, rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.Drop(i)})
+		}
+		counted := grabtest.CountCalls(rdb)
+		gm.Want("p", gm.Drop(3), outcome.Already)
+		if n := counted.Of("evalsha"); n != 0 {
+			t.Errorf("a node that knows all the wins asked %d times", n)
+		}
+		gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(4), outcome.Already)
+		gm.Want("q", gm.Drop(0), outcome.Won)
 
-			got, err := gm.Held("p")
-			if err != nil || fmt.Sprint(got) != fmt.Sprint(won) {
-				t.Errorf("wins %v (%v), want %v", got, err, won)
-			}
-			if got, err := gm.Held("nobody"); err != nil || got != nil {
-				t.Errorf("nobody has won %v (%v)", got, err)
-			}
-			// The limit is over all rains.
-			gm.LetItRain(nil)
-			gm.Gate.Update(gm.C)
-			asked := counted.Of("evalsha")
-			gm.Want("p", gm.Drop(0), outcome.Already)
-			if n := counted.Of("evalsha"); n != asked {
-				t.Error("a node has forgotten the wins with their rain")
-			}
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r.Outcome != outcome.Already {
-				t.Errorf("in the next rain, on another node: %v", r)
-			}
-		})
-	}
+		got, err := gm.Held("p")
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(won) {
+			t.Errorf("wins %v (%v), want %v", got, err, won)
+		}
+		if got, err := gm.Held("nobody"); err != nil || got != nil {
+			t.Errorf("nobody has won %v (%v)", got, err)
+		}
+		// The limit is over all rains.
+		gm.LetItRain(nil)
+		gm.Gate.Update(gm.C)
+		asked := counted.Of("evalsha")
+		gm.Want("p", gm.Drop(0), outcome.Already)
+		if n := counted.Of("evalsha"); n != asked {
+			t.Error("a node has forgotten the wins with their rain")
+		}
+		gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(0), outcome.Already)
+	})
 }
 
 func TestSoldOutCostsRedisNothing(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
-			gm.Want("p", gm.Drop(0), outcome.Won)
-			gm.Want("q", gm.Drop(0), outcome.Won)
-			counted := grabtest.CountCalls(rdb)
-			gm.Want("r", gm.Drop(0), outcome.SoldOut)
-			if n := counted.Of("evalsha"); n != 0 {
-				t.Errorf("sold out was known with the last win, and asked for %d times", n)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
+		gm.Want("p", gm.Drop(0), outcome.Won)
+		gm.Want("q", gm.Drop(0), outcome.Won)
+		counted := grabtest.CountCalls(rdb)
+		gm.Want("r", gm.Drop(0), outcome.SoldOut)
+		if n := counted.Of("evalsha"); n != 0 {
+			t.Errorf("sold out was known with the last win, and asked for %d times", n)
+		}
+		other := gm.Node().Gate(gm.C)
+		if r := grabtest.TapOn(other, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
+			t.Errorf("the script on an empty shard: %v", r)
+		}
+		heard := gm.Node().Gate(gm.C)
+		heard.SoldOut(rain.LanePlayers)
+		if r := grabtest.TapOn(heard, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
+			t.Errorf("a node that has heard of it: %v", r)
+		}
+		gm.LetItRain(nil)
+		heard.Update(gm.C)
+		// Apply is a call, too. Who has only heard of it asks once more in the next rain: stock may be back.
+		for _, user := range []string{"t", "u"} {
+			if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
+				counted.Of("evalsha") != 3 {
+				t.Errorf("in the next rain: %v after %d calls", r, counted.Of("evalsha"))
 			}
-			other := gm.Node().Gate(gm.C)
-			if r := grabtest.TapOn(other, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
-				t.Errorf("the script on an empty shard: %v", r)
-			}
-			heard := gm.Node().Gate(gm.C)
-			heard.SoldOut(rain.LanePlayers)
-			if r := grabtest.TapOn(heard, "s", gm.Drop(0)); r.Outcome != outcome.SoldOut || counted.Of("evalsha") != 1 {
-				t.Errorf("a node that has heard of it: %v", r)
-			}
-			gm.LetItRain(nil)
-			heard.Update(gm.C)
-			// Apply is a call, too. Who has only heard of it asks once more in the next rain: stock may be back.
-			for _, user := range []string{"t", "u"} {
-				if r := grabtest.TapOn(heard, user, gm.Drop(0)); r.Outcome != outcome.SoldOut ||
-					counted.Of("evalsha") != 3 {
-					t.Errorf("in the next rain: %v after %d calls", r, counted.Of("evalsha"))
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // Where one shard of several has nothing left its players wait for stock from another one, and are told sold out only
 // when nothing is left of the campaign.
 func TestADryShardIsNotSoldOut(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			dry := make(chan int, 10)
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Wins: 9,
-				Options: func(o *grabtest.Options) { o.OnDry = func(_ string, shard, _ int) { dry <- shard } }})
-			on := func(shard int) string {
-				for n := 0; ; n++ {
-					if user := fmt.Sprint("u", n); rain.HomeShard(user, 2) == shard {
-						return user
-					}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		dry := make(chan int, 10)
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Wins: 9,
+			Options: func(o *grabtest.Options) { o.OnDry = func(_ string, shard, _ int) { dry <- shard } }})
+		on := func(shard int) string {
+			for n := 0; ; n++ {
+				if user := fmt.Sprint("u", n); rain.HomeShard(user, 2) == shard {
+					return user
 				}
 			}
-			gm.Gate.WaitForStock(time.Minute) // a machine may be slow
-			user := on(0)
-			gm.Want(user, gm.Drop(0), outcome.Won)
-			gm.Want(user, gm.Drop(1), outcome.Won)
-			later := make(chan outcome.Result, 1)
-			tap := func(i int) { grabtest.Ask(gm.Gate, user, gm.Drop(i), func(r outcome.Result) { later <- r }) }
-			tap(2)
-			if shard := <-dry; shard != 0 {
-				t.Errorf("shard %d is dry", shard)
-			}
-			lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 1)
-			if err != nil || lent == nil {
-				t.Fatal(lent, err)
-			}
-			if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
-				t.Fatal(err)
-			}
-			gm.Gate.Restocked(0)
-			if r := <-later; r.Outcome != outcome.Won {
-				t.Errorf("stock has come: %v", r)
-			}
-			gm.Balance()
-		})
-	}
+		}
+		gm.Gate.WaitForStock(time.Minute) // a machine may be slow
+		user := on(0)
+		gm.Want(user, gm.Drop(0), outcome.Won)
+		gm.Want(user, gm.Drop(1), outcome.Won)
+		later := make(chan outcome.Result, 1)
+		tap := func(i int) { grabtest.Ask(gm.Gate, user, gm.Drop(i), func(r outcome.Result) { later <- r }) }
+		tap(2)
+		if shard := <-dry; shard != 0 {
+			t.Errorf("shard %d is dry", shard)
+		}
+		lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 1)
+		if err != nil || lent == nil {
+			t.Fatal(lent, err)
+		}
+		if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
+			t.Fatal(err)
+		}
+		gm.Gate.Restocked(0)
+		if r := <-later; r.Outcome != outcome.Won {
+			t.Errorf("stock has come: %v", r)
+		}
+		gm.Balance()
+	})
 }
 
 func TestTheGateAnswersWhatItCan(t *testing.T) {
