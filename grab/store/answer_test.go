@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -15,9 +16,7 @@ func evenAmounts(t testing.TB, packets int) *rain.Amounts {
 	t.Helper()
 	c := &rain.Campaign{Spec: rain.Spec{Budget: rain.Money(packets) * 3, Packets: packets, Min: 1, Split: rain.Even}}
 	amounts, err := rain.NewAmounts(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return amounts
 }
 

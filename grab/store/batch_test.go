@@ -6,230 +6,198 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func TestAWinIsGivenAgain(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
-			drop := gm.Drop(0)
-			first := gm.Want("张三", drop, outcome.Won)
-			again := func(when string, gate *grabtest.Gate) {
-				t.Helper()
-				if r := grabtest.TapOn(gate, "张三", drop); r != first {
-					t.Errorf("%s: %v, want %v", when, r, first)
-				}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
+		drop := gm.Drop(0)
+		first := gm.Want("张三", drop, outcome.Won)
+		again := func(when string, gate *grabtest.Gate) {
+			t.Helper()
+			if r := grabtest.TapOn(gate, "张三", drop); r != first {
+				t.Errorf("%s: %v, want %v", when, r, first)
 			}
-			again("on the same node", gm.Gate)
-			again("on another node", gm.Node().Gate(gm.C))
+		}
+		again("on the same node", gm.Gate)
+		again("on another node", gm.Node().Gate(gm.C))
 
-			gm.Want("other", drop, outcome.Won)
-			gm.Want("third", drop, outcome.SoldOut) // with one shard, dry is sold out
-			again("sold out, on the same node", gm.Gate)
-			again("sold out, on another node", gm.Node().Gate(gm.C))
+		gm.Want("other", drop, outcome.Won)
+		gm.Want("third", drop, outcome.SoldOut) // with one shard, dry is sold out
+		again("sold out, on the same node", gm.Gate)
+		again("sold out, on another node", gm.Node().Gate(gm.C))
 
-			// The other nodes have not heard what happens from here on, so that the script has to say it.
-			stale := gm.C.Clone()
-			gm.C.Status = rain.Paused
-			gm.Apply()
-			again("paused", gm.Node().Gate(stale))
-			gm.C.Rains[0].StoppedAt = gm.Options.Clock()
-			gm.Apply()
-			again("the rain was stopped", gm.Node().Gate(stale))
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			again("closed", gm.Node().Gate(stale))
+		// The other nodes have not heard what happens from here on, so that the script has to say it.
+		stale := gm.C.Clone()
+		gm.C.Status = rain.Paused
+		gm.Apply()
+		again("paused", gm.Node().Gate(stale))
+		gm.C.Rains[0].StoppedAt = gm.Options.Clock()
+		gm.Apply()
+		again("the rain was stopped", gm.Node().Gate(stale))
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		again("closed", gm.Node().Gate(stale))
 
-			node := gm.Node().Gate(stale)
-			node.Remember("张三", []rain.Win{{User: "张三", Packet: first.Packet, Amount: first.Amount, Drop: drop}})
-			counted := grabtest.CountCalls(rdb)
-			again("told at the join", node)
-			if n := counted.Of("evalsha"); n != 0 {
-				t.Errorf("what the node knows cost %d calls", n)
-			}
-			gm.Balance()
-		})
-	}
+		node := gm.Node().Gate(stale)
+		node.Remember("张三", []rain.Win{{User: "张三", Packet: first.Packet, Amount: first.Amount, Drop: drop}})
+		counted := grabtest.CountCalls(rdb)
+		again("told at the join", node)
+		if n := counted.Of("evalsha"); n != 0 {
+			t.Errorf("what the node knows cost %d calls", n)
+		}
+		gm.Balance()
+	})
 }
 
 func TestTapsAreCounted(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2, Taps: 3})
-			gm.Want("p", gm.Drop(0), outcome.Won)
-			gm.Want("p", gm.Drop(1), outcome.Won)
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(1)); r.Outcome != outcome.Won {
-				t.Errorf("a win asked for again: %v", r)
-			}
-			// Both wins are had: no further tap is counted.
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(2)); r.Outcome != outcome.Already {
-				t.Errorf("%v, want already", r)
-			}
-
-			paced := grabtest.New(t, rdb, grabtest.Setup{Taps: 3, Rain: func(r *rain.Rain) {
-				// 1 s of 600: nothing of ten packets is released
-				r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
-			}})
-			for i := range 3 {
-				paced.Want("q", paced.Drop(i), outcome.Empty)
-			}
-			// A tap that is repeated elsewhere is not counted again, nor refused.
-			if r := grabtest.TapOn(paced.Node().Gate(paced.C), "q", paced.Drop(0)); r.Outcome != outcome.Empty {
-				t.Errorf("the same tap on another node: %v, want empty", r)
-			}
-			limited := paced.Drop(3)
-			paced.Want("q", limited, outcome.Limited)
-			counted := grabtest.CountCalls(rdb)
-			paced.Want("q", limited, outcome.Limited)
-			paced.Want("q", paced.Drop(0), outcome.Empty)
-			if n := counted.Of("evalsha"); n != 0 {
-				t.Errorf("results that are remembered cost %d calls", n)
-			}
-			// The allowance is over all rains.
-			paced.LetItRain(nil)
-			paced.Gate.Update(paced.C)
-			paced.Want("q", paced.Drop(0), outcome.Limited)
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		paced := grabtest.New(t, rdb, grabtest.Setup{Taps: 3, Rain: func(r *rain.Rain) {
+			// 1 s of 600: nothing of ten packets is released
+			r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
+		}})
+		for i := range 3 {
+			paced.Want("q", paced.Drop(i), outcome.Empty)
+		}
+		// A tap that is repeated elsewhere is not counted again, nor refused.
+		paced.WantOn(paced.Node().Gate(paced.C), "q", paced.Drop(0), outcome.Empty)
+		limited := paced.Drop(3)
+		paced.Want("q", limited, outcome.Limited)
+		counted := grabtest.CountCalls(rdb)
+		paced.Want("q", limited, outcome.Limited)
+		paced.Want("q", paced.Drop(0), outcome.Empty)
+		if n := counted.Of("evalsha"); n != 0 {
+			t.Errorf("results that are remembered cost %d calls", n)
+		}
+		// The allowance is over all rains.
+		paced.LetItRain(nil)
+		paced.Gate.Update(paced.C)
+		paced.Want("q", paced.Drop(0), outcome.Limited)
+	})
 }
 
 func TestPacingReleasesTheStockOverTime(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more
-			// each six seconds.
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Rain: func(r *rain.Rain) {
-				r.StartsAt, r.Pacing = r.StartsAt+10_000-300_000, rain.PacingEven
-			}})
-			won := 0
-			for p := range 80 {
-				switch r := gm.Tap("u"+strconv.Itoa(p), gm.Drop(0)); r.Outcome {
-				case outcome.Won:
-					won++
-				case outcome.Empty:
-				default:
-					t.Fatalf("tap %d: %v", p, r)
-				}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more
+		// each six seconds.
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Rain: func(r *rain.Rain) {
+			r.StartsAt, r.Pacing = r.StartsAt+10_000-300_000, rain.PacingEven
+		}})
+		won := 0
+		for p := range 80 {
+			switch r := gm.Tap("u"+strconv.Itoa(p), gm.Drop(0)); r.Outcome {
+			case outcome.Won:
+				won++
+			case outcome.Empty:
+			default:
+				t.Fatalf("tap %d: %v", p, r)
 			}
-			if won < 50 || won > 52 {
-				t.Errorf("%d packets went in half of the time, want 50", won)
-			}
+		}
+		if won < 50 || won > 52 {
+			t.Errorf("%d packets went in half of the time, want 50", won)
+		}
 
-			// The next rain begins with what is left.
-			left := 100 - won
-			// a tenth
-			gm.LetItRain(func(r *rain.Rain) { r.StartsAt, r.Pacing = r.StartsAt+10_000-60_000, rain.PacingEven })
-			gm.Gate.Update(gm.C)
-			won = 0
-			for p := range 20 {
-				if gm.Tap("v"+strconv.Itoa(p), gm.Drop(0)).Outcome == outcome.Won {
-					won++
-				}
+		// The next rain begins with what is left.
+		left := 100 - won
+		// a tenth
+		gm.LetItRain(func(r *rain.Rain) { r.StartsAt, r.Pacing = r.StartsAt+10_000-60_000, rain.PacingEven })
+		gm.Gate.Update(gm.C)
+		won = 0
+		for p := range 20 {
+			if gm.Tap("v"+strconv.Itoa(p), gm.Drop(0)).Outcome == outcome.Won {
+				won++
 			}
-			if want := left / 10; won < want || won > want+1 {
-				t.Errorf("%d of %d packets went in a tenth of the next rain", won, left)
-			}
-			gm.Balance()
-		})
-	}
+		}
+		if want := left / 10; won < want || won > want+1 {
+			t.Errorf("%d of %d packets went in a tenth of the next rain", won, left)
+		}
+		gm.Balance()
+	})
 }
 
 // Where luck decides, the pacing is four beats and a tenth of the rain ahead of a beat's beginning, so that it makes no
 // difference when in a beat somebody draws.
 func TestPacingIsAheadOfDraws(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
-			// and 60 s may go, a third.
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
-				r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
-				r.Odds, r.BeatMS = rain.OddsOne-1, 10_000
-			}})
-			won := 0
-			for p := range 60 {
-				switch r := gm.Tap("u"+strconv.Itoa(p), gm.Drop(0)); r.Outcome {
-				case outcome.Won:
-					won++
-				case outcome.Empty:
-				default:
-					t.Fatalf("tap %d: %v", p, r)
-				}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
+		// and 60 s may go, a third.
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
+			r.StartsAt, r.Pacing = r.StartsAt+10_000-102_000, rain.PacingEven
+			r.Odds, r.BeatMS = rain.OddsOne-1, 10_000
+		}})
+		won := 0
+		for p := range 60 {
+			switch r := gm.Tap("u"+strconv.Itoa(p), gm.Drop(0)); r.Outcome {
+			case outcome.Won:
+				won++
+			case outcome.Empty:
+			default:
+				t.Fatalf("tap %d: %v", p, r)
 			}
-			if won != 30 {
-				t.Errorf("%d of 90 packets went, want 30", won)
-			}
-			gm.Balance()
-		})
-	}
+		}
+		if won != 30 {
+			t.Errorf("%d of 90 packets went, want 30", won)
+		}
+		gm.Balance()
+	})
 }
 
 func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			for name, change := range map[string]func(gm *grabtest.Game){
-				"paused":          func(gm *grabtest.Game) { gm.C.Status = rain.Paused },
-				"stopped":         func(gm *grabtest.Game) { gm.C.Rains[0].StoppedAt = gm.Options.Clock() },
-				"over":            func(gm *grabtest.Game) { gm.C.Rains[0].StartsAt -= 700_000 },
-				"not yet":         func(gm *grabtest.Game) { gm.C.Rains[0].StartsAt = gm.Options.Clock() + 3_000 },
-				"without a rain":  func(gm *grabtest.Game) { gm.C.Rains = nil },
-				"closed for good": func(gm *grabtest.Game) { gm.C.Status = rain.Closed },
-			} {
-				t.Run(name, func(t *testing.T) {
-					gm := grabtest.New(t, rdb, grabtest.Setup{})
-					drop, before := gm.Drop(0), *gm.C.Current()
-					stale := gm.Gate // hears of nothing
-					gm.C = gm.C.Clone()
-					change(gm)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		for name, change := range map[string]func(gm *grabtest.Game){
+			"paused":          func(gm *grabtest.Game) { gm.C.Status = rain.Paused },
+			"stopped":         func(gm *grabtest.Game) { gm.C.Rains[0].StoppedAt = gm.Options.Clock() },
+			"over":            func(gm *grabtest.Game) { gm.C.Rains[0].StartsAt -= 700_000 },
+			"not yet":         func(gm *grabtest.Game) { gm.C.Rains[0].StartsAt = gm.Options.Clock() + 3_000 },
+			"without a rain":  func(gm *grabtest.Game) { gm.C.Rains = nil },
+			"closed for good": func(gm *grabtest.Game) { gm.C.Status = rain.Closed },
+		} {
+			t.Run(name, func(t *testing.T) {
+				gm := grabtest.New(t, rdb, grabtest.Setup{})
+				drop, before := gm.Drop(0), *gm.C.Current()
+				stale := gm.Gate // hears of nothing
+				gm.C = gm.C.Clone()
+				change(gm)
+				gm.Apply()
+				gm.WantOn(stale, "p", drop, outcome.NotOpen)
+				// It is not remembered: the next version may be another.
+				if name != "closed for good" {
+					gm.C.Status, gm.C.Rains = rain.Open, []rain.Rain{before}
 					gm.Apply()
-					if r := grabtest.TapOn(stale, "p", drop); r.Outcome != outcome.NotOpen {
-						t.Errorf("%v, want not_open", r)
-					}
-					// It is not remembered: the next version may be another.
-					if name != "closed for good" {
-						gm.C.Status, gm.C.Rains = rain.Open, []rain.Rain{before}
-						gm.Apply()
-						if r := grabtest.TapOn(stale, "p", drop); r.Outcome != outcome.Won {
-							t.Errorf("opened again: %v, want won", r)
-						}
-					}
-					gm.Balance()
-				})
-			}
-		})
-	}
+					gm.WantOn(stale, "p", drop, outcome.Won)
+				}
+				gm.Balance()
+			})
+		}
+	})
 }
 
 // The largest budget and the largest numbers there may be: Lua's own way to write numbers would round some.
 func TestNumbersAndAmountsAreExact(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget - 1, Shards: 2,
-				Split: rain.DoubleMean})
-			lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", rain.MaxPackets)
-			if err != nil || lent == nil || lent.Numbers.Count() != rain.MaxPackets/2 {
-				t.Fatal(lent, err)
-			}
-			if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
-				t.Fatal(err)
-			}
-			gm.Balance()
-			if _, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", rain.MaxPackets-2); err != nil {
-				t.Fatal(err)
-			}
-			gm.Balance()
-			user := ofShard(0, 2)
-			if r := gm.Want(user, gm.Drop(0), outcome.Won); r.Packet != 0 || r.Amount != gm.Amounts.Of(0) {
-				t.Errorf("won %+v", r)
-			}
-			gm.Balance()
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			gm.Balance()
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget - 1, Shards: 2,
+			Split: rain.DoubleMean})
+		lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", rain.MaxPackets)
+		if err != nil || lent == nil || lent.Numbers.Count() != rain.MaxPackets/2 {
+			t.Fatal(lent, err)
+		}
+		if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
+			t.Fatal(err)
+		}
+		gm.Balance()
+		if _, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", rain.MaxPackets-2); err != nil {
+			t.Fatal(err)
+		}
+		gm.Balance()
+		user := ofShard(0, 2)
+		if r := gm.Want(user, gm.Drop(0), outcome.Won); r.Packet != 0 || r.Amount != gm.Amounts.Of(0) {
+			t.Errorf("won %+v", r)
+		}
+		gm.Balance()
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		gm.Balance()
+	})
 }
 
 // ofShard is a player whose home a shard is.
@@ -239,22 +207,4 @@ func ofShard(shard, shards int) string {
 		user += "p"
 	}
 	return user
-}
-
-// The nodes' clocks may differ by a quarter of a second, so the script takes a rain as begun that much early. (That it
-// does not do so by seconds is among what it refuses.)
-func TestTheScriptIsAQuarterSecondEarly(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
-			gm.LetItRain(func(r *rain.Rain) { r.StartsAt += 10_000 + 200 })
-			script := gm.Script()
-			if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", "0.0")}); err != nil {
-				t.Fatal(err)
-			}
-			if o := script.Answer.Results[0].Outcome; o != outcome.Won {
-				t.Errorf("%v", o)
-			}
-		})
-	}
 }

@@ -40,9 +40,7 @@ func mapOf(t *testing.T, master func() string) *redis.ClusterClient {
 func inProcess(t *testing.T) string {
 	t.Helper()
 	server, err := embedded.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.Addr(), "127.0.0.1")
 }

@@ -33,6 +33,10 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 		if got, want := waits(rdb), (patience{two, two, two, 1, true}); got != want {
 			t.Errorf("%s: waits %+v, want %+v", addrs, got, want)
 		}
+		// A failover is found within a second.
+		if c, ok := rdb.(*redis.ClusterClient); ok && c.Options().ClusterStateReloadInterval != time.Second {
+			t.Errorf("%s: the cluster is read again after %s", addrs, c.Options().ClusterStateReloadInterval)
+		}
 		_ = rdb.Close()
 	}
 	for _, bad := range []string{"", "localhost", "a:1,", "a:1,b", "http://:secret@h:1", "redis://:secret@h:1/x",
@@ -80,19 +84,4 @@ func waits(rdb redis.UniversalClient) patience {
 		return patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
 	}
 	return patience{}
-}
-
-// A failover is found out within a second or so, and not once a minute.
-func TestAClusterIsLookedAtEverySecond(t *testing.T) {
-	for _, addrs := range []string{"a:1,b:2", "redis://h:7?addr=i:8"} {
-		rdb, err := Connect(addrs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cluster, ok := rdb.(*redis.ClusterClient)
-		if !ok || cluster.Options().ClusterStateReloadInterval != time.Second {
-			t.Errorf("%s: %T is not looked at every second", addrs, rdb)
-		}
-		_ = rdb.Close()
-	}
 }

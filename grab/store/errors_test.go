@@ -12,6 +12,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -168,36 +169,12 @@ func TestWithoutANamespaceKeysBeginWithRR(t *testing.T) {
 	}
 }
 
-// A node's report goes with the rest of its campaign.
-func TestReportsAreLetGoWithTheirCampaign(t *testing.T) {
-	rdb := grabtest.InProcess(t)
-	gm := grabtest.New(t, rdb, grabtest.Setup{})
-	if err := gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{Taps: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := gm.C.Close(gm.Options.Clock()); err != nil {
-		t.Fatal(err)
-	}
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-		t.Fatal(err)
-	}
-	gm.Remove(gm.Read(10))
-	if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	if left := rdb.PTTL(t.Context(), gm.G.NodesKey(gm.C.ID)).Val(); left <= 0 || left > time.Hour {
-		t.Errorf("the reports stay for %s", left)
-	}
-}
-
 // What a player has won and nobody can read is an error, and not nothing.
 func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	gm := grabtest.New(t, rdb, grabtest.Setup{})
 	bad := map[string]any{"p": "1 0.0", "p\n0.0": "?"}
-	if err := rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, bad).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.HSet(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, bad).Err())
 	if got, _, err := gm.G.Records(t.Context(), gm.C, "p", 10); err == nil {
 		t.Errorf("read as %v", got)
 	}
@@ -225,9 +202,7 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	rdb := grabtest.InProcess(t)
 	var log strings.Builder
 	s := store.New(rdb, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := rdb.HSet(t.Context(), s.NodesKey("c"), "n:a", "?").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.HSet(t.Context(), s.NodesKey("c"), "n:a", "?").Err())
 	if got, err := store.NewNodes(s).Reports(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), `"a"`) {
 		t.Errorf("read as %v (%v)", got, err)
 	}

@@ -19,47 +19,41 @@ import (
 )
 
 func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 3, Packets: 90})
-			flush := func() {
-				t.Helper()
-				if err := rdb.ScriptFlush(t.Context()).Err(); err != nil {
-					t.Fatal(err)
-				}
-			}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 3, Packets: 90})
+		flush := func() {
+			t.Helper()
+			testenv.Must(t, rdb.ScriptFlush(t.Context()).Err())
+		}
+		flush()
+		for p := range 9 {
+			gm.Want("p"+strconv.Itoa(p), gm.Drop(0), outcome.Won)
 			flush()
-			for p := range 9 {
-				gm.Want("p"+strconv.Itoa(p), gm.Drop(0), outcome.Won)
-				flush()
-			}
-			gm.Balance()
+		}
+		gm.Balance()
 
-			next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
-			flush()
-			if err := next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000); err != nil {
-				t.Errorf("open: %v", err)
-			}
-			next.Balance()
-			if err := next.G.Load(t.Context()); err != nil {
-				t.Errorf("load: %v", err)
-			}
-			counted := grabtest.CountCalls(rdb)
-			next.LetItRain(nil)
-			if n := counted.Of("eval"); n != 0 {
-				t.Errorf("after Load %d calls took the source along", n)
-			}
-		})
-	}
+		next := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, NotOpen: true})
+		flush()
+		if err := next.G.Open(t.Context(), next.C, next.Options.Clock()+60_000); err != nil {
+			t.Errorf("open: %v", err)
+		}
+		next.Balance()
+		if err := next.G.Load(t.Context()); err != nil {
+			t.Errorf("load: %v", err)
+		}
+		counted := grabtest.CountCalls(rdb)
+		next.LetItRain(nil)
+		if n := counted.Of("eval"); n != 0 {
+			t.Errorf("after Load %d calls took the source along", n)
+		}
+	})
 }
 
 func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	server := testenv.StartRedis(t)
 	gm := grabtest.New(t, grabtest.Connect(t, server.Addr), grabtest.Setup{Packets: 5})
 	// By default Redis may hold a write back for two seconds when the disk is slow, and then kill -9 loses it.
-	if err := gm.RDB.ConfigSet(t.Context(), "appendfsync", "always").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.RDB.ConfigSet(t.Context(), "appendfsync", "always").Err())
 	first := gm.Want("p", gm.Drop(0), outcome.Won)
 	server.Kill()
 	gm.Want("q", gm.Drop(0), outcome.Unavailable)
@@ -73,9 +67,7 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	server.Start()
 	testenv.Eventually(t, 10*time.Second, "taps are decided again",
 		func() bool { return gm.Tap("q", gm.Drop(0)).Outcome == outcome.Won })
-	if err := gm.RDB.Ping(t.Context()).Err(); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.RDB.Ping(t.Context()).Err())
 	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r != first {
 		t.Errorf("after the restart: %v, want %v", r, first)
 	}
@@ -181,9 +173,7 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 	first := gm.Want("p", gm.Drop(0), outcome.Won)
 	set := func(name, value string) {
 		t.Helper()
-		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.ConfigSet(t.Context(), name, value).Err())
 	}
 	set("maxmemory-policy", "noeviction")
 	set("maxmemory", "1")
@@ -207,16 +197,12 @@ func TestAFullRedisLosesNothingHalfWay(t *testing.T) {
 		t.Error("a full Redis has taken a stock")
 	}
 	set("maxmemory", "0")
-	if err := unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, unopened.G.Open(t.Context(), unopened.C, gm.Options.Clock()+60_000))
 	unopened.Balance()
 	gm.Want("q", gm.Drop(0), outcome.Won)
 	gm.Want("p", gm.Drop(1), outcome.Won)
 	paced.Want("p", paced.Drop(0), outcome.Won)
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 	gm.Balance()
 	paced.Balance()
 }
@@ -272,15 +258,11 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 		t.Errorf("borrowed as the %d. move (%v)", number, err)
 	}
 	cut.LoseAnswer()
-	if err := gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m"); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.G.Moves.Done(t.Context(), gm.C.ID, 0, "m"))
 	gm.Balance()
 	cut.LoseAnswer()
 	gm.Apply()
 	cut.LoseAnswer()
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 	gm.Balance()
 }

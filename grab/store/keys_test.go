@@ -5,14 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"redrain/grab/confirm"
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/lua"
 	"redrain/rain"
 )
 
@@ -77,63 +74,53 @@ func moveSomething(gm *grabtest.Game, from, to int) {
 	if _, err := gm.G.Borrow(ctx, gm.C.ID, *lent); err != nil {
 		gm.T.Fatal(err)
 	}
-	if err := gm.G.Moves.Done(ctx, gm.C.ID, from, lent.Move); err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, gm.G.Moves.Done(ctx, gm.C.ID, from, lent.Move))
 	gm.Balance()
 }
 
 // A Cluster refuses a command on keys of which some are missing while their slot is on its way to another node. So all
 // keys of a shard are there from its opening on, through all that can happen to it.
 func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
-			whole := func(when string) {
-				t.Helper()
-				for shard := range 2 {
-					for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
-						if rdb.Exists(t.Context(), key).Val() != 1 {
-							t.Errorf("%s: %s is missing", when, key)
-						}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
+		whole := func(when string) {
+			t.Helper()
+			for shard := range 2 {
+				for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
+					if rdb.Exists(t.Context(), key).Val() != 1 {
+						t.Errorf("%s: %s is missing", when, key)
 					}
 				}
 			}
-			whole("opened")
-			gm.LetItRain(nil)
-			gm.Gate = gm.G.Gate(gm.C)
-			moveSomething(gm, 0, 1) // all that shard 0 has
-			whole("moved away")
-			user := ofShard(1, 2)
-			for i := range 4 {
-				tap := grabtest.TapOf(t, user, gm.Drop(i))
-				if err := grabtest.ScriptOf(gm, 1).Call(t.Context(), []*grabtest.Tap{tap}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			whole("won")
-			for _, e := range gm.Outbox() {
-				gm.Remove([]rain.Entry{e})
-			}
-			whole("paid")
-			wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
-			gm.Lose()
-			for shard := range 2 {
-				if err := gm.G.Restore(t.Context(), gm.C, shard, gm.Restoration(shard, wins[shard])); err != nil {
-					t.Fatal(err)
-				}
-			}
-			whole("restored")
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			whole("closed")
-			for _, e := range gm.Outbox() {
-				gm.Remove([]rain.Entry{e})
-			}
-			whole("closed and paid")
-		})
-	}
+		}
+		whole("opened")
+		gm.LetItRain(nil)
+		gm.Gate = gm.G.Gate(gm.C)
+		moveSomething(gm, 0, 1) // all that shard 0 has
+		whole("moved away")
+		user := ofShard(1, 2)
+		for i := range 4 {
+			tap := grabtest.TapOf(t, user, gm.Drop(i))
+			testenv.Must(t, grabtest.ScriptOf(gm, 1).Call(t.Context(), []*grabtest.Tap{tap}))
+		}
+		whole("won")
+		for _, e := range gm.Outbox() {
+			gm.Remove([]rain.Entry{e})
+		}
+		whole("paid")
+		wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+		gm.Lose()
+		for shard := range 2 {
+			testenv.Must(t, gm.G.Restore(t.Context(), gm.C, shard, gm.Restoration(shard, wins[shard])))
+		}
+		whole("restored")
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		whole("closed")
+		for _, e := range gm.Outbox() {
+			gm.Remove([]rain.Entry{e})
+		}
+		whole("closed and paid")
+	})
 }
 
 func TestEveryKeyHasOneHashTag(t *testing.T) {
@@ -169,40 +156,6 @@ func TestOnAClusterKeysStayOnTheirSlot(t *testing.T) {
 	rdb := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ","))
 	// Sixteen shards lie on all of the masters: a key of another slot would be on another master more often than not.
 	useEverything(t, grabtest.New(t, rdb, grabtest.Setup{Packets: 1000, Shards: 16, Taps: 5}))
-}
-
-// The Cluster does find a script that uses a key which it was not given: here one that builds its outbox's key.
-func TestAClusterRefusesAnUndeclaredKey(t *testing.T) {
-	cluster, ok := grabtest.Connect(t, strings.Join(testenv.RedisCluster(t), ",")).(*redis.ClusterClient)
-	if !ok {
-		t.Fatal("no cluster")
-	}
-	gm := grabtest.New(t, cluster, grabtest.Setup{})
-	k := gm.G.Keys(gm.C.ID, 0)
-	elsewhere := ""
-	for shard := 1; elsewhere == ""; shard++ {
-		key := gm.G.Keys(gm.C.ID, shard).Outbox
-		if grabtest.MasterOf(t, cluster, key) != grabtest.MasterOf(t, cluster, k.Outbox) {
-			elsewhere = key
-		}
-	}
-	broken := redis.NewScript(strings.Replace(lua.Grab, "= KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]",
-		"= KEYS[1], KEYS[2], KEYS[3], KEYS[4], '"+elsewhere+"'", 1))
-	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox},
-		tapArgs(gm)...).Err(); err == nil {
-		t.Error("a script has used a key that it was not given")
-	}
-	if err := broken.Run(t.Context(), cluster, []string{k.State, k.Stock, k.Wins, k.Taps, elsewhere},
-		tapArgs(gm)...).Err(); err == nil {
-		t.Error("a script has used keys of two slots")
-	}
-	gm.Balance()
-	gm.Want("p", gm.Drop(0), outcome.Won)
-}
-
-// tapArgs are the arguments of a tap that wins.
-func tapArgs(gm *grabtest.Game) []any {
-	return []any{gm.C.Current().FirstWave, "0-0", 0, gm.Options.Clock(), "p", "p\n0.0", "seal 0.0 p"}
 }
 
 // What is limited for whom can be read in the key, as far as it is plain; the rest cannot break out of its hash tag.

@@ -15,12 +15,10 @@ func one(stock int) [rain.LaneCount]int { return [rain.LaneCount]int{rain.LanePl
 // TestLanesInRedis: guests win the guests' packets and players theirs, on a shard each; the one is sold out while the
 // other has stock, and figures tell both apart. A lost shard counts as left in its own lane.
 func TestLanesInRedis(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, GuestsShare: 300_000})
-			playBothLanes(t, gm)
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, GuestsShare: 300_000})
+		playBothLanes(t, gm)
+	})
 }
 
 func playBothLanes(t *testing.T, gm *grabtest.Game) {

@@ -11,6 +11,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -20,9 +21,7 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 	gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2, Taps: 5})
 	keys := func() (all []string) {
 		found, err := rdb.Keys(t.Context(), "*").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return found
 	}
 	kept := func(when string) {
@@ -55,9 +54,7 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 		gm.Remove([]rain.Entry{e})
 	}
 	for range 2 {
-		if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, gm.G.Expire(t.Context(), gm.C, time.Hour))
 		for _, key := range keys() {
 			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
 				t.Errorf("over, and %s stays for %s", key, left)

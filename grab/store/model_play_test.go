@@ -13,6 +13,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -28,9 +29,7 @@ type playing struct {
 }
 
 func (p *playing) must(err error) {
-	if err != nil {
-		p.rt.Fatal(err)
-	}
+	testenv.Must(p.rt, err)
 }
 
 // restore tells Redis what the model knows of a shard. Where Redis has gone back its ids begin low.

@@ -23,9 +23,7 @@ func BenchmarkOpen(b *testing.B) {
 					Shards: 16,
 					Split:  rain.DoubleMean, NotOpen: true})
 				b.StartTimer()
-				if err := gm.G.Open(b.Context(), gm.C, gm.Options.Clock()+60_000); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, gm.G.Open(b.Context(), gm.C, gm.Options.Clock()+60_000))
 				b.StopTimer()
 				held = memoryOf(gm)
 				forget(gm)

@@ -13,43 +13,38 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func TestOpenGivesEveryShardItsPart(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			const packets, shards = 1_000_003, 7
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Shards: shards, Split: rain.DoubleMean})
-			for shard := range shards {
-				first, n := rain.ShardRange(packets, shards, shard)
-				got, err := rdb.LRange(t.Context(), gm.G.Keys(gm.C.ID, shard).Stock, 0, -1).Result()
-				if want := fmt.Sprintf("[%d-%d .]", first, first+n-1); err != nil || fmt.Sprint(got) != want {
-					t.Errorf("shard %d has %v (%v), want %v", shard, got, err, want)
-				}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		const packets, shards = 1_000_003, 7
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Shards: shards, Split: rain.DoubleMean})
+		for shard := range shards {
+			first, n := rain.ShardRange(packets, shards, shard)
+			got, err := rdb.LRange(t.Context(), gm.G.Keys(gm.C.ID, shard).Stock, 0, -1).Result()
+			if want := fmt.Sprintf("[%d-%d .]", first, first+n-1); err != nil || fmt.Sprint(got) != want {
+				t.Errorf("shard %d has %v (%v), want %v", shard, got, err, want)
 			}
-			gm.Balance()
-			if l := gm.Levels(); l != (store.Levels{Stock: packets, ByLane: one(packets), AmountLeft: gm.C.Budget}) {
-				t.Errorf("levels %+v", l)
+		}
+		gm.Balance()
+		gm.WantLevels(store.Levels{Stock: packets, ByLane: one(packets), AmountLeft: gm.C.Budget})
+		won := rain.Money(0)
+		for p := range 50 {
+			user := fmt.Sprint("p", p)
+			r := gm.Want(user, gm.Drop(0), outcome.Won)
+			won += r.Amount
+			first, n := rain.ShardRange(packets, shards, rain.HomeShard(user, shards))
+			if r.Packet < first || r.Packet >= first+n {
+				t.Errorf("%s has won packet %d of another shard than %d…%d", user, r.Packet, first, first+n-1)
 			}
-			won := rain.Money(0)
-			for p := range 50 {
-				user := fmt.Sprint("p", p)
-				r := gm.Want(user, gm.Drop(0), outcome.Won)
-				won += r.Amount
-				first, n := rain.ShardRange(packets, shards, rain.HomeShard(user, shards))
-				if r.Packet < first || r.Packet >= first+n {
-					t.Errorf("%s has won packet %d of another shard than %d…%d", user, r.Packet, first, first+n-1)
-				}
-			}
-			gm.Balance()
-			want := store.Levels{Stock: packets - 50, ByLane: one(packets - 50), Won: 50, WonByLane: one(50),
-				AmountLeft: gm.C.Budget - won, AmountWon: won}
-			if l := gm.Levels(); l != want {
-				t.Errorf("levels %+v, want %+v", l, want)
-			}
-		})
-	}
+		}
+		gm.Balance()
+		want := store.Levels{Stock: packets - 50, ByLane: one(packets - 50), Won: 50, WonByLane: one(50),
+			AmountLeft: gm.C.Budget - won, AmountWon: won}
+		gm.WantLevels(want)
+	})
 }
 
 // breaker lets so many calls to Redis through, and fails all others; or the next one only.
@@ -96,77 +91,69 @@ func (b *breaker) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func soon(gm *grabtest.Game) int64 { return gm.Options.Clock() + 60_000 }
 
 func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			b := &breaker{}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		b := &breaker{}
+		b.left.Store(1 << 40)
+		rdb.AddHook(b)
+		for calls := int64(0); ; calls++ {
+			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20_000, Shards: 3, NotOpen: true})
+			b.left.Store(calls)
+			err := gm.G.Open(t.Context(), gm.C, soon(gm))
+			whole := b.left.Load() >= 0
 			b.left.Store(1 << 40)
-			rdb.AddHook(b)
-			for calls := int64(0); ; calls++ {
-				gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20_000, Shards: 3, NotOpen: true})
-				b.left.Store(calls)
-				err := gm.G.Open(t.Context(), gm.C, soon(gm))
-				whole := b.left.Load() >= 0
-				b.left.Store(1 << 40)
-				if whole {
-					if err != nil {
-						t.Fatal(err)
-					}
-					break
-				}
-				if err == nil {
-					t.Fatalf("broken off after %d calls, and no error", calls)
-				}
-				if err := gm.G.Open(t.Context(), gm.C, soon(gm)); err != nil {
-					t.Fatalf("again, after %d calls: %v", calls, err)
-				}
-				gm.Balance()
-				gm.LetItRain(nil)
-				gm.Gate = gm.G.Gate(gm.C)
-				gm.Want("p", gm.Drop(0), outcome.Won)
-				if err := gm.G.Open(t.Context(), gm.C, soon(gm)); err != nil {
-					t.Fatalf("of an open campaign: %v", err)
-				}
-				gm.Balance()
+			if whole {
+				testenv.Must(t, err)
+				break
 			}
-		})
-	}
+			if err == nil {
+				t.Fatalf("broken off after %d calls, and no error", calls)
+			}
+			if err := gm.G.Open(t.Context(), gm.C, soon(gm)); err != nil {
+				t.Fatalf("again, after %d calls: %v", calls, err)
+			}
+			gm.Balance()
+			gm.LetItRain(nil)
+			gm.Gate = gm.G.Gate(gm.C)
+			gm.Want("p", gm.Drop(0), outcome.Won)
+			if err := gm.G.Open(t.Context(), gm.C, soon(gm)); err != nil {
+				t.Fatalf("of an open campaign: %v", err)
+			}
+			gm.Balance()
+		}
+	})
 }
 
 func TestOpenByManyNodesAtOnce(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 50_000, Shards: 8, NotOpen: true})
-			var all sync.WaitGroup
-			for range 4 {
-				node := gm.Node()
-				all.Go(func() {
-					if err := node.Open(t.Context(), gm.C, soon(gm)); err != nil {
-						t.Errorf("open: %v", err)
-					}
-				})
-			}
-			all.Wait()
-			gm.Balance()
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 50_000, Shards: 8, NotOpen: true})
+		var all sync.WaitGroup
+		for range 4 {
+			node := gm.Node()
+			all.Go(func() {
+				if err := node.Open(t.Context(), gm.C, soon(gm)); err != nil {
+					t.Errorf("open: %v", err)
+				}
+			})
+		}
+		all.Wait()
+		gm.Balance()
+	})
 }
 
 // A call that was on its way for too long finds nothing of the shard because it was played and lost since. It must not
 // stock it anew.
 func TestAStockingThatComesLateIsRefused(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
-			if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); err != nil {
-				t.Errorf("of what is open: %v", err)
-			}
-			gm.Lose()
-			if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); !errors.Is(err, store.ErrLate) {
-				t.Errorf("of what was lost: %v", err)
-			}
-			if n := rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(); n != 0 {
-				t.Errorf("it has made %d keys", n)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
+		if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); err != nil {
+			t.Errorf("of what is open: %v", err)
+		}
+		gm.Lose()
+		if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); !errors.Is(err, store.ErrLate) {
+			t.Errorf("of what was lost: %v", err)
+		}
+		if n := rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(); n != 0 {
+			t.Errorf("it has made %d keys", n)
+		}
+	})
 }

@@ -17,130 +17,116 @@ import (
 )
 
 func TestTheOutboxIsReadAndRemoved(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
-			if got := gm.Read(10); len(got) != 0 {
-				t.Errorf("an empty outbox gives %v", got)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
+		if got := gm.Read(10); len(got) != 0 {
+			t.Errorf("an empty outbox gives %v", got)
+		}
+		gm.Fill(7)
+		if n := gm.Pending(); n != 7 {
+			t.Errorf("%d entries wait, want 7", n)
+		}
+		waiting, err := gm.G.Waiting(t.Context(), gm.C, 3)
+		if err != nil || !reflect.DeepEqual(waiting, gm.Outbox()[:3]) {
+			t.Errorf("the oldest three are %+v (%v)", waiting, err)
+		}
+		all := gm.Read(10)
+		if len(all) != 7 {
+			t.Fatalf("read %d of 7", len(all))
+		}
+		for i, e := range all {
+			w := e.Wins[0]
+			want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Drop: w.Drop, Seal: w.Seal}
+			if len(e.Wins) != 1 || w != want || e.Reclaim != nil ||
+				!grabtest.Ring.CheckTap(w.Seal, gm.C.ID, w.User, w.Drop, e.SealedAt) || e.Ref.Campaign != gm.C.ID ||
+				e.Ref.Shard != 0 {
+				t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
 			}
-			gm.Fill(7)
-			if n := gm.Pending(); n != 7 {
-				t.Errorf("%d entries wait, want 7", n)
-			}
-			waiting, err := gm.G.Waiting(t.Context(), gm.C, 3)
-			if err != nil || !reflect.DeepEqual(waiting, gm.Outbox()[:3]) {
-				t.Errorf("the oldest three are %+v (%v)", waiting, err)
-			}
-			all := gm.Read(10)
-			if len(all) != 7 {
-				t.Fatalf("read %d of 7", len(all))
-			}
-			for i, e := range all {
-				w := e.Wins[0]
-				want := rain.Win{User: fmt.Sprint("filler ", i), Packet: i, Drop: w.Drop, Seal: w.Seal}
-				if len(e.Wins) != 1 || w != want || e.Reclaim != nil ||
-					!grabtest.Ring.CheckTap(w.Seal, gm.C.ID, w.User, w.Drop, e.SealedAt) || e.Ref.Campaign != gm.C.ID ||
-					e.Ref.Shard != 0 {
-					t.Errorf("entry %d is %+v, want the win %+v", i, e, want)
-				}
-			}
-			gm.Remove(all[:3])
-			gm.Remove(all[:4]) // three of them for the second time
-			if n := gm.Pending(); n != 3 {
-				t.Errorf("%d entries wait, want 3", n)
-			}
-			gm.Remove(all)
-			gm.Remove(nil)
-			if n := gm.Pending(); n != 0 {
-				t.Errorf("%d entries wait, want none", n)
-			}
+		}
+		gm.Remove(all[:3])
+		gm.Remove(all[:4]) // three of them for the second time
+		if n := gm.Pending(); n != 3 {
+			t.Errorf("%d entries wait, want 3", n)
+		}
+		gm.Remove(all)
+		gm.Remove(nil)
+		if n := gm.Pending(); n != 0 {
+			t.Errorf("%d entries wait, want none", n)
+		}
 
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			got := gm.Read(10)
-			if len(got) != 1 || got[0].Wins != nil || got[0].Reclaim.Numbers.String() != "7-19" ||
-				!grabtest.Ring.CheckClosing(got[0].Reclaim.Seal, gm.C.ID, 0, got[0].SealedAt) {
-				t.Fatalf("closed, and the outbox gives %+v", got)
-			}
-			snap, err := gm.G.Snapshot(t.Context(), gm.C)
-			if err != nil || snap[0].LastEntry != got[0].Ref.ID {
-				t.Errorf("the newest entry is %q (%v), want %q", snap[0].LastEntry, err, got[0].Ref.ID)
-			}
-		})
-	}
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		got := gm.Read(10)
+		if len(got) != 1 || got[0].Wins != nil || got[0].Reclaim.Numbers.String() != "7-19" ||
+			!grabtest.Ring.CheckClosing(got[0].Reclaim.Seal, gm.C.ID, 0, got[0].SealedAt) {
+			t.Fatalf("closed, and the outbox gives %+v", got)
+		}
+		snap, err := gm.G.Snapshot(t.Context(), gm.C)
+		if err != nil || snap[0].LastEntry != got[0].Ref.ID {
+			t.Errorf("the newest entry is %q (%v), want %q", snap[0].LastEntry, err, got[0].Ref.ID)
+		}
+	})
 }
 
 // Pages follow each other without a gap and without an entry twice, also where some are removed in between, or
 // cannot be read.
 func TestPagesFollowEachOther(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
-			none := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
-			if got, next, err := none.G.Page(t.Context(), none.C.ID, 0, "", 10); len(got) != 0 || next != "" ||
-				err != nil {
-				t.Errorf("of no campaign: %v, next %q, %v", got, next, err)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
+		none := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
+		if got, next, err := none.G.Page(t.Context(), none.C.ID, 0, "", 10); len(got) != 0 || next != "" ||
+			err != nil {
+			t.Errorf("of no campaign: %v, next %q, %v", got, next, err)
+		}
+		gm.Fill(4)
+		key := gm.G.Keys(gm.C.ID, 0).Outbox
+		for range 3 { // a whole page that cannot be read
+			testenv.Must(t, rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
+				Values: []string{"what", "?"}}).Err())
+		}
+		for i := range 3 {
+			gm.Want(fmt.Sprint("later ", i), gm.Drop(0), outcome.Won)
+		}
+		var got []rain.EntryRef
+		after, pages := "", 0
+		for ; pages == 0 || after != ""; pages++ {
+			entries, next, err := gm.G.Page(t.Context(), gm.C.ID, 0, after, 2)
+			testenv.Must(t, err)
+			got = append(got, grabtest.Refs(entries)...)
+			gm.Remove(entries)
+			after = next
+		}
+		if len(got) != 7 || pages != 6 { // ten entries, and the last page is full
+			t.Errorf("%d entries on %d pages", len(got), pages)
+		}
+		for i := range len(got) - 1 {
+			if !above(t, got[i+1], got[i].ID) {
+				t.Errorf("%s comes after %s", got[i+1], got[i])
 			}
-			gm.Fill(4)
-			key := gm.G.Keys(gm.C.ID, 0).Outbox
-			for range 3 { // a whole page that cannot be read
-				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
-					Values: []string{"what", "?"}}).Err(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for i := range 3 {
-				gm.Want(fmt.Sprint("later ", i), gm.Drop(0), outcome.Won)
-			}
-			var got []rain.EntryRef
-			after, pages := "", 0
-			for ; pages == 0 || after != ""; pages++ {
-				entries, next, err := gm.G.Page(t.Context(), gm.C.ID, 0, after, 2)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, grabtest.Refs(entries)...)
-				gm.Remove(entries)
-				after = next
-			}
-			if len(got) != 7 || pages != 6 { // ten entries, and the last page is full
-				t.Errorf("%d entries on %d pages", len(got), pages)
-			}
-			for i := range len(got) - 1 {
-				if !above(t, got[i+1], got[i].ID) {
-					t.Errorf("%s comes after %s", got[i+1], got[i])
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // An entry that nobody can read is somebody's money: it stays, and it holds up nobody else's.
 func TestAnUnreadableEntryStays(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
-			key := gm.G.Keys(gm.C.ID, 0).Outbox
-			if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
-				Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Err(); err != nil {
-				t.Fatal(err)
-			}
-			gm.Fill(2)
-			got := gm.Read(10)
-			if len(got) != 2 {
-				t.Fatalf("read %v, want the two good ones", got)
-			}
-			gm.Remove(got)
-			if n := gm.Pending(); n != 1 {
-				t.Errorf("%d entries wait, want the bad one", n)
-			}
-			if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(),
-				"not what a script has written") {
-				t.Errorf("the snapshot says %v", err)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
+		key := gm.G.Keys(gm.C.ID, 0).Outbox
+		testenv.Must(t, rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,
+			Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Err())
+		gm.Fill(2)
+		got := gm.Read(10)
+		if len(got) != 2 {
+			t.Fatalf("read %v, want the two good ones", got)
+		}
+		gm.Remove(got)
+		if n := gm.Pending(); n != 1 {
+			t.Errorf("%d entries wait, want the bad one", n)
+		}
+		if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(),
+			"not what a script has written") {
+			t.Errorf("the snapshot says %v", err)
+		}
+	})
 }
 
 // A full Redis is emptied by the ledger: reading and removing must work in it, whatever confirms the wins.
@@ -160,9 +146,7 @@ func TestTheOutboxOfAFullRedisIsEmptied(t *testing.T) {
 	}
 	rdb := games[confirm.Redis].RDB
 	for name, value := range map[string]string{"maxmemory-policy": "noeviction", "maxmemory": "1"} {
-		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.ConfigSet(t.Context(), name, value).Err())
 	}
 	for mode, gm := range games {
 		t.Run(mode.String(), func(t *testing.T) {

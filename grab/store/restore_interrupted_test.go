@@ -14,6 +14,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -21,9 +22,7 @@ import (
 func wantUnknown(t *testing.T, gm *grabtest.Game, when string) {
 	t.Helper()
 	ctx := t.Context()
-	if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", gm.Drop(0)); r.Outcome != outcome.Unavailable {
-		t.Errorf("%s: a tap: %v", when, r)
-	}
+	gm.WantOn(gm.Node().Gate(gm.C), "p", gm.Drop(0), outcome.Unavailable)
 	if _, err := gm.G.Levels(ctx, gm.C); !errors.Is(err, store.ErrNoState) {
 		t.Errorf("%s: levels: %v", when, err)
 	}
@@ -53,77 +52,71 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 	if testing.Short() {
 		step = 3 // at every third call only
 	}
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			const players = 2*store.RestoredAtOnce + 100
-			const pieces = store.RestoredAtOnce + 50
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: players + 2*pieces, Wins: 3, Split: rain.DoubleMean})
-			restoration := func(wins []grabtest.Known) store.Restoration {
-				r := gm.Restoration(0, wins)
-				r.Borrowed = make([]string, store.RestoredAtOnce+1)
-				for i := range r.Borrowed {
-					r.Borrowed[i] = fmt.Sprint("move ", i)
-				}
-				r.Stock = nil
-				for p := players; p < gm.C.Packets; p++ {
-					r.Stock = append(r.Stock, rain.Range{First: p, Last: p}) // each for itself, in several calls
-				}
-				return r
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		const players = 2*store.RestoredAtOnce + 100
+		const pieces = store.RestoredAtOnce + 50
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: players + 2*pieces, Wins: 3, Split: rain.DoubleMean})
+		restoration := func(wins []grabtest.Known) store.Restoration {
+			r := gm.Restoration(0, wins)
+			r.Borrowed = make([]string, store.RestoredAtOnce+1)
+			for i := range r.Borrowed {
+				r.Borrowed[i] = fmt.Sprint("move ", i)
 			}
-			for i := 0; i < players; i += grabtest.MaxBatch {
-				var taps [][2]string
-				for p := i; p < min(i+grabtest.MaxBatch, players); p++ {
-					taps = append(taps, [2]string{fmt.Sprint("player ", p%(players-50)), gm.Drop(p / (players - 50))})
-				}
-				gm.BatchOf(taps...)
+			r.Stock = nil
+			for p := players; p < gm.C.Packets; p++ {
+				r.Stock = append(r.Stock, rain.Range{First: p, Last: p}) // each for itself, in several calls
 			}
-			wins, before := gm.Known(0), gm.Levels()
-			if len(wins) != players {
-				t.Fatalf("%d wins", len(wins))
+			return r
+		}
+		for i := 0; i < players; i += grabtest.MaxBatch {
+			var taps [][2]string
+			for p := i; p < min(i+grabtest.MaxBatch, players); p++ {
+				taps = append(taps, [2]string{fmt.Sprint("player ", p%(players-50)), gm.Drop(p / (players - 50))})
 			}
-			b := &breaker{}
+			gm.BatchOf(taps...)
+		}
+		wins, before := gm.Known(0), gm.Levels()
+		if len(wins) != players {
+			t.Fatalf("%d wins", len(wins))
+		}
+		b := &breaker{}
+		b.left.Store(1 << 40)
+		rdb.AddHook(b)
+		gm.Gone = players
+		for calls := int64(0); ; calls += step {
+			gm.Lose()
+			b.left.Store(calls)
+			err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins))
+			whole := b.left.Load() >= 0
 			b.left.Store(1 << 40)
-			rdb.AddHook(b)
-			gm.Gone = players
-			for calls := int64(0); ; calls += step {
-				gm.Lose()
-				b.left.Store(calls)
-				err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins))
-				whole := b.left.Load() >= 0
-				b.left.Store(1 << 40)
-				if whole {
-					if err != nil {
-						t.Fatal(err)
-					}
-					break
-				}
-				if err == nil {
-					t.Fatalf("broken off after %d calls, and no error", calls)
-				}
-				when := fmt.Sprintf("broken off after %d calls", calls)
-				wantUnknown(t, gm, when)
-				if calls > 0 {
-					if err := gm.G.Open(t.Context(), gm.C, soon(gm)); !errors.Is(err, store.ErrNoState) {
-						t.Errorf("%s: loading it: %v", when, err)
-					}
-				}
-				if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); err != nil {
-					t.Fatalf("%s, and again: %v", when, err)
-				}
-				if l := gm.Levels(); l != before {
-					t.Errorf("%s: levels %+v, before %+v", when, l, before)
-				}
-				gm.Balance()
+			if whole {
+				testenv.Must(t, err)
+				break
 			}
-			if got := gm.Known(0); !slices.Equal(got, wins) {
-				t.Errorf("%d wins, and not those of before", len(got))
+			if err == nil {
+				t.Fatalf("broken off after %d calls, and no error", calls)
 			}
-			if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); !errors.Is(err, store.ErrAlive) {
-				t.Errorf("restoring what is there: %v", err)
+			when := fmt.Sprintf("broken off after %d calls", calls)
+			wantUnknown(t, gm, when)
+			if calls > 0 {
+				if err := gm.G.Open(t.Context(), gm.C, soon(gm)); !errors.Is(err, store.ErrNoState) {
+					t.Errorf("%s: loading it: %v", when, err)
+				}
 			}
+			if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); err != nil {
+				t.Fatalf("%s, and again: %v", when, err)
+			}
+			gm.WantLevels(before)
 			gm.Balance()
-		})
-	}
+		}
+		if got := gm.Known(0); !slices.Equal(got, wins) {
+			t.Errorf("%d wins, and not those of before", len(got))
+		}
+		if err := gm.G.Restore(t.Context(), gm.C, 0, restoration(wins)); !errors.Is(err, store.ErrAlive) {
+			t.Errorf("restoring what is there: %v", err)
+		}
+		gm.Balance()
+	})
 }
 
 // doubler sends each call of a script twice, as go-redis does when an answer is lost.
@@ -146,103 +139,93 @@ func (doubler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 }
 
 func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2*store.RestoredAtOnce + 500, Wins: 2, Taps: 2})
-			for p := range 20 {
-				gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
-			}
-			wins, before := gm.Known(0), gm.Levels()
-			k := gm.G.Keys(gm.C.ID, 0)
-			taps := rdb.HGetAll(t.Context(), k.Taps).Val()
-			gm.Lose()
-			if err := gm.G.Load(t.Context()); err != nil { // so that each call is an EVALSHA
-				t.Fatal(err)
-			}
-			rdb.AddHook(doubler{})
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-				t.Fatal(err)
-			}
-			gm.Gone = 20
-			gm.Balance()
-			if l := gm.Levels(); l != before {
-				t.Errorf("levels %+v, before %+v", l, before)
-			}
-			if got := gm.Known(0); !slices.Equal(got, wins) {
-				t.Errorf("wins %v, want %v", got, wins)
-			}
-			if got := rdb.HGetAll(t.Context(), k.Taps).Val(); !maps.Equal(got, taps) || len(got) != 41 {
-				t.Errorf("taps %v, want %v", got, taps)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2*store.RestoredAtOnce + 500, Wins: 2, Taps: 2})
+		for p := range 20 {
+			gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
+		}
+		wins, before := gm.Known(0), gm.Levels()
+		k := gm.G.Keys(gm.C.ID, 0)
+		taps := rdb.HGetAll(t.Context(), k.Taps).Val()
+		gm.Lose()
+		if err := gm.G.Load(t.Context()); err != nil { // so that each call is an EVALSHA
+			t.Fatal(err)
+		}
+		rdb.AddHook(doubler{})
+		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
+		gm.Gone = 20
+		gm.Balance()
+		gm.WantLevels(before)
+		if got := gm.Known(0); !slices.Equal(got, wins) {
+			t.Errorf("wins %v, want %v", got, wins)
+		}
+		if got := rdb.HGetAll(t.Context(), k.Taps).Val(); !maps.Equal(got, taps) || len(got) != 41 {
+			t.Errorf("taps %v, want %v", got, taps)
+		}
+	})
 }
 
 func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 	t.Parallel()
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, Split: rain.DoubleMean})
-			for p := range 5 {
-				gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
-			}
-			wins, before := gm.Known(0), gm.Levels()
-			gm.Gone = 5
-			// One stops in the middle of its wins, and another one does all of it.
-			gm.Lose()
-			slow := gm.Restoration(0, wins)
-			slow.Wins = interrupted(wins, func() {
-				if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-					t.Error(err)
-				}
-			})
-			if err := gm.G.Restore(t.Context(), gm.C, 0, slow); !errors.Is(err, store.ErrAlive) {
-				t.Errorf("the slow one: %v", err)
-			}
-			gm.Balance()
-			// The same, but the other one is not ready either.
-			gm.Lose()
-			begun := gm.Restoration(0, wins)
-			begun.Wins = interrupted(wins, func() {
-				other := gm.Restoration(0, wins)
-				other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
-				if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
-					t.Error(err)
-				}
-			})
-			if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
-				t.Errorf("one that was overtaken: %v", err)
-			}
-			wantUnknown(t, gm, "overtaken and given up")
-			// All at once.
-			var all sync.WaitGroup
-			errs := make([]error, 4)
-			for i := range errs {
-				node := gm.Node()
-				all.Go(func() { errs[i] = node.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)) })
-			}
-			all.Wait()
-			done := 0
-			for _, err := range errs {
-				switch {
-				case err == nil:
-					done++
-				case !errors.Is(err, store.ErrAlive) && !errors.Is(err, store.ErrSuperseded):
-					t.Error(err)
-				}
-			}
-			if done != 1 {
-				t.Errorf("%d of them have done it: %v", done, errs)
-			}
-			gm.Balance()
-			if l := gm.Levels(); l != before {
-				t.Errorf("levels %+v, before %+v", l, before)
-			}
-			if got := gm.Known(0); !slices.Equal(got, wins) {
-				t.Errorf("wins %v, want %v", got, wins)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, Split: rain.DoubleMean})
+		for p := range 5 {
+			gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
+		}
+		wins, before := gm.Known(0), gm.Levels()
+		gm.Gone = 5
+		// One stops in the middle of its wins, and another one does all of it.
+		gm.Lose()
+		slow := gm.Restoration(0, wins)
+		slow.Wins = interrupted(wins, func() {
+			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
+				t.Error(err)
 			}
 		})
-	}
+		if err := gm.G.Restore(t.Context(), gm.C, 0, slow); !errors.Is(err, store.ErrAlive) {
+			t.Errorf("the slow one: %v", err)
+		}
+		gm.Balance()
+		// The same, but the other one is not ready either.
+		gm.Lose()
+		begun := gm.Restoration(0, wins)
+		begun.Wins = interrupted(wins, func() {
+			other := gm.Restoration(0, wins)
+			other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
+			if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
+				t.Error(err)
+			}
+		})
+		if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
+			t.Errorf("one that was overtaken: %v", err)
+		}
+		wantUnknown(t, gm, "overtaken and given up")
+		// All at once.
+		var all sync.WaitGroup
+		errs := make([]error, 4)
+		for i := range errs {
+			node := gm.Node()
+			all.Go(func() { errs[i] = node.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)) })
+		}
+		all.Wait()
+		done := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				done++
+			case !errors.Is(err, store.ErrAlive) && !errors.Is(err, store.ErrSuperseded):
+				t.Error(err)
+			}
+		}
+		if done != 1 {
+			t.Errorf("%d of them have done it: %v", done, errs)
+		}
+		gm.Balance()
+		gm.WantLevels(before)
+		if got := gm.Known(0); !slices.Equal(got, wins) {
+			t.Errorf("wins %v, want %v", got, wins)
+		}
+	})
 }
 
 // interrupted puts wins, and in their middle something else happens.

@@ -70,9 +70,7 @@ func TestARestorationThatDoesNotAddUpIsRefused(t *testing.T) {
 		}
 		wantUnknown(t, gm, name)
 	}
-	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
 }
 
 func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
@@ -87,9 +85,7 @@ func TestAFullRedisIsNotRestoredHalfWay(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := rdb.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err())
 	for name, fill := range map[string]func(r *store.Restoration){
 		"at once": func(*store.Restoration) { limit("1") },
 		"at the wins": func(r *store.Restoration) {
@@ -127,13 +123,9 @@ func TestARestoredShardSurvivesARestart(t *testing.T) {
 	gm.Lose()
 	r := gm.Restoration(0, wins)
 	r.Barrier = fmt.Sprintf("%d-3", gm.Options.Clock()+600_000)
-	if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
 	gm.Apply()
-	if err := rdb.BgRewriteAOF(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.BgRewriteAOF(t.Context()).Err())
 	testenv.Eventually(t, time.Minute, "the file is rewritten", func() bool {
 		info, err := rdb.Info(t.Context(), "persistence").Result()
 		return err == nil && strings.Contains(info, "aof_rewrite_in_progress:0") &&

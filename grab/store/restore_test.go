@@ -16,185 +16,115 @@ import (
 )
 
 func TestARestoredShardGoesOn(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Shards: 2, Wins: 2, Taps: 3, Split: rain.DoubleMean})
-			told := map[string]outcome.Result{}
-			for p := range 12 {
-				user := fmt.Sprint("player ", p)
-				told[user] = gm.Want(user, gm.Drop(p%3), outcome.Won)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Shards: 2, Wins: 2, Taps: 3, Split: rain.DoubleMean})
+		told := map[string]outcome.Result{}
+		for p := range 12 {
+			user := fmt.Sprint("player ", p)
+			told[user] = gm.Want(user, gm.Drop(p%3), outcome.Won)
+		}
+		before, wins := gm.Levels(), [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
+			t.Errorf("lost %v (%v), want nothing", got, err)
+		}
+		gm.Lose()
+		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("lost %v (%v), want both", got, err)
+		}
+		future := fmt.Sprintf("%d-7", gm.Options.Clock()+3_600_000) // another node's clock was ahead
+		for shard := range 2 {
+			r := gm.Restoration(shard, wins[shard])
+			r.Barrier = future
+			testenv.Must(t, gm.G.Restore(t.Context(), gm.C, shard, r))
+		}
+		if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
+			t.Errorf("restored, and lost %v (%v)", got, err)
+		}
+		gm.Gone = len(told)
+		gm.Balance()
+		gm.WantLevels(before)
+		snap, err := gm.G.Snapshot(t.Context(), gm.C)
+		if err != nil || snap[0].LastEntry != future || snap[0].Entries != nil || gm.Pending() != 0 {
+			t.Errorf("snapshot %+v, %v", snap, err)
+		}
+		// Without a rain nothing is won; the campaign's version, which is older than the loss, brings it.
+		node := gm.Node().Gate(gm.C)
+		gm.WantOn(node, "new", gm.Drop(0), outcome.NotOpen)
+		testenv.Must(t, gm.G.Apply(t.Context(), gm.C))
+		for _, k := range slices.Concat(wins...) {
+			if again := grabtest.TapOn(node, k.Win.User, k.Win.Drop); again != told[k.Win.User] {
+				t.Errorf("%s has %v again, was told %v", k.Win.User, again, told[k.Win.User])
 			}
-			before, wins := gm.Levels(), [][]grabtest.Known{gm.Known(0), gm.Known(1)}
-			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
-				t.Errorf("lost %v (%v), want nothing", got, err)
+		}
+		// One win more for each, and one tap more that wins nothing is left of three.
+		for user := range told {
+			r := grabtest.TapOn(node, user, gm.Drop(5))
+			if r.Outcome != outcome.Won {
+				t.Errorf("%s: the second win: %v", user, r)
 			}
-			gm.Lose()
-			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || !slices.Equal(got, []int{0, 1}) {
-				t.Errorf("lost %v (%v), want both", got, err)
+			gm.WantOn(gm.Node().Gate(gm.C), user, gm.Drop(6), outcome.Already)
+		}
+		for _, e := range gm.Outbox() {
+			if !above(t, e.Ref, future) {
+				t.Errorf("entry %s is not above %s", e.Ref, future)
 			}
-			future := fmt.Sprintf("%d-7", gm.Options.Clock()+3_600_000) // another node's clock was ahead
-			for shard := range 2 {
-				r := gm.Restoration(shard, wins[shard])
-				r.Barrier = future
-				if err := gm.G.Restore(t.Context(), gm.C, shard, r); err != nil {
-					t.Fatal(err)
+			for _, w := range e.Wins {
+				if slices.ContainsFunc(slices.Concat(wins...),
+					func(k grabtest.Known) bool { return k.Win.Packet == w.Packet }) {
+					t.Errorf("packet %d was given twice", w.Packet)
 				}
 			}
-			if got, err := gm.G.Lost(t.Context(), gm.C); err != nil || got != nil {
-				t.Errorf("restored, and lost %v (%v)", got, err)
-			}
-			gm.Gone = len(told)
-			gm.Balance()
-			if l := gm.Levels(); l != before {
-				t.Errorf("levels %+v, before %+v", l, before)
-			}
-			snap, err := gm.G.Snapshot(t.Context(), gm.C)
-			if err != nil || snap[0].LastEntry != future || snap[0].Entries != nil || gm.Pending() != 0 {
-				t.Errorf("snapshot %+v, %v", snap, err)
-			}
-			// Without a rain nothing is won; the campaign's version, which is older than the loss, brings it.
-			node := gm.Node().Gate(gm.C)
-			if r := grabtest.TapOn(node, "new", gm.Drop(0)); r.Outcome != outcome.NotOpen {
-				t.Errorf("before its version is applied: %v", r)
-			}
-			if err := gm.G.Apply(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			for _, k := range slices.Concat(wins...) {
-				if again := grabtest.TapOn(node, k.Win.User, k.Win.Drop); again != told[k.Win.User] {
-					t.Errorf("%s has %v again, was told %v", k.Win.User, again, told[k.Win.User])
-				}
-			}
-			// One win more for each, and one tap more that wins nothing is left of three.
-			for user := range told {
-				r := grabtest.TapOn(node, user, gm.Drop(5))
-				if r.Outcome != outcome.Won {
-					t.Errorf("%s: the second win: %v", user, r)
-				}
-				if r := grabtest.TapOn(gm.Node().Gate(gm.C), user, gm.Drop(6)); r.Outcome != outcome.Already {
-					t.Errorf("%s: a third win: %v", user, r)
-				}
-			}
-			for _, e := range gm.Outbox() {
-				if !above(t, e.Ref, future) {
-					t.Errorf("entry %s is not above %s", e.Ref, future)
-				}
-				for _, w := range e.Wins {
-					if slices.ContainsFunc(slices.Concat(wins...),
-						func(k grabtest.Known) bool { return k.Win.Packet == w.Packet }) {
-						t.Errorf("packet %d was given twice", w.Packet)
-					}
-				}
-			}
-			gm.Balance()
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			gm.Balance()
-		})
-	}
+		}
+		gm.Balance()
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		gm.Balance()
+	})
 }
 
 // above tells whether an entry's id is above another id.
 func above(t *testing.T, ref rain.EntryRef, id string) bool {
 	t.Helper()
 	ms, seq, err := ref.Position()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ms2, seq2, err := rain.EntryRef{ID: id}.Position()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return ms > ms2 || (ms == ms2 && seq > seq2)
 }
 
 func TestAClosedShardIsRestoredClosed(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
-			stale, drop := gm.C.Clone(), gm.Drop(0)
-			first := gm.Want("p", drop, outcome.Won)
-			if err := gm.C.Close(gm.Options.Clock()); err != nil {
-				t.Fatal(err)
-			}
-			gm.Apply()
-			wins, before := gm.Known(0), gm.Levels()
-			gm.Lose()
-			r := gm.Restoration(0, wins)
-			r.Closed = true
-			if err := gm.G.Restore(t.Context(), gm.C, 0, r); !errors.Is(err, store.ErrRestoration) {
-				t.Errorf("closed, with a stock: %v", err)
-			}
-			r.Stock, r.Reclaimed = nil, r.Stock
-			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-				t.Fatal(err)
-			}
-			if l := gm.Levels(); l != before {
-				t.Errorf("levels %+v, before %+v", l, before)
-			}
-			if r := grabtest.TapOn(gm.Node().Gate(stale), "p", drop); r != first {
-				t.Errorf("the win again: %v, want %v", r, first)
-			}
-			if r := grabtest.TapOn(gm.Node().Gate(stale), "q", drop); r.Outcome != outcome.NotOpen {
-				t.Errorf("another one: %v", r)
-			}
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil || gm.Pending() != 0 {
-				t.Errorf("closed again: %v, %d entries", err, gm.Pending())
-			}
-			newer := stale.Clone()
-			newer.Revision += 100
-			if err := gm.G.Apply(t.Context(), newer); err != nil ||
-				grabtest.TapOn(gm.Node().Gate(stale), "q", drop).Outcome != outcome.NotOpen {
-				t.Errorf("a version has opened it (%v)", err)
-			}
-			if err := gm.G.Open(t.Context(), stale, soon(gm)); !errors.Is(err, store.ErrClosed) {
-				t.Errorf("loading it: %v", err)
-			}
-		})
-	}
-}
-
-func TestManyPacketsAreRestored(t *testing.T) {
-	t.Parallel()
-	packets := 18_000
-	if testing.Short() {
-		packets /= 4
-	}
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Split: rain.DoubleMean, Wins: 5, Taps: 40,
-				NoRain: true})
-			drop, wins := anyDrops(), make([]grabtest.Known, 0, packets/2)
-			for p := 0; p < packets; p += 2 { // every other packet, most players with five
-				user := fmt.Sprint("player ", p/2%2_200)
-				wins = append(wins, grabtest.Known{
-					Win:   rain.Win{User: user, Packet: p, Amount: gm.Amounts.Of(p), Drop: drop[p/4_400]},
-					Entry: rain.EntryRef{ID: fmt.Sprintf("%d-%d", 1_763_712_000_000+p, p%3)},
-				})
-			}
-			gm.Lose()
-			began := time.Now()
-			if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%d packets in %v", packets, time.Since(began))
-			gm.Gone = len(wins)
-			gm.Balance()
-			for i := range wins {
-				wins[i].Entry.Campaign = gm.C.ID
-			}
-			if got := gm.Known(0); !slices.Equal(got, wins) {
-				t.Errorf("%d wins, want the %d that were restored", len(got), len(wins))
-			}
-			gm.LetItRain(nil)
-			gm.Gate = gm.G.Gate(gm.C)
-			if r := gm.Want("new", gm.Drop(0), outcome.Won); r.Packet != 1 {
-				t.Errorf("%v, want the first packet that nobody has won", r)
-			}
-			gm.Balance()
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
+		stale, drop := gm.C.Clone(), gm.Drop(0)
+		first := gm.Want("p", drop, outcome.Won)
+		testenv.Must(t, gm.C.Close(gm.Options.Clock()))
+		gm.Apply()
+		wins, before := gm.Known(0), gm.Levels()
+		gm.Lose()
+		r := gm.Restoration(0, wins)
+		r.Closed = true
+		if err := gm.G.Restore(t.Context(), gm.C, 0, r); !errors.Is(err, store.ErrRestoration) {
+			t.Errorf("closed, with a stock: %v", err)
+		}
+		r.Stock, r.Reclaimed = nil, r.Stock
+		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
+		gm.WantLevels(before)
+		if r := grabtest.TapOn(gm.Node().Gate(stale), "p", drop); r != first {
+			t.Errorf("the win again: %v, want %v", r, first)
+		}
+		gm.WantOn(gm.Node().Gate(stale), "q", drop, outcome.NotOpen)
+		if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil || gm.Pending() != 0 {
+			t.Errorf("closed again: %v, %d entries", err, gm.Pending())
+		}
+		newer := stale.Clone()
+		newer.Revision += 100
+		if err := gm.G.Apply(t.Context(), newer); err != nil ||
+			grabtest.TapOn(gm.Node().Gate(stale), "q", drop).Outcome != outcome.NotOpen {
+			t.Errorf("a version has opened it (%v)", err)
+		}
+		if err := gm.G.Open(t.Context(), stale, soon(gm)); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("loading it: %v", err)
+		}
+	})
 }
 
 // However many wins a player has: no call that restores them, adds to them, asks for one of them again or reads them is
@@ -214,21 +144,15 @@ func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
 	}
 	gm.Lose()
 	for name, value := range map[string]string{"slowlog-log-slower-than": "50", "slowlog-max-len": "100000"} {
-		if err := rdb.ConfigSet(t.Context(), name, value).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.ConfigSet(t.Context(), name, value).Err())
 	}
-	if err := gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
 	gm.Gone = len(wins)
 	gm.LetItRain(nil)
 	script := gm.Script()
 	taps := []string{"100000.0", wins[0].Win.Drop, wins[before/2].Win.Drop, wins[before-1].Win.Drop, "100000.0"}
 	for i, want := range []int{before, 0, before / 2, before - 1, before} {
-		if err := script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", taps[i])}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, script.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", taps[i])}))
 		if r := script.Answer.Results[0]; r.Outcome != outcome.Won || r.Packet != want {
 			t.Errorf("%s: %v, want the win of packet %d", taps[i], r, want)
 		}
@@ -265,29 +189,4 @@ func TestNoCallIsLongerForAPlayerOfManyWins(t *testing.T) {
 		}
 	}
 	gm.Balance()
-}
-
-// anyDrops are some names of drops.
-func anyDrops() (names []string) {
-	for n := range int64(5) {
-		names = append(names, rain.DropID{N: n, K: 1}.String())
-	}
-	return names
-}
-
-func TestRestoredForgetsThatACampaignWasSoldOut(t *testing.T) {
-	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 1})
-	gm.Want("p", gm.Drop(0), outcome.Won)
-	gm.Want("q", gm.Drop(0), outcome.SoldOut)
-	gm.Lose()
-	r := gm.Restoration(0, nil)
-	r.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+60_000)
-	if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-		t.Fatal(err)
-	}
-	gm.Apply()
-	gm.Want("r", gm.Drop(0), outcome.SoldOut)
-	gm.Gate.Restored()
-	gm.Want("s", gm.Drop(0), outcome.Won)
-	gm.Want("t", gm.Drop(0), outcome.SoldOut)
 }

@@ -35,26 +35,6 @@ func BenchmarkScript(b *testing.B) {
 	scriptBench(b, rdb, "paced/batch=100", storming{size: 100, wins: many, paced: true})
 }
 
-// BenchmarkScriptOverSizes is the same for campaigns of all sizes that are not sold out by it, each tap by a new
-// player.
-func BenchmarkScriptOverSizes(b *testing.B) {
-	rdb := grabtest.Connect(b, testenv.Redis(b))
-	for _, packets := range []int{100_000, 1_000_000, 10_000_000} {
-		scriptBench(b, rdb, "packets="+strconv.Itoa(packets), storming{size: 100, wins: 1, packets: packets})
-	}
-}
-
-// BenchmarkScriptInProcess is the script in the stand-in.
-func BenchmarkScriptInProcess(b *testing.B) {
-	rdb := grabtest.InProcess(b)
-	for _, size := range []int{1, 10, 100, 500} {
-		scriptBench(b, rdb, fmt.Sprintf("first-win/batch=%d", size),
-			storming{size: size, wins: 1_000_000, packets: 200_000})
-	}
-	scriptBench(b, rdb, "win=100/batch=100", storming{size: 100, players: 100, wins: 1_000_000, before: 99,
-		packets: 200_000})
-}
-
 // storming is a storm on the script. The zero value of a field is nothing special.
 type storming struct {
 	size     int  // taps in a batch
@@ -98,9 +78,7 @@ func scriptBench(b *testing.B, rdb redis.UniversalClient, name string, s stormin
 				for j, t := range batch {
 					t.User, t.Drop = users[(i+j)%len(users)], drops[(i+j)/len(users)]
 				}
-				if err := script.Call(b.Context(), batch); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, script.Call(b.Context(), batch))
 			}
 		}
 		play(0, s.players*s.before)
@@ -125,9 +103,7 @@ func processorTime(b *testing.B, rdb redis.UniversalClient) (sum float64) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if name == "used_cpu_user" || name == "used_cpu_sys" {
 			seconds, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
+			testenv.Must(b, err)
 			sum += seconds
 		}
 	}

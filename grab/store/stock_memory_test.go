@@ -17,9 +17,7 @@ func TestOpeningCostsNothingForAPacket(t *testing.T) {
 	gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget, Shards: shards,
 		Split: rain.DoubleMean, NotOpen: true})
 	began := time.Now()
-	if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000))
 	took := time.Since(began)
 	gm.Balance()
 	each := memoryOf(gm) / shards
@@ -35,9 +33,7 @@ func memoryOf(gm *grabtest.Game) (all int64) {
 	for shard := range gm.C.Shards {
 		for _, key := range gm.G.Keys(gm.C.ID, shard).Opening() {
 			n, err := gm.RDB.MemoryUsage(gm.T.Context(), key, 0).Result() // 0: every element, not a sample
-			if err != nil {
-				gm.T.Fatal(err)
-			}
+			testenv.Must(gm.T, err)
 			all += n
 		}
 	}
@@ -48,8 +44,6 @@ func memoryOf(gm *grabtest.Game) (all int64) {
 func forget(gm *grabtest.Game) {
 	gm.T.Helper()
 	for shard := range gm.C.Shards {
-		if err := gm.RDB.Unlink(gm.T.Context(), gm.G.Keys(gm.C.ID, shard).Opening()...).Err(); err != nil {
-			gm.T.Fatal(err)
-		}
+		testenv.Must(gm.T, gm.RDB.Unlink(gm.T.Context(), gm.G.Keys(gm.C.ID, shard).Opening()...).Err())
 	}
 }

@@ -8,123 +8,100 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 func TestApplyKeepsTheNewestVersion(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2})
-			older := gm.C.Clone()
-			gm.C.Status = rain.Paused
-			gm.Apply()
-			for range 2 {
-				if err := gm.G.Apply(t.Context(), older); err != nil {
-					t.Fatal(err)
-				}
-			}
-			stale := gm.Node().Gate(older)
-			if r := grabtest.TapOn(stale, "p", gm.Drop(0)); r.Outcome != outcome.NotOpen {
-				t.Errorf("an older version has undone a newer one: %v", r)
-			}
-			if l := gm.Levels(); l.Stock != 10 {
-				t.Errorf("paused, the levels are %+v", l)
-			}
-			// A campaign that is not opened yet takes no version.
-			loading := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
-			if err := loading.G.Apply(t.Context(), loading.C); !errors.Is(err, store.ErrNoState) {
-				t.Errorf("without a stock: %v", err)
-			}
-			loading.C.Status = rain.Loading
-			if err := loading.G.Apply(t.Context(), loading.C); err != nil {
-				t.Errorf("a version that is loading itself: %v", err)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2})
+		older := gm.C.Clone()
+		gm.C.Status = rain.Paused
+		gm.Apply()
+		for range 2 {
+			testenv.Must(t, gm.G.Apply(t.Context(), older))
+		}
+		stale := gm.Node().Gate(older)
+		gm.WantOn(stale, "p", gm.Drop(0), outcome.NotOpen)
+		if l := gm.Levels(); l.Stock != 10 {
+			t.Errorf("paused, the levels are %+v", l)
+		}
+		// A campaign that is not opened yet takes no version.
+		loading := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
+		if err := loading.G.Apply(t.Context(), loading.C); !errors.Is(err, store.ErrNoState) {
+			t.Errorf("without a stock: %v", err)
+		}
+		loading.C.Status = rain.Loading
+		if err := loading.G.Apply(t.Context(), loading.C); err != nil {
+			t.Errorf("a version that is loading itself: %v", err)
+		}
+	})
 }
 
 // TestApplyReachesWhatIsThere: shards that Redis has lost do not keep the others from a new version.
 func TestApplyReachesWhatIsThere(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 64, Shards: 32})
-			const there = 31 // the last one
-			for shard := range there {
-				if err := rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, shard).State).Err(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			gm.C.Status = rain.Paused
-			gm.C.Revision++
-			if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
-				t.Errorf("with lost shards: %v", err)
-			}
-			status, err := rdb.HGet(t.Context(), gm.G.Keys(gm.C.ID, there).State, "status").Result()
-			if err != nil || status != string(rain.Paused) {
-				t.Errorf("the shard that is there is %s, %v", status, err)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 64, Shards: 32})
+		const there = 31 // the last one
+		for shard := range there {
+			testenv.Must(t, rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, shard).State).Err())
+		}
+		gm.C.Status = rain.Paused
+		gm.C.Revision++
+		if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
+			t.Errorf("with lost shards: %v", err)
+		}
+		status, err := rdb.HGet(t.Context(), gm.G.Keys(gm.C.ID, there).State, "status").Result()
+		if err != nil || status != string(rain.Paused) {
+			t.Errorf("the shard that is there is %s, %v", status, err)
+		}
+	})
 }
 
 func TestClosedIsForGood(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, Split: rain.DoubleMean})
-			gm.Want("p", gm.Drop(0), outcome.Won)
-			before := gm.Levels()
-			stale := gm.Gate
-			open := gm.C.Clone()
-			if err := gm.C.Close(gm.Options.Clock()); err != nil {
-				t.Fatal(err)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, Split: rain.DoubleMean})
+		gm.Want("p", gm.Drop(0), outcome.Won)
+		before := gm.Levels()
+		stale := gm.Gate
+		open := gm.C.Clone()
+		testenv.Must(t, gm.C.Close(gm.Options.Clock()))
+		gm.C.Revision++
+		for range 3 {
+			testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		}
+		shards, err := gm.G.Snapshot(t.Context(), gm.C)
+		testenv.Must(t, err)
+		reclaimed := rain.Reclaim{}
+		for _, s := range shards {
+			if s.Stock != nil || s.LastEntry != s.Entries[len(s.Entries)-1].Ref.ID {
+				t.Errorf("closed, and %+v", s)
 			}
-			gm.C.Revision++
-			for range 3 {
-				if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-					t.Fatal(err)
+			for _, e := range s.Entries {
+				if e.Reclaim != nil {
+					reclaimed.Numbers = append(reclaimed.Numbers, e.Reclaim.Numbers...)
+					reclaimed.Amount += e.Reclaim.Amount
 				}
 			}
-			shards, err := gm.G.Snapshot(t.Context(), gm.C)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reclaimed := rain.Reclaim{}
-			for _, s := range shards {
-				if s.Stock != nil || s.LastEntry != s.Entries[len(s.Entries)-1].Ref.ID {
-					t.Errorf("closed, and %+v", s)
-				}
-				for _, e := range s.Entries {
-					if e.Reclaim != nil {
-						reclaimed.Numbers = append(reclaimed.Numbers, e.Reclaim.Numbers...)
-						reclaimed.Amount += e.Reclaim.Amount
-					}
-				}
-			}
-			if reclaimed.Numbers.Count() != 9 || reclaimed.Amount != before.AmountLeft {
-				t.Errorf("reclaimed %+v, there were %+v", reclaimed, before)
-			}
-			gm.Balance()
+		}
+		if reclaimed.Numbers.Count() != 9 || reclaimed.Amount != before.AmountLeft {
+			t.Errorf("reclaimed %+v, there were %+v", reclaimed, before)
+		}
+		gm.Balance()
 
-			// Nothing opens it again: not an older version, not a newer one, not loading it.
-			open.Revision = gm.C.Revision + 10
-			gm.C.Revision += 20
-			for _, c := range []*rain.Campaign{gm.C, open} {
-				if err := gm.G.Apply(t.Context(), c); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := gm.G.Open(t.Context(), open, soon(gm)); !errors.Is(err, store.ErrClosed) {
-				t.Errorf("loading a closed campaign: %v", err)
-			}
-			if r := grabtest.TapOn(stale, "q", drop2(gm, open)); r.Outcome != outcome.NotOpen {
-				t.Errorf("a tap on a closed campaign: %v", r)
-			}
-			gm.Balance()
-			if l := gm.Levels(); l != (store.Levels{Won: 1, WonByLane: one(1), AmountWon: before.AmountWon}) {
-				t.Errorf("levels %+v", l)
-			}
-		})
-	}
+		// Nothing opens it again: not an older version, not a newer one, not loading it.
+		open.Revision = gm.C.Revision + 10
+		gm.C.Revision += 20
+		for _, c := range []*rain.Campaign{gm.C, open} {
+			testenv.Must(t, gm.G.Apply(t.Context(), c))
+		}
+		if err := gm.G.Open(t.Context(), open, soon(gm)); !errors.Is(err, store.ErrClosed) {
+			t.Errorf("loading a closed campaign: %v", err)
+		}
+		gm.WantOn(stale, "q", drop2(gm, open), outcome.NotOpen)
+		gm.Balance()
+		gm.WantLevels(store.Levels{Won: 1, WonByLane: one(1), AmountWon: before.AmountWon})
+	})
 }
 
 // drop2 is the first drop that is in the air by another version.
@@ -136,62 +113,58 @@ func drop2(gm *grabtest.Game, c *rain.Campaign) string {
 
 // A shard with many ranges is closed in several calls, none of which is long; cut off between two it is closed on.
 func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			const pieces = 2*store.ReclaimedAtOnce + 7
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * pieces, Shards: 1})
-			gm.Lose()
-			r := store.Restoration{Barrier: "1-0", Stock: inPieces(pieces)}
-			if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-				t.Fatal(err)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		const pieces = 2*store.ReclaimedAtOnce + 7
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * pieces, Shards: 1})
+		gm.Lose()
+		r := store.Restoration{Barrier: "1-0", Stock: inPieces(pieces)}
+		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
+			t.Fatal(err)
+		}
+		if err := gm.G.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b := &breaker{}
+		b.left.Store(1)
+		rdb.AddHook(b)
+		if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, errBroken) {
+			t.Fatalf("broken off: %v", err)
+		}
+		b.left.Store(1 << 40)
+		if n := gm.Pending(); n != 1 {
+			t.Errorf("after one call there are %d entries", n)
+		}
+		// What comes from another shard now goes back as well, and nothing is lent any more.
+		number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
+			Last: 1}}})
+		if err != nil || number != 1 {
+			t.Errorf("the %d. move, %v", number, err)
+		}
+		if lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", 5); lent != nil || err != nil {
+			t.Errorf("a closed shard has lent %v (%v)", lent, err)
+		}
+		counted := grabtest.CountCalls(rdb)
+		for range 2 {
+			testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		}
+		if n := counted.Of("evalsha"); n < 3 || n > 4 {
+			t.Errorf("closed on in %d calls", n)
+		}
+		var back rain.Numbers
+		for _, e := range gm.Outbox() {
+			if e.Reclaim == nil || len(e.Reclaim.Numbers) > store.ReclaimedAtOnce ||
+				!grabtest.Ring.CheckClosing(e.Reclaim.Seal, gm.C.ID, 0, e.SealedAt) {
+				t.Fatalf("%+v", e)
 			}
-			if err := gm.G.Load(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			b := &breaker{}
-			b.left.Store(1)
-			rdb.AddHook(b)
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, errBroken) {
-				t.Fatalf("broken off: %v", err)
-			}
-			b.left.Store(1 << 40)
-			if n := gm.Pending(); n != 1 {
-				t.Errorf("after one call there are %d entries", n)
-			}
-			// What comes from another shard now goes back as well, and nothing is lent any more.
-			number, err := gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 1,
-				Last: 1}}})
-			if err != nil || number != 1 {
-				t.Errorf("the %d. move, %v", number, err)
-			}
-			if lent, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", 5); lent != nil || err != nil {
-				t.Errorf("a closed shard has lent %v (%v)", lent, err)
-			}
-			counted := grabtest.CountCalls(rdb)
-			for range 2 {
-				if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if n := counted.Of("evalsha"); n < 3 || n > 4 {
-				t.Errorf("closed on in %d calls", n)
-			}
-			var back rain.Numbers
-			for _, e := range gm.Outbox() {
-				if e.Reclaim == nil || len(e.Reclaim.Numbers) > store.ReclaimedAtOnce ||
-					!grabtest.Ring.CheckClosing(e.Reclaim.Seal, gm.C.ID, 0, e.SealedAt) {
-					t.Fatalf("%+v", e)
-				}
-				back = append(back, e.Reclaim.Numbers...)
-			}
-			if back.Count() != pieces+1 || rain.Remaining(back, nil).Count() != pieces+1 {
-				t.Errorf("%d packets went back, want %d", back.Count(), pieces+1)
-			}
-			if l := gm.Levels(); l.Stock != 0 || l.AmountLeft != 0 {
-				t.Errorf("levels %+v", l)
-			}
-		})
-	}
+			back = append(back, e.Reclaim.Numbers...)
+		}
+		if back.Count() != pieces+1 || rain.Remaining(back, nil).Count() != pieces+1 {
+			t.Errorf("%d packets went back, want %d", back.Count(), pieces+1)
+		}
+		if l := gm.Levels(); l.Stock != 0 || l.AmountLeft != 0 {
+			t.Errorf("levels %+v", l)
+		}
+	})
 }
 
 // inPieces is every other packet, each a range of its own.
@@ -200,47 +173,6 @@ func inPieces(n int) (numbers rain.Numbers) {
 		numbers = append(numbers, rain.Range{First: 2 * i, Last: 2 * i})
 	}
 	return numbers
-}
-
-// Packets are won from the front of the stock, range by range.
-func TestAStockInPieces(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20, Shards: 1, Split: rain.DoubleMean})
-			gm.Lose()
-			stock := rain.Numbers{{First: 9, Last: 9}, {First: 4, Last: 6}, {First: 12, Last: 15}}
-			if err := gm.G.Restore(t.Context(), gm.C, 0, store.Restoration{Barrier: "1-0", Stock: stock}); err != nil {
-				t.Fatal(err)
-			}
-			gm.Apply()
-			var taps [][2]string
-			for i := range 3 {
-				taps = append(taps, [2]string{fmt.Sprint("p", i), "0.0"})
-			}
-			got := gm.BatchOf(taps...)
-			got = append(got, gm.BatchOf([2]string{"q", "0.0"}, [2]string{"r", "0.0"})...)
-			for i := range 5 {
-				got = append(got, gm.BatchOf([2]string{fmt.Sprint("s", i), "0.0"})...)
-			}
-			want := []int{9, 4, 5, 6, 12, 13, 14, 15}
-			for i, r := range got {
-				switch {
-				case i >= len(want):
-					if r.Outcome != outcome.SoldOut {
-						t.Errorf("tap %d: %v", i, r)
-					}
-				case r.Packet != want[i] || r.Amount != gm.Amounts.Of(want[i]):
-					t.Errorf("win %d: %+v, want packet %d", i, r, want[i])
-				}
-			}
-			if packets := gm.Outbox()[0].Packets(); packets.String() != "9-9 4-5" {
-				t.Errorf("the first entry has %s", packets)
-			}
-			if l := gm.Levels(); l.Stock != 0 || l.Won != 8 || l.AmountLeft != 0 {
-				t.Errorf("levels %+v", l)
-			}
-		})
-	}
 }
 
 // Without a rain, and with one that was stopped, no tap counts, whatever the time is.
@@ -267,27 +199,21 @@ func TestAStoppedRainIsNone(t *testing.T) {
 // TestShardsWithoutPackets: a campaign may have fewer packets than shards. Those without any are open like the others,
 // and everything is as it is where a shard has run dry.
 func TestShardsWithoutPackets(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
-			if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
-				t.Errorf("opened: %+v", l)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
+		if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
+			t.Errorf("opened: %+v", l)
+		}
+		shards, err := gm.G.Snapshot(t.Context(), gm.C)
+		testenv.Must(t, err)
+		for n, s := range shards {
+			if !s.Found || len(s.Unreadable) > 0 || s.Stock.String() != gm.C.Layout().Stock(n).String() {
+				t.Errorf("shard %d: %+v", n, s)
 			}
-			shards, err := gm.G.Snapshot(t.Context(), gm.C)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n, s := range shards {
-				if !s.Found || len(s.Unreadable) > 0 || s.Stock.String() != gm.C.Layout().Stock(n).String() {
-					t.Errorf("shard %d: %+v", n, s)
-				}
-			}
-			if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-				t.Fatal(err)
-			}
-			if l := gm.Levels(); l.Stock != 0 || l.AmountWon != 0 {
-				t.Errorf("closed: %+v", l)
-			}
-		})
-	}
+		}
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		if l := gm.Levels(); l.Stock != 0 || l.AmountWon != 0 {
+			t.Errorf("closed: %+v", l)
+		}
+	})
 }

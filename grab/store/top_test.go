@@ -15,6 +15,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -22,71 +23,65 @@ import (
 // won most are told, with all that they have won; and no shard keeps more than it must.
 func TestTop(t *testing.T) {
 	t.Parallel()
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
-				Split: rain.DoubleMean})
-			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
-				t.Errorf("before anybody has won: %v, %v", top, err)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
+			Split: rain.DoubleMean})
+		if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
+			t.Errorf("before anybody has won: %v, %v", top, err)
+		}
+		totals := map[string]rain.Money{}
+		for p := range 40 {
+			user := fmt.Sprint("player ", p)
+			for i := range 1 + p%3 {
+				totals[user] += gm.Want(user, gm.Drop(i), outcome.Won).Amount
 			}
-			totals := map[string]rain.Money{}
-			for p := range 40 {
-				user := fmt.Sprint("player ", p)
-				for i := range 1 + p%3 {
-					totals[user] += gm.Want(user, gm.Drop(i), outcome.Won).Amount
+			if p%2 == 0 {
+				rank(gm, gm.G, map[string]rain.Money{user: totals[user] / 2}) // before the last win
+				rank(gm, gm.G, map[string]rain.Money{user: totals[user]})
+			}
+		}
+		var ranking sync.WaitGroup
+		for _, g := range []*grabtest.Node{gm.Node(), gm.Node()} {
+			ranking.Go(func() {
+				for user, total := range totals {
+					rank(gm, g, map[string]rain.Money{user: total, "who has not won": 0})
 				}
-				if p%2 == 0 {
-					rank(gm, gm.G, map[string]rain.Money{user: totals[user] / 2}) // before the last win
-					rank(gm, gm.G, map[string]rain.Money{user: totals[user]})
-				}
+			})
+		}
+		ranking.Wait()
+		wantTop(t, gm, totals)
+		for shard := range gm.C.Shards {
+			if n := rdb.ZCard(t.Context(), gm.G.Keys(gm.C.ID, shard).Top).Val(); n > store.TopKept {
+				t.Errorf("shard %d keeps %d players", shard, n)
 			}
-			var ranking sync.WaitGroup
-			for _, g := range []*grabtest.Node{gm.Node(), gm.Node()} {
-				ranking.Go(func() {
-					for user, total := range totals {
-						rank(gm, g, map[string]rain.Money{user: total, "who has not won": 0})
-					}
-				})
-			}
-			ranking.Wait()
-			wantTop(t, gm, totals)
-			for shard := range gm.C.Shards {
-				if n := rdb.ZCard(t.Context(), gm.G.Keys(gm.C.ID, shard).Top).Val(); n > store.TopKept {
-					t.Errorf("shard %d keeps %d players", shard, n)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // TestRankingAsksTwice: to rank winners of many shards takes as many round trips as to rank one, since settlement
 // waits for them.
 func TestRankingAsksTwice(t *testing.T) {
 	t.Parallel()
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Shards: 8})
-			homes := make([]store.Winners, gm.C.Shards)
-			totals := map[string]rain.Money{}
-			for p := range 40 {
-				user := fmt.Sprint("player ", p)
-				totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
-				shard := rain.HomeShard(user, gm.C.Shards)
-				homes[shard] = store.Winners{Campaign: gm.C.ID, Shard: shard,
-					Totals: append(homes[shard].Totals, store.Ranked{User: user, Amount: totals[user]})}
-			}
-			homes = slices.DeleteFunc(homes, func(w store.Winners) bool { return len(w.Totals) == 0 })
-			asked := &trips{}
-			rdb.AddHook(asked)
-			if err := gm.G.Rank(t.Context(), homes); err != nil {
-				t.Error(err)
-			}
-			if n := asked.n.Swap(-1 << 30); n != 2 {
-				t.Errorf("%d round trips for %d shards", n, len(homes))
-			}
-			wantTop(t, gm, totals)
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Shards: 8})
+		homes := make([]store.Winners, gm.C.Shards)
+		totals := map[string]rain.Money{}
+		for p := range 40 {
+			user := fmt.Sprint("player ", p)
+			totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
+			shard := rain.HomeShard(user, gm.C.Shards)
+			homes[shard] = store.Winners{Campaign: gm.C.ID, Shard: shard,
+				Totals: append(homes[shard].Totals, store.Ranked{User: user, Amount: totals[user]})}
+		}
+		homes = slices.DeleteFunc(homes, func(w store.Winners) bool { return len(w.Totals) == 0 })
+		asked := &trips{}
+		rdb.AddHook(asked)
+		testenv.Must(t, gm.G.Rank(t.Context(), homes))
+		if n := asked.n.Swap(-1 << 30); n != 2 {
+			t.Errorf("%d round trips for %d shards", n, len(homes))
+		}
+		wantTop(t, gm, totals)
+	})
 }
 
 // trips counts what is asked of Redis.
@@ -115,90 +110,78 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has
 // read it since, lowers nothing.
 func TestTopNeverFalls(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{})
-			for _, total := range []rain.Money{70, 50} {
-				rank(gm, gm.G, map[string]rain.Money{"u": total})
-			}
-			if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 ||
-				top[0] != (store.Ranked{User: "u", Amount: 70}) {
-				t.Errorf("%v, %v", top, err)
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{})
+		for _, total := range []rain.Money{70, 50} {
+			rank(gm, gm.G, map[string]rain.Money{"u": total})
+		}
+		if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 ||
+			top[0] != (store.Ranked{User: "u", Amount: 70}) {
+			t.Errorf("%v, %v", top, err)
+		}
+	})
 }
 
 // TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins
 // say.
 func TestTopAfterALoss(t *testing.T) {
 	t.Parallel()
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 2, Wins: 2, Split: rain.DoubleMean})
-			totals := map[string]rain.Money{}
-			for p := range 20 {
-				user := fmt.Sprint("player ", p)
-				totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
-				rank(gm, gm.G, map[string]rain.Money{user: totals[user]})
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 2, Wins: 2, Split: rain.DoubleMean})
+		totals := map[string]rain.Money{}
+		for p := range 20 {
+			user := fmt.Sprint("player ", p)
+			totals[user] = gm.Want(user, gm.Drop(0), outcome.Won).Amount
+			rank(gm, gm.G, map[string]rain.Money{user: totals[user]})
+		}
+		wantTop(t, gm, totals)
+		wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
+		gm.Lose()
+		// One player's win is void: the ledger had not heard of it, and the board has.
+		void := slices.MaxFunc(wins[1], func(a, b grabtest.Known) int {
+			return cmp.Compare(a.Win.Amount,
+				b.Win.Amount)
+		}).Win.User
+		wins[1] = slices.DeleteFunc(wins[1], func(k grabtest.Known) bool { return k.Win.User == void })
+		delete(totals, void)
+		rdb.ZAdd(t.Context(), gm.G.Keys(gm.C.ID, 1).Top, redis.Z{Member: void, Score: 1_000_000})
+		for shard := range 2 {
+			r := gm.Restoration(shard, wins[shard])
+			for _, k := range wins[shard] {
+				r.Top = append(r.Top, store.Ranked{User: k.Win.User, Amount: totals[k.Win.User]})
 			}
-			wantTop(t, gm, totals)
-			wins := [][]grabtest.Known{gm.Known(0), gm.Known(1)}
-			gm.Lose()
-			// One player's win is void: the ledger had not heard of it, and the board has.
-			void := slices.MaxFunc(wins[1], func(a, b grabtest.Known) int {
-				return cmp.Compare(a.Win.Amount,
-					b.Win.Amount)
-			}).Win.User
-			wins[1] = slices.DeleteFunc(wins[1], func(k grabtest.Known) bool { return k.Win.User == void })
-			delete(totals, void)
-			rdb.ZAdd(t.Context(), gm.G.Keys(gm.C.ID, 1).Top, redis.Z{Member: void, Score: 1_000_000})
-			for shard := range 2 {
-				r := gm.Restoration(shard, wins[shard])
-				for _, k := range wins[shard] {
-					r.Top = append(r.Top, store.Ranked{User: k.Win.User, Amount: totals[k.Win.User]})
-				}
-				if err := gm.G.Restore(t.Context(), gm.C, shard, r); err != nil {
-					t.Fatal(err)
-				}
-			}
-			wantTop(t, gm, totals)
-		})
-	}
+			testenv.Must(t, gm.G.Restore(t.Context(), gm.C, shard, r))
+		}
+		wantTop(t, gm, totals)
+	})
 }
 
 // TestTopIsLetGo: the board is gone with the rest of a campaign, also when a settlement is heard of late.
 func TestTopIsLetGo(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2})
-			gm.Want("early", gm.Drop(0), outcome.Won)
-			gm.Want("late", gm.Drop(0), outcome.Won)
-			rank(gm, gm.G, map[string]rain.Money{"early": 5})
-			if err := gm.C.Close(gm.Options.Clock()); err != nil {
-				t.Fatal(err)
-			}
-			gm.Apply()
-			gm.Remove(gm.Read(100))
-			if err := gm.G.Expire(t.Context(), gm.C, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-			key := gm.G.Keys(gm.C.ID, 0).Top
-			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
-				t.Errorf("the board stays for %s", left)
-			}
-			rdb.Del(t.Context(), key)
-			rank(gm, gm.G, map[string]rain.Money{"late": 7})
-			if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
-				t.Errorf("a board that is made late stays for %s", left)
-			}
-			rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
-			rank(gm, gm.G, map[string]rain.Money{"late": 9})
-			if n := rdb.Exists(t.Context(), key).Val(); n != 0 {
-				t.Error("a board without wins, which nobody lets go")
-			}
-		})
-	}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2})
+		gm.Want("early", gm.Drop(0), outcome.Won)
+		gm.Want("late", gm.Drop(0), outcome.Won)
+		rank(gm, gm.G, map[string]rain.Money{"early": 5})
+		testenv.Must(t, gm.C.Close(gm.Options.Clock()))
+		gm.Apply()
+		gm.Remove(gm.Read(100))
+		testenv.Must(t, gm.G.Expire(t.Context(), gm.C, time.Hour))
+		key := gm.G.Keys(gm.C.ID, 0).Top
+		if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
+			t.Errorf("the board stays for %s", left)
+		}
+		rdb.Del(t.Context(), key)
+		rank(gm, gm.G, map[string]rain.Money{"late": 7})
+		if left := rdb.PTTL(t.Context(), key).Val(); left <= 0 || left > time.Hour {
+			t.Errorf("a board that is made late stays for %s", left)
+		}
+		rdb.Del(t.Context(), gm.G.Keys(gm.C.ID, 0).Wins, key)
+		rank(gm, gm.G, map[string]rain.Money{"late": 9})
+		if n := rdb.Exists(t.Context(), key).Val(); n != 0 {
+			t.Error("a board without wins, which nobody lets go")
+		}
+	})
 }
 
 // rank has a node hear what players have won in all.

@@ -25,9 +25,7 @@ func TestShardsOfAMasterThatHangsAreUnknown(t *testing.T) {
 	for i, n := range nodes {
 		addrs[i] = n.Addr
 		client := redis.NewClient(&redis.Options{Addr: n.Addr})
-		if err := client.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, client.ConfigSet(t.Context(), "cluster-require-full-coverage", "no").Err())
 		_ = client.Close()
 	}
 	rdb, ok := grabtest.Connect(t, strings.Join(addrs, ",")).(*redis.ClusterClient)

@@ -7,47 +7,44 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 )
 
 // Until it is restored a shard that was found to be older than it was takes no taps, of nobody.
 func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			for what, know := range map[string]struct {
-				entry string
-				moves int64
-				lost  bool
-			}{
-				"as much":          {"2000-5", 7, false},
-				"more":             {"1999-9", 6, false},
-				"less, entries":    {"2000-6", 7, true},
-				"less, by far":     {"10000-0", 0, true},
-				"less, moves":      {"0-0", 8, true},
-				"more and less":    {"3-3", 8, true},
-				"nothing at all":   {"0-0", 0, false},
-				"digits, not text": {"999-9", 7, false},
-			} {
-				gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
-				gm.Lose()
-				r := gm.Restoration(0, nil)
-				r.Barrier, r.Moves = "2000-5", 7
-				if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-					t.Fatal(err)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		for what, know := range map[string]struct {
+			entry string
+			moves int64
+			lost  bool
+		}{
+			"as much":          {"2000-5", 7, false},
+			"more":             {"1999-9", 6, false},
+			"less, entries":    {"2000-6", 7, true},
+			"less, by far":     {"10000-0", 0, true},
+			"less, moves":      {"0-0", 8, true},
+			"more and less":    {"3-3", 8, true},
+			"nothing at all":   {"0-0", 0, false},
+			"digits, not text": {"999-9", 7, false},
+		} {
+			gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
+			gm.Lose()
+			r := gm.Restoration(0, nil)
+			r.Barrier, r.Moves = "2000-5", 7
+			testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
+			gm.LetItRain(nil)
+			for range 2 {
+				lost, err := gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, know.entry, know.moves)
+				if err != nil || lost != know.lost {
+					t.Errorf("%s: lost %v (%v)", what, lost, err)
 				}
-				gm.LetItRain(nil)
-				for range 2 {
-					lost, err := gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, know.entry, know.moves)
-					if err != nil || lost != know.lost {
-						t.Errorf("%s: lost %v (%v)", what, lost, err)
-					}
-					know.lost = false // the second time there is nothing to lose any more
-				}
-				if found, err := gm.G.Lost(t.Context(), gm.C); err != nil || (found != nil) != tapFails(gm) {
-					t.Errorf("%s: lost %v (%v), and taps fail: %v", what, found, err, tapFails(gm))
-				}
+				know.lost = false // the second time there is nothing to lose any more
 			}
-		})
-	}
+			if found, err := gm.G.Lost(t.Context(), gm.C); err != nil || (found != nil) != tapFails(gm) {
+				t.Errorf("%s: lost %v (%v), and taps fail: %v", what, found, err, tapFails(gm))
+			}
+		}
+	})
 }
 
 // tapFails tells whether a node that knows nothing of the shard cannot have a tap decided there.
@@ -68,25 +65,19 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 5})
-				if err := happens(gm); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, happens(gm))
 				knows := gm.Script()
 				tap := func(drop string) error {
 					return knows.Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "p", drop)})
 				}
-				if err := tap("0.0"); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, tap("0.0"))
 				// Redis comes back with what it knew before.
 				gm.Lose()
 				older := gm.Restoration(0, nil)
 				if what == "a move" {
 					older.Barrier = knows.Heard
 				}
-				if err := gm.G.Restore(t.Context(), gm.C, 0, older); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, older))
 				gm.Apply()
 				if err := tap("0.1"); !errors.Is(err, store.ErrBehind) {
 					t.Errorf("the node that knows better: %v", err)
@@ -99,9 +90,7 @@ func TestANodeNoticesThatRedisHasGoneBack(t *testing.T) {
 				whole := gm.Restoration(0, nil)
 				whole.Epoch = gm.Options.Clock() + 60_000
 				whole.Barrier = fmt.Sprintf("%d-0", whole.Epoch)
-				if err := gm.G.Restore(t.Context(), gm.C, 0, whole); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, whole))
 				gm.Apply()
 				for i := range 2 {
 					if err := tap(fmt.Sprintf("1.%d", i)); err != nil {
