@@ -42,20 +42,14 @@ func BenchmarkConfirm(b *testing.B) {
 func publisher(b *testing.B) confirm.Publisher {
 	b.Helper()
 	conn, err := nats.Connect(testenv.NATS(b))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	b.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	ns := testenv.Namespace(b)
 	_, err = js.CreateStream(b.Context(), jetstream.StreamConfig{Name: ns, Subjects: []string{ns + ".>"},
 		Storage: jetstream.FileStorage})
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	return publish(func(ctx context.Context, e rain.Entry) error {
 		data := fmt.Appendf(nil, "%+v", e) // nobody reads it
 		_, err := js.Publish(ctx, ns+"."+strconv.Itoa(e.Ref.Shard), data, jetstream.WithMsgID(e.Ref.String()))

@@ -11,6 +11,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/embedded"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -140,14 +141,10 @@ const (
 func atMaster(t *testing.T, m *fakeMaster, cluster bool) (*store.Store, redis.UniversalClient) {
 	t.Helper()
 	server, err := embedded.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(server.Close)
 	rdb, err := store.Connect(server.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = rdb.Close() })
 	var master redis.UniversalClient
 	if cluster {

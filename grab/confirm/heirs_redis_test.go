@@ -134,9 +134,7 @@ func TestAReplicaWithoutPriorityIsNoHeir(t *testing.T) {
 	testenv.Parallel(t, testenv.Medium)
 	master := testenv.StartRedis(t)
 	heir, never := testenv.StartReplica(t, master), testenv.StartReplica(t, master)
-	if err := grabtest.Connect(t, never.Addr).ConfigSet(t.Context(), "replica-priority", "0").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, grabtest.Connect(t, never.Addr).ConfigSet(t.Context(), "replica-priority", "0").Err())
 	gm := grabtest.Replicated(t, grabtest.Connect(t, master.Addr), grabtest.Setup{Packets: 20})
 	told := toldWins{}
 	told.play(gm, "before")
@@ -183,13 +181,9 @@ func startHeirs(t *testing.T) *clusterOfHeirs {
 		c.as = append(c.as, client)
 	}
 	id, err := c.as[2].Do(t.Context(), "CLUSTER", "MYID").Text()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	// The second one has been another master's.
-	if err := c.as[1].ClusterReplicate(t.Context(), id).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.as[1].ClusterReplicate(t.Context(), id).Err())
 	c.until("both copy their master", func() bool {
 		info := c.as[2].Info(t.Context(), "replication").Val()
 		return strings.Count(info, "state=online") == 2 && c.says(" slave "+id) == 2
@@ -205,9 +199,7 @@ func (c *clusterOfHeirs) until(what string, is func() bool) {
 // set sets an option of a server.
 func (c *clusterOfHeirs) set(server int, name, to string) {
 	c.gm.T.Helper()
-	if err := c.as[server].ConfigSet(c.gm.T.Context(), name, to).Err(); err != nil {
-		c.gm.T.Fatal(err)
-	}
+	testenv.Must(c.gm.T, c.as[server].ConfigSet(c.gm.T.Context(), name, to).Err())
 }
 
 // says is how often the master has something in CLUSTER NODES.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -16,9 +17,7 @@ func TestWhatIsLentMustLast(t *testing.T) {
 	err := errors.Join(
 		rdb.HSet(t.Context(), k.State, "status", "open", "left", 10, "moves", 0, "epoch", 0, "first_wave", 1).Err(),
 		rdb.RPush(t.Context(), k.Stock, "0-9", ".").Err())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	moves := NewMoves(New(s, Replica, nil, nil))
 	for _, count := range []int{4, 0} {
 		if lent, err := moves.Lend(t.Context(), "c", 0, 1, "m", count); !errors.Is(err, errNoReplica) {

@@ -14,15 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
 // hasWon writes a win of packet 1, entry 9-1, as grab.lua does.
 func hasWon(t *testing.T, rdb redis.UniversalClient, k store.Keys, user string) {
 	t.Helper()
-	if err := rdb.HSet(t.Context(), k.Wins, user, "1 7.3", user+"\n7.3", "1 9-1 ").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.HSet(t.Context(), k.Wins, user, "1 7.3", user+"\n7.3", "1 9-1 ").Err())
 }
 
 // fresh is an entry that a batch has just written: a win, and one more of another player.
@@ -199,15 +198,11 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 func TestAPlayersWinsAreConfirmedInTwoSeconds(t *testing.T) {
 	s, rdb := atMaster(t, &fakeMaster{info: alone}, false)
 	c := threePackets()
-	if err := rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", "2 7.4", "p\n7.3", "1 9-1 ", "p\n7.4", "2 9-2 7.3").
-		Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.HSet(t.Context(), s.Keys("c", 0).Wins, "p", "2 7.4", "p\n7.3", "1 9-1 ", "p\n7.4", "2 9-2 7.3").
+		Err())
 	for _, e := range []struct{ id, packets, wins string }{{"9-1", "1-1", "seal 7.3 p"}, {"9-2", "2-2", "seal 7.4 p"}} {
-		if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: s.Keys("c", 0).Outbox, ID: e.id,
-			Values: []string{"at", "8", "packets", e.packets, "wins", e.wins}}).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: s.Keys("c", 0).Outbox, ID: e.id,
+			Values: []string{"at", "8", "packets", e.packets, "wins", e.wins}}).Err())
 	}
 	var published atomic.Int64
 	var log strings.Builder

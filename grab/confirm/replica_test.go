@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"redrain/grab/confirm"
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
@@ -97,21 +95,6 @@ func TestAMasterWithoutTheWinProvesNothing(t *testing.T) {
 	}
 	if !confirmed(entry, win) {
 		t.Error("a win that is there was not confirmed")
-	}
-}
-
-func TestWithoutAReplicaNobodyIsTold(t *testing.T) {
-	for name, rdb := range map[string]redis.UniversalClient{"in-process": grabtest.InProcess(t),
-		"redis": grabtest.Connect(t, testenv.Redis(t))} {
-		t.Run(name, func(t *testing.T) {
-			gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: 1})
-			gm.Want("p", gm.Drop(0), outcome.Unavailable)
-			gm.Want("q", gm.Drop(0), outcome.SoldOut)
-			warnings := strings.Join(gm.G.Confirmer.Warnings(t.Context()), "\n")
-			if !strings.Contains(warnings, "replica") || !strings.Contains(warnings, "unavailable") {
-				t.Errorf("the warnings are %q", warnings)
-			}
-		})
 	}
 }
 

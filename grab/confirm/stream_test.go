@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -17,47 +16,45 @@ import (
 )
 
 func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 6, Wins: 2, Split: rain.DoubleMean})
-			a, b, c := gm.Drop(0), gm.Drop(1), gm.Drop(2)
-			// Players with two drops, with the same drop twice, and some who come too late.
-			first := gm.BatchOf([2]string{"张 三", a}, [2]string{"p", a})
-			for _, tap := range [][2]string{{"p", b}, {"p", a}, {"p", c}} {
-				first = append(first, gm.BatchOf(tap)...)
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 6, Wins: 2, Split: rain.DoubleMean})
+		a, b, c := gm.Drop(0), gm.Drop(1), gm.Drop(2)
+		// Players with two drops, with the same drop twice, and some who come too late.
+		first := gm.BatchOf([2]string{"张 三", a}, [2]string{"p", a})
+		for _, tap := range [][2]string{{"p", b}, {"p", a}, {"p", c}} {
+			first = append(first, gm.BatchOf(tap)...)
+		}
+		for i, want := range []outcome.Outcome{outcome.Won, outcome.Won, outcome.Won, outcome.Won,
+			outcome.Already} {
+			if first[i].Outcome != want {
+				t.Errorf("tap %d: %v, want %v", i, first[i], want)
 			}
-			for i, want := range []outcome.Outcome{outcome.Won, outcome.Won, outcome.Won, outcome.Won,
-				outcome.Already} {
-				if first[i].Outcome != want {
-					t.Errorf("tap %d: %v, want %v", i, first[i], want)
-				}
+		}
+		gm.BatchOf([2]string{"q", a}, [2]string{"张 三", a}, [2]string{"r", a})
+		for _, user := range []string{"s", "t", "u"} {
+			gm.Tap(user, a)
+		}
+		outbox := inOutbox(gm)
+		again := 2 // entries that are asked for by a tap that has won before, and are published once more
+		if n := len(to.Entries()); n != len(outbox)+again {
+			t.Errorf("published %d entries, of %d in the outbox", n, len(outbox))
+		}
+		if read := gm.Read(100); !reflect.DeepEqual(read, outbox) {
+			t.Errorf("read\n%+v\nthe outbox holds\n%+v", read, outbox)
+		}
+		byRef := map[string]rain.Entry{}
+		for _, e := range outbox {
+			byRef[e.Ref.String()] = e
+		}
+		for _, e := range published(to) {
+			if !reflect.DeepEqual(e, byRef[e.Ref.String()]) {
+				t.Errorf("published\n%+v\nthe outbox holds\n%+v", e, byRef[e.Ref.String()])
 			}
-			gm.BatchOf([2]string{"q", a}, [2]string{"张 三", a}, [2]string{"r", a})
-			for _, user := range []string{"s", "t", "u"} {
-				gm.Tap(user, a)
-			}
-			outbox := inOutbox(gm)
-			again := 2 // entries that are asked for by a tap that has won before, and are published once more
-			if n := len(to.Entries()); n != len(outbox)+again {
-				t.Errorf("published %d entries, of %d in the outbox", n, len(outbox))
-			}
-			if read := gm.Read(100); !reflect.DeepEqual(read, outbox) {
-				t.Errorf("read\n%+v\nthe outbox holds\n%+v", read, outbox)
-			}
-			byRef := map[string]rain.Entry{}
-			for _, e := range outbox {
-				byRef[e.Ref.String()] = e
-			}
-			for _, e := range published(to) {
-				if !reflect.DeepEqual(e, byRef[e.Ref.String()]) {
-					t.Errorf("published\n%+v\nthe outbox holds\n%+v", e, byRef[e.Ref.String()])
-				}
-			}
-			if len(gm.Wins()) != 6 {
-				t.Errorf("%d wins", len(gm.Wins()))
-			}
-		})
-	}
+		}
+		if len(gm.Wins()) != 6 {
+			t.Errorf("%d wins", len(gm.Wins()))
+		}
+	})
 }
 
 // inOutbox is what waits in the outbox, as a relay reads it: without amounts.
@@ -92,125 +89,96 @@ func TestTheLastWinIsToldAfterAll(t *testing.T) {
 }
 
 func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			var left atomic.Int64
-			gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3, Options: func(o *grabtest.Options) {
-				o.OnWin = func(*rain.Entry) { left.Add(1) }
-			}})
-			drop := gm.Drop(0)
-			to.Refuse(true)
-			gm.Want("p", drop, outcome.Unavailable)
-			if left.Load() != 0 || len(gm.Wins()) != 1 {
-				t.Errorf("%d entries sent on their way of %d wins that nobody may be told", left.Load(), len(gm.Wins()))
-			}
-			if got := gm.Confirmed("p"); got != nil {
-				t.Errorf("told of %v, which the stream does not have", got)
-			}
-			gm.Want("p", drop, outcome.Unavailable) // it was not remembered
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop); r.Outcome != outcome.Unavailable {
-				t.Errorf("on another node: %v", r)
-			}
-
-			to.Refuse(false)
-			won := gm.UntilWon("p", drop) // what comes while the batch before is still failing is given up with it
-			if got, outbox := published(to), inOutbox(gm); !reflect.DeepEqual(got, outbox) {
-				t.Errorf("published %+v, the outbox holds %+v", got, outbox)
-			}
-			want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
-			if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
-				t.Errorf("told of %v, want %v", got, want)
-			}
-			// What the ledger has needs no stream any more.
-			gm.Remove(gm.Read(10))
-			to.Refuse(true)
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop); r != won {
-				t.Errorf("settled, and on another node: %v, want %v", r, won)
-			}
-			if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
-				t.Errorf("settled, and told of %v, want %v", got, want)
-			}
-			if got := gm.Confirmed("nobody"); got != nil {
-				t.Errorf("nobody has won %v", got)
-			}
-			gm.Want("q", drop, outcome.Unavailable)
-			if got, err := gm.Held("q"); err != nil || len(got) != 1 {
-				t.Errorf("wins %v, %v", got, err)
-			}
-		})
-	}
-}
-
-// A player with a win that is settled and one that cannot be confirmed is told of the first.
-func TestOfSomeWinsTheConfirmedOnesAreTold(t *testing.T) {
-	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{Wins: 3})
-	var told []rain.Win
-	for i := range 3 {
-		r := gm.Want("p", gm.Drop(i), outcome.Won)
-		told = append(told, rain.Win{User: "p", Packet: r.Packet, Amount: r.Amount, Drop: gm.Drop(i)})
-	}
-	entries := gm.Read(10)
-	gm.Remove(entries[:1])
-	to.Mu.Lock()
-	to.Before = func(_ context.Context, e rain.Entry) error {
-		if e.Ref == entries[1].Ref {
-			return grabtest.ErrStream
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		var left atomic.Int64
+		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3, Options: func(o *grabtest.Options) {
+			o.OnWin = func(*rain.Entry) { left.Add(1) }
+		}})
+		drop := gm.Drop(0)
+		to.Refuse(true)
+		gm.Want("p", drop, outcome.Unavailable)
+		if left.Load() != 0 || len(gm.Wins()) != 1 {
+			t.Errorf("%d entries sent on their way of %d wins that nobody may be told", left.Load(), len(gm.Wins()))
 		}
-		return nil
-	}
-	to.Mu.Unlock()
-	if got, want := gm.Confirmed("p"), []rain.Win{told[0], told[2]}; !reflect.DeepEqual(got, want) {
-		t.Errorf("told of %v, want %v", got, want)
-	}
+		if got := gm.Confirmed("p"); got != nil {
+			t.Errorf("told of %v, which the stream does not have", got)
+		}
+		gm.Want("p", drop, outcome.Unavailable) // it was not remembered
+		gm.WantOn(gm.Node().Gate(gm.C), "p", drop, outcome.Unavailable)
+
+		to.Refuse(false)
+		won := gm.UntilWon("p", drop) // what comes while the batch before is still failing is given up with it
+		if got, outbox := published(to), inOutbox(gm); !reflect.DeepEqual(got, outbox) {
+			t.Errorf("published %+v, the outbox holds %+v", got, outbox)
+		}
+		want := []rain.Win{{User: "p", Packet: won.Packet, Amount: won.Amount, Drop: drop}}
+		if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
+			t.Errorf("told of %v, want %v", got, want)
+		}
+		// What the ledger has needs no stream any more.
+		gm.Remove(gm.Read(10))
+		to.Refuse(true)
+		if r := grabtest.TapOn(gm.Node().Gate(gm.C), "p", drop); r != won {
+			t.Errorf("settled, and on another node: %v, want %v", r, won)
+		}
+		if got := gm.Confirmed("p"); !reflect.DeepEqual(got, want) {
+			t.Errorf("settled, and told of %v, want %v", got, want)
+		}
+		if got := gm.Confirmed("nobody"); got != nil {
+			t.Errorf("nobody has won %v", got)
+		}
+		gm.Want("q", drop, outcome.Unavailable)
+		if got, err := gm.Held("q"); err != nil || len(got) != 1 {
+			t.Errorf("wins %v, %v", got, err)
+		}
+	})
 }
 
 // Redis loses its memory between the acknowledgement and the answer: a rebuild may have counted before the win came
 // to the stream.
 func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
-			lose, drop := gm.Lose, gm.Drop(0)
-			to.After = lose
-			gm.Want("p", drop, outcome.Unavailable)
-			if n := len(to.Entries()); n != 1 {
-				t.Fatalf("%d entries were published", n)
-			}
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
+		lose, drop := gm.Lose, gm.Drop(0)
+		to.After = lose
+		gm.Want("p", drop, outcome.Unavailable)
+		if n := len(to.Entries()); n != 1 {
+			t.Fatalf("%d entries were published", n)
+		}
 
-			epochs := int64(0)
-			rebuild := func(wins ...grabtest.Known) {
-				epochs++
-				what := gm.Restoration(0, wins)
-				what.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+epochs*60_000)
-				if err := gm.G.Restore(context.Background(), gm.C, 0, what); err != nil {
-					t.Error(err)
-				}
-				gm.Apply()
+		epochs := int64(0)
+		rebuild := func(wins ...grabtest.Known) {
+			epochs++
+			what := gm.Restoration(0, wins)
+			what.Barrier = fmt.Sprintf("%d-0", gm.Options.Clock()+epochs*60_000)
+			if err := gm.G.Restore(context.Background(), gm.C, 0, what); err != nil {
+				t.Error(err)
 			}
-			then := func(after func()) {
-				to.Mu.Lock()
-				defer to.Mu.Unlock()
-				to.After = after
-			}
-			// Rebuilt by one who has read the stream before: the win is not there, and its packet is another's.
-			rebuild()
-			then(func() { lose(); rebuild() })
-			gm.Want("q", drop, outcome.Unavailable)
-			// Rebuilt by one who has read the stream afterwards: the win is there, and is told.
-			then(func() {
-				lose()
-				all := to.Entries()
-				last := all[len(all)-1]
-				rebuild(grabtest.Known{Win: last.Wins[0], Entry: last.Ref})
-			})
-			won := gm.Want("r", drop, outcome.Won)
-			then(nil)
-			if r := grabtest.TapOn(gm.Node().Gate(gm.C), "r", drop); r != won || won.Packet != 0 {
-				t.Errorf("%v and %v, want packet 0 both times", won, r)
-			}
-			gm.Want("q", drop, outcome.Won)
+			gm.Apply()
+		}
+		then := func(after func()) {
+			to.Mu.Lock()
+			defer to.Mu.Unlock()
+			to.After = after
+		}
+		// Rebuilt by one who has read the stream before: the win is not there, and its packet is another's.
+		rebuild()
+		then(func() { lose(); rebuild() })
+		gm.Want("q", drop, outcome.Unavailable)
+		// Rebuilt by one who has read the stream afterwards: the win is there, and is told.
+		then(func() {
+			lose()
+			all := to.Entries()
+			last := all[len(all)-1]
+			rebuild(grabtest.Known{Win: last.Wins[0], Entry: last.Ref})
 		})
-	}
+		won := gm.Want("r", drop, outcome.Won)
+		then(nil)
+		if r := grabtest.TapOn(gm.Node().Gate(gm.C), "r", drop); r != won || won.Packet != 0 {
+			t.Errorf("%v and %v, want packet 0 both times", won, r)
+		}
+		gm.Want("q", drop, outcome.Won)
+	})
 }
 
 // go-redis asks again when an answer is lost, and the script then gives what it has decided: old wins to this node.
@@ -229,74 +197,25 @@ func TestALostAnswerIsConfirmedToo(t *testing.T) {
 
 // An entry that nobody can read is told by nobody, and holds nobody else up.
 func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
-	for name, rdb := range grabtest.Backends(t) {
-		t.Run(name, func(t *testing.T) {
-			gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})
-			drop := gm.Drop(0)
-			to.Refuse(true)
-			gm.Want("p", drop, outcome.Unavailable)
-			to.Refuse(false)
-			entry, k := gm.Outbox()[0], gm.G.Keys(gm.C.ID, 0)
-			// Its record points to an entry of another kind.
-			id, err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Outbox,
-				Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Result()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := grabtest.RecordText(entry.Wins[0], id)
-			if err := rdb.HSet(t.Context(), k.Wins, "p\n"+drop, text).Err(); err != nil {
-				t.Fatal(err)
-			}
-			results := gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
-			if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Won {
-				t.Errorf("%v, want unavailable and won", results)
-			}
-			if got := gm.Confirmed("p"); got != nil {
-				t.Errorf("told of %v", got)
-			}
-		})
-	}
-}
-
-// A stream that does not answer holds up the taps for one time-out, and not one after the other.
-func TestAHungStreamKeepsNobodyWaiting(t *testing.T) {
-	const players = 2*grabtest.MaxBatch + 1
-	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{Packets: players})
-	first := make(chan struct{})
-	var once sync.Once
-	release := make(chan struct{})
-	to.Before = func(ctx context.Context, _ rain.Entry) error {
-		if _, limited := ctx.Deadline(); !limited {
-			t.Error("nothing ends the waiting")
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})
+		drop := gm.Drop(0)
+		to.Refuse(true)
+		gm.Want("p", drop, outcome.Unavailable)
+		to.Refuse(false)
+		entry, k := gm.Outbox()[0], gm.G.Keys(gm.C.ID, 0)
+		// Its record points to an entry of another kind.
+		id, err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: k.Outbox,
+			Values: []string{"at", "1", "packets", "eleven", "wins", "seal 0.0 p"}}).Result()
+		testenv.Must(t, err)
+		text := grabtest.RecordText(entry.Wins[0], id)
+		testenv.Must(t, rdb.HSet(t.Context(), k.Wins, "p\n"+drop, text).Err())
+		results := gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
+		if results[0].Outcome != outcome.Unavailable || results[1].Outcome != outcome.Won {
+			t.Errorf("%v, want unavailable and won", results)
 		}
-		once.Do(func() { close(first) })
-		<-release
-		return grabtest.ErrStream
-	}
-	drop := gm.Drop(0)
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	outcomes := map[outcome.Outcome]int{}
-	tapOnce := func(user string) {
-		all.Add(1)
-		grabtest.Ask(gm.Gate, user, drop, func(r outcome.Result) {
-			defer all.Done()
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes[r.Outcome]++
-		})
-	}
-	tapOnce("first")
-	<-first // all others wait behind it
-	for p := range players - 1 {
-		tapOnce(fmt.Sprint("p", p))
-	}
-	close(release)
-	all.Wait()
-	if outcomes[outcome.Unavailable] != players {
-		t.Errorf("outcomes %v, want all unavailable", outcomes)
-	}
-	if n := len(gm.Wins()); n != 1 {
-		t.Errorf("%d batches went on to Redis, want the first", n)
-	}
+		if got := gm.Confirmed("p"); got != nil {
+			t.Errorf("told of %v", got)
+		}
+	})
 }

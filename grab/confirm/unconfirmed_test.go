@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestWinsThatAreNotThereAreNotConfirmed(t *testing.T) {
 	m := &fakeMaster{}
 	s, _ := atMaster(t, m, false)
-	if err := s.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, s.Load(t.Context()))
 	m.asked = nil
 	confirmer, c := New(s, Replica, nil, nil), threePackets()
 	if err := confirmer.Confirm(t.Context(), "c", 0, &Pending{}); err != nil || m.asked != nil {
@@ -94,9 +93,7 @@ func TestWhatMayLeaveRedis(t *testing.T) {
 			s, rdb := atMaster(t, &c.m, false)
 			key := s.Keys("c", 0).Outbox
 			if c.entry != nil {
-				if err := rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: c.entry}).Err(); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key, Values: c.entry}).Err())
 			}
 			o := NewOutbox(New(s, c.mode, publisher(nil), nil))
 			entries, _, err := o.Page(t.Context(), "c", 0, "", 10)
