@@ -205,15 +205,6 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// TestMintedTimesAreWholeSeconds: a token cannot say more, and the caller is told what it says.
-func TestMintedTimesAreWholeSeconds(t *testing.T) {
-	now := noon.Add(7*time.Second + 300*time.Millisecond)
-	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
-	if _, expires, err := players.Mint("u1", time.Minute); err != nil || !expires.Equal(noon.Add(67*time.Second)) {
-		t.Errorf("%v, %v", expires, err)
-	}
-}
-
 // TestDefaults: without a clock the time is the machine's, and without a log the program's is used.
 func TestDefaults(t *testing.T) {
 	var logged bytes.Buffer
