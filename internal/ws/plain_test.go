@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"testing"
 	"time"
 
@@ -70,46 +69,6 @@ func TestAReasonThatIsNoText(t *testing.T) {
 		t.Errorf("a close frame of %d bytes", len(b))
 	}
 }
-
-// ReadPlain says how a connection has ended.
-func TestHowAConnectionEnds(t *testing.T) {
-	for name, c := range map[string]struct {
-		end  func(peer net.Conn)
-		want error
-	}{
-		"the peer closes": {func(p net.Conn) { _ = p.Close() }, io.EOF},
-		"the peer resets": {func(p net.Conn) {
-			_ = p.(*net.TCPConn).SetLinger(0)
-			_ = p.Close()
-		}, nil},
-	} {
-		conn, peer := pair(t)
-		c.end(peer)
-		switch err := conn.ReadPlain(limit, onText(func([]byte) {})); {
-		case c.want != nil && !errors.Is(err, c.want), err == nil:
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A peer that sends without end is read until the deadline, though the socket is never empty.
-func TestTheDeadlineWhileThereIsMore(t *testing.T) {
-	conn, peer := pair(t)
-	if _, err := peer.Write(AppendClientFrame(nil, OpPong, nil)); err != nil {
-		t.Fatal(err)
-	}
-	h := &hasty{conn: conn}
-	if err := conn.ReadPlain(limit, h); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("ReadPlain returns %v", err)
-	}
-}
-
-// hasty lets the deadline pass at the first pong.
-type hasty struct{ conn *Conn }
-
-func (h *hasty) Text([]byte) {}
-func (h *hasty) Ping([]byte) {}
-func (h *hasty) Pong([]byte) { _ = h.conn.SetReadDeadline(time.Unix(1, 0)) }
 
 // What ReadPlain has not used is read once, and no longer kept; what fails below fails.
 func TestWhatIsLeftIsReadOnce(t *testing.T) {
