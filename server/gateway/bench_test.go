@@ -69,9 +69,7 @@ func BenchmarkTapFrameToFrame(b *testing.B) {
 	conns := make([]net.Conn, stormPlayers)
 	for i := range conns {
 		conn, _, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(upgrade.URL, "http"), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, err)
 		conns[i] = conn.NetConn()
 	}
 	b.ReportAllocs()
@@ -138,9 +136,7 @@ type storm struct {
 func newStorm(b testing.TB) *storm {
 	b.Helper()
 	rdb, err := store.Connect(testenv.Redis(b))
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	now := func() int64 { return time.Now().UnixMilli() }
 	lobby := room.NewLobby(room.Options{Log: slog.New(slog.DiscardHandler), ResultsMax: 1 << 20})
 	grabber := newTestGrabber(rdb, testenv.Namespace(b), now, lobby)

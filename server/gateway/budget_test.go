@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/room"
 )
@@ -83,9 +84,7 @@ func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 			var m struct {
 				ID string `json:"id"`
 			}
-			if err := json.Unmarshal(message, &m); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Unmarshal(message, &m))
 			answered[m.ID]++
 		}
 		if len(answered) != burst {

@@ -24,6 +24,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -229,10 +230,8 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		},
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	recoverer, err := loop.NewRecoverer(d.metrics, log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard, err := loop.NewRecoverer(d.metrics, log, nil)
+	testenv.Must(t, err)
 	d.lobby = room.NewLobby(room.Options{Log: log, ResultsMax: Replies(20)}) // as the server makes it
 	o := Options{
 		Players: n, Wins: n, Claims: n, Limits: n, Audience: n, Door: &n.door,
@@ -281,9 +280,7 @@ type client struct {
 func (d *door) connect() *client {
 	d.Helper()
 	conn, _, err := (&websocket.Dialer{Subprotocols: []string{wire.Subprotocol}}).Dial(d.url, nil)
-	if err != nil {
-		d.Fatal(err)
-	}
+	testenv.Must(d, err)
 	d.Cleanup(func() { _ = conn.Close() })
 	return &client{T: d.T, conn: conn}
 }
@@ -299,9 +296,7 @@ func (d *door) play(user string) *client {
 
 func (c *client) say(message string) {
 	c.Helper()
-	if err := c.conn.WriteMessage(websocket.TextMessage, []byte(message)); err != nil {
-		c.Fatal(err)
-	}
+	testenv.Must(c, c.conn.WriteMessage(websocket.TextMessage, []byte(message)))
 }
 
 // next is the next message, or the error that ends the connection.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // After a node's death its players come at once. No second of theirs has more than the node takes, and none of them is
@@ -83,9 +85,7 @@ func TestTooManyArrivalsAreRefused(t *testing.T) {
 	d := openDoor(t, &neighbours{}, nil)
 	d.gateway.pace.arrivals.SetBurst(0)
 	response, err := (&http.Client{Timeout: time.Minute}).Get("http" + strings.TrimPrefix(d.url, "ws"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_ = response.Body.Close()
 	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if response.StatusCode != http.StatusServiceUnavailable || err != nil || after < 1 || after > 30 {

@@ -78,23 +78,15 @@ redrain_panics_total{part="socket"} 2
 // What a hello may be refused for, and with which code.
 func TestHelloIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		n    *neighbours
 		say  string
 		code int
 	}{
-		"no token":         {say: `{"type":"hello","campaign":"c"}`, code: room.CodeBadToken},
-		"unknown campaign": {say: `{"type":"hello","token":"u","campaign":"x"}`, code: room.CodeUnknownCampaign},
-		"Redis away": {
-			n:   &neighbours{wins: func(string) ([]rain.Win, error) { return nil, errors.New("away") }},
-			say: `{"type":"hello","token":"u","campaign":"c"}`, code: room.CodeUnavailable,
-		},
+		"no token":           {say: `{"type":"hello","campaign":"c"}`, code: room.CodeBadToken},
+		"unknown campaign":   {say: `{"type":"hello","token":"u","campaign":"x"}`, code: room.CodeUnknownCampaign},
 		"a tap before hello": {say: `{"type":"tap","id":1,"drop":"0.0"}`, code: room.CodeProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.n == nil {
-				c.n = &neighbours{}
-			}
-			conn := openDoor(t, c.n, func(o *Options) { o.HelloRate = 1 }).connect()
+			conn := openDoor(t, &neighbours{}, func(o *Options) { o.HelloRate = 1 }).connect()
 			conn.say(c.say)
 			if code := conn.closed(); code != c.code {
 				t.Errorf("closed with %d, want %d", code, c.code)
@@ -145,30 +137,14 @@ func TestMessagesAreAnswered(t *testing.T) {
 	}
 }
 
-// Without a hello the connection ends; a binary message, and one that is not UTF-8, end it too.
-func TestWhatEndsASession(t *testing.T) {
-	d := openDoor(t, &neighbours{}, nil)
-	for _, c := range []struct {
-		kind    int
-		message string
-		code    int
-	}{
-		{websocket.BinaryMessage, "x", websocket.CloseUnsupportedData},
-		{websocket.TextMessage, "\xff", websocket.CloseInvalidFramePayloadData},
-	} {
-		conn := d.play("u")
-		if err := conn.conn.WriteMessage(c.kind, []byte(c.message)); err != nil {
-			t.Fatal(err)
-		}
-		if code := conn.closed(); code != c.code {
-			t.Errorf("%q: %d, want %d", c.message, code, c.code)
-		}
-	}
-}
-
-// What breaks WebSocket itself, or is not UTF-8, ends the session with the code of RFC 6455.
+// A binary message, a text that is not UTF-8 and a broken frame end the session with the code of RFC 6455.
 func TestBrokenFramesEndASession(t *testing.T) {
-	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = len(wstest.Cases()) })
+	d := openDoor(t, &neighbours{}, func(o *Options) { o.MaxConnections = 1 + len(wstest.Cases()) })
+	binary := d.play("u")
+	testenv.Must(t, binary.conn.WriteMessage(websocket.BinaryMessage, []byte("x")))
+	if code := binary.closed(); code != websocket.CloseUnsupportedData {
+		t.Errorf("a binary message: closed with %d", code)
+	}
 	for _, c := range wstest.Cases() {
 		switch c.Code {
 		case websocket.CloseProtocolError, websocket.CloseInvalidFramePayloadData, websocket.CloseMessageTooBig:
@@ -201,9 +177,7 @@ func TestDrain(t *testing.T) {
 	}
 	<-done
 	late, _, err := websocket.DefaultDialer.Dial(d.url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if code := (&client{T: t, conn: late}).closed(); code != room.CodeShutdown {
 		t.Errorf("a late connection: %d", code)
 	}

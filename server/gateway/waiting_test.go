@@ -69,10 +69,8 @@ func TestASeatGoesWithItsConnection(t *testing.T) {
 			if how == "1001" {
 				code = websocket.CloseGoingAway
 			}
-			if err := c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""),
-				time.Now().Add(time.Minute)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""),
+				time.Now().Add(time.Minute)))
 		}
 		testenv.Eventually(t, 10*time.Second, "the seat is given up", func() bool { return len(n.door.gone()) > 0 })
 		if got := n.door.gone(); !slices.Equal(got, []string{want}) {
