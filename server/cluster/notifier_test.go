@@ -11,6 +11,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/seal"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -29,13 +30,9 @@ func (r *ranking) Rank(_ context.Context, winners []store.Winners) error {
 func newTestBus(t *testing.T) *Bus {
 	t.Helper()
 	own, err := embedded.NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	nc, err := own.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		nc.Close()
 		if err := own.Close(); err != nil {
@@ -61,9 +58,7 @@ func listen[T any](t *testing.T, bus *Bus, subject string,
 	read func([]byte) (T, error)) func() (notices []T) {
 	t.Helper()
 	heard, err := bus.nc.SubscribeSync(subject)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return func() (notices []T) {
 		t.Helper()
 		if err := bus.nc.Flush(); err != nil { // what was published before has come back by then
@@ -74,17 +69,11 @@ func listen[T any](t *testing.T, bus *Bus, subject string,
 				return notices
 			}
 			m, err := heard.NextMsg(time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			data, err := bus.open(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			notice, err := read(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			notices = append(notices, notice)
 		}
 	}
@@ -161,9 +150,7 @@ func TestBusGoesOnAfterAPanic(t *testing.T) {
 		Alarm: func(Alarm) {}, Restocked: func(string, int) {}, Restored: func(string) {},
 		Withdrawn: func(Withdrawn) {},
 	}
-	if err := bus.Listen(nil, nothing); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, bus.Listen(nil, nothing))
 	bus.Changed(&rain.Campaign{ID: "bad"})
 	bus.Changed(&rain.Campaign{ID: "good"})
 	select {
