@@ -26,9 +26,11 @@ type hearing struct {
 func hears(t *testing.T, bus *Bus) *hearing {
 	t.Helper()
 	h := &hearing{heard: map[string]int{}}
-	guard, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
-	testenv.Must(t, err)
-	h.Audience = NewAudience(bus, guard, func(_ string, n Settled) {
+	recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Audience = NewAudience(bus, recoverer, func(_ string, n Settled) {
 		for _, c := range n.Claims {
 			if c.Drop == "torn" {
 				panic("a torn notice")
@@ -66,7 +68,9 @@ func subscribed(t *testing.T, bus *Bus, subjects int) {
 
 func tell(t *testing.T, bus *Bus, user, drop string) {
 	t.Helper()
-	testenv.Must(t, bus.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}))
+	if err := bus.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A node hears what concerns its players, from when the first of a group has come until the last has gone; a player
@@ -139,7 +143,9 @@ func TestAudienceGoesOnAfterAPanic(t *testing.T) {
 	h := hears(t, bus)
 	h.Join(t.Context(), "u")
 	tell(t, bus, "u", "torn")
-	testenv.Must(t, bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("nothing")))
+	if err := bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("nothing")); err != nil {
+		t.Fatal(err)
+	}
 	tell(t, bus, "u", "1")
 	testenv.Eventually(t, 10*time.Second, "what comes after it", func() bool { return h.times("u", "1") == 1 })
 }
@@ -165,7 +171,9 @@ func TestALostNotice(t *testing.T) {
 	for range heardAtOnce + 1_000 {
 		tell(t, bus, "u", "many")
 	}
-	testenv.Must(t, bus.nc.Flush())
+	if err := bus.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	wait.Unlock()
 	testenv.Eventually(t, 10*time.Second, "what fits is heard", func() bool {
 		mu.Lock()
@@ -179,7 +187,9 @@ func TestALostNotice(t *testing.T) {
 		return heard["later"] == 1
 	})
 	cancel()
-	testenv.Must(t, <-ended)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // A player comes in while NATS is away, and at once; and when the connection is closed for good, too.
@@ -200,105 +210,7 @@ func TestAudienceWithoutNATS(t *testing.T) {
 	if took := time.Since(began); took > times*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	h.until(t, 0)
-}
-
-// slowNATS is a way to a NATS server on which nothing is sent while it is held.
-type slowNATS struct {
-	nats.InProcessConnProvider
-
-	mu   sync.Mutex
-	held chan struct{} // nil while nothing is held
-	hit  chan struct{} // hears of a write that is held
-}
-
-type slowConn struct {
-	net.Conn
-
-	of *slowNATS
-}
-
-func (s *slowNATS) InProcessConn() (net.Conn, error) {
-	conn, err := s.InProcessConnProvider.InProcessConn()
-	return slowConn{conn, s}, err
-}
-
-func (c slowConn) Write(p []byte) (int, error) {
-	c.of.mu.Lock()
-	held := c.of.held
-	c.of.mu.Unlock()
-	if held != nil {
-		select {
-		case c.of.hit <- struct{}{}:
-		default:
-		}
-		<-held
+	if n := h.groups.Groups(); n != 0 {
+		t.Errorf("players of %d groups are here", n)
 	}
-	return c.Conn.Write(p)
-}
-
-// hold holds what is sent until release is called. When it returns NATS's client is held as well, in the middle of
-// sending.
-func (s *slowNATS) hold(t *testing.T, nc *nats.Conn) (release func()) {
-	t.Helper()
-	held := make(chan struct{})
-	s.mu.Lock()
-	s.held = held
-	s.mu.Unlock()
-	testenv.Must(t, nc.Publish("nobody.listens", nil))
-	<-s.hit
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		s.held = nil
-		s.mu.Unlock()
-		close(held)
-	})
-}
-
-// While NATS is slow, players come and go without waiting for it under a lock; and each player of a group waits until
-// it is listened to, not only the first one.
-func TestEachPlayerOfAGroupWaitsForNATS(t *testing.T) {
-	own, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true})
-	testenv.Must(t, err)
-	own.Start()
-	t.Cleanup(func() { own.Shutdown(); own.WaitForShutdown() })
-	if !own.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS does not start")
-	}
-	slow := &slowNATS{InProcessConnProvider: own, hit: make(chan struct{}, 1)}
-	nc, err := nats.Connect("", nats.InProcessServer(slow))
-	testenv.Must(t, err)
-	t.Cleanup(nc.Close)
-	teller, err := nats.Connect("", nats.InProcessServer(own))
-	testenv.Must(t, err)
-	t.Cleanup(teller.Close)
-	bus := NewBus(nc, testBusOptions())
-	h := hears(t, bus)
-	release := slow.hold(t, nc)
-	defer release()
-	came := make(chan [2]<-chan struct{})
-	go func() {
-		both := [2]<-chan struct{}{h.count("u"), h.count("u")}
-		h.count("v")
-		h.Leave("v")
-		came <- both
-	}()
-	var both [2]<-chan struct{}
-	select {
-	case both = <-came:
-	case <-time.After(time.Minute):
-		t.Fatal("who comes waits for NATS under a lock")
-	}
-	for i, known := range both {
-		select {
-		case <-known:
-			t.Errorf("player %d is told to be listened for, and NATS knows nothing of it", i)
-		default:
-		}
-	}
-	release()
-	<-both[0]
-	<-both[1]
-	tell(t, NewBus(teller, testBusOptions()), "u", "1")
-	testenv.Eventually(t, time.Minute, "the players hear", func() bool { return h.times("u", "1") == 1 })
 }

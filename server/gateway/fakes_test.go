@@ -230,7 +230,7 @@ func openDoor(t *testing.T, n *neighbours, change func(*Options)) *door {
 		},
 	}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
-	guard, err := loop.NewRecoverer(d.metrics, log, nil)
+	recoverer, err := loop.NewRecoverer(d.metrics, log, nil)
 	testenv.Must(t, err)
 	d.lobby = room.NewLobby(room.Options{Log: log, ResultsMax: Replies(20)}) // as the server makes it
 	o := Options{
