@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"redrain/payout/ledger"
+	"redrain/server/lists"
 )
 
 // TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
-		has := (&Server{ledger: &ledger.Ledger{}, cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
+		has := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
 				all = append(all, a.name)
@@ -37,7 +38,7 @@ func TestActorsOfRoles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	upkeep := (&Server{ledger: &ledger.Ledger{}, cfg: Config{Roles: AllRoles}}).actors().upkeep
+	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: Config{Roles: AllRoles}}).actors().upkeep
 	if slices.ContainsFunc(upkeep, func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")
 	}
