@@ -14,7 +14,8 @@ import (
 // TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
-		has := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
+		has := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{},
+			cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
 				all = append(all, a.name)
