@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -94,9 +95,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 		for _, text := range told {
 			var i int
 			name, _, _ := strings.Cut(text, " ")
-			if _, err := fmt.Sscan(name, &i); err != nil {
-				rt.Fatal(err)
-			}
+			testenv.Must(rt, testenv.Err(fmt.Sscan(name, &i)))
 			results[i]++
 			// A copy is told with the tap that it copies.
 			if key := [2]string{taps[i].user, taps[i].drop}; !firsts[key] {

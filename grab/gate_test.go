@@ -13,6 +13,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -187,9 +188,7 @@ func TestADryShardIsNotSoldOut(t *testing.T) {
 		if err != nil || lent == nil {
 			t.Fatal(lent, err)
 		}
-		if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(gm.G.Borrow(t.Context(), gm.C.ID, *lent)))
 		gm.Gate.Restocked(0)
 		if r := <-later; r.Outcome != outcome.Won {
 			t.Errorf("stock has come: %v", r)

@@ -182,13 +182,9 @@ func TestNumbersAndAmountsAreExact(t *testing.T) {
 		if err != nil || lent == nil || lent.Numbers.Count() != rain.MaxPackets/2 {
 			t.Fatal(lent, err)
 		}
-		if _, err := gm.G.Borrow(t.Context(), gm.C.ID, *lent); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(gm.G.Borrow(t.Context(), gm.C.ID, *lent)))
 		gm.Balance()
-		if _, err := gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", rain.MaxPackets-2); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "n", rain.MaxPackets-2)))
 		gm.Balance()
 		user := ofShard(0, 2)
 		if r := gm.Want(user, gm.Drop(0), outcome.Won); r.Packet != 0 || r.Amount != gm.Amounts.Of(0) {

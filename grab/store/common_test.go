@@ -88,9 +88,7 @@ func TestACrowdIsToldInPipelines(t *testing.T) {
 	rdb.AddHook(hook)
 	c := store.NewCommon(store.New(rdb, store.Options{Namespace: testenv.Namespace(t),
 		Clock: func() int64 { return time.Now().UnixMilli() }}))
-	if _, err := c.Hands(t.Context(), "a", own); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(c.Hands(t.Context(), "a", own)))
 	hook.left = 2
 	having, err := c.Tell(t.Context(), traits)
 	if !errors.Is(err, context.DeadlineExceeded) || len(having) != 400 || having[399] != 400 {

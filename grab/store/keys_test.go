@@ -71,9 +71,7 @@ func moveSomething(gm *grabtest.Game, from, to int) {
 	if err != nil || lent == nil {
 		gm.T.Fatal(lent, err)
 	}
-	if _, err := gm.G.Borrow(ctx, gm.C.ID, *lent); err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, testenv.Err(gm.G.Borrow(ctx, gm.C.ID, *lent)))
 	testenv.Must(gm.T, gm.G.Moves.Done(ctx, gm.C.ID, from, lent.Move))
 	gm.Balance()
 }

@@ -108,9 +108,7 @@ func TestALostShardIsUnknown(t *testing.T) {
 	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000}) {
 		t.Errorf("%+v", got)
 	}
-	if _, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 4)))
 	gm.LoseShard(1)
 	if got := gm.Levels(); got != (store.Levels{Stock: 30, ByLane: one(30), AmountLeft: 3000, Unknown: 1}) {
 		t.Errorf("%+v", got)

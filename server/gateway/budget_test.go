@@ -72,9 +72,7 @@ func TestWhatComesAtOnceIsAnswered(t *testing.T) {
 			frames = append(frames, 0x81, 0x80|byte(len(text)), 0, 0, 0, 0) // a text, masked with nothing
 			frames = append(frames, text...)
 		}
-		if _, err := c.conn.NetConn().Write(frames); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(c.conn.NetConn().Write(frames)))
 		answered := map[string]int{}
 		for range burst {
 			message, err := c.next()

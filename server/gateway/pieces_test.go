@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/room"
 )
@@ -30,15 +31,11 @@ func TestAMessageInPieces(t *testing.T) {
 	for i := range len(message) {
 		pieces = append(pieces, fragment(goesOn, message[i:i+1])...)
 	}
-	if _, err := c.conn.NetConn().Write(append(pieces, fragment(ends, "")...)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(c.conn.NetConn().Write(append(pieces, fragment(ends, "")...))))
 	c.hear("pong")
 
 	endless := append(fragment(begins, ""), bytes.Repeat(fragment(goesOn, ""), mostPieces/3)...)
-	if _, err := c.conn.NetConn().Write(endless); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(c.conn.NetConn().Write(endless)))
 	if code := c.closed(); code != websocket.CloseMessageTooBig {
 		t.Errorf("empty fragments without end: closed with %d", code)
 	}

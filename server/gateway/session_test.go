@@ -154,9 +154,7 @@ func TestBrokenFramesEndASession(t *testing.T) {
 			continue
 		}
 		conn := d.play("u")
-		if _, err := conn.conn.NetConn().Write(c.Bytes); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(conn.conn.NetConn().Write(c.Bytes)))
 		if code := conn.closed(); code != c.Code {
 			t.Errorf("%s: closed with %d, want %d", c.Name, code, c.Code)
 		}
