@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -70,9 +71,7 @@ func TestDemo(t *testing.T) {
 		// steps lets some time pass, a step each second, and returns how many rains there are.
 		steps := func(seconds int) int {
 			for range seconds {
-				if err := d.step(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, d.step(t.Context()))
 				<-time.After(time.Second) // of the bubble
 			}
 			return len(s.memoryLedger[d.Campaign()].Rains)
@@ -98,15 +97,11 @@ func TestDemo(t *testing.T) {
 		if steps(1); d.Campaign() != first || s.deposits != 1 {
 			t.Errorf("%q and not %q goes on, with %d deposits", d.Campaign(), first, s.deposits)
 		}
-		if _, err := service.Pause(t.Context(), first); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(service.Pause(t.Context(), first)))
 		if n := steps(300); n != 3 {
 			t.Errorf("%d rains while it is paused", n)
 		}
-		if _, err := service.Resume(t.Context(), first); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(service.Resume(t.Context(), first)))
 		s.stock = 0
 		steps(2)
 		if d.Campaign() == first || s.deposits != 2 || s.memoryLedger[first].Status != rain.Closed {

@@ -15,9 +15,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	key := testenv.Namespace(t)
 	cut, err := u.service.fund(t.Context(), servertest.EvenSpec(1_000, 10, 1), key) // funded, and then the process died
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := u.service.Create(t.Context(), servertest.EvenSpec(500, 5, 1), key); !errors.Is(
 		err,
 		ledger.ErrIdempotencyUnequal,
@@ -31,9 +29,7 @@ func TestAKeyMeansOneRequest(t *testing.T) {
 	u.wantSponsor(1_000_000_000 - 1_000)
 	spec := rain.DefaultRain()
 	_, first, err := u.service.StartRain(t.Context(), cut.ID, spec, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, same, err := u.service.StartRain(t.Context(), cut.ID, spec, key); err != nil || same.ID != first.ID {
 		t.Errorf("the same rain: %+v, %v", same, err)
 	}

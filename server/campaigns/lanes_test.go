@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -55,9 +56,7 @@ func (l *laned) tap(user string) {
 	if l.wins[user] < l.c.WinsPerUser { // else the tap never gets to the shard
 		l.mover.Dry(l.c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
 	}
-	if err := l.mover.look(l.Context(), l.c, l.pace); err != nil {
-		l.rt.Fatal(err)
-	}
+	testenv.Must(l.rt, l.mover.look(l.Context(), l.c, l.pace))
 	drop := rain.DropID{N: l.c.Current().FirstWave, K: l.taps[user]}
 	l.taps[user]++
 	r := grabtest.TapOn(l.grabber.Gate(l.c), user, drop.String())
@@ -93,9 +92,7 @@ func (l *laned) tap(user string) {
 func (l *laned) settle() {
 	for shard := range l.c.Shards {
 		entries, _, err := l.grabber.Page(l.Context(), l.c.ID, shard, "", 1000)
-		if err != nil {
-			l.rt.Fatal(err)
-		}
+		testenv.Must(l.rt, err)
 		if posted := l.post(entries); len(posted.Dead) > 0 {
 			l.rt.Fatalf("dead letters: %+v", posted.Dead)
 		}
@@ -156,9 +153,7 @@ func playLanes(of *lossy, rt *rapid.T) {
 // end closes the campaign and proves it.
 func (l *laned) end() {
 	l.settle()
-	if _, err := l.service.Close(l.Context(), l.c.ID); err != nil {
-		l.rt.Fatal(err)
-	}
+	testenv.Must(l.rt, testenv.Err(l.service.Close(l.Context(), l.c.ID)))
 	l.settle()
 	got := l.books(l.campaign(l.c.ID))
 	if !got.Balanced || got.Paid+got.Reclaimed != l.c.Budget || got.Stock != 0 || len(got.Findings) > 0 {

@@ -39,9 +39,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 	l := &lossy{upkeep: u, seen: map[rain.EntryRef]bool{}, alarms: make(chan cluster.Alarm, 100)}
 	bus, log := u.bus, slog.New(slog.DiscardHandler)
 	js, err := jetstream.New(u.nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if l.publisher, err = pipeline.NewPublisher(js, "", grabtest.Ring, log); err != nil {
 		t.Fatal(err)
 	}
@@ -58,9 +56,7 @@ func newLossy(t *testing.T, addr string) *lossy {
 		}
 		l.alarms <- n
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return l
 }
 
@@ -93,9 +89,7 @@ func (l *lossy) raining(spec rain.Spec) *rain.Campaign {
 	dense, now := rain.DefaultRain(), int64(0)
 	dense.StartsInMS, dense.DurationMS, dense.FallMS, dense.DropsPerSecond = &now, 60_000, 20_000, 400
 	c, _, err := l.service.StartRain(l.Context(), c.ID, dense, "")
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	return c
 }
 
@@ -111,9 +105,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 	var entries []rain.Entry
 	for shard := range c.Shards {
 		found, _, err := l.grabber.Page(l.Context(), c.ID, shard, "", 1000)
-		if err != nil {
-			l.Fatal(err)
-		}
+		testenv.Must(l, err)
 		for _, e := range found {
 			if !l.seen[e.Ref] {
 				l.seen[e.Ref] = true
@@ -127,9 +119,7 @@ func (l *lossy) win(c *rain.Campaign, k int, users ...string) []rain.Entry {
 func (l *lossy) publish(entries []rain.Entry) {
 	l.Helper()
 	for _, e := range entries {
-		if err := l.publisher.Publish(l.Context(), e); err != nil {
-			l.Fatal(err)
-		}
+		testenv.Must(l, l.publisher.Publish(l.Context(), e))
 	}
 }
 
@@ -137,13 +127,9 @@ func (l *lossy) publish(entries []rain.Entry) {
 func (l *lossy) post(entries []rain.Entry) posting.Posted {
 	l.Helper()
 	posted, err := l.ledger.Poster.Post(l.Context(), entries)
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	for _, e := range entries {
-		if err := l.grabber.Remove(l.Context(), []rain.EntryRef{e.Ref}); err != nil {
-			l.Fatal(err)
-		}
+		testenv.Must(l, l.grabber.Remove(l.Context(), []rain.EntryRef{e.Ref}))
 	}
 	return posted
 }
@@ -154,17 +140,13 @@ func (l *lossy) tick() { l.now = max(l.now, time.Now().UnixMilli()) }
 func (l *lossy) forget() {
 	l.Helper()
 	l.tick()
-	if err := l.rdb.FlushAll(l.Context()).Err(); err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, l.rdb.FlushAll(l.Context()).Err())
 }
 
 func (l *lossy) rebuild(id string) Rebuilt {
 	l.Helper()
 	done, err := l.rebuilder.Rebuild(l.Context(), id)
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	return done
 }
 
@@ -184,9 +166,7 @@ func (l *lossy) alarm(code, campaign string) {
 // quiet fails where an alarm was raised.
 func (l *lossy) quiet() {
 	l.Helper()
-	if err := l.nc.Flush(); err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, l.nc.Flush())
 	select {
 	case n := <-l.alarms:
 		l.Errorf("the alarm %+v", n)
@@ -199,9 +179,7 @@ var forgetful = map[string]func(t *testing.T) string{
 	"in-process": func(t *testing.T) string {
 		t.Helper()
 		own, err := embedded.Redis()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		t.Cleanup(own.Close)
 		return own.Addr()
 	},

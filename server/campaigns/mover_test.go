@@ -12,6 +12,7 @@ import (
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -102,18 +103,14 @@ func (l *lossy) loseShard(c *rain.Campaign, shard int) {
 	l.Helper()
 	k := l.grabber.Keys(c.ID, shard)
 	err := l.rdb.Del(l.Context(), k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed).Err()
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 }
 
 // stock is how many packets each shard has; each packet of the campaign is in one place, or paid.
 func (l *lossy) stock(c *rain.Campaign, what string) []int {
 	l.Helper()
 	shards, err := l.grabber.Snapshot(l.Context(), c)
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	var places rain.Numbers
 	left := make([]int, len(shards))
 	for i, s := range shards {
@@ -121,9 +118,7 @@ func (l *lossy) stock(c *rain.Campaign, what string) []int {
 		places = append(places, s.Stock...)
 		for _, lent := range s.Lent {
 			come, err := l.rdb.HExists(l.Context(), l.grabber.Keys(c.ID, lent.To).Borrowed, lent.Move).Result()
-			if err != nil {
-				l.Fatal(err)
-			}
+			testenv.Must(l, err)
 			if !come {
 				places = append(places, lent.Numbers...)
 			}
@@ -140,9 +135,7 @@ func (l *lossy) stock(c *rain.Campaign, what string) []int {
 			places = places.Add(k.Win.Packet)
 			return nil
 		})
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	slices.SortFunc(places, func(a, b rain.Range) int { return a.First - b.First })
 	next := 0
 	for _, r := range places {
@@ -216,9 +209,7 @@ func TestAMoveOfALostDonorIsVoid(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	l.loseShard(c, 0)
 	l.rebuild(c.ID)
 	if err := l.mover(nil).end(t.Context(), c.ID, 0, *lent); !errors.Is(err, posting.ErrCutOff) {
@@ -238,26 +229,18 @@ func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	m := l.mover(nil)
 	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *lent); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, l.ledger.Moves.Write(t.Context(), c.ID, 0, *lent))
 	l.loseShard(c, 1)
 	m.Dry(c.ID, cluster.DryShard{Shard: 0, Node: "n", Taps: 3})
-	if err := m.look(t.Context(), c, &pace{}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, m.look(t.Context(), c, &pace{}))
 	levels, err := l.grabber.Shards(t.Context(), c)
 	if err != nil || levels[0].Left != 3 || levels[2].Left != 7 {
 		t.Errorf("%+v, %v", levels, err)
 	}
 	l.rebuild(c.ID)
 	l.now += finishEveryMS
-	if err := m.look(t.Context(), c, &pace{}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, m.look(t.Context(), c, &pace{}))
 	if got := l.stock(c, "rebuilt"); got[1] != 20 {
 		t.Errorf("the shards have %v", got)
 	}
@@ -273,12 +256,8 @@ func TestStockFollowsThePlayers(t *testing.T) {
 		SoldOut:   func(campaign string, _ rain.Lane) { soldOut <- campaign },
 		Restocked: func(_ string, shard int) { restocked <- shard },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, l.nc.Flush())
 	m, p := l.mover(nil), &pace{}
 	home := rain.HomeShard("u", 4)
 	drop := rain.DropID{N: c.Current().FirstWave}
@@ -288,9 +267,7 @@ func TestStockFollowsThePlayers(t *testing.T) {
 			continue
 		}
 		m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-		if err := m.look(t.Context(), c, p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.look(t.Context(), c, p))
 		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop.String()); r.Outcome != outcome.Won {
 			t.Fatalf("%s, after %d wins: %+v; the shards have %v", user, won, r, l.stock(c, "dry"))
 		}
@@ -301,9 +278,7 @@ func TestStockFollowsThePlayers(t *testing.T) {
 		t.Error("sold out before the last packet was won")
 	}
 	m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-	if err := m.look(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, m.look(t.Context(), c, p))
 	select {
 	case got := <-soldOut:
 		if got != c.ID {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -46,9 +47,7 @@ func TestAMoveThatDoesNotLastIsNotEnded(t *testing.T) {
 		t.Errorf("the shards have %v, %v are under way (%v)", got, open, err)
 	}
 	stock.away = false
-	if err := m.look(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, m.look(t.Context(), c, p))
 	if got := l.stock(c, "the heir is back"); !slices.Equal(got, []int{6, 14, 10}) {
 		t.Errorf("the shards have %v", got)
 	}
@@ -59,17 +58,13 @@ func TestAMoveThatDoesNotLastIsNotEnded(t *testing.T) {
 func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
-	if _, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)))
 	seen, err := l.grabber.Shards(t.Context(), c)
 	if err != nil || len(seen[0].Lent) != 1 {
 		t.Fatalf("%+v, %v", seen, err)
 	}
 	for range 2 { // the second time of what is not so any more
-		if err := l.mover(nil).finish(t.Context(), c, seen, &pace{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
 		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
 			t.Errorf("the shards have %v", got)
 		}

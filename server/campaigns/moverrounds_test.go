@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -121,9 +122,7 @@ func TestOneCampaignHoldsUpNoOther(t *testing.T) {
 					}
 				}
 				cancel()
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, <-ended)
 			})
 		})
 	}
@@ -171,9 +170,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 				l.now += 200
 			}
 			levels, err := l.grabber.Shards(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if n := len(levels[0].Lent) + len(levels[2].Lent); n != fault.wait {
 				t.Errorf("%d moves wait: %+v", n, levels)
 			}
@@ -182,9 +179,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 			}
 			rows.at, away.shards = "", nil
 			l.now += finishEveryMS
-			if err := m.look(t.Context(), c, p); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, m.look(t.Context(), c, p))
 			l.stock(c, "in the end")
 			if open, err := l.ledger.Moves.Open(t.Context(), c.ID); err != nil || len(open) > 0 {
 				t.Errorf("%v are under way (%v)", open, err)

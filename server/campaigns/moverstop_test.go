@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -96,9 +97,7 @@ func TestAMoverThatIsToStop(t *testing.T) {
 				if !hangs {
 					close(s.waits)
 				}
-				if err := <-ended; err != nil {
-					t.Error(err)
-				}
+				testenv.Must(t, <-ended)
 				took := time.Since(stopped)
 				if want := []string{"borrowed", "done"}; !hangs && (!slices.Equal(s.ended, want) || took > 0) {
 					t.Errorf("%v after %v", s.ended, took)

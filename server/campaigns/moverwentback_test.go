@@ -4,9 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"redrain/grab/grabtest"
-	"redrain/grab/outcome"
-	"redrain/payout/paytest"
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -18,9 +16,7 @@ func TestALoanThatHungWhileRedisWentBack(t *testing.T) {
 	for name, since := range map[string]func(l *lossy, c *rain.Campaign){
 		"nothing since": func(*lossy, *rain.Campaign) {},
 		"others lent since": func(l *lossy, c *rain.Campaign) {
-			if _, err := l.grabber.Moves.Lend(l.Context(), c.ID, 0, 1, "other", 2); err != nil {
-				l.Fatal(err)
-			}
+			testenv.Must(l, testenv.Err(l.grabber.Moves.Lend(l.Context(), c.ID, 0, 1, "other", 2)))
 		},
 	} {
 		for _, cut := range []string{"lend", "row"} {
@@ -42,18 +38,10 @@ func TestALoanThatHungWhileRedisWentBack(t *testing.T) {
 					lent = levels[0].Lent[0]
 				})
 				since(l, c)
-				if err := l.mover(nil).end(t.Context(), c.ID, 0, lent); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, l.mover(nil).end(t.Context(), c.ID, 0, lent))
 				l.alarm("redis_went_back", c.ID)
-				drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
-				if r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2),
-					drop); r.Outcome != outcome.Unavailable {
-					t.Errorf("a tap: %+v", r)
-				}
-				if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil {
-					t.Fatal(err)
-				}
+				l.wantNoTaps(c)
+				testenv.Must(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)))
 				if got := l.stock(c, "rebuilt"); got[0] != 9 || got[1] != 21 {
 					t.Errorf("the shards have %v", got)
 				}
@@ -71,29 +59,17 @@ func TestAMoveThatIsDoneMayBeForgotten(t *testing.T) {
 	l := newLossy(t, forgetful["real"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 2))
 	lent, err := l.grabber.Moves.Lend(t.Context(), c.ID, 0, 1, "mine", 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	m := l.mover(nil)
 	for range 2 {
-		if err := m.end(t.Context(), c.ID, 0, *lent); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.end(t.Context(), c.ID, 0, *lent))
 	}
 	second, err := l.grabber.Moves.Lend(t.Context(), c.ID, 0, 1, "second", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *second); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, l.ledger.Moves.Write(t.Context(), c.ID, 0, *second))
 	l.loseShard(c, 0)
-	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.end(t.Context(), c.ID, 0, *second); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)))
+	testenv.Must(t, m.end(t.Context(), c.ID, 0, *second))
 	if got := l.stock(c, "all is done"); got[0] != 6 || got[1] != 24 {
 		t.Errorf("the shards have %v", got)
 	}

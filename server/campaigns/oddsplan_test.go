@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -111,9 +112,7 @@ func TestEachLaneEndsWithTheRain(t *testing.T) {
 			}
 			for now := r.StartsAt - 2_500; now < r.StartsAt+r.DurationMS; now += 250 {
 				if next, ok := k.next(r, lanes, now); ok {
-					if err := r.SetOdds(next, now); err != nil {
-						t.Fatal(err)
-					}
+					testenv.Must(t, r.SetOdds(next, now))
 				}
 				beat := r.BeatOf(now)
 				if beat < 0 || now != r.BeatAt(beat) {
@@ -151,9 +150,7 @@ func TestALateWinIsNoCrowd(t *testing.T) {
 	const players = 50
 	least := rain.OddsFrom{Beat: 8, Odds: 1}
 	for _, set := range []rain.OddsFrom{{Beat: 0, Odds: rain.OddsOne / 10}, least} {
-		if err := r.SetOdds(set, r.BeatAt(set.Beat)-2*rain.OddsLeadMS); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.SetOdds(set, r.BeatAt(set.Beat)-2*rain.OddsLeadMS))
 	}
 	k, won := &crowd{}, 0
 	for beat := range int64(12) {

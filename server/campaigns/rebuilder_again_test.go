@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -20,9 +21,7 @@ func TestASecondLossWhileARebuilderHangs(t *testing.T) {
 	var told []rain.Entry
 	first, second := l.rebuilder, l.another()
 	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
-		if _, err := second.Rebuild(t.Context(), c.ID); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(second.Rebuild(t.Context(), c.ID)))
 		told = l.win(c, 0, "told")
 		l.publish(told)
 		l.forget()

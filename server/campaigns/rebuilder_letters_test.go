@@ -9,6 +9,7 @@ import (
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -64,9 +65,7 @@ func TestNoLetterStopsARebuild(t *testing.T) {
 			}
 			sum := func() (won int, sold bool) {
 				levels, err := readShards(t.Context(), l.grabber, c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for _, s := range levels {
 					won += s.Won
 				}

@@ -130,9 +130,7 @@ func TestAVoidWinRaisesAnAlarm(t *testing.T) {
 		return err == nil && n == 0
 	})
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, <-ended)
 	if got := l.books(c); !got.Balanced || got.Paid != 0 || got.Stock != 100 {
 		t.Errorf("the books: %+v", got)
 	}
@@ -144,9 +142,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 	c := l.raining(servertest.EvenSpec(900, 90, 3))
 	entries := l.win(c, 0, users("u", 12)...)
 	l.post(entries)
-	if _, err := l.service.Close(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(l.service.Close(t.Context(), c.ID)))
 	c = l.campaign(c.ID)
 	var reclaims []rain.Entry
 	for shard := range 3 {
@@ -190,9 +186,7 @@ func TestRebuildRefuses(t *testing.T) {
 		t.Errorf("an unknown campaign: %v", err)
 	}
 	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, rain.ErrNotStocked) {
 		t.Errorf("a loading campaign: %v", err)
 	}
@@ -240,9 +234,7 @@ func TestTwoRebuildersMeet(t *testing.T) {
 			t.Fatal(err)
 		}
 		shards, err := l.grabber.Snapshot(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if s := shards[0]; !s.Found || s.Won != won || s.Stock.Count() != 4_000-won {
 			t.Errorf("round %d: %+v", round, s)
 		}
@@ -305,14 +297,12 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 	}
 }
 
-// TestTheKeeperSaysThatStateIsLost, once until it is healed.
+// TestTheKeeperSaysThatStateIsLost, once until it is healed. It rebuilds nothing by itself without --confirm stream.
 func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(100, 10, 1))
 	for range 2 {
-		if err := l.loop.keep(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, l.loop.keep(t.Context(), c))
 		l.forget()
 		l.now += enforceEvery
 		for range 3 {
@@ -320,6 +310,9 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 				t.Errorf("keeping: %v", err)
 			}
 			l.now += enforceEvery
+		}
+		if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {
+			t.Errorf("lost %v, %v", lost, err)
 		}
 		l.alarm("state_lost", c.ID)
 		l.quiet()

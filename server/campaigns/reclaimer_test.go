@@ -30,25 +30,17 @@ func (u *upkeep) settle(c *rain.Campaign) {
 	u.Helper()
 	for shard := range c.Shards {
 		entries, _, err := u.grabber.Page(u.Context(), c.ID, shard, "", 100)
-		if err != nil {
-			u.Fatal(err)
-		}
+		testenv.Must(u, err)
 		for _, e := range entries {
-			if _, err := u.ledger.Poster.Post(u.Context(), []rain.Entry{e}); err != nil {
-				u.Fatal(err)
-			}
-			if err := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); err != nil {
-				u.Fatal(err)
-			}
+			testenv.Must(u, testenv.Err(u.ledger.Poster.Post(u.Context(), []rain.Entry{e})))
+			testenv.Must(u, u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}))
 		}
 	}
 }
 
 func (u *upkeep) count(query string) (n int) {
 	u.Helper()
-	if _, err := u.db.First(u.Context(), []any{&n}, query); err != nil {
-		u.Fatal(err)
-	}
+	testenv.Must(u, testenv.Err(u.db.First(u.Context(), []any{&n}, query)))
 	return n
 }
 
@@ -160,16 +152,12 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	sick, well := u.create(servertest.EvenSpec(100, 10, 1)), u.create(servertest.EvenSpec(100, 10, 1))
 	stock := "rr:{" + sick.ID + ".0}:stock"
-	if err := u.rdb.Rename(t.Context(), stock, stock+".away").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.rdb.Rename(t.Context(), stock, stock+".away").Err())
 	u.rdb.Set(t.Context(), stock, "no list", 0)
 	u.now += 2 * rain.DefaultExpiryMS
 	turn := func() {
 		t.Helper()
-		if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, u.reclaim.lease.Under(t.Context(), u.reclaim.sweep))
 		u.settle(well)
 		u.settle(sick)
 	}
@@ -198,25 +186,17 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 func TestADeadHolderIsReplaced(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	dead, heir := u.reclaim, u.node("heir")
-	if err := dead.lease.Under(t.Context(), dead.sweep); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, dead.lease.Under(t.Context(), dead.sweep))
 	c := u.create(servertest.EvenSpec(100, 10, 1))
 	expire := func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }
-	if _, err := u.ledger.Campaigns.Update(t.Context(), c.ID, expire); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(u.ledger.Campaigns.Update(t.Context(), c.ID, expire)))
 	u.now += reclaimLease.Milliseconds() - 1
-	if err := heir.lease.Under(t.Context(), heir.sweep); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, heir.lease.Under(t.Context(), heir.sweep))
 	if c := u.campaign(c.ID); c.Status != rain.Open {
 		t.Error("two nodes had the lease")
 	}
 	u.now++
-	if err := heir.lease.Under(t.Context(), heir.sweep); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, heir.lease.Under(t.Context(), heir.sweep))
 	if c := u.campaign(c.ID); c.Status != rain.Closed {
 		t.Errorf("nobody has gone on: %s", c.Status)
 	}
@@ -231,9 +211,7 @@ func TestADeadHolderIsReplaced(t *testing.T) {
 func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
 	server := testenv.StartMySQL(t)
 	db, err := sqldb.OpenMySQL(server.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	u := newUpkeepOn(t, testenv.Redis(t), db)
 	all := make([]*rain.Campaign, 20)
 	for i := range all {
@@ -319,9 +297,7 @@ func TestDrainedCampaignsLeaveRedis(t *testing.T) {
 	}
 	before := keys()
 	u.settle(c)
-	if err := u.grabber.Expire(t.Context(), c, time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.grabber.Expire(t.Context(), c, time.Millisecond))
 	testenv.Eventually(t, 5*time.Second, "the keys are gone", func() bool { return keys() == 0 })
 	if before < 4 {
 		t.Errorf("only %d keys were there: the test has tested nothing", before)

@@ -2,11 +2,11 @@ package campaigns
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -47,17 +47,11 @@ func TestAForgedLoan(t *testing.T) {
 			if what == "under an id that is no name" {
 				id = strings.Repeat("x", 65)
 			}
-			if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, id, record).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, id, record).Err())
 			rows := &countedRows{Moves: l.ledger.Moves}
 			m, p := l.mover(func(o *MoverOptions) { o.Ledger = rows }), &pace{}
-			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
-				Known: l.registry, Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
 			for range 60 { // for half a minute
-				if err := m.look(t.Context(), c, p); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, m.look(t.Context(), c, p))
 				l.now += 500
 			}
 			if rows.writes > 2 {
@@ -65,18 +59,12 @@ func TestAForgedLoan(t *testing.T) {
 			}
 			l.alarm("move_refused", c.ID)
 			l.quiet()
-			if _, err := w.look(t.Context(), c); err != nil {
-				t.Error(err)
-			}
+			l.watch(c)()
 			// Players of shard 2 run dry: they get stock, from the shard that has not lent anything strange.
 			m.Dry(c.ID, cluster.DryShard{Shard: 2, Node: "n", Taps: 13})
-			if err := m.look(t.Context(), c, p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, m.look(t.Context(), c, p))
 			levels, err := l.grabber.Shards(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if got := []int{levels[0].Left, levels[1].Left, levels[2].Left}; !slices.Equal(got, []int{10, 7, 13}) {
 				t.Errorf("the shards have %v", got)
 			}
@@ -85,14 +73,10 @@ func TestAForgedLoan(t *testing.T) {
 			}
 			// Later it is tried again, and said no second time.
 			l.now += 2 * refusedMS
-			if err := m.look(t.Context(), c, p); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, m.look(t.Context(), c, p))
 			l.quiet()
 			// The cure for a shard that somebody has written to.
-			if err := l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err())
 			l.rebuild(c.ID)
 			if got := l.stock(c, "rebuilt"); !slices.Equal(got, []int{10, 7, 13}) {
 				t.Errorf("the shards have %v", got)
@@ -116,15 +100,11 @@ func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
 	if err := l.rdb.RPush(t.Context(), k.Stock, "10-39", ".").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.rdb.HSet(t.Context(), k.State, "left", 40).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.rdb.HSet(t.Context(), k.State, "left", 40).Err())
 	m, p := l.mover(nil), &pace{}
 	for range 20 {
 		m.Dry(c.ID, cluster.DryShard{Shard: 3, Node: "n", Taps: 12})
-		if err := m.look(t.Context(), c, p); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.look(t.Context(), c, p))
 		l.now += 500
 	}
 	l.alarm("move_refused", c.ID)
@@ -151,9 +131,7 @@ func TestAMoveIsNotDoneTwiceByHand(t *testing.T) {
 		if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, "m", record).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := m.look(t.Context(), c, &pace{}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.look(t.Context(), c, &pace{}))
 		l.alarm("move_refused", c.ID)
 		levels, err := l.grabber.Shards(t.Context(), c)
 		if err != nil || levels[0].Left != 6 || levels[1].Left != 14 || levels[2].Left != 10 {
@@ -168,9 +146,7 @@ func TestAnArrivalByHand(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Borrowed, "m", "9000000000000000").Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -47,9 +48,7 @@ func TestACloseWaitsForTheLedger(t *testing.T) {
 				spec := rain.DefaultSpec()
 				spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
 				c, err := s.Create(t.Context(), spec, "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				stock.away = is.away
 				began := time.Now()
 				closed, err := s.CloseAndReclaim(t.Context(), c.ID)

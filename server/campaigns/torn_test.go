@@ -10,6 +10,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -21,9 +22,7 @@ func (l *lossy) letters() []posting.DeadLetter {
 	l.Helper()
 	list, err := sqldb.List(l.Context(), l.db, posting.ScanLetter,
 		posting.LetterSelect+"WHERE resolved_at = 0 ORDER BY id")
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 	return list
 }
 
@@ -32,9 +31,7 @@ func (l *lossy) scribble(c *rain.Campaign, shard int, id string, fields ...any) 
 	l.Helper()
 	err := l.rdb.XAdd(l.Context(), &redis.XAddArgs{Stream: l.grabber.Keys(c.ID, shard).Outbox, ID: id,
 		Values: fields}).Err()
-	if err != nil {
-		l.Fatal(err)
-	}
+	testenv.Must(l, err)
 }
 
 // TestARebuildTakesAsideWhatCannotBeRead: entries that somebody has written or changed by hand, more than a page of
@@ -61,16 +58,12 @@ func TestARebuildTakesAsideWhatCannotBeRead(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			values := found[0].Values
-			if err := l.rdb.Del(t.Context(), outbox).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.rdb.Del(t.Context(), outbox).Err())
 			for i := range garbage {
 				l.scribble(c, 0, fmt.Sprintf("1-%d", i+1), "pot", fmt.Sprint("of gold ", i))
 			}
 			l.scribble(c, 0, second.Ref.ID, "at", values["at"], "packets", "gold", "wins", values["wins"])
-			if err := l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, l.rdb.Del(t.Context(), l.grabber.Keys(c.ID, 0).State).Err())
 			l.publish(entries[:1])
 			done := l.rebuild(c.ID)
 			if len(done.Shards) != 1 || done.Wins != 2 || done.Packets != 18 {
@@ -127,9 +120,7 @@ func TestAForgedWinInATornEntry(t *testing.T) {
 	drop, user := rain.DropID{N: c.Current().FirstWave}.String(), paytest.Home("thief", 1, 2)
 	l.scribble(c, 1, "5-1", "at", fmt.Sprint(l.now), "packets", "x", "wins", "0123456789abcdef "+drop+" "+user)
 	err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Wins, user+"\n"+drop, "30 5-1 ").Err()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
 		t.Error(err)
 	}

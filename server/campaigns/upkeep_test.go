@@ -45,9 +45,7 @@ type upkeep struct {
 func newUpkeep(t *testing.T, addr string) *upkeep {
 	t.Helper()
 	db, err := sqldb.OpenSQLite("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return newUpkeepOn(t, addr, db)
 }
 
@@ -61,26 +59,16 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 	if u.rdb, err = store.Connect(addr); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(t.Context()))
 	bus, err := embedded.NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	nc, err := bus.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	u.amounts = rain.NewAmountsCache()
 	u.ledger = ledger.New(db, clock, u.amounts)
 	secret := grabtest.Secret
-	if _, err := db.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:]); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.ledger.Seals.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(db.Exec(t.Context(), "UPDATE seal_key SET secret = ?", secret[:])))
+	testenv.Must(t, u.ledger.Seals.Load(t.Context()))
 	u.grabber = grabtest.NewNode(u.rdb, grabtest.Options{Options: grab.Options{Clock: clock, Log: log}})
 	t.Cleanup(func() {
 		u.grabber.Close()
@@ -106,9 +94,7 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber,
 		Outbox: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Node: "test", KeepFor: 24 * time.Hour, Log: log,
 	})
-	if _, err := u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000)))
 	return u
 }
 
@@ -119,9 +105,7 @@ func (u *upkeep) create(spec rain.Spec) *rain.Campaign {
 		if errors.Is(err, ErrApply) && try < 5 {
 			continue // a busy machine has not stocked it within the time that there is for it; nothing is left of it
 		}
-		if err != nil {
-			u.Fatal(err)
-		}
+		testenv.Must(u, err)
 		return c
 	}
 }
@@ -138,29 +122,14 @@ func (u *upkeep) keep(id string) (*rain.Campaign, error) {
 		}
 		err = u.reclaim.lease.Under(u.Context(), u.reclaim.sweep)
 	}
-	for shard := range c.Shards {
-		entries, _, failed := u.grabber.Page(u.Context(), id, shard, "", 100)
-		if failed != nil {
-			u.Fatal(failed)
-		}
-		for _, e := range entries {
-			if _, failed := u.ledger.Poster.Post(u.Context(), []rain.Entry{e}); failed != nil {
-				u.Fatal(failed)
-			}
-			if failed := u.grabber.Remove(u.Context(), []rain.EntryRef{e.Ref}); failed != nil {
-				u.Fatal(failed)
-			}
-		}
-	}
+	u.settle(c)
 	return u.campaign(id), err
 }
 
 func (u *upkeep) campaign(id string) *rain.Campaign {
 	u.Helper()
 	c, err := u.ledger.Campaigns.Campaign(u.Context(), id)
-	if err != nil {
-		u.Fatal(err)
-	}
+	testenv.Must(u, err)
 	return c
 }
 
@@ -173,9 +142,7 @@ func (u *upkeep) books(c *rain.Campaign) reconcile.Reconciliation {
 	}{u.grabber.Sums, u.grabber.Wins}
 	books := reconcile.New(u.db, u.ledger.Campaigns, func() int64 { return u.now }, nil)
 	r, err := books.ReconcileWith(u.Context(), c.ID, hot, reconcile.Rows)
-	if err != nil {
-		u.Fatal(err)
-	}
+	testenv.Must(u, err)
 	return r
 }
 
@@ -189,9 +156,7 @@ func (u *upkeep) wantSponsor(want rain.Money) {
 // TestAFullRedisIsFreedAgain: the budget of a campaign that did not fit goes back, also while there is no room.
 func TestAFullRedisIsFreedAgain(t *testing.T) {
 	u := newUpkeep(t, testenv.StartRedis(t).Addr)
-	if err := u.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	_, err := u.service.Create(t.Context(), servertest.EvenSpec(1_000, 10, 2), "")
 	if !errors.Is(err, ErrUnstocked) {
 		t.Fatalf("stocked in a Redis that is full: %v", err)
@@ -204,9 +169,7 @@ func TestAFullRedisIsFreedAgain(t *testing.T) {
 	if c, err := u.keep(live[0].ID); err != nil || !c.Drained {
 		t.Errorf("drained: %v, %v", c.Drained, err)
 	}
-	if err := u.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.rdb.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	if n, err := u.rdb.DBSize(t.Context()).Result(); err != nil || n != 0 {
 		t.Errorf("%d keys are left (%v)", n, err)
 	}
@@ -219,13 +182,9 @@ func TestDrainedIsWhatTheLedgerSays(t *testing.T) {
 	c := u.create(servertest.EvenSpec(1_000, 10, 2))
 	// Somebody has taken the packets out of shard 1.
 	shard := "rr:{" + c.ID + ".1}:"
-	if err := errors.Join(u.rdb.LTrim(t.Context(), shard+"stock", -1, -1).Err(),
-		u.rdb.HSet(t.Context(), shard+"state", "left", 0).Err()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := u.service.Close(t.Context(), c.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, errors.Join(u.rdb.LTrim(t.Context(), shard+"stock", -1, -1).Err(),
+		u.rdb.HSet(t.Context(), shard+"state", "left", 0).Err()))
+	testenv.Must(t, testenv.Err(u.service.Close(t.Context(), c.ID)))
 	var err error
 	for range 3 {
 		if c, err = u.keep(c.ID); err != nil {
@@ -250,20 +209,14 @@ func TestALostApplyIsRepeated(t *testing.T) {
 	c := u.create(servertest.EvenSpec(1_000, 10, 1))
 	key := "rr:{" + c.ID + ".0}:state"
 	before, err := u.rdb.HGetAll(t.Context(), key).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if c, _, err = u.service.StartRain(t.Context(), c.ID, rain.DefaultRain(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.keep(c.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(u.keep(c.ID)))
 	u.rdb.HSet(t.Context(), key, before)
 	u.now += enforceEvery
-	if _, err := u.keep(c.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(u.keep(c.ID)))
 	if got, err := u.rdb.HGet(t.Context(), key, "first_wave").Result(); err != nil ||
 		got != strconv.FormatInt(c.Current().FirstWave, 10) {
 		t.Errorf("Redis has the rain with the first wave %q (%v)", got, err)
@@ -309,9 +262,7 @@ func TestAStuckLoadingEnds(t *testing.T) {
 	} {
 		c, err := u.service.fund(t.Context(), servertest.EvenSpec(1_000, 10, 1),
 			"key of the test "+strings.Repeat("i", i)+testenv.Namespace(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		end(c.ID)
 		u.wantSponsor(1_000_000_000)
 		if c, err = u.keep(c.ID); err != nil || !c.Drained {

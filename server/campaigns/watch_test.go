@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"redrain/grab/grabtest"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -29,15 +31,34 @@ func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
 	}
 	meanwhile()
 	for i, key := range keys {
-		if err := l.rdb.Del(l.Context(), key).Err(); err != nil {
-			l.Fatal(err)
-		}
+		testenv.Must(l, l.rdb.Del(l.Context(), key).Err())
 		if dumps[i] == "" {
 			continue
 		}
-		if err := l.rdb.Restore(l.Context(), key, 0, dumps[i]).Err(); err != nil {
-			l.Fatal(err)
+		testenv.Must(l, l.rdb.Restore(l.Context(), key, 0, dumps[i]).Err())
+	}
+}
+
+// watch returns a round of the watch over a campaign.
+func (l *lossy) watch(c *rain.Campaign) (look func()) {
+	l.Helper()
+	w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums, Known: l.registry,
+		Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+	return func() {
+		l.Helper()
+		if _, err := w.look(l.Context(), c); err != nil {
+			l.Error(err)
 		}
+	}
+}
+
+// wantNoTaps fails the test if the first shard of two takes a tap.
+func (l *lossy) wantNoTaps(c *rain.Campaign) {
+	l.Helper()
+	drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
+	r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2), drop)
+	if r.Outcome != outcome.Unavailable {
+		l.Errorf("a tap: %+v", r)
 	}
 }
 
@@ -48,29 +69,16 @@ func TestARedisThatWentBack(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *lossy, c *rain.Campaign){
 		"a win": func(l *lossy, c *rain.Campaign) { l.post(l.win(c, 0, paytest.Home("u", 0, 2))) },
 		"what it lent": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}, &refusals{}); err != nil {
-				l.Fatal(err)
-			}
+			testenv.Must(l, l.mover(nil).carry(l.Context(), c, []transfer{{0, 1, 4}}, &refusals{}))
 		},
 		"what it borrowed": func(l *lossy, c *rain.Campaign) {
-			if err := l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}, &refusals{}); err != nil {
-				l.Fatal(err)
-			}
+			testenv.Must(l, l.mover(nil).carry(l.Context(), c, []transfer{{1, 0, 4}}, &refusals{}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLossy(t, forgetful["real"](t))
 			c := l.raining(servertest.EvenSpec(200, 20, 2))
-			w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
-				Known: l.registry,
-				Bus:   l.bus, Log: slog.New(slog.DiscardHandler)})
-			old := paytest.Home("v", 0, 2)
-			look := func() {
-				t.Helper()
-				if _, err := w.look(t.Context(), c); err != nil {
-					t.Error(err)
-				}
-			}
+			look, old := l.watch(c), paytest.Home("v", 0, 2)
 			left := l.win(c, 1, old) // waits in the outbox all the while
 			if len(left) != 1 {
 				t.Fatalf("%+v", left)
@@ -82,14 +90,9 @@ func TestARedisThatWentBack(t *testing.T) {
 			l.alarm("redis_went_back", c.ID)
 			look()
 			l.quiet()
-			drop := rain.DropID{N: c.Current().FirstWave, K: 2}.String()
-			if r := grabtest.TapOn(l.grabber.Gate(c), paytest.Home("w", 0, 2), drop); r.Outcome != outcome.Unavailable {
-				t.Errorf("a tap: %+v", r)
-			}
+			l.wantNoTaps(c)
 			l.loop.o.Rebuild = l.rebuilder.Rebuild // as with --confirm stream
-			if err := l.loop.keep(t.Context(), c); err != nil {
-				t.Error(err)
-			}
+			testenv.Must(t, l.loop.keep(t.Context(), c))
 			l.alarm("state_lost", c.ID)
 			if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) > 0 {
 				t.Errorf("lost %v, %v", lost, err)
@@ -108,58 +111,53 @@ func TestARedisThatWentBack(t *testing.T) {
 	}
 }
 
-// TestARedisFromBeforeARebuild: a shard was lost and rebuilt, nothing was won since, and Redis comes back with what
-// it had before: of an epoch that has ended. It is noticed all the same, also where the rebuild was cut off after
-// the fence.
+// TestARedisFromBeforeARebuild: after a shard was lost and rebuilt, Redis comes back with an older copy of it. The shard
+// would offer its packets a second time, so it takes no taps until it is rebuilt again.
 func TestARedisFromBeforeARebuild(t *testing.T) {
-	for _, at := range []string{"", "after the fence"} {
-		l := newLossy(t, forgetful["real"](t))
-		c := l.raining(servertest.EvenSpec(200, 20, 2))
-		w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums,
-			Known: l.registry, Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
-		l.wentBack(c, 0, func() {
-			l.loseShard(c, 0)
-			r := l.another()
-			r.o.Ledger = &cutLedger{l.ledger.Rebuilds, at}
-			if _, err := r.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, errCut) {
-				t.Fatal(err)
+	for name, tc := range map[string]struct {
+		cut    string // where the rebuild ends
+		played bool   // a player has won in the old epoch since
+	}{"rebuilt": {}, "cut off": {cut: "after the fence"}, "played on": {played: true}} {
+		t.Run(name, func(t *testing.T) {
+			l := newLossy(t, forgetful["real"](t))
+			c := l.raining(servertest.EvenSpec(200, 20, 2))
+			look, old := l.watch(c), paytest.Home("v", 0, 2)
+			first := l.win(c, 1, old)
+			l.post(first)
+			l.wentBack(c, 0, func() {
+				l.tick()
+				l.loseShard(c, 0)
+				r := l.another()
+				r.o.Ledger = &cutLedger{l.ledger.Rebuilds, tc.cut}
+				if _, err := r.Rebuild(t.Context(), c.ID); err != nil && !errors.Is(err, errCut) {
+					t.Fatal(err)
+				}
+				look()
+				l.quiet()
+			})
+			if tc.played {
+				later := fmt.Sprintf("%d-0", time.Now().UnixMilli()+60_000)
+				testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).State, "last", later).Err())
 			}
-			if _, err := w.look(t.Context(), c); err != nil {
-				t.Error(err)
-			}
+			look()
+			l.alarm("redis_went_back", c.ID)
+			look()
 			l.quiet()
+			l.wantNoTaps(c)
+			l.rebuild(c.ID)
+			look()
+			l.quiet()
+			l.stock(c, "rebuilt")
+			won := first[0].Wins[0]
+			r := grabtest.TapOn(l.grabber.Gate(c), old, won.Drop)
+			if r.Outcome != outcome.Won || r.Packet != won.Packet {
+				t.Errorf("who had won before has now %+v", r)
+			}
+			if got := l.books(c); !got.Balanced || got.Unsettled != 0 || got.Dead != 0 {
+				t.Errorf("the books: %+v", got)
+			}
 		})
-		if _, err := w.look(t.Context(), c); err != nil {
-			t.Error(err)
-		}
-		l.alarm("redis_went_back", c.ID)
-		l.rebuild(c.ID)
-		if _, err := w.look(t.Context(), c); err != nil {
-			t.Error(err)
-		}
-		l.quiet()
-		l.stock(c, "rebuilt")
-		if got := l.books(c); !got.Balanced {
-			t.Errorf("the books: %+v", got)
-		}
 	}
-}
-
-// TestWithoutRebuildNobodyRebuilds: without --confirm stream a person decides what to give up.
-func TestWithoutRebuildNobodyRebuilds(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(100, 10, 1))
-	l.forget()
-	for range 2 {
-		if err := l.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
-			t.Error(err)
-		}
-		l.now += enforceEvery
-	}
-	if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {
-		t.Errorf("lost %v, %v", lost, err)
-	}
-	l.alarm("state_lost", c.ID)
 }
 
 // halfRead has a first shard that cannot be read, and a second one that has gone back.
