@@ -20,9 +20,7 @@ func TestABurialIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 100, Packets: 10})
 			heard := make(chan Advisory, 10)
 			for range 3 {
 				p.node(t, quick, SettlerOptions{Alarms: Alarms{OnAdvisory: func(a Advisory) { heard <- a }}})
@@ -32,9 +30,7 @@ func TestABurialIsToldOnce(t *testing.T) {
 				_, err := p.js.Consumer(t.Context(), s.name(), consumerName)
 				return err == nil
 			})
-			if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry")); err != nil {
-				t.Fatal(err)
-			}
+			p.publishRaw(t, []byte("no entry"))
 			<-p.dead
 			p.redis.Win("c1", 0, "u1")
 			p.eventuallySettled(t, time.Minute, c, 1)
@@ -52,9 +48,7 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
 	consumer, err := s.puller(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	heard := make(chan Advisory, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	var listening sync.WaitGroup
@@ -68,16 +62,12 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 	var first jetstream.Msg
 	term := func(reason func(jetstream.Msg) string) {
 		t.Helper()
-		if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("an entry")); err != nil {
-			t.Fatal(err)
-		}
+		p.publishRaw(t, []byte("an entry"))
 		m, err := consumer.Next()
 		if err == nil {
 			err = m.TermWithReason(reason(m))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		first = cmp.Or(first, m)
 	}
 	ears := func() bool { // all listen: until then an advisory may have been for nobody
@@ -104,24 +94,16 @@ func TestSomebodyElseTakesMessagesOutOfSight(t *testing.T) {
 // TestMaxDeliveries: an operator has limited the deliveries, and a message has had them all.
 func TestMaxDeliveries(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	heard := make(chan Advisory, 10)
 	s := newStream(p.js, p.namespace, paytest.Ring)
 	made, err := s.ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	other, err := made.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{
 		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 1, AckWait: 100 * time.Millisecond,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("an entry")); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
+	p.publishRaw(t, []byte("an entry"))
 	if _, err := other.Next(); err != nil { // and never acknowledges
 		t.Fatal(err)
 	}
@@ -133,9 +115,7 @@ func TestMaxDeliveries(t *testing.T) {
 	t.Cleanup(func() { <-done })
 	for {
 		// The server says it when it would deliver the message once more.
-		if _, err := other.FetchNoWait(1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(other.FetchNoWait(1)))
 		select {
 		case got := <-heard:
 			if got.Kind != MaxDeliveries || got.Stream != s.name() || got.StreamSeq != 1 || got.Deliveries != 1 {

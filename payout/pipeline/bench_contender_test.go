@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
+	"redrain/payout/paytest"
 )
 
 const (
@@ -164,9 +166,7 @@ func processorTime(b *testing.B, proc string) (sum time.Duration) {
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	for _, field := range fields[11:13] { // utime, stime
 		ticks, err := strconv.Atoi(field)
-		if err != nil {
-			b.Fatal(err)
-		}
+		paytest.Must(b, err)
 		sum += time.Duration(ticks) * 10 * time.Millisecond
 	}
 	return sum
@@ -178,12 +178,8 @@ const self = "/proc/self"
 func serverOf(b *testing.B, db *sqldb.DB) string {
 	b.Helper()
 	var file string
-	if _, err := db.First(b.Context(), []any{&file}, "SELECT @@pid_file"); err != nil {
-		b.Fatal(err)
-	}
+	paytest.Must(b, testenv.Err(db.First(b.Context(), []any{&file}, "SELECT @@pid_file")))
 	pid, err := os.ReadFile(file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	paytest.Must(b, err)
 	return "/proc/" + strings.TrimSpace(string(pid))
 }

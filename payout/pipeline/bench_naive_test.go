@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -13,26 +12,6 @@ import (
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
-
-// BenchmarkSettleVersusNaive lets three ways of settling one campaign take turns on one MariaDB, eight workers
-// each, and tells their wins per second, the processor time of a win (this process and the database's together),
-// and what they make of each other. Where others use the machine too, only the processor time can be compared.
-//
-//   - redrain: Ledger.Post with batches of 500 wins of as many players, in entries of 50;
-//   - naive: a transaction for each win, with the same rows, from prepared statements, the hot escrow last;
-//   - bare: what no ledger can beat: the payouts and the players' lines of 500 wins, inserted by two statements, and
-//     nothing else: no balances, nothing read, nothing checked.
-//
-// Each has a database of its own, for their tables to grow alike. Known players have won before; of the new ones every
-// win makes an account. BenchmarkRelayToCommit has the whole way there.
-func BenchmarkSettleVersusNaive(b *testing.B) {
-	eachCrowd(b, func(b *testing.B, user func(int) string, known bool) {
-		b.Helper()
-		redrain, naive, bare := newRedrain(b, user), newNaive(b, user), newBare(b, user)
-		contest(b, known, redrain, naive, bare)
-		reportRates(b, redrain, naive, bare)
-	})
-}
 
 // eachCrowd runs a benchmark for players who have won before, and for new ones.
 func eachCrowd(b *testing.B, do func(b *testing.B, user func(int) string, known bool)) {
@@ -49,27 +28,6 @@ func reportRates(b *testing.B, redrain, naive, bare *contender) {
 	b.ReportMetric(redrain.rate()/naive.rate(), "redrain/naive")
 	b.ReportMetric(bare.rate()/redrain.rate(), "bare/redrain")
 	b.ReportMetric(naive.cost()/redrain.cost(), "naive/redrain-cpu")
-}
-
-func newRedrain(b *testing.B, user func(int) string) *contender {
-	b.Helper()
-	books := paytest.OnMySQL(b)
-	books.OpenCampaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets, Split: rain.DoubleMean})
-	c := &contender{name: "redrain", round: benchKnown, settle: inParallel(benchBatch, new(atomic.Int64),
-		func(first int) error {
-			var entries []rain.Entry
-			for at := first; at < first+benchBatch; at += benchEntry {
-				entries = append(entries, paytest.Entry("c1", at+1, benchWins(at, user)...))
-			}
-			posted, err := books.Post(context.Background(), entries)
-			if err == nil && posted.New != benchBatch {
-				err = fmt.Errorf("%d of %d are new", posted.New, benchBatch)
-			}
-			return err
-		})}
-	c.takesPart("redrain", self)
-	c.takesPart("mariadbd", serverOf(b, books.DB))
-	return c
 }
 
 // benchWins are those of one entry.
@@ -89,9 +47,7 @@ func benchTables(b *testing.B) (db *sql.DB, server string) {
 	tables.OpenCampaign(b, "c1", rain.Spec{Budget: rain.MaxBudget / 2, Packets: rain.MaxPackets,
 		Split: rain.DoubleMean})
 	db, err := sql.Open("mysql", dsn+"?interpolateParams=true&tx_isolation=%27READ-COMMITTED%27")
-	if err != nil {
-		b.Fatal(err)
-	}
+	paytest.Must(b, err)
 	db.SetMaxIdleConns(benchWorkers)
 	b.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -113,14 +69,6 @@ func inSQLTx(db *sql.DB, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-func newNaive(b *testing.B, user func(int) string) *contender {
-	b.Helper()
-	c := &contender{name: "naive", round: benchKnown / 10}
-	post := naivePost(b, c, user)
-	c.settle = inParallel(1, new(atomic.Int64), post)
-	return c
-}
-
 // naivePost settles one win in a transaction of its own.
 func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) error {
 	b.Helper()
@@ -129,9 +77,7 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 	c.takesPart("mariadbd", server)
 	prepare := func(query string) *sql.Stmt {
 		s, err := db.Prepare(query)
-		if err != nil {
-			b.Fatal(err)
-		}
+		paytest.Must(b, err)
 		b.Cleanup(func() { _ = s.Close() })
 		return s
 	}
@@ -148,9 +94,7 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 			for i := range names {
 				names[i] = "user:" + user(first+i)
 			}
-			if _, err := db.Exec("INSERT INTO balance (account_id, amount) VALUES "+all, names...); err != nil {
-				b.Fatal(err)
-			}
+			paytest.Must(b, testenv.Err(db.Exec("INSERT INTO balance (account_id, amount) VALUES "+all, names...)))
 		}
 	}
 	credit := prepare("INSERT INTO balance (account_id, amount) VALUES (?, ?) ON DUPLICATE KEY UPDATE amount = " +

@@ -32,9 +32,7 @@ func (p *pipeline) messages(t testing.TB) uint64 {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	return s.CachedInfo().State.Msgs
 }
 
@@ -56,13 +54,9 @@ func TestPublishAndCatchUp(t *testing.T) {
 			for i := range entries {
 				u1, u2 := paytest.Home("u1", i%2, 2), paytest.Home("u2", i%2, 2)
 				e := paytest.ShardEntry("c1", i%2, i+1, paytest.Win(u1, i, 1), paytest.Win(u2, 1000+i, 1))
-				if err := relay.publisher.Publish(t.Context(), e); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, relay.publisher.Publish(t.Context(), e))
 				if i%100 == 0 {
-					if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("nonsense")); err != nil {
-						t.Fatal(err)
-					}
+					p.publishRaw(t, []byte("nonsense"))
 				}
 			}
 			if err := relay.publisher.Publish(t.Context(),
@@ -74,9 +68,7 @@ func TestPublishAndCatchUp(t *testing.T) {
 				t.Errorf("%d messages", n)
 			}
 			for range 2 {
-				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u1", 0, 2)), entries/2)
 				p.WantBalance(t, booking.UserAccount(paytest.Home("u2", 0, 2)), entries/2)
 			}
@@ -103,9 +95,7 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 	p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(3_600_000)
-	if _, err := other.Seals.Rotate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
 	publisher, err := NewPublisher(p.js, p.namespace, other.Seals.Ring(), paytest.Quiet)
 	paytest.Must(t, err)
 	paytest.Must(t, publisher.Publish(t.Context(),
@@ -125,17 +115,13 @@ func TestCatchUpKnowsTheNewestKey(t *testing.T) {
 // TestCatchUpAgainstTheWorkers: both post the same messages, and it does not matter.
 func TestCatchUpAgainstTheWorkers(t *testing.T) {
 	t.Parallel()
-	p := onServers(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600})
-	p.redis.Open(c)
+	p, c := opened(t, onServers, rain.Spec{Budget: 600, Packets: 600})
 	_, settler := p.idle(t, SettlerOptions{})
 	p.node(t, quick, SettlerOptions{})
 	for won := 0; won < 600; {
 		won += p.redis.Win("c1", 0, "u1", "u2", "u3")
 		if won%60 == 0 {
-			if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
-				t.Error(err)
-			}
+			paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 		}
 	}
 	p.eventuallySettled(t, 20*time.Second, c, 600)
@@ -149,9 +135,7 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	server := testenv.StartNATS(t)
 	p := connected(t, paytest.OnSQLite(t), server.URL)
 	relay, _ := p.idle(t, SettlerOptions{})
-	if err := relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, relay.publisher.Publish(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 1))))
 	server.LoseData()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -161,9 +145,7 @@ func TestPublishWaitsForJetStream(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- relay.publisher.Publish(t.Context(), paytest.Entry("c1", 3, paytest.Win("u1", 2, 1))) }()
 	server.Start()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, <-ended)
 	if n := p.messages(t); n != 1 {
 		t.Errorf("%d messages in the new stream", n)
 	}
@@ -187,15 +169,11 @@ func TestPoisonDoesNotKeepAShardFromBeingRebuilt(t *testing.T) {
 			}}})
 			allow := p.Refuse(t, "poison")
 			for i, user := range []string{"u1", "u1", "poison", "u1", "u1"} {
-				if err := relay.publisher.Publish(t.Context(),
-					paytest.Entry("c1", i+1, paytest.Win(user, i, 10))); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, relay.publisher.Publish(t.Context(),
+					paytest.Entry("c1", i+1, paytest.Win(user, i, 10))))
 			}
 			for range 2 {
-				if err := settler.CatchUp(t.Context(), "c1", 0); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, settler.CatchUp(t.Context(), "c1", 0))
 			}
 			p.MustFence(t, 0)
 			if got := p.Assigned(t, c); len(got) != 5 || len(dead) != 1 || dead[0].User != "poison" {

@@ -17,9 +17,7 @@ import (
 func (p *pipeline) decidersOf(t *testing.T) *Deciders {
 	t.Helper()
 	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	return NewDeciders(publisher, DecidersOptions{Log: paytest.Quiet})
 }
 
@@ -91,9 +89,7 @@ func TestDecidersWaitForJetStream(t *testing.T) {
 	d.Publish(&e)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Run(ended); err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, d.Run(ended))
 	if n := p.messages(t); n != 4 {
 		t.Errorf("%d messages", n)
 	}

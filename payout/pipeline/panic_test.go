@@ -24,15 +24,11 @@ import (
 // A round of the settler and one of the relay that panic are told and counted, and the next rounds settle everything.
 func TestPanicEndsOneRound(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
+	paytest.Must(t, err)
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
 		Recoverer: recoverer})
@@ -60,9 +56,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	})
 	cancel()
 	for range 2 {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		paytest.Must(t, <-ended)
 	}
 	if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 2 || err != nil {
 		t.Errorf("%d parts have panicked, want relay and settlement (%v)", n, err)
@@ -121,15 +115,11 @@ func TestPanicBecomesADeadLetter(t *testing.T) {
 		for name, back := range backEnds {
 			t.Run(fmt.Sprintf("%s, attempts break %v", name, attempts), func(t *testing.T) {
 				t.Parallel()
-				p := back(t)
-				c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-				p.redis.Open(c)
+				p, _ := opened(t, back, rain.Spec{Budget: 100, Packets: 10})
 				p.redis.Win("c1", 0, "u1")
 				p.redis.Win("c1", 0, "torn")
 				p.redis.Win("c1", 0, "u2")
-				entries, err := p.redis.Oldest("c1", 0, 10)
-				paytest.Must(t, err)
-				p.publish(t, 1, entries...)
+				entries := p.publishOutbox(t, 0, 1)
 				p.run(t, NewSettler(p.js, p.Seals.Ring(), &torn{p.Poster, attempts}, p.DeadLetters, p.redis, p.told,
 					SettlerOptions{
 						Namespace: p.namespace, Workers: 1, Attempts: 3, Log: paytest.Quiet,
@@ -245,13 +235,9 @@ func (*tornNeighbours) Settled(context.Context, []posting.Settlement) { panic("t
 // who cannot be told holds up nothing.
 func TestPanicOfNeighbours(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.rainOn(c, 10)
-	entries, err := p.redis.Oldest("c1", 0, 10)
-	paytest.Must(t, err)
-	p.publish(t, 1, entries...)
+	p.publishOutbox(t, 0, 1)
 	neighbours := &tornNeighbours{Outbox: p.redis}
 	p.run(t, NewSettler(p.js, p.Seals.Ring(), p.Poster, p.DeadLetters, neighbours, neighbours,
 		SettlerOptions{Namespace: p.namespace, Workers: 1, Log: paytest.Quiet}))

@@ -32,14 +32,10 @@ type pipeline struct {
 func newPipeline(t testing.TB, b *paytest.Books, connect func(...nats.Option) (*nats.Conn, error)) *pipeline {
 	t.Helper()
 	nc, err := connect(nats.MaxReconnects(-1), nats.ReconnectWait(50*time.Millisecond), nats.ReconnectJitter(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	return &pipeline{
 		Books: b, redis: paytest.NewFakeRedis(b.Clock.Now), told: &paytest.Told{}, nc: nc, js: js,
 		namespace: testenv.Namespace(t),
@@ -52,9 +48,7 @@ func (p *pipeline) relay(t testing.TB, o RelayOptions) *Relay {
 	t.Helper()
 	o.Log = paytest.Quiet
 	publisher, err := NewPublisher(p.js, p.namespace, p.Seals.Ring(), paytest.Quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Millisecond)
 	o.Grace = cmp.Or(o.Grace, time.Nanosecond) // nobody else publishes
 	o.Clock = p.Clock.Now
@@ -111,9 +105,7 @@ func (p *pipeline) rainOn(c *rain.Campaign, n int) {
 func inProcess(t testing.TB) *pipeline {
 	t.Helper()
 	server, err := embedded.NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Error(err)
@@ -136,13 +128,27 @@ func connected(t testing.TB, b *paytest.Books, url string) *pipeline {
 	return newPipeline(t, b, func(options ...nats.Option) (*nats.Conn, error) { return nats.Connect(url, options...) })
 }
 
+// opened is a pipeline with the campaign c1, in the ledger and in Redis.
+func opened(t testing.TB, back func(testing.TB) *pipeline, spec rain.Spec) (*pipeline, *rain.Campaign) {
+	t.Helper()
+	p := back(t)
+	c := p.OpenCampaign(t, "c1", spec)
+	p.redis.Open(c)
+	return p, c
+}
+
+// publishRaw puts a message of c1 into the stream that no node has sealed.
+func (p *pipeline) publishRaw(t testing.TB, data []byte) {
+	t.Helper()
+	_, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", data)
+	paytest.Must(t, err)
+}
+
 // consumer is the state of the settlement workers' consumer.
 func (p *pipeline) consumer(t testing.TB) *jetstream.ConsumerInfo {
 	t.Helper()
 	c, err := p.js.Consumer(t.Context(), newStream(p.js, p.namespace, paytest.Ring).name(), consumerName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	var info *jetstream.ConsumerInfo
 	testenv.Eventually(t, 5*time.Second, "acknowledgements have arrived", func() bool {
 		info, err = c.Info(t.Context())

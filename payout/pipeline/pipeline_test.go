@@ -24,13 +24,9 @@ func TestPipeline(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 50_000, Packets: 1000, Shards: 4, Split: rain.DoubleMean})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 50_000, Packets: 1000, Shards: 4, Split: rain.DoubleMean})
 			reg := prometheus.NewRegistry()
-			if err := p.Register(reg); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, p.Register(reg))
 			p.node(t, RelayOptions{Registerer: reg}, SettlerOptions{Registerer: reg})
 			p.node(t, RelayOptions{}, SettlerOptions{})
 			p.rainOn(c, 800)
@@ -64,9 +60,7 @@ func TestPipeline(t *testing.T) {
 // TestContradictionInThePipeline: the outbox gives away a packet that the ledger has given away already.
 func TestContradictionInThePipeline(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
 	p.redis.Win("c1", 0, "late", "u2")
 	p.node(t, quick, SettlerOptions{})
@@ -80,23 +74,17 @@ func TestContradictionInThePipeline(t *testing.T) {
 // TestStreamIsLost deletes the stream, then only the consumer, with entries in all stages of their way.
 func TestStreamIsLost(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 600, Packets: 600, Shards: 2})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 600, Packets: 600, Shards: 2})
 	stop := p.node(t, quick, SettlerOptions{})
 	name := newStream(p.js, p.namespace, paytest.Ring).name()
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 10*time.Second, c, 100)
 	p.rainOn(c, 100)
-	if err := p.js.DeleteStream(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, p.js.DeleteStream(t.Context(), name))
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 20*time.Second, c, 300)
 	p.rainOn(c, 100)
-	if err := p.js.DeleteConsumer(t.Context(), name, consumerName); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, p.js.DeleteConsumer(t.Context(), name, consumerName))
 	p.rainOn(c, 100)
 	p.eventuallySettled(t, 20*time.Second, c, 500)
 
@@ -104,9 +92,7 @@ func TestStreamIsLost(t *testing.T) {
 	stop()
 	p.rainOn(c, 50)
 	p.relay(t, RelayOptions{}).sweep(t.Context())
-	if err := p.js.DeleteStream(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, p.js.DeleteStream(t.Context(), name))
 	p.rainOn(c, 50)
 	p.node(t, quick, SettlerOptions{})
 	p.eventuallySettled(t, 20*time.Second, c, 600)

@@ -20,9 +20,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 4000, Packets: 400})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 4000, Packets: 400})
 			allow := p.Refuse(t, "poison")
 			for i := range 400 {
 				user := fmt.Sprintf("u%d", i)
@@ -31,11 +29,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 				}
 				p.redis.Win("c1", 0, user)
 			}
-			entries, err := p.redis.Oldest("c1", 0, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.publish(t, 1, entries...)
+			p.publishOutbox(t, 0, 1)
 			stop := p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 1_000_000})
 			p.others(t, c, 399)
 			testenv.Eventually(t, time.Minute, "the poisoned claim is failed", func() bool {
@@ -67,9 +61,7 @@ func TestPoisonHoldsUpNobody(t *testing.T) {
 // entry would not be given up early.
 func TestSettledEntryIsNoLongerCounted(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	allow := p.Refuse(t, "poison")
 	p.redis.Win("c1", 0, "poison")
 	p.node(t, RelayOptions{Patience: time.Hour}, SettlerOptions{Attempts: 1_000_000})
@@ -95,15 +87,9 @@ func (p *pipeline) others(t *testing.T, c *rain.Campaign, n int64) {
 // TestAnOutageCountsNothing: an unreachable database is nobody's fault.
 func TestAnOutageCountsNothing(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Oldest("c1", 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.publish(t, 1, entries...)
+	p.publishOutbox(t, 0, 1)
 	tries := make(chan struct{}, 100)
 	down := true
 	p.settler(t, SettlerOptions{Workers: 1, Attempts: 1}, func([]rain.Entry) error {

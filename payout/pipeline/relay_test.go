@@ -116,12 +116,8 @@ func TestDeletedMessagesComeAgain(t *testing.T) {
 		t.Fatalf("%d messages", n)
 	}
 	s, err := p.js.Stream(t.Context(), relay.publisher.stream.name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := relay.publisher.stream.puller(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
+	paytest.Must(t, testenv.Err(relay.publisher.stream.puller(t.Context())))
 	paytest.Must(t, s.Purge(t.Context()))
 	testenv.Eventually(t, time.Minute, "both are in the stream again", func() bool {
 		relay.sweep(t.Context())
@@ -158,9 +154,7 @@ func TestAnIdleStreamHasLostNothing(t *testing.T) {
 func TestTheRelayComesToTheEnd(t *testing.T) {
 	t.Parallel()
 	const entries = pageLimit*pagesAtOnce + 10
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: entries, Packets: entries})
-	p.redis.Open(c)
+	p, _ := opened(t, inProcess, rain.Spec{Budget: entries, Packets: entries})
 	for range entries {
 		p.redis.Win("c1", 0, "u1")
 	}
@@ -217,9 +211,7 @@ func TestANodeThatCannotRelayLetsAnotherOne(t *testing.T) {
 	go func() { ended <- relay.Run(ctx) }()
 	<-turn.began
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	paytest.Must(t, <-ended)
 	<-turn.released
 }
 

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -63,17 +62,22 @@ func (p *pipeline) run(t *testing.T, s *Settler) (stop func()) {
 func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	t.Helper()
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	if _, err := s.ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 	for _, e := range entries {
 		message := entrytext.Seal(p.Seals.Ring(), entrytext.Encode(e))
 		for range times {
-			if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), message); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), message)))
 		}
 	}
+}
+
+// publishOutbox publishes what waits in an outbox of c1, each entry as often as said.
+func (p *pipeline) publishOutbox(t *testing.T, shard, times int) []rain.Entry {
+	t.Helper()
+	entries, err := p.redis.Oldest("c1", shard, 1000)
+	paytest.Must(t, err)
+	p.publish(t, times, entries...)
+	return entries
 }
 
 // TestSettlersMeetCopies: three copies of each entry in the stream, and four settlers with four workers each.
@@ -81,16 +85,10 @@ func TestSettlersMeetCopies(t *testing.T) {
 	t.Parallel()
 	for name, back := range backEnds {
 		t.Run(name, func(t *testing.T) {
-			p := back(t)
-			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 3000, Packets: 600, Shards: 3})
-			p.redis.Open(c)
+			p, c := opened(t, back, rain.Spec{Budget: 3000, Packets: 600, Shards: 3})
 			p.rainOn(c, 600)
 			for s := range c.Shards {
-				entries, err := p.redis.Oldest("c1", s, 1000)
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.publish(t, 3, entries...)
+				p.publishOutbox(t, s, 3)
 			}
 			reg := prometheus.NewRegistry()
 			for i := range 4 {
@@ -116,9 +114,7 @@ func TestSettlersMeetCopies(t *testing.T) {
 // TestOneBadEntryDoesNotHoldUpItsBatch: the database refuses whatever a certain entry is in.
 func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 1000, Packets: 100})
 	var healed atomic.Bool
 	var alone atomic.Int64 // tries of the bad entry by itself
 	var poisonID string
@@ -126,9 +122,7 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 		p.redis.Win("c1", 0, fmt.Sprintf("u%d", i))
 	}
 	entries, err := p.redis.Oldest("c1", 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	poisonID = entries[7].Ref.ID
 	p.publish(t, 1, entries...)
 	reg := prometheus.NewRegistry()
@@ -160,15 +154,9 @@ func TestOneBadEntryDoesNotHoldUpItsBatch(t *testing.T) {
 // TestSettlerFinishesTheBatchInHand: Run returns when it is cancelled, but not in the middle.
 func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Win("c1", 0, "u1", "u2")
-	entries, err := p.redis.Oldest("c1", 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.publish(t, 1, entries...)
+	p.publishOutbox(t, 0, 1)
 	inHand, goOn := make(chan struct{}), make(chan struct{})
 	stop := p.settler(t, SettlerOptions{}, func([]rain.Entry) error {
 		close(inHand)
@@ -197,15 +185,9 @@ func TestSettlerFinishesTheBatchInHand(t *testing.T) {
 // TestRemovedOnlyAfterCommit: as long as the ledger does not have it, the outbox does.
 func TestRemovedOnlyAfterCommit(t *testing.T) {
 	t.Parallel()
-	p := inProcess(t)
-	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-	p.redis.Open(c)
+	p, c := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Win("c1", 0, "u1")
-	entries, err := p.redis.Oldest("c1", 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.publish(t, 1, entries...)
+	p.publishOutbox(t, 0, 1)
 	tries := make(chan int, 100)
 	n := 0
 	reg := prometheus.NewRegistry()
@@ -226,28 +208,6 @@ func TestRemovedOnlyAfterCommit(t *testing.T) {
 	p.eventuallySettled(t, 10*time.Second, c, 1)
 	if got, err := testutil.GatherAndCount(reg, "redrain_payout_failures_total"); got != 1 || err != nil {
 		t.Error(got, err)
-	}
-}
-
-func TestStreamKeepsTheOperatorsReplicas(t *testing.T) {
-	t.Parallel()
-	p := inProcess(t)
-	s := newStream(p.js, p.namespace, paytest.Ring)
-	made, err := s.ensure(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := made.CachedInfo().Config
-	if cfg.Storage != jetstream.FileStorage || cfg.Retention != jetstream.LimitsPolicy || cfg.MaxAge != streamMaxAge ||
-		cfg.MaxMsgs != -1 || cfg.MaxBytes != -1 {
-		t.Errorf("%+v", cfg)
-	}
-	cfg.MaxAge = time.Hour
-	if _, err := p.js.UpdateStream(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	if made, err = s.ensure(t.Context()); err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
-		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
 	}
 }
 

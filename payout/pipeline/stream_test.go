@@ -19,17 +19,11 @@ func TestStoppedWhileTheStreamIsMade(t *testing.T) {
 	t.Parallel()
 	for moment := range 100 {
 		server, err := embedded.NATS("")
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		nc, err := server.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := &stopper{JetStream: js, stop: cancel, after: time.Duration(moment) * 30 * time.Microsecond}
 		var all sync.WaitGroup
@@ -64,40 +58,27 @@ func (s *stopper) CreateOrUpdateStream(ctx context.Context, cfg jetstream.Stream
 // made anew begins with the oldest, and copies are known for two minutes.
 func TestStreamGivesNothingUp(t *testing.T) {
 	t.Parallel()
-	server, err := embedded.NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nc, err := server.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		nc.Close()
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newStream(js, "", paytest.Ring)
+	p := inProcess(t)
+	s := newStream(p.js, p.namespace, paytest.Ring)
 	consumer, err := s.puller(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	settings := consumer.CachedInfo().Config
 	if settings.MaxDeliver != -1 || settings.DeliverPolicy != jetstream.DeliverAllPolicy ||
 		settings.AckPolicy != jetstream.AckExplicitPolicy || settings.AckWait != ackWait {
 		t.Errorf("the consumer gives messages up: %+v", settings)
 	}
-	kept, err := js.Stream(t.Context(), s.name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := kept.CachedInfo().Config; c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
-		c.Duplicates != duplicateSpan || c.MaxMsgs > 0 || c.MaxBytes > 0 {
+	kept, err := p.js.Stream(t.Context(), s.name())
+	paytest.Must(t, err)
+	c := kept.CachedInfo().Config
+	if c.Storage != jetstream.FileStorage || c.Retention != jetstream.LimitsPolicy || c.MaxAge != streamMaxAge ||
+		c.Duplicates != duplicateSpan || c.MaxMsgs != -1 || c.MaxBytes != -1 {
 		t.Errorf("the stream forgets: %+v", c)
+	}
+	c.MaxAge = time.Hour // an operator has changed it
+	_, err = p.js.UpdateStream(t.Context(), c)
+	paytest.Must(t, err)
+	made, err := s.ensure(t.Context())
+	if err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
+		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
 	}
 }
