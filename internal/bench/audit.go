@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"time"
 
 	"redrain/rain"
 )
@@ -9,9 +10,25 @@ import (
 // LedgerRow is a claim as the server lists it.
 type LedgerRow struct {
 	Claim   string
-	User    string // "" where the list does not say, being that of one player
+	User    string // "" if the list is that of one player
 	Amount  rain.Money
-	Settled bool // the ledger has it; false while it is on its way, or has been given up
+	Settled bool // the ledger has it; false while it is in flight, or has been given up
+}
+
+// Ledger is the result of comparing the wins that players were told of with the ledger.
+type Ledger struct {
+	Checked    bool       `json:"checked"`
+	Reason     string     `json:"reason"` // why not
+	WaitedMS   int64      `json:"waited_ms"`
+	Told       int        `json:"told"`        // different claims
+	AmountTold rain.Money `json:"amount_told"` // of them
+	Settled    int        `json:"settled"`     // told, and in the ledger
+	Unsettled  int        `json:"unsettled"`   // told, and still in flight to the ledger, or given up
+	Missing    int        `json:"missing"`     // told, and nowhere
+	Wrong      int        `json:"wrong"`       // another amount or another player than was told
+	Twice      int        `json:"twice"`       // claims that the ledger has more than once
+	Untold     int        `json:"untold"`      // in the ledger for a player who was not told: a result was lost
+	Examples   []string   `json:"examples"`    // of what is wrong, in words; the first few
 }
 
 // Audit compares the wins that players were told of with what the ledger has.
@@ -19,8 +36,7 @@ type Audit struct {
 	user  func(player int) string
 	told  map[string]*toldWin
 	ours  map[string]struct{} // the users who play
-	found AuditFindings
-	twice map[string]struct{}
+	found Ledger
 }
 
 // toldWin is a win that a player was told of, and what the ledger says about it.
@@ -29,28 +45,16 @@ type toldWin struct {
 	amount  rain.Money
 	listed  bool
 	settled bool
+	twice   bool
 }
 
-// AuditFindings are what came of an audit. All is well if nothing is missing, unsettled, wrong or twice.
-type AuditFindings struct {
-	Told       int        // different claims
-	AmountTold rain.Money // of them
-	Settled    int        // told, and in the ledger
-	Unsettled  int        // told, and still on their way to the ledger, or given up on it
-	Missing    int        // told, and nowhere
-	Wrong      int        // another amount or another player than was told
-	Twice      int        // claims that the ledger has more than once
-	Untold     int        // in the ledger for one of the players, who was not told: a result was lost on its way
-	Examples   []string   // of what is wrong, in words; the first few
-}
-
-// maxExamples is how many faults are told in words.
+// maxExamples is how many faults are described in words.
 const maxExamples = 10
 
 // NewAudit begins an audit. user is the name under which a player plays; players is how many there are.
 func NewAudit(told []Win, players int, user func(player int) string) *Audit {
 	a := &Audit{user: user, told: make(map[string]*toldWin, len(told)), ours: make(map[string]struct{}, players),
-		twice: map[string]struct{}{}}
+		found: Ledger{Examples: []string{}}}
 	for i := range players {
 		a.ours[user(i)] = struct{}{}
 	}
@@ -92,8 +96,8 @@ func (a *Audit) Row(r LedgerRow) {
 		return
 	}
 	if p.settled {
-		if _, known := a.twice[r.Claim]; !known {
-			a.twice[r.Claim] = struct{}{}
+		if !p.twice {
+			p.twice = true
 			a.found.Twice++
 			a.example("claim %s is in the ledger more than once", r.Claim)
 		}
@@ -112,26 +116,41 @@ func (a *Audit) Row(r LedgerRow) {
 	}
 }
 
-// Findings ends the audit.
-func (a *Audit) Findings() AuditFindings {
-	f := a.found
+// Ledger ends the audit.
+func (a *Audit) Ledger() Ledger {
 	for claim, p := range a.told {
 		switch {
 		case p.settled:
 		case p.listed:
-			f.Unsettled++
+			a.found.Unsettled++
 		default:
-			f.Missing++
-			if len(f.Examples) < maxExamples {
-				f.Examples = append(f.Examples, fmt.Sprintf("claim %s, %s, was told to %s and is not in the ledger",
-					claim, p.amount, a.user(p.player)))
-			}
+			a.found.Missing++
+			a.example("claim %s, %s, was told to %s and is not in the ledger", claim, p.amount, a.user(p.player))
 		}
 	}
-	return f
+	return a.found
 }
 
-// Sound tells whether every win that was told is in the ledger once, as it was told.
-func (f AuditFindings) Sound() bool {
-	return f.Unsettled == 0 && f.Missing == 0 && f.Wrong == 0 && f.Twice == 0
+// Judge adds the result of an audit to the report, and sets OK and Problems.
+func (r *Report) Judge(l Ledger) {
+	r.Ledger, r.Problems = l, []string{}
+	r.check()
+	if !l.Checked {
+		r.problem(true, "the told wins could not be looked up in the ledger: %s", l.Reason)
+		return
+	}
+	waited := (time.Duration(l.WaitedMS) * time.Millisecond).Round(100 * time.Millisecond)
+	is := "are"
+	if l.Missing == 1 {
+		is = "is"
+	}
+	r.problem(l.Missing > 0, "%s told and %s not in the ledger", were(int64(l.Missing), "win"), is)
+	r.problem(l.Unsettled > 0, "%s told and still on the way to the ledger after %s", were(int64(l.Unsettled), "win"),
+		waited)
+	r.problem(l.Wrong > 0, "%s told otherwise than the ledger has it", were(int64(l.Wrong), "win"))
+	r.problem(l.Twice > 0, "%s in the ledger more than once", count(l.Twice, "win"))
+	// Each of them may hide a win: the tap has won, but its player was told otherwise.
+	unsure := r.Lost + r.Unanswered + sum(r.Errors) + r.Outcomes["unavailable"]
+	r.problem(int64(l.Untold) > unsure, "%s in the ledger and never told, and only %s without a result",
+		were(int64(l.Untold), "win"), were(unsure, "tap"))
 }

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
+	"net/url"
 	"sync"
 	"time"
+
+	"redrain/client"
 )
 
 // dialers is how many connections are made at the same time. A server's accept queue holds 4,096 by Linux's
@@ -18,163 +19,110 @@ const dialers = 64
 // may be called at any time.
 type Crowd struct {
 	options Options
-	clock   func() int64 // the time since the crowd began, in ns
-	loops   []*loop
+	began   time.Time
+	players []*player
+	views   map[string]*view // by campaign
+	clocks  []serverClock    // by target
+	tally   tally
+	waiting waitingRoom
 	dialing chan struct{}   // a token for each connection that is being made
-	ctx     context.Context //nolint:containedctx // of the goroutines that connect players: from Gather to Leave
+	ctx     context.Context //nolint:containedctx // of the players' goroutines: from Gather to Leave
 	stop    context.CancelFunc
-	work    sync.WaitGroup // those goroutines, and the loops
-	queue   queue
+	work    sync.WaitGroup
 
 	mu      sync.Mutex
 	news    chan struct{} // closed and replaced when a player has joined, or has been refused
 	joined  int
-	told    int            // players who were told to wait for a seat and have not come in yet
+	told    int            // players who were told to wait for a slot and have not come in yet
 	failed  map[string]int // why players will not come, and how many
 	lastErr error
-	broken  error // of a loop
 }
 
 // Gather lets the players connect and join, and returns when all have, or when the time is up and at least one has; see
-// Options.Knock.
-// Report.Failed says what became of the others, of whom some may still come.
+// Options.Knock. Report.NotJoined has the reasons of the others, of whom some may still come.
 func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	c := &Crowd{options: o, clock: func() int64 { return int64(time.Since(began)) },
-		dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
-	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	if err := c.open(); err != nil {
-		return nil, errors.Join(err, c.Leave())
+	c := newCrowd(ctx, o)
+	for i, p := range c.players {
+		at := o.Ramp * time.Duration(i) / time.Duration(o.Players)
+		c.work.Go(func() {
+			if pause(c.ctx, at) {
+				p.live(c.ctx)
+			}
+		})
 	}
-	c.work.Go(c.letIn)
 	if err := c.await(ctx); err != nil {
-		return nil, errors.Join(err, c.Leave())
+		c.Leave()
+		return nil, err
 	}
 	return c, nil
 }
 
-// open starts the loops and deals the players to them.
-func (c *Crowd) open() error {
-	for range c.options.Loops {
-		open := newPoller
-		if c.options.Portable {
-			open = func() (poller, error) { return newPortable(), nil }
+func newCrowd(ctx context.Context, o Options) *Crowd {
+	c := &Crowd{options: o, began: time.Now(), views: map[string]*view{}, clocks: make([]serverClock, len(o.Targets)),
+		dialing: make(chan struct{}, dialers), news: make(chan struct{}), failed: map[string]int{}}
+	c.tally.take()
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	for i := range o.Players {
+		campaign := o.Campaigns[i%len(o.Campaigns)]
+		if c.views[campaign] == nil {
+			c.views[campaign] = newView()
 		}
-		q, err := open()
-		if err != nil {
-			return err
-		}
-		l := &loop{
-			options: &c.options, clock: c.clock, door: c, poller: q, views: map[string]*view{},
-			clocks: make([]offset, len(c.options.Targets)), tally: newTally(),
-		}
-		c.loops = append(c.loops, l)
+		c.players = append(c.players, &player{crowd: c, id: i, campaign: campaign, view: c.views[campaign],
+			target: i % len(o.Targets), isNew: true, pending: map[int64]tap{}, touched: map[*wave]int{}})
 	}
-	for i := range c.options.Players {
-		l := c.loops[i%len(c.loops)]
-		campaign := c.options.Campaigns[i%len(c.options.Campaigns)]
-		if l.views[campaign] == nil {
-			l.views[campaign] = newView()
-		}
-		l.players = append(l.players, &player{
-			id: i, target: i % len(c.options.Targets), view: l.views[campaign], coming: true,
-			stalled: i < c.options.Stalled,
-		})
-	}
-	for _, l := range c.loops {
-		c.work.Go(func() {
-			if err := l.run(); err != nil {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				c.broken = errors.Join(c.broken, err)
-			}
-		})
-	}
-	return nil
+	return c
 }
 
-// letIn has every player connect, each at its moment of the ramp.
-func (c *Crowd) letIn() {
-	for i := range c.options.Players {
-		p := c.loops[i%len(c.loops)].players[i/len(c.loops)]
-		at := c.options.Ramp * time.Duration(i) / time.Duration(c.options.Players)
-		if !pause(c.ctx, at-time.Duration(c.clock())) || !c.queueUp() {
-			return
-		}
-		c.work.Go(func() { c.connect(p) })
-	}
-}
-
-// connectLater has a player connect after a pause; why is what it had to leave for.
-func (c *Crowd) connectLater(p *player, d time.Duration, why error) {
-	c.mu.Lock()
-	c.lastErr = why
-	c.mu.Unlock()
-	c.work.Go(func() {
-		if pause(c.ctx, d) && c.queueUp() {
-			c.connect(p)
-		}
-	})
-}
-
-// queueUp waits until one more connection may be made, and tells whether it may.
-func (c *Crowd) queueUp() bool {
+// dial connects a player to its target and says hello.
+func (c *Crowd) dial(ctx context.Context, p *player) (*client.Socket, error) {
 	select {
 	case c.dialing <- struct{}{}:
-		return true
-	case <-c.ctx.Done():
-		return false
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-}
-
-// connect makes the connection of a player who has queued up, and hands it to its loop.
-func (c *Crowd) connect(p *player) {
 	defer func() { <-c.dialing }()
-	conn, rest, err := c.dial(p)
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	l := c.loops[p.id%len(c.loops)]
-	if accepted := l.do(func() { l.admit(p, conn, rest, err) }); !accepted && conn != nil {
-		_ = conn.Close() // everybody is leaving
-	}
-}
-
-func (c *Crowd) dial(p *player) (conn net.Conn, rest []byte, err error) {
 	if p.token == "" {
-		if p.token, err = c.options.Token(c.ctx, p.id); err != nil {
-			return nil, nil, err
+		var err error
+		if p.token, err = c.options.Token(ctx, p.id); err != nil {
+			return nil, err
 		}
 	}
-	var header http.Header
-	if c.options.Header != nil {
-		header = c.options.Header(p.id)
+	target := c.options.Targets[p.target]
+	o := client.SocketOptions{URL: target}
+	if u, err := url.Parse(target); err == nil {
+		o.LocalAddr = SourceAddress(u.Host, p.id)
 	}
-	return dial(c.ctx, c.options.Targets[p.target], p.id, header)
+	if c.options.Header != nil {
+		o.Header = c.options.Header(p.id)
+	}
+	return client.Dial(ctx, o)
 }
 
-// arrive notes that a player has joined, or never will.
-func (c *Crowd) arrive(p *player, err error) {
-	waited := err == nil && c.queue.enter(p.id, time.Duration(c.clock()))
+// arrive notes that a player has joined for the first time.
+func (c *Crowd) arrive(p *player) {
+	waited := c.waiting.enter(p.id)
 	c.change(func() {
 		if waited {
 			c.told--
 		}
-		if err == nil {
-			c.joined++
-			c.options.Arrived()
-		} else {
-			c.failed[err.Error()]++
-			c.lastErr = err
-		}
+		c.joined++
+	})
+	c.options.Arrived()
+}
+
+// giveUp notes that a player will never join.
+func (c *Crowd) giveUp(err error) {
+	c.change(func() {
+		c.failed[err.Error()]++
+		c.lastErr = err
 	})
 }
 
-// change changes how many have arrived, and wakes who waits for that.
+// change changes how many have arrived, and wakes await.
 func (c *Crowd) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,16 +131,16 @@ func (c *Crowd) change(f func()) {
 	c.news = make(chan struct{})
 }
 
-// await waits until all have arrived, or it has waited long enough.
+// await waits until all have arrived, or the time is up.
 func (c *Crowd) await(ctx context.Context) error {
 	limit := time.NewTimer(c.options.Ramp + c.options.JoinWithin)
 	defer limit.Stop()
 	for late := false; ; {
-		joined, waiting, news, last := c.arrivals()
+		joined, missing, news, last := c.arrivals()
 		switch {
-		case (joined > 0 || c.options.Knock) && waiting == 0 || joined > 0 && late:
+		case (joined > 0 || c.options.Knock) && missing == 0 || joined > 0 && late:
 			return nil
-		case waiting == 0:
+		case missing == 0:
 			return fmt.Errorf("no player could join: %w", last)
 		case late && last == nil:
 			return errors.New("no player could join in time; is it a redrain server, and does it answer?")
@@ -209,31 +157,124 @@ func (c *Crowd) await(ctx context.Context) error {
 	}
 }
 
-// arrivals are how many have joined, how many may still come, when that will change, and what went wrong last.
-func (c *Crowd) arrivals() (joined, waiting int, news <-chan struct{}, last error) {
+// arrivals are how many have joined, how many may still come, when that will change, and the last failure.
+func (c *Crowd) arrivals() (joined, missing int, news <-chan struct{}, last error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	waiting = c.options.Players - c.joined
+	missing = c.options.Players - c.joined
 	for _, n := range c.failed {
-		waiting -= n
+		missing -= n
 	}
 	if c.options.Knock {
-		waiting -= c.told
+		missing -= c.told
 	}
-	return c.joined, waiting, c.news, c.lastErr
+	return c.joined, missing, c.news, c.lastErr
+}
+
+// AwaitRain waits until it rains on some of the players. It reports false if ctx ends before.
+func (c *Crowd) AwaitRain(ctx context.Context) bool {
+	const look = 10 * time.Millisecond
+	for {
+		for _, p := range c.players {
+			if p.isRainedOn() {
+				return true
+			}
+		}
+		if !pause(ctx, look) {
+			return false
+		}
+	}
+}
+
+// Play lets the players tap, waits for the missing results, and reports. ctx ends the tapping early.
+func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
+	plan, err := plan.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	processor, begin := processorTime(), time.Now()
+	c.tally.begin()
+	for _, p := range c.players {
+		p.start(&plan)
+	}
+	tapping, cancel := context.WithTimeout(ctx, plan.Duration)
+	defer cancel()
+	if plan.Rate > 0 && !plan.Watch {
+		c.keepPace(tapping, plan.Rate, begin)
+	}
+	<-tapping.Done()
+	c.tally.end()
+	for _, p := range c.players {
+		p.stop()
+	}
+	took, used := time.Since(begin), processorTime()-processor
+	c.drain(plan.Drain)
+	return c.report(plan, begin, took, used), nil
+}
+
+// drain waits until every tap is answered, or the time is up. It does so after an early end as well: the server still
+// decides the taps that it has received.
+func (c *Crowd) drain(limit time.Duration) {
+	const look = 10 * time.Millisecond
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.Progress().Pending > 0; {
+		if !pause(c.ctx, look) {
+			return
+		}
+	}
+}
+
+// keepPace taps at even distances until ctx ends, each time with the next player who can tap. Go's timers are exact to
+// a millisecond; several taps may then be due at once.
+func (c *Crowd) keepPace(ctx context.Context, rate float64, begin time.Time) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	turn := 0
+	for n := 0; ctx.Err() == nil; n++ {
+		at := begin.Add(time.Duration(float64(time.Second) / rate * float64(n)))
+		if wait := time.Until(at); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		turn = c.tapOpen(turn, at)
+	}
+}
+
+// tries is how many players are asked for a tap before it is given up.
+const tries = 16
+
+// tapOpen taps with the first player from turn on who can, and returns the next turn.
+func (c *Crowd) tapOpen(turn int, at time.Time) (next int) {
+	connected := false
+	for range min(tries, len(c.players)) {
+		p := c.players[turn]
+		turn = (turn + 1) % len(c.players)
+		sent, joined := p.tapAt(at)
+		if sent {
+			return turn
+		}
+		connected = connected || joined
+	}
+	c.tally.count(func(t *counts) {
+		if connected {
+			t.nothing++
+		} else {
+			t.nobody++
+		}
+	})
+	return turn
 }
 
 // Leave ends all connections and waits for all that belongs to them.
-func (c *Crowd) Leave() error {
+func (c *Crowd) Leave() {
 	c.stop()
-	for _, l := range c.loops {
-		l.do(l.farewell)
-	}
 	c.work.Wait()
-	return c.broken
 }
 
-// pause waits, and tells whether it was not cut short.
+// pause waits, and reports whether it was not cut short.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

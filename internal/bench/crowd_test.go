@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
 )
@@ -21,7 +22,7 @@ func gather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) (*b
 	s := httptest.NewServer(room)
 	t.Cleanup(s.Close)
 	o := bench.Options{
-		Targets: []string{"ws" + strings.TrimPrefix(s.URL, "http")}, Campaigns: []string{"c1"}, Players: 20, Loops: 2,
+		Targets: []string{"ws" + strings.TrimPrefix(s.URL, "http")}, Campaigns: []string{"c1"}, Players: 20,
 		Token: func(_ context.Context, player int) (string, error) { return "p" + strconv.Itoa(player), nil },
 	}
 	if change != nil {
@@ -29,11 +30,7 @@ func gather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) (*b
 	}
 	crowd, err := bench.Gather(t.Context(), o)
 	if err == nil {
-		t.Cleanup(func() {
-			if err := crowd.Leave(); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(crowd.Leave)
 	}
 	return crowd, err
 }
@@ -60,91 +57,77 @@ func until(t *testing.T, n int64) (ctx context.Context, called func()) {
 	}
 }
 
-// pollers are the ways to wait for sockets.
-var pollers = map[string]func(*bench.Options){
-	"the system's": nil,
-	"portable":     func(o *bench.Options) { o.Portable = true },
-}
-
 // Every tap is answered once and counted, no player taps a drop twice, and every win that the server tells is reported.
 func TestClosedLoop(t *testing.T) {
-	for name, change := range pollers {
-		t.Run(name, func(t *testing.T) {
-			const taps = 2_000
-			ctx, tapped := until(t, taps)
-			room := &benchtest.Room{Answer: func(user, drop string) (string, string) {
-				tapped()
-				if strings.HasSuffix(drop, ".5") {
-					return "won", user + "-" + drop
-				}
-				return "empty", ""
-			}}
-			crowd := mustGather(t, room, change)
-			if !crowd.AwaitRain(t.Context()) {
-				t.Fatal("it does not rain")
-			}
-			r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			won := 0
-			for key, times := range room.Taps() {
-				user, drop, _ := strings.Cut(key, " ")
-				if times != 1 {
-					t.Errorf("%s tapped %s %d times", user, drop, times)
-				}
-				if strings.HasSuffix(drop, ".5") {
-					won++
-				}
-				if strings.HasSuffix(drop, ".5") && !slices.ContainsFunc(r.Told, func(w bench.Win) bool {
-					return w.Claim == user+"-"+drop && w.Amount == benchtest.Amount &&
-						"p"+strconv.Itoa(w.Player) == user
-				}) {
-					t.Errorf("the win of %s with %s is not reported", user, drop)
-				}
-			}
-			all := int64(len(room.Taps()))
-			if r.Taps != all || r.Answered != all || r.Latency.TotalCount() != all || all < taps ||
-				r.Unanswered+r.Lost != 0 ||
-				r.Outcomes["won"] != int64(won) || r.Outcomes["won"]+r.Outcomes["empty"] != all || len(r.Told) != won {
-				t.Errorf("%d taps got there, %d of them wins; report %+v", all, won, r)
-			}
-			if r.Joined != 20 || len(r.Failed)+len(r.Faults)+len(r.Errors)+len(r.Closes) != 0 ||
-				r.Reconnects+r.Broken != 0 {
-				t.Errorf("report %+v", r)
-			}
-		})
+	const taps = 2_000
+	ctx, tapped := until(t, taps)
+	room := &benchtest.Room{Answer: func(user, drop string) (string, string) {
+		tapped()
+		if strings.HasSuffix(drop, ".5") {
+			return "won", user + "-" + drop
+		}
+		return "empty", ""
+	}}
+	crowd := mustGather(t, room, nil)
+	if !crowd.AwaitRain(t.Context()) {
+		t.Fatal("it does not rain")
+	}
+	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	won := 0
+	for key, times := range room.Taps() {
+		user, drop, _ := strings.Cut(key, " ")
+		if times != 1 {
+			t.Errorf("%s tapped %s %d times", user, drop, times)
+		}
+		if strings.HasSuffix(drop, ".5") {
+			won++
+		}
+		if strings.HasSuffix(drop, ".5") && !slices.ContainsFunc(r.Told, func(w bench.Win) bool {
+			return w.Claim == user+"-"+drop && w.Amount == benchtest.Amount &&
+				"p"+strconv.Itoa(w.Player) == user
+		}) {
+			t.Errorf("the win of %s with %s is not reported", user, drop)
+		}
+	}
+	all := int64(len(room.Taps()))
+	if r.Taps != all || r.Answered != all || r.Times.TotalCount() != all || all < taps ||
+		r.Unanswered+r.Lost != 0 ||
+		r.Outcomes["won"] != int64(won) || r.Outcomes["won"]+r.Outcomes["empty"] != all || len(r.Told) != won {
+		t.Errorf("%d taps got there, %d of them wins; report %+v", all, won, r)
+	}
+	if r.Joined != 20 || len(r.NotJoined)+len(r.Faults)+len(r.Errors)+len(r.Closes) != 0 ||
+		r.Reconnects+r.Broken != 0 {
+		t.Errorf("report %+v", r)
 	}
 }
 
 // Players come back after the codes that allow it and tap on; the same drop is not tapped again.
 func TestReconnect(t *testing.T) {
-	for name, change := range pollers {
-		t.Run(name, func(t *testing.T) {
-			ctx, tapped := until(t, 1_000)
-			var closing atomic.Int64
-			room := &benchtest.Room{
-				Answer: func(string, string) (string, string) { tapped(); return "empty", "" },
-				Closing: func(string) int {
-					if closing.Add(1) <= 5 {
-						return 4000
-					}
-					return 0
-				},
+	ctx, tapped := until(t, 1_000)
+	var closing atomic.Int64
+	room := &benchtest.Room{
+		Answer: func(string, string) (string, string) { tapped(); return "empty", "" },
+		Closing: func(string) int {
+			if closing.Add(1) <= 5 {
+				return 4000
 			}
-			r, err := mustGather(t, room, change).Play(ctx, bench.Plan{Duration: 30 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Closes[4000] != 5 || r.Lost != 5 || r.Reconnects > 5 || r.Taps != r.Answered+5 || len(r.Faults) != 0 {
-				t.Errorf("report %+v", r)
-			}
-			for key, times := range room.Taps() {
-				if times != 1 {
-					t.Errorf("%s: %d times", key, times)
-				}
-			}
-		})
+			return 0
+		},
+	}
+	r, err := mustGather(t, room, nil).Play(ctx, bench.Plan{Duration: 30 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Closes["4000"] != 5 || r.Lost != 5 || r.Reconnects > 5 || r.Taps != r.Answered+5 || len(r.Faults) != 0 {
+		t.Errorf("report %+v", r)
+	}
+	for key, times := range room.Taps() {
+		if times != 1 {
+			t.Errorf("%s: %d times", key, times)
+		}
 	}
 }
 
@@ -209,12 +192,12 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Joined != 19 || len(r.Failed) != 1 || r.Closes[4500] != 1 || tries.Load() != 1 {
+	if r.Joined != 19 || len(r.NotJoined) != 1 || r.Closes["4500"] != 1 || tries.Load() != 1 {
 		t.Errorf("%d tries; report %+v", tries.Load(), r)
 	}
 	_, err = gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
-	var closed *bench.ClosedError
-	if !errors.As(err, &closed) || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
+	closed, ok := errors.AsType[*client.ClosedError](err)
+	if !ok || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
 		t.Errorf("nobody is let in: %v", err)
 	}
 }
@@ -248,9 +231,9 @@ func TestOpenLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := int64(rate*r.Took.Seconds()) + 2
-	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingDue+r.NobodyThere != 0 ||
-		r.Latency.TotalCount() != r.Answered {
+	most := int64(rate*(float64(r.DurationMS)/1000)) + 2
+	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingInAir+r.NobodyThere != 0 ||
+		r.Times.TotalCount() != r.Answered {
 		t.Errorf("%d taps of at most %d; report %+v", r.Taps, most, r)
 	}
 }

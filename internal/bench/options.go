@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -13,57 +13,51 @@ import (
 
 // Options say how many play, where, and with which tokens.
 type Options struct {
-	// addresses of sockets, ws://host:port/ws or wss://…; the players are spread over them in turn. Required
+	// Targets are sockets' addresses, ws://host:port/ws or wss://…; players are spread over them in turn. Required.
 	Targets   []string
-	Campaigns []string // the players are spread over them in turn; required
+	Campaigns []string // players are spread over them in turn; required
 	Players   int      // required
-	// Token gives a player's token; it is called once for each, by several goroutines at a time. Required.
+	// Token returns a player's token. It is called once for each, by several goroutines at a time. Required.
+	// If its error has a method RetryAfter() time.Duration, the player comes back then.
 	Token func(ctx context.Context, player int) (string, error)
 
-	// Header is what a player sends with the upgrade, beside what is needed; nil: nothing.
-	Header func(player int) http.Header
-	// Turn asks for a player's turn in a campaign's waiting room, which keeps the place. nil: who has to wait comes
-	// back to the socket when the server says.
+	Header func(player int) http.Header // sent with the handshake. Defaults to nothing
+	// Turn asks for a player's turn in a campaign's waiting room, which keeps the position. By default a player who
+	// has to wait comes back to the socket when the server says.
 	Turn func(ctx context.Context, player int, token, campaign string) (Turn, error)
-	// Knock has Gather return when each player has joined, or was told to wait for a seat.
+	// Knock has Gather return when each player has joined, or was told to wait for a slot.
 	Knock bool
 
-	Ramp       time.Duration // over which the players come in; 0: as fast as they can
-	JoinWithin time.Duration // after the ramp, for all to have joined; 0: 30 s
-	Stalled    int           // so many players read nothing once they have joined
-	Loops      int           // event loops; 0: one for two processors
-	Portable   bool          // do without epoll, as where there is none
-	Arrived    func()        // is called whenever a player has joined; must be quick. nil: nothing is
-	Log        *slog.Logger  // what goes wrong with single players, at level debug; nil: nothing
+	Ramp       time.Duration // over which the players come in. Defaults to 0: as fast as they can
+	JoinWithin time.Duration // after the ramp, for all to have joined. Defaults to 30 s
+	Arrived    func()        // is called whenever a player has joined; must be quick. Defaults to nothing
 }
 
 // Plan says how the players tap.
 type Plan struct {
 	Duration time.Duration // for which taps are sent; required
-	// Rate is in taps per second over all players, at even distances, whether the server keeps up or not (open
-	// loop). How long a tap takes is then counted from the moment when it should have been sent. 0: each player
-	// taps again when the result of the tap before has come (closed loop).
+	// Rate is in taps per second over all players, at even distances, whether the server keeps up or not (open loop).
+	// Defaults to 0: each player taps again when the result of the tap before has come (closed loop).
 	Rate  float64
 	Think time.Duration // closed loop: a player's pause after each result
-	Hand  *Hand         // instead of both: as a person or a program taps, who wants to win. nil: as a load does
-	Stay  time.Duration // after which a player goes for good, whose seat another one may have; 0: nobody does
+	Hand  *Hand         // instead of both: the player taps as a person or a program who wants to win
+	Stay  time.Duration // after which a player goes for good. Defaults to 0: nobody goes
 	Watch bool          // nobody taps
-	Drain time.Duration // for results that are still missing in the end; 0: 10 s
+	Drain time.Duration // for results that are still missing in the end. Defaults to 10 s
+}
+
+// Hand is how a person or a program taps. The funcs are called by several goroutines at a time.
+type Hand struct {
+	Reaction func() time.Duration // from a drop's opening to the tap, at least; another one for each tap
+	Pause    func() time.Duration // between two taps, at least
 }
 
 func (o Options) withDefaults() (Options, error) {
 	if o.JoinWithin == 0 {
 		o.JoinWithin = 30 * time.Second
 	}
-	if o.Loops == 0 {
-		o.Loops = max(1, runtime.GOMAXPROCS(0)/2)
-	}
-	o.Loops = min(o.Loops, max(1, o.Players))
 	if o.Arrived == nil {
 		o.Arrived = func() {}
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	var errs []error
 	switch {
@@ -80,16 +74,12 @@ func (o Options) withDefaults() (Options, error) {
 		u, err := url.Parse(t)
 		if err != nil || u.Host == "" || (u.Scheme != "ws" && u.Scheme != "wss") {
 			errs = append(errs, fmt.Errorf("%q is not like ws://host:port/ws", t))
-			continue
-		}
-		if u.Scheme == "wss" {
-			o.Portable = true // epoll sees what is encrypted
 		}
 	}
 	return o, errors.Join(append(errs, CheckPlayers(o.Players))...)
 }
 
-// CheckPlayers tells whether this process may have so many players at a time.
+// CheckPlayers returns an error if this process may not have so many players at a time.
 func CheckPlayers(players int) error {
 	if most, ok := openFiles(); ok && players > most-spareFiles {
 		return fmt.Errorf("%d players need as many open files, and this process may have %d: ask for at most %d "+
@@ -99,7 +89,7 @@ func CheckPlayers(players int) error {
 	return nil
 }
 
-// spareFiles are for what is no player's socket: standard streams, pollers, connections that are just being made, HTTP.
+// spareFiles are for all but the players' sockets: standard streams, handshakes, HTTP.
 const spareFiles = 200
 
 func (p Plan) withDefaults() (Plan, error) {
@@ -115,4 +105,25 @@ func (p Plan) withDefaults() (Plan, error) {
 		return p, errors.New("hands have no timetable: give a rate or hands")
 	}
 	return p, nil
+}
+
+// closed tells whether each player decides by itself when it taps.
+func (p *Plan) closed() bool { return !p.Watch && p.Rate == 0 }
+
+// PerAddress players come from one address of this machine. It stays far below the ports that an address has
+// (28,000 by default), and below the connections that the server allows for one address.
+const PerAddress = 1000
+
+// SourceAddress is the address of this machine that a player comes from: one of 127.0.0.1, 127.0.0.2 and so on if the
+// target is this machine itself, else nil for the system's choice.
+func SourceAddress(target string, player int) net.Addr {
+	host, _, err := net.SplitHostPort(target)
+	if err != nil || runtime.GOOS != "linux" { // elsewhere only 127.0.0.1 exists without being set up
+		return nil
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || ip.To4() == nil || !ip.IsLoopback()) {
+		return nil
+	}
+	n := 1 + player/PerAddress
+	return &net.TCPAddr{IP: net.IPv4(127, 0, byte(n>>8), byte(n))} //nolint:gosec // two bytes hold 65 million players
 }

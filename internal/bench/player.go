@@ -1,124 +1,179 @@
 package bench
 
 import (
-	"bytes"
-	"strconv"
+	"sync"
+	"time"
 
 	"redrain/internal/wire"
-	"redrain/internal/ws"
+	"redrain/rain"
 )
 
-// player is one simulated player. Its fields are the loop's, but for those that never change.
+// socket is the part of a client.Socket that a player uses while it plays.
+type socket interface {
+	Tap(id int64, drop string) error
+	Ping(id, t int64) error
+	Leave() error
+	Close() error
+}
+
+// player is one simulated player. The goroutine of live owns its connection.
 type player struct {
-	id     int
-	target int // changes only while the player is not connected
-	view   *view
-	token  string // asked for when it connects first
+	crowd    *Crowd
+	id       int
+	campaign string
+	view     *view
 
-	sock    socket // nil: not connected
-	in      []byte // the beginning of a frame whose rest has not come
-	message []byte // the beginning of a message in fragments
-	joined  bool
-	coming  bool  // has never joined yet
-	stalled bool  // reads nothing after it has joined
-	saidAt  int64 // when hello was sent, ns
-	cameAt  int64 // when the player came into the room, ms of the server
-	attempt int   // how often in a row connecting has failed
-	backMS  int64 // the server has asked to come back after so long; 0: it has not
-	place   int   // in the waiting room, that it told with that; 0: none
-	left    bool  // for good
+	// Of the goroutine of live.
+	token    string // asked for when it connects first
+	isNew    bool   // has never joined, and may still do so
+	backMS   int64  // the server has asked to come back after so long; 0: it has not
+	position int    // in the waiting room, that it told with that; 0: none
 
-	seen     waveWindow
+	mu     sync.Mutex // guards all below
+	target int
+	sock   socket // nil: not connected
+	saidAt time.Time
+	cameAt int64 // when the player came into the room, ms of the server
+	joined bool
+	left   bool  // for good
+	plan   *Plan // nil: nobody taps
+
+	shower   *shower // the rain that the player was told of; nil: none
 	presence presence
+	seen     waveSet
 
-	queue        []*wave // heard, and not tapped to the end; in rising order
-	next         int     // the first drop of the first of them that was not looked at
+	queue        []*wave // received, and not tapped to the end; in rising order
+	touched      map[*wave]int
 	tapID        int64
-	pending      []tap
-	starvedSince int64 // closed loop: since when it has nothing to tap, ns; 0: it has
-	alarmed      bool  // has an alarm set
-
-	// Of a player with hands.
-	reaction   int64         // to the next drop, ms
-	restsUntil int64         // ns
-	touched    map[*wave]int // how many drops of a wave were tapped, or have landed
+	pending      map[int64]tap
+	starvedSince time.Time   // closed loop: since when it has nothing to tap; zero: it has
+	wake         *time.Timer // taps again
+	asleep       bool        // wake is set
+	reaction     int64       // with hands: to the next drop, ms
+	restsUntil   time.Time   // with hands
 }
 
 // tap is one whose result has not come.
 type tap struct {
-	id int64
-	at int64 // from when its time counts, ns
-	n  int64 // the wave and the place in it that make its drop
-	k  int32
+	at   time.Time // from when its time counts
+	drop string
 }
 
-// is tells whether the tap was on this drop.
-func (t tap) is(drop []byte) bool {
-	var space [32]byte
-	return bytes.Equal(t.appendDrop(space[:0]), drop)
+func (p *player) clock() *serverClock { return &p.crowd.clocks[p.target] }
+
+// serverMS is a moment on the clock of the player's server.
+func (p *player) serverMS(at time.Time) int64 { return p.clock().serverMS(at) }
+
+func (p *player) connect(s socket) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sock, p.saidAt = s, time.Now()
 }
 
-func (t tap) appendDrop(b []byte) []byte {
-	return strconv.AppendInt(append(strconv.AppendInt(b, t.n, 10), '.'), int64(t.k), 10)
+func (p *player) isJoined() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.joined
 }
 
-// tappable finds the next drop that is in the air at a time of the server. Without one it tells when the next will
-// come into the air, as far as a wave is known; 0: none is.
-func (p *player) tappable(now int64) (w *wave, k int32, from int64) {
-	for len(p.queue) > 0 {
-		w := p.queue[0]
-		if now < w.at+early {
-			return nil, 0, w.at + early
+func (p *player) hasLeft() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left
+}
+
+// isRainedOn tells whether drops appear for the player now, or have just done so.
+func (p *player) isRainedOn() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, now := p.shower, p.serverMS(time.Now())
+	return p.joined && s != nil && now >= s.rain.StartsAt && now < s.endsAt()
+}
+
+// hangUp forgets the connection. Taps that were not answered never will be. It reports whether the player has gone for
+// good.
+func (p *player) hangUp() (left bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endStarving()
+	p.see(nil, nil)
+	lost, joined := int64(len(p.pending)), p.joined
+	p.crowd.tally.count(func(t *counts) {
+		t.lost += lost
+		t.pending -= lost
+		if joined {
+			t.connected--
 		}
-		for now < w.gone && p.next < len(w.drops) {
-			d := w.drops[p.next]
-			p.next++
-			if now < w.at+int64(d.fall) {
-				return w, d.k, 0
-			}
-		}
-		p.queue = p.queue[1:]
-		p.next = 0
+	})
+	clear(p.pending)
+	p.sock, p.joined = nil, false
+	return p.left
+}
+
+// see begins to expect the waves of a rain that is announced or falls, and stops expecting those of another one.
+func (p *player) see(s *shower, m *wire.Rain) {
+	now := p.serverMS(time.Now())
+	if m != nil && m.Phase != rain.PhaseCountdown && m.Phase != rain.PhaseFalling {
+		s = nil
 	}
-	p.queue = nil // so that what append makes next begins anew
-	return nil, 0, 0
-}
-
-// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better
-// than that.
-const early = 5
-
-// appendTo appends the request of a tap as a frame.
-func (t tap) appendTo(b []byte) []byte {
-	var space [96]byte // longer than any request
-	request := append(space[:0], `{"type":"tap","id":`...)
-	request = strconv.AppendInt(request, t.id, 10)
-	request = append(request, `,"drop":"`...)
-	request = t.appendDrop(request)
-	request = append(request, `"}`...)
-	return ws.AppendClientFrame(b, ws.OpText, request)
-}
-
-// answered takes a tap off the list. ok is false for an id that waits for nothing.
-func (p *player) answered(id int64) (t tap, ok bool) {
-	for i, t := range p.pending {
-		if t.id == id {
-			last := len(p.pending) - 1
-			p.pending[i] = p.pending[last]
-			p.pending = p.pending[:last]
-			return t, true
-		}
+	if p.presence.isOpen() && p.shower == s && s != nil {
+		return // it goes on as it was
 	}
-	return tap{}, false
+	p.closePresence(now)
+	p.shower = s
+	p.presence.begin(s, now)
 }
 
-// campaign is where the player plays: they are spread over the campaigns in turn.
-func (p *player) campaign(of []string) string { return of[p.id%len(of)] }
+func (p *player) closePresence(now int64) {
+	expected, received := p.presence.end(now, &p.seen)
+	p.crowd.tally.count(func(t *counts) {
+		t.expected += expected
+		t.received += received
+	})
+}
 
-// hello is the first message of a connection.
-func (p *player) hello(campaigns []string) []byte {
-	return ws.AppendClientFrame(nil, ws.OpText, wire.Encode(map[string]any{
-		"type": wire.TypeHello, "id": 1, "token": p.token,
-		"campaign": p.campaign(campaigns),
-	}))
+// start lets the player tap as planned.
+func (p *player) start(plan *Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.presence.begin(p.shower, p.serverMS(time.Now()))
+	p.plan, p.starvedSince = plan, time.Time{}
+	if plan.Hand != nil {
+		p.reaction, p.restsUntil = plan.Hand.Reaction().Milliseconds(), time.Time{}
+	}
+	if p.joined {
+		p.stay()
+		p.tapAgain()
+	}
+}
+
+// stop ends the tapping.
+func (p *player) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.plan = nil
+	p.endStarving()
+	p.closePresence(p.serverMS(time.Now()))
+}
+
+// stay has the player go for good after a while, if the plan says so.
+func (p *player) stay() {
+	plan := p.plan
+	if plan.Stay == 0 {
+		return
+	}
+	time.AfterFunc(plan.Stay, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.joined || p.plan != plan || p.left {
+			return // it comes back, and has a slot for that; or the play is over
+		}
+		p.closePresence(p.serverMS(time.Now()))
+		p.presence.begin(nil, 0)
+		p.left = true
+		p.crowd.tally.count(func(t *counts) { t.left++ })
+		if err := p.sock.Leave(); err != nil {
+			_ = p.sock.Close()
+		}
+	})
 }

@@ -1,120 +1,177 @@
 package bench
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is what came of a Play.
+// Report is the result of a Play, and what `redrain bench --json` prints; docs/bench.md describes it. Fields may be
+// added.
 type Report struct {
-	Players   int
-	Joined    int            // of them, ever
-	Failed    map[string]int // why others did not, and how many; those who are still trying are in neither
-	Took      time.Duration  // in which taps were sent
-	Processor time.Duration  // that this process used meanwhile
+	OK       bool     `json:"ok"`       // see Judge
+	Problems []string `json:"problems"` // why not
+	Mode     string   `json:"mode"`     // "open" or "closed"
 
-	Taps       int64 // sent
-	Answered   int64 // by a result
-	InTime     int64 // of those, before the last tap was sent: what a server has fallen behind with comes later
-	Outcomes   map[string]int64
-	Errors     map[string]int64        // taps answered by an error, and other errors, by code
-	Lost       int64                   // taps whose connection ended before the answer
-	Unanswered int64                   // taps that waited in vain
-	Latency    *hdrhistogram.Histogram // of answered taps, in µs; see Plan.Rate
+	URLs      []string `json:"urls"` // as the user has named them
+	Campaigns []string `json:"campaigns"`
+	Players   int      `json:"players"`
+	Joined    int      `json:"joined"` // of them, ever
+	Away      int      `json:"away"`   // had joined, but were not connected at the end
 
-	Starvations int64         // closed loop: how often a player had nothing to tap
-	Starved     time.Duration // and for how long, all players together
-	NothingDue  int64         // open loop: taps not sent, as nothing was in the air
-	NobodyThere int64         // open loop: taps not sent, as nobody was connected
+	DurationMS     int64            `json:"duration_ms"`            // in which taps were sent
+	RateWanted     float64          `json:"taps_per_second_wanted"` // open loop
+	ThinkMS        int64            `json:"think_ms"`
+	Taps           int64            `json:"taps"`            // sent
+	Answered       int64            `json:"answered"`        // by a result
+	TapsPerSecond  float64          `json:"taps_per_second"` // answered while taps were sent
+	Outcomes       map[string]int64 `json:"outcomes"`
+	Lost           int64            `json:"lost"`               // taps whose connection ended before the answer
+	Unanswered     int64            `json:"unanswered"`         // taps that waited in vain
+	NothingInAir   int64            `json:"nothing_in_the_air"` // open loop: taps not sent
+	NobodyThere    int64            `json:"nobody_connected"`   // open loop: taps not sent
+	Starvations    int64            `json:"starvations"`        // closed loop: how often a player had nothing to tap
+	StarvedPercent float64          `json:"starved_percent"`    // of the players' time
 
-	Frames        int64           // messages received
-	Waves         int64           // of them
-	WavesExpected int64           // whose moment was in the time of the Play, and in that in which the player was there
-	WavesReceived int64           // of those
-	WavesLate     int64           // that came after their moment
-	WaveSpreads   []time.Duration // of each new wave, from the first player who got it to the last, in rising order
-	Settled       int64           // claims that players were told to be money
+	Latency Latency `json:"latency_us"`
+	Waves   Waves   `json:"waves"`
 
-	Waited Waited // for seats, from Gather on
-	Left   int64  // players who have gone for good, as the plan says
+	Waiting Waiting `json:"waiting_room"`
+	Left    int64   `json:"left"` // players who have gone for good, as the plan says
 
-	Reconnects int64
-	Broken     int64            // connections that broke
-	Closes     map[int]int64    // connections that the server closed, by code
-	Faults     map[string]int64 // what broke the protocol, in words
-	// every win that a player was told of, from Gather on; one that was told again is there again
-	Told []Win
+	Reconnects int64            `json:"reconnects"`
+	Broken     int64            `json:"broken"`     // connections
+	Closes     map[string]int64 `json:"closes"`     // connections that the server closed, by code
+	Errors     map[string]int64 `json:"errors"`     // the server's error messages, by code
+	Faults     map[string]int64 `json:"faults"`     // violations of the protocol, in words
+	NotJoined  map[string]int   `json:"not_joined"` // why players could not join, and how many
+
+	ProcessorMS     int64   `json:"processor_ms"` // that this process has used
+	ProcessorPerTap float64 `json:"processor_us_per_tap"`
+
+	Ledger Ledger `json:"ledger"` // see Judge
+
+	Frames      int64                   `json:"-"` // received
+	AllWaves    int64                   `json:"-"` // received, expected or not
+	Times       *hdrhistogram.Histogram `json:"-"` // of answered taps, µs; see Plan.Rate
+	WaveSpreads []time.Duration         `json:"-"` // see Waves, in rising order
+	Starved     time.Duration           `json:"-"` // all players together
+	Settled     int64                   `json:"-"` // claims that players were told to be money
+	// Told has every win that a player was told of, from Gather on. A repeated one is there again.
+	Told []Win `json:"-"`
 }
 
-// TapsPerSecond is how many taps were answered in a second, as long as taps were sent.
-func (r *Report) TapsPerSecond() float64 { return float64(r.InTime) / r.Took.Seconds() }
+// Latency is how long taps took, in microseconds.
+type Latency struct {
+	P50  int64   `json:"p50"`
+	P90  int64   `json:"p90"`
+	P99  int64   `json:"p99"`
+	P999 int64   `json:"p99_9"`
+	Max  int64   `json:"max"`
+	Mean float64 `json:"mean"`
+}
 
-// report collects what the loops have counted, and has them begin anew.
-func (c *Crowd) report(begin int64, took, processor time.Duration) *Report {
-	all := newTally()
-	r := &Report{Players: c.options.Players, Took: took, Processor: processor, Failed: map[string]int{},
-		Outcomes: map[string]int64{}}
-	first, last := map[waveID]int64{}, map[waveID]int64{}
-	for _, l := range c.loops {
-		l.call(func() {
-			all.merge(l.tally)
-			l.tally = newTally()
-			r.Told = append(r.Told, l.told.list()...)
-			for _, p := range l.players {
-				r.Unanswered += int64(len(p.pending))
-			}
-			for campaign, s := range l.views {
-				s.spread(campaign, begin, first, last)
-			}
-		})
+// Waiting is what became of the players who had to wait for a slot.
+type Waiting struct {
+	Waited   int   `json:"waited"`
+	Admitted int   `json:"admitted"` // of them
+	P50      int64 `json:"wait_p50_ms"`
+	Max      int64 `json:"wait_max_ms"`
+	// By how many positions they came in away from the order in which they were told to wait first. Answers that are in
+	// flight together overtake each other.
+	AstrayP90 int `json:"astray_p90"`
+	AstrayMax int `json:"astray_max"`
+}
+
+// Waves is how the waves arrived. A spread is the time between the first and the last player who got a wave.
+type Waves struct {
+	Expected  int64 `json:"expected"` // their moment was in the time of the Play, and in that of the player
+	Received  int64 `json:"received"` // of those
+	Late      int64 `json:"late"`     // came after their moment
+	SpreadP50 int64 `json:"spread_p50_us"`
+	SpreadMax int64 `json:"spread_max_us"`
+}
+
+// report collects what was counted, and has the counts begin anew.
+func (c *Crowd) report(plan Plan, begin time.Time, took, processor time.Duration) *Report {
+	t := c.tally.take()
+	c.mu.Lock()
+	joined, failed := c.joined, maps.Clone(c.failed)
+	c.mu.Unlock()
+	c.tally.mu.Lock()
+	told := slices.Clone(c.tally.told)
+	c.tally.mu.Unlock()
+	r := &Report{
+		Problems: []string{}, Mode: "closed", Campaigns: c.options.Campaigns, Players: c.options.Players,
+		Joined: joined, Away: max(0, joined-int(t.connected+t.left)), NotJoined: failed,
+		DurationMS: took.Milliseconds(), RateWanted: plan.Rate, ThinkMS: plan.Think.Milliseconds(),
+		Taps: t.taps, Answered: t.answered, TapsPerSecond: tenths(float64(t.inTime) / took.Seconds()),
+		Outcomes: t.outcomes, Lost: t.lost, Unanswered: t.pending, NothingInAir: t.nothing, NobodyThere: t.nobody,
+		Starvations: t.starvations, Starved: t.starved,
+		StarvedPercent: tenths(100 * t.starved.Seconds() / (took.Seconds() * float64(c.options.Players))),
+		Times:          t.latency, Latency: Latency{
+			P50: t.latency.ValueAtQuantile(50), P90: t.latency.ValueAtQuantile(90), P99: t.latency.ValueAtQuantile(99),
+			P999: t.latency.ValueAtQuantile(99.9), Max: t.latency.Max(), Mean: tenths(t.latency.Mean()),
+		},
+		Frames: t.frames, AllWaves: t.waves, Waves: Waves{Expected: t.expected, Received: t.received, Late: t.late},
+		Waiting: c.waiting.report(), Left: t.left, Reconnects: t.reconnects, Broken: t.broken, Closes: t.closes,
+		Errors: t.errors, Faults: t.faults, Settled: t.settled, Told: told, ProcessorMS: processor.Milliseconds(),
 	}
-	for id, at := range first {
-		r.WaveSpreads = append(r.WaveSpreads, time.Duration(last[id]-at))
+	if plan.Rate > 0 {
+		r.Mode = "open"
+	}
+	if t.taps > 0 {
+		r.ProcessorPerTap = tenths(float64(processor.Microseconds()) / float64(t.taps))
+	}
+	for _, v := range c.views {
+		r.WaveSpreads = append(r.WaveSpreads, v.spreads(begin)...)
 	}
 	slices.Sort(r.WaveSpreads)
-	c.mu.Lock()
-	r.Joined = c.joined
-	maps.Copy(r.Failed, c.failed)
-	c.mu.Unlock()
-	r.Waited = c.queue.waited()
-	r.take(all)
+	if n := len(r.WaveSpreads); n > 0 {
+		r.Waves.SpreadP50, r.Waves.SpreadMax = r.WaveSpreads[n/2].Microseconds(), r.WaveSpreads[n-1].Microseconds()
+	}
 	return r
 }
 
-// waveID names a wave of any campaign.
-type waveID struct {
-	campaign string
-	n        int64
+func tenths(f float64) float64 { return math.Round(f*10) / 10 }
+
+// problem notes a problem of the run if bad is true.
+func (r *Report) problem(bad bool, format string, args ...any) {
+	if bad {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+	r.OK = len(r.Problems) == 0
 }
 
-// spread notes when the new waves came to the first and the last player.
-func (s *view) spread(campaign string, begin int64, first, last map[waveID]int64) {
-	for _, w := range s.waves {
-		if w.first < begin || w.last == 0 {
-			continue
-		}
-		id := waveID{campaign, w.n}
-		if at, ok := first[id]; !ok || w.first < at {
-			first[id] = w.first
-		}
-		last[id] = max(last[id], w.last)
+// check notes what kept the players from playing as the protocol says.
+func (r *Report) check() {
+	waiting := r.Waiting.Waited - r.Waiting.Admitted
+	r.problem(r.Joined+waiting < r.Players, "%d of %d players could not join", r.Players-r.Joined-waiting, r.Players)
+	r.problem(r.Away > 0, "%s had lost the connection and not got it back in the end", count(r.Away, "player"))
+	r.problem(sum(r.Faults) > 0, "%s broke the protocol", count(int(sum(r.Faults)), "message"))
+	r.problem(sum(r.Errors) > 0, "the server answered with %s", count(int(sum(r.Errors)), "error"))
+	r.problem(r.Unanswered > 0, "%s never answered", were(r.Unanswered, "tap"))
+	for code, n := range r.Closes {
+		r.problem(code >= "4500" && code <= "4599", "the server closed %s for good, with code %s",
+			count(int(n), "connection"), code)
 	}
+	slices.Sort(r.Problems)
 }
 
-func (r *Report) take(t *tally) {
-	for i, n := range t.outcomes {
-		if n > 0 {
-			r.Outcomes[outcomes[i]] = n
-		}
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	add(r.Outcomes, t.other)
-	r.Taps, r.Answered, r.InTime, r.Lost, r.Latency = t.taps, t.answered, t.inTime, t.lost, t.latency
-	r.Starvations, r.Starved = t.starvations, time.Duration(t.starvedNS)
-	r.NothingDue, r.NobodyThere = t.nothing, t.nobody
-	r.Frames, r.Waves, r.WavesExpected, r.WavesReceived, r.WavesLate = t.frames, t.waves, t.expected, t.received, t.late
-	r.Settled, r.Reconnects, r.Broken, r.Left = t.settled, t.reconnects, t.broken, t.left
-	r.Errors, r.Closes, r.Faults = t.errors, t.closes, t.faults
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func were(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " was"
+	}
+	return fmt.Sprintf("%d %ss were", n, what)
 }

@@ -1,132 +1,148 @@
 package bench
 
 import (
-	"maps"
+	"sync"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"redrain/rain"
 )
-
-// The range of the histograms, in microseconds, and their precision.
-const (
-	fastest    = 1
-	slowest    = 3_600_000_000 // an hour
-	digits     = 3
-	nsPerMicro = 1_000
-)
-
-// tally is what a loop counts.
-type tally struct {
-	counts
-
-	latency  *hdrhistogram.Histogram // µs
-	outcomes [len(outcomes)]int64
-	other    map[string]int64 // outcomes that are not known
-	errors   map[string]int64 // the server's error messages, by code
-	faults   map[string]int64 // what broke the protocol, in words
-	closes   map[int]int64    // connections that the server closed, by code
-}
-
-// counts are the plain ones.
-type counts struct {
-	taps     int64 // sent
-	answered int64 // by a result
-	inTime   int64 // of those, while taps were sent
-	failed   int64 // by an error
-	lost     int64 // with their connection
-	nothing  int64 // open loop: not sent, as nothing was in the air
-	nobody   int64 // open loop: not sent, as nobody was connected
-
-	starvations int64 // closed loop: how often a player had nothing to tap
-	starvedNS   int64
-
-	frames, waves, late int64
-	expected, received  int64 // waves
-	settled             int64 // claims
-	reconnects, broken  int64
-	left                int64 // players who have gone for good
-}
-
-// outcomes are those of the protocol.
-var outcomes = [...]string{
-	won, "already", "sold_out", "not_open", "limited", "empty", "late", "unknown_drop", "too_fast", "unavailable",
-}
 
 const won = "won"
 
-func newTally() *tally {
-	return &tally{
-		latency: hdrhistogram.New(fastest, slowest, digits), other: map[string]int64{}, errors: map[string]int64{},
-		faults: map[string]int64{}, closes: map[int]int64{},
+// Win is a win that a player was told of.
+type Win struct {
+	Player int
+	Claim  string
+	Amount rain.Money
+}
+
+// tally is what all players count.
+type tally struct {
+	mu     sync.Mutex
+	counts counts
+	told   []Win // from Gather on
+}
+
+// counts are of one Play, but for the first groups.
+type counts struct {
+	connected, pending int64 // now: players in a room, taps without a result
+
+	// Since the report before.
+	errors     map[string]int64 // the server's error messages, by code
+	faults     map[string]int64 // violations of the protocol, in words
+	closes     map[string]int64 // connections that the server closed, by code
+	broken     int64            // connections
+	reconnects int64
+
+	played
+}
+
+// played are the counts that begin with a Play.
+type played struct {
+	tapping  bool                    // taps are being sent
+	latency  *hdrhistogram.Histogram // µs
+	outcomes map[string]int64
+
+	taps, answered, inTime, lost int64
+	nothing, nobody              int64 // open loop: taps not sent, as nothing was in the air, as nobody was connected
+	starvations                  int64 // closed loop: how often a player had nothing to tap
+	starved                      time.Duration
+	frames, waves, late          int64
+	expected, received           int64 // waves
+	settled                      int64 // claims
+	left                         int64 // players who have gone for good
+}
+
+func newPlayed() played {
+	return played{latency: hdrhistogram.New(fastest, slowest, digits), outcomes: map[string]int64{}}
+}
+
+// The range of the histogram, in microseconds, and its precision.
+const (
+	fastest = 1
+	slowest = 3_600_000_000 // an hour
+	digits  = 3
+)
+
+// count changes the counts.
+func (t *tally) count(f func(*counts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f(&t.counts)
+}
+
+// answer counts the result of a tap.
+func (t *tally) answer(outcome string, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := &t.counts
+	c.answered++
+	c.pending--
+	if c.tapping {
+		c.inTime++
 	}
+	c.outcomes[outcome]++
+	_ = c.latency.RecordValue(min(max(took.Microseconds(), fastest), slowest)) // it is in the range
 }
 
-// renew begins anew, and keeps what went wrong while nobody was looking.
-func (t *tally) renew() *tally {
-	n := newTally()
-	n.errors, n.faults, n.closes = t.errors, t.faults, t.closes
-	n.broken, n.reconnects = t.broken, t.reconnects
-	return n
+// tell keeps a win that a player was told of.
+func (t *tally) tell(w Win) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.told = append(t.told, w)
 }
 
-func (t *tally) answer(outcome []byte, ns int64) {
-	t.answered++
-	_ = t.latency.RecordValue(min(max(ns/nsPerMicro, fastest), slowest)) // it is in the range
-	for i, known := range outcomes {
-		if string(outcome) == known {
-			t.outcomes[i]++
-			return
-		}
+// begin begins the counts of a Play.
+func (t *tally) begin() {
+	t.count(func(c *counts) {
+		c.played = newPlayed()
+		c.tapping = true
+	})
+}
+
+// end is called when no more taps are sent.
+func (t *tally) end() { t.count(func(c *counts) { c.tapping = false }) }
+
+// take returns the counts since the last call, and begins anew.
+func (t *tally) take() counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.counts
+	t.counts = counts{connected: c.connected, pending: c.pending, errors: map[string]int64{},
+		faults: map[string]int64{}, closes: map[string]int64{}, played: newPlayed()}
+	return c
+}
+
+// Progress is where things stand. Its counts are since Play began.
+type Progress struct {
+	Joined     int   // players who have ever joined
+	Connected  int   // players who are in a room now
+	Taps       int64 // sent
+	Answered   int64
+	Won        int64
+	Settled    int64 // claims that players were told to be money
+	Pending    int64 // taps that wait for their results
+	Reconnects int64
+	Faults     int64 // of the protocol
+}
+
+// Progress may be called while Play runs.
+func (c *Crowd) Progress() Progress {
+	c.mu.Lock()
+	g := Progress{Joined: c.joined}
+	c.mu.Unlock()
+	c.tally.count(func(t *counts) {
+		g.Connected, g.Taps, g.Answered, g.Won = int(t.connected), t.taps, t.answered, t.outcomes[won]
+		g.Settled, g.Pending, g.Reconnects, g.Faults = t.settled, t.pending, t.reconnects, sum(t.faults)
+	})
+	return g
+}
+
+func sum(counts map[string]int64) (total int64) {
+	for _, n := range counts {
+		total += n
 	}
-	t.other[string(outcome)]++
-}
-
-func (t *tally) fault(words string) { t.faults[words]++ }
-
-// starved ends a time in which a player had nothing to tap.
-func (t *tally) starved(p *player, now int64) {
-	if p.starvedSince != 0 {
-		t.starvations++
-		t.starvedNS += now - p.starvedSince
-		p.starvedSince = 0
-	}
-}
-
-// merge adds another loop's tally.
-func (t *tally) merge(o *tally) {
-	t.latency.Merge(o.latency)
-	for i, n := range o.outcomes {
-		t.outcomes[i] += n
-	}
-	add(t.other, o.other)
-	add(t.errors, o.errors)
-	add(t.faults, o.faults)
-	add(t.closes, o.closes)
-	t.counts.add(&o.counts)
-}
-
-func (c *counts) add(o *counts) {
-	c.taps += o.taps
-	c.answered += o.answered
-	c.inTime += o.inTime
-	c.failed += o.failed
-	c.lost += o.lost
-	c.nothing += o.nothing
-	c.nobody += o.nobody
-	c.starvations += o.starvations
-	c.starvedNS += o.starvedNS
-	c.frames += o.frames
-	c.waves += o.waves
-	c.late += o.late
-	c.expected += o.expected
-	c.received += o.received
-	c.settled += o.settled
-	c.reconnects += o.reconnects
-	c.broken += o.broken
-	c.left += o.left
-}
-
-func add[K comparable](to, from map[K]int64) {
-	for k := range maps.Keys(from) {
-		to[k] += from[k]
-	}
+	return total
 }

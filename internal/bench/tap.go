@@ -2,146 +2,199 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"time"
 )
 
-// start lets the loop's players tap. The loops' rates add up to the plan's.
-func (l *loop) start(plan Plan, begin int64) {
-	l.plan, l.tapping = plan, !plan.Watch
-	l.tally = l.tally.renew()
-	for _, p := range l.players {
-		if p.presence.shower != nil {
-			p.presence.end(l.server(p, l.now), &p.seen)
-		}
-		if p.joined && p.view.tells != nil && !p.stalled {
-			l.present(p)
-		}
-		p.starvedSince = 0
-		if plan.Hand != nil {
-			p.reaction, p.restsUntil = plan.Hand.Reaction().Milliseconds(), 0
-		}
-	}
-	switch {
-	case plan.Watch:
-	case plan.Rate > 0:
-		l.pace = newPace(plan.Rate, len(l.players), l.options.Players, begin)
-	default:
-		for _, p := range l.players {
-			if p.joined {
-				l.think(p)
-			}
-		}
-	}
-	for _, p := range l.players {
-		if p.joined {
-			l.stay(p)
-		}
-	}
-}
-
-// stop ends the tapping; what is under way may still be answered.
-func (l *loop) stop() {
-	l.tapping = false
-	l.plan.Stay = 0
-	l.pace = pace{}
-	for _, p := range l.players {
-		l.tally.starved(p, l.now)
-		l.absent(p)
-	}
-}
-
-// think lets a player of a closed loop pause before its next tap. The first pause is at random, or all would tap in
-// one moment.
-func (l *loop) think(p *player) {
-	if l.plan.Think == 0 || l.plan.Hand != nil {
-		l.tapClosed(p)
+// tapAgain lets a player of a closed loop think, and tap. The first pause is at random, or all would tap at once.
+func (p *player) tapAgain() {
+	if p.plan == nil || !p.plan.closed() {
 		return
 	}
-	think := int64(l.plan.Think)
+	think := p.plan.Think
+	if think == 0 || p.plan.Hand != nil {
+		p.tap()
+		return
+	}
 	if p.tapID == 0 {
-		think = rand.Int64N(think) //nolint:gosec // not a secret
+		think = rand.N(think) //nolint:gosec // not a secret
 	}
-	l.alarm(p, l.now+think)
+	p.sleep(think)
 }
 
-// tapClosed lets a player of a closed loop tap, or notes what it waits for.
-func (l *loop) tapClosed(p *player) {
-	if l.plan.Hand != nil {
-		l.tapByHand(p)
+// sleep calls tap after a time. A player that sleeps already is not woken sooner.
+func (p *player) sleep(d time.Duration) {
+	if p.asleep {
 		return
 	}
-	if !l.tapping || l.plan.Rate > 0 || !p.joined || p.stalled || len(p.pending) > 0 {
+	p.asleep = true
+	if p.wake != nil {
+		p.wake.Reset(d)
 		return
 	}
-	w, k, from := p.tappable(l.server(p, l.now))
-	if w != nil {
-		l.tally.starved(p, l.now)
-		l.send(p, w, k, l.now)
+	p.wake = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.asleep = false
+		p.tap()
+	})
+}
+
+// tap taps the next drop in a closed loop, or waits for one.
+func (p *player) tap() {
+	if p.plan == nil || !p.plan.closed() || !p.canTap() {
 		return
 	}
-	if p.starvedSince == 0 {
-		p.starvedSince = l.now
+	now := time.Now()
+	if p.plan.Hand != nil {
+		p.tapByHand(now)
+		return
+	}
+	if len(p.pending) > 0 {
+		return
+	}
+	w, k, from := p.nextDrop(p.serverMS(now))
+	switch {
+	case w != nil:
+		p.endStarving()
+		p.send(w, k, now)
+		return
+	case p.starvedSince.IsZero():
+		p.starvedSince = now
 	}
 	if from > 0 {
-		wait := (from - l.server(p, l.now)) * int64(time.Millisecond)
-		l.alarm(p, l.now+wait)
+		p.sleep(time.Duration(from-p.serverMS(now)) * time.Millisecond)
 	}
 }
 
-// inARow is how many late taps are sent before the loop looks at its sockets again.
-const inARow = 64
+func (p *player) canTap() bool { return p.joined && !p.left }
 
-// keepPace sends what is due in an open loop, each tap by the next player who can, and tells when the next one is.
-func (l *loop) keepPace() int64 {
-	c := &l.pace
-	if c.every == 0 || !l.tapping {
-		return never
+// tapAt taps the next drop in an open loop. The tap's time counts from at.
+func (p *player) tapAt(at time.Time) (sent, joined bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.canTap() {
+		return false, false
 	}
-	for range inARow {
-		at := c.due()
-		if at > l.now {
-			return at
+	w, k, _ := p.nextDrop(p.serverMS(time.Now()))
+	if w == nil {
+		return false, true
+	}
+	p.send(w, k, at)
+	return true, true
+}
+
+// tapByHand taps the newest drop that the player can have seen, or waits for one.
+func (p *player) tapByHand(now time.Time) {
+	if now.Before(p.restsUntil) {
+		p.sleep(p.restsUntil.Sub(now))
+		return
+	}
+	ms := p.serverMS(now)
+	w, k, from := p.newestDrop(ms, p.reaction)
+	switch {
+	case w != nil:
+		p.send(w, k, now)
+		p.reaction = p.plan.Hand.Reaction().Milliseconds()
+		pause := p.plan.Hand.Pause()
+		p.restsUntil = now.Add(pause)
+		p.sleep(pause)
+	case from > 0:
+		p.sleep(time.Duration(from-ms) * time.Millisecond)
+	}
+}
+
+// early is how long after its moment a drop is tapped at the soonest, in ms: the server's time is known no better
+// than that.
+const early = 5
+
+// nextDrop finds the next drop that is in the air at a time of the server. Without one, from is when the next will
+// come into the air; 0: no wave is known.
+func (p *player) nextDrop(now int64) (w *wave, k int, from int64) {
+	for len(p.queue) > 0 {
+		w := p.queue[0]
+		if now < w.at+early {
+			return nil, 0, w.at + early
 		}
-		c.count++
-		l.tapOpen(at)
-		l.now = l.clock()
+		if k, ok := p.dropOf(w, now); ok {
+			return w, k, 0
+		}
+		p.forgetFirst()
 	}
-	return l.now
+	p.queue = nil // so that append does not keep old waves alive
+	return nil, 0, 0
 }
 
-// tries is how many players are asked for a tap before it is given up: with nothing in the air that is true of all.
-const tries = 16
-
-// tapOpen lets the next player who can tap.
-func (l *loop) tapOpen(at int64) {
-	connected := false
-	for range min(tries, len(l.players)) {
-		p := l.players[l.pace.turn]
-		l.pace.turn = (l.pace.turn + 1) % len(l.players)
-		if !p.joined || p.stalled {
+// newestDrop finds the newest drop that has been in the air for a time in ms and was not tapped. Without one, from is
+// when the next will be; 0: no wave is known.
+func (p *player) newestDrop(now, reaction int64) (w *wave, k int, from int64) {
+	for len(p.queue) > 0 && now >= p.queue[0].landed {
+		p.forgetFirst()
+	}
+	for _, w := range slices.Backward(p.queue) {
+		if opens := w.at + max(reaction, early); now < opens {
+			from = opens // the last one found is the first to come
 			continue
 		}
-		connected = true
-		if w, k, _ := p.tappable(l.server(p, l.now)); w != nil {
-			l.send(p, w, k, at)
-			return
+		if k, ok := p.dropOf(w, now); ok {
+			return w, k, 0
 		}
 	}
-	if connected {
-		l.tally.nothing++
-	} else {
-		l.tally.nobody++
+	return nil, 0, from
+}
+
+// dropOf takes the next drop of a wave that is in the air.
+func (p *player) dropOf(w *wave, now int64) (k int, ok bool) {
+	for now < w.landed && p.touched[w] < len(w.drops) {
+		d := w.drops[p.touched[w]]
+		p.touched[w]++
+		if now < w.at+int64(d.fallMS) {
+			return d.k, true
+		}
+	}
+	return 0, false
+}
+
+func (p *player) forgetFirst() {
+	delete(p.touched, p.queue[0])
+	p.queue = p.queue[1:]
+}
+
+// send taps a drop. The tap's time counts from at.
+func (p *player) send(w *wave, k int, at time.Time) {
+	p.tapID++
+	drop := strconv.FormatInt(w.n, 10) + "." + strconv.Itoa(k)
+	p.pending[p.tapID] = tap{at, drop}
+	p.crowd.tally.count(func(t *counts) {
+		t.taps++
+		t.pending++
+	})
+	if err := p.sock.Tap(p.tapID, drop); err != nil {
+		_ = p.sock.Close() // session notices it
 	}
 }
 
-// send sends a tap whose time counts from at.
-func (l *loop) send(p *player, w *wave, k int32, at int64) {
-	p.tapID++
-	t := tap{id: p.tapID, at: at, n: w.n, k: k}
-	l.out = t.appendTo(l.out[:0])
-	l.tally.taps++
-	p.pending = append(p.pending, t)
-	if err := p.sock.write(l.out); err != nil {
-		l.gone(p, err)
+// answered takes a tap off the list. ok is false for an id that waits for nothing.
+func (p *player) answered(id string) (t tap, ok bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return tap{}, false
 	}
+	t, ok = p.pending[n]
+	delete(p.pending, n)
+	return t, ok
+}
+
+// endStarving ends a time in which the player had nothing to tap.
+func (p *player) endStarving() {
+	if p.starvedSince.IsZero() {
+		return
+	}
+	starved := time.Since(p.starvedSince)
+	p.starvedSince = time.Time{}
+	p.crowd.tally.count(func(t *counts) {
+		t.starvations++
+		t.starved += starved
+	})
 }

@@ -1,111 +1,222 @@
 package bench
 
 import (
-	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"redrain/internal/wire"
 	"redrain/rain"
 )
 
-// wave is a wave of a campaign, read once for all players of a loop.
-type wave struct {
-	n, at       int64 // at in ms of the server
-	drops       []prize
-	raw         []byte // as it came
-	first, last int64  // when the first and the last player of the loop got it, ns
-	gone        int64  // when its last drop has landed, ms of the server
-}
-
-// prize is a drop that pays.
-type prize struct {
-	k    int32
-	fall int32 // ms
-}
-
-// view is what a loop knows of a campaign: its waves and rains. All players of the loop share it.
+// view is what the players of a campaign know of it: its waves and rains. Each message is decoded once for all.
 type view struct {
-	waves map[int64]*wave
-	rains map[string]*shower
-	told  []byte  // the last message about a rain, as it came
-	tells *shower // what it says
-	phase rain.Phase
+	mu       sync.Mutex
+	messages map[string]*wave // by the JSON of the message
+	waves    map[int64]*wave  // by number
+	changes  map[string]*wire.Rain
+	showers  map[string]*shower // by the rain's id
 }
 
-func newView() *view { return &view{waves: map[int64]*wave{}, rains: map[string]*shower{}} }
+func newView() *view {
+	return &view{messages: map[string]*wave{}, waves: map[int64]*wave{}, changes: map[string]*wire.Rain{},
+		showers: map[string]*shower{}}
+}
 
-// wave finds the wave of a message. Only the first of its players has it read; fresh tells that. It is nil where
-// the message is no wave, or another one of the same number.
-func (s *view) wave(line []byte) (w *wave, fresh bool) {
-	if n, ok := scanWaveNumber(line); ok {
-		if known := s.waves[n]; known != nil {
-			if bytes.Equal(known.raw, line) {
-				return known, false
-			}
-			return nil, false
-		}
+// wave is a wave of a campaign.
+type wave struct {
+	n, at  int64 // at in ms of the server
+	drops  []packet
+	landed int64 // when its last drop has landed, ms of the server
+
+	first time.Time    // when the first player got it
+	last  atomic.Int64 // when the last player got it, ns after first
+}
+
+// packet is a drop that pays.
+type packet struct {
+	k      int
+	fallMS int
+}
+
+var (
+	errShape   = errors.New("a message of another shape")
+	errDiffers = errors.New("a wave that differs from what others got")
+)
+
+// readWave returns the wave of a message, which came at a time. All players get the same wave under a number.
+func (v *view) readWave(body []byte, now time.Time) (*wave, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if w := v.messages[string(body)]; w != nil {
+		return w, nil
 	}
-	m, ok := readWave(line)
-	if !ok {
-		return nil, false
+	var m wire.Wave
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, errShape
 	}
-	w = s.waves[m.N]
-	if w != nil {
-		return w, false // in a spelling that the scanner does not know
-	}
-	w = &wave{n: m.N, at: m.At, raw: bytes.Clone(line)}
+	w := &wave{n: m.N, at: m.At, first: now}
 	for _, d := range m.Drops {
 		if d[2] == int(rain.Packet) { // a person sees that a decoy is none
-			w.drops = append(w.drops, prize{int32(d[0]), int32(d[3])}) //nolint:gosec // 400 drops a second, 20 s
-			w.gone = max(w.gone, m.At+int64(d[3]))
+			w.drops = append(w.drops, packet{d[0], d[3]})
+			w.landed = max(w.landed, m.At+int64(d[3]))
 		}
 	}
-	s.waves[m.N] = w
-	return w, true
+	if known := v.waves[m.N]; known != nil {
+		if known.at != w.at || !slices.Equal(known.drops, w.drops) {
+			return nil, errDiffers
+		}
+		w = known // in another spelling
+	}
+	v.waves[m.N], v.messages[string(body)] = w, w
+	return w, nil
+}
+
+// noteLast notes that a player got the wave.
+func (w *wave) noteLast(now time.Time) {
+	after := int64(now.Sub(w.first))
+	for last := w.last.Load(); after > last && !w.last.CompareAndSwap(last, after); last = w.last.Load() {
+	}
+}
+
+// spreads are the times from the first player who got a wave to the last one, of the waves since a moment.
+func (v *view) spreads(since time.Time) []time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var all []time.Duration
+	for _, w := range v.waves {
+		if last := w.last.Load(); !w.first.Before(since) && last > 0 {
+			all = append(all, time.Duration(last))
+		}
+	}
+	return all
 }
 
 // shower is what is known of a rain without its seed: when its waves come.
 type shower struct {
-	rain  rain.Rain
-	full  []int64 // the numbers of the waves that are not empty
-	ended int64   // ms of the server
+	rain rain.Rain
+	full []int64      // the numbers of the waves that are not empty
+	ends atomic.Int64 // ms of the server
 }
 
-func (s *view) shower(r *wire.Rain) *shower {
+func (s *shower) endsAt() int64 { return s.ends.Load() }
+
+// rain returns the shower of a rain; nil for none.
+func (v *view) rain(r *wire.Rain) *shower {
 	if r == nil {
 		return nil
 	}
-	w := s.rains[r.ID]
-	if w == nil {
-		w = &shower{rain: rain.Rain{
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.showers[r.ID]
+	if s == nil {
+		s = &shower{rain: rain.Rain{
 			ID: r.ID, StartsAt: r.StartsAt, DurationMS: r.DurationMS, DropsPerSecond: r.DropsPerSecond,
 			FallMS: r.FallMS, FirstWave: r.FirstWave,
 		}}
-		for n := r.FirstWave; n < r.FirstWave+w.rain.Waves(); n++ {
-			if len(w.rain.Wave(n).Drops) > 0 {
-				w.full = append(w.full, n)
+		for n := r.FirstWave; n < r.FirstWave+s.rain.Waves(); n++ {
+			if len(s.rain.Wave(n).Drops) > 0 {
+				s.full = append(s.full, n)
 			}
 		}
-		s.rains[r.ID] = w
+		v.showers[r.ID] = s
 	}
-	w.ended = r.EndsAt
-	return w
+	s.ends.Store(r.EndsAt)
+	return s
 }
 
-// tell takes in how a rain stands; line is the message, or nil where it came with something else.
-func (s *view) tell(r *wire.Rain, line []byte) {
-	s.told, s.tells, s.phase = line, s.shower(r), ""
-	if r != nil {
-		s.phase = r.Phase
+// readRain reads a message about a rain.
+func (v *view) readRain(body []byte) (*shower, *wire.Rain, error) {
+	v.mu.Lock()
+	m, known := v.changes[string(body)]
+	v.mu.Unlock()
+	if !known {
+		var change wire.RainChange
+		if err := json.Unmarshal(body, &change); err != nil {
+			return nil, nil, errShape
+		}
+		m = change.Rain
+		v.mu.Lock()
+		v.changes[string(body)] = m
+		v.mu.Unlock()
 	}
+	return v.rain(m), m, nil
 }
 
-// due counts the waves from number first whose moment is before until, a time of the server in ms.
-func (w *shower) due(first, until int64) int64 {
-	count := int64(0)
-	for _, n := range w.full {
-		if n >= first && w.rain.WaveAt(n) < until {
-			count++
+// waveSet is a set of waves' numbers, a bit for each.
+type waveSet []uint64
+
+// add tells whether the wave is new.
+func (s *waveSet) add(n int64) bool {
+	for int64(len(*s)) <= n/64 {
+		*s = append(*s, 0)
+	}
+	if s.has(n) {
+		return false
+	}
+	(*s)[n/64] |= 1 << (n % 64)
+	return true
+}
+
+func (s *waveSet) has(n int64) bool { return int64(len(*s)) > n/64 && (*s)[n/64]&(1<<(n%64)) != 0 }
+
+// presence is the time that a player sees one rain without interruption. A wave is expected if its moment, when it
+// appears at the top of the screen, is in that time.
+type presence struct {
+	shower *shower // nil: it does not rain for the player
+	from   int64   // ms of the server
+}
+
+func (p *presence) isOpen() bool { return p.shower != nil }
+
+// begin opens a presence at a time of the server, and drops the one before.
+func (p *presence) begin(s *shower, now int64) { *p = presence{s, now} }
+
+// end closes the presence, and counts the waves that were expected and those of them that have come.
+func (p *presence) end(now int64, seen *waveSet) (expected, received int64) {
+	s := p.shower
+	if s == nil {
+		return 0, 0
+	}
+	p.shower = nil
+	until := min(now, s.endsAt())
+	for _, n := range s.full {
+		if at := s.rain.WaveAt(n); at >= p.from && at < until {
+			expected++
+			if seen.has(n) {
+				received++
+			}
 		}
 	}
-	return count
+	return expected, received
+}
+
+// serverClock is what is known of a server's clock.
+type serverClock struct {
+	mu     sync.Mutex
+	offset int64         // the server's time less ours, ns
+	rtt    time.Duration // of the sample, which bounds its error; 0: there is none
+}
+
+// sample takes a look at the server's clock in, if it is better than what there is.
+func (c *serverClock) sample(sent, received time.Time, serverMS int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rtt := max(received.Sub(sent), 1)
+	if c.rtt > 0 && rtt > c.rtt {
+		return
+	}
+	// The server's time is cut to whole milliseconds.
+	c.offset = serverMS*int64(time.Millisecond) + int64(time.Millisecond)/2 - sent.Add(rtt/2).UnixNano()
+	c.rtt = rtt
+}
+
+// serverMS is a moment on the server's clock.
+func (c *serverClock) serverMS(at time.Time) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return (at.UnixNano() + c.offset) / int64(time.Millisecond)
 }

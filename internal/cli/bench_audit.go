@@ -17,69 +17,52 @@ import (
 	"redrain/rain"
 )
 
-// ledgerCheck is the result of comparing the wins that players were told of with the ledger.
-type ledgerCheck struct {
-	bench.AuditFindings
-	checked bool
-	reason  error // why it could not be checked
-	waited  time.Duration
-}
-
 // audit compares repeatedly, until every win that was told is settled or the time is up.
-func (s *benchRun) audit(ctx context.Context, r *bench.Report) ledgerCheck {
+func (s *benchRun) audit(ctx context.Context, r *bench.Report) bench.Ledger {
 	began := time.Now()
-	told := slices.Clone(r.Told)
 	for before := -1; ; {
-		a := bench.NewAudit(told, s.cmd.Players, s.players.user)
-		err := s.read(ctx, a, told)
-		c := ledgerCheck{AuditFindings: a.Findings(), checked: err == nil, reason: err, waited: time.Since(began)}
-		if err == nil && c.Settled > before {
-			before = c.Settled
-			s.screen.say("%d of %s are in the ledger", c.Settled, count(c.Told, "told win"))
+		a := bench.NewAudit(r.Told, s.cmd.Players, s.players.user)
+		err := s.read(ctx, a, r.Told)
+		l, waited := a.Ledger(), time.Since(began)
+		l.Checked, l.WaitedMS = err == nil, waited.Milliseconds()
+		if err != nil {
+			l.Reason = err.Error()
+		} else if l.Settled > before {
+			before = l.Settled
+			s.screen.say("%d of %s are in the ledger", l.Settled, count(l.Told, "told win"))
 		}
-		late := c.waited >= s.cmd.SettleWithin
-		// a missing win may be moving from one list to the other
-		settling := err == nil && c.Unsettled+c.Missing > 0
-		if (!settling && !retriable(err)) || late || !rest(ctx) {
-			return s.behind(ctx, c)
+		// A missing win may be moving from one list to the other.
+		settling := err == nil && l.Unsettled+l.Missing > 0
+		if (!settling && !retriable(err)) || waited >= s.cmd.SettleWithin || !rest(ctx) {
+			return s.behind(ctx, l)
 		}
 	}
 }
 
-// behind separates wins that the list leaves out from wins that are nowhere. Where settlement is far behind, the list
-// holds only the oldest wins on their way; the statistics count all of them.
-func (s *benchRun) behind(ctx context.Context, c ledgerCheck) ledgerCheck {
-	if c.Missing == 0 || s.cmd.Token == "" {
-		return c
+// behind separates wins that the list leaves out from wins that are nowhere. If settlement is far behind, the list
+// holds only the oldest wins in flight; the statistics count all of them.
+func (s *benchRun) behind(ctx context.Context, l bench.Ledger) bench.Ledger {
+	if l.Missing == 0 || s.cmd.Token == "" {
+		return l
 	}
-	waiting := -c.Unsettled
+	waiting := -l.Unsettled
 	for _, campaign := range s.campaigns {
 		stats, err := s.client.Stats(ctx, campaign)
 		if err != nil {
-			return c // the worse result stands
+			return l // the worse result stands
 		}
 		waiting += int(stats.Outbox)
 	}
-	unlisted := min(c.Missing, max(0, waiting))
-	c.Missing, c.Unsettled = c.Missing-unlisted, c.Unsettled+unlisted
+	unlisted := min(l.Missing, max(0, waiting))
+	l.Missing, l.Unsettled = l.Missing-unlisted, l.Unsettled+unlisted
 	if unlisted > 0 {
-		c.Examples = nil // nobody knows which wins they are
+		l.Examples = []string{} // the wins are not known
 	}
-	return c
+	return l
 }
 
-// rest pauses before the ledger is read again. It is false where ctx ends first.
-func rest(ctx context.Context) bool {
-	const pause = 500 * time.Millisecond
-	t := time.NewTimer(pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+// rest pauses before the ledger is read again. It is false if ctx ends first.
+func rest(ctx context.Context) bool { return pauseFor(ctx, 500*time.Millisecond) }
 
 // retriable tells whether a request may succeed when it is repeated.
 func retriable(err error) bool {
@@ -183,7 +166,7 @@ func (s *benchRun) readPlayer(ctx context.Context, player int, pages chan<- []op
 	if err != nil {
 		return err
 	}
-	me, err := operator.New(operator.Options{Server: s.nodes[0].http, Token: token, HTTPClient: s.players.http})
+	me, err := s.players.client(player, token)
 	if err != nil {
 		return err
 	}

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/bench"
@@ -17,30 +15,32 @@ import (
 
 // aReport is what the engine might have counted.
 func aReport() *bench.Report {
-	h := hdrhistogram.New(1, 3_600_000_000, 3)
-	for n := range int64(30_000) {
-		_ = h.RecordValue(300 + n/10)
-	}
-	_ = h.RecordValue(1_250_000)
 	return &bench.Report{
-		Players: 1_000, Joined: 999, Failed: map[string]int{"bad token (code 4500)": 1},
-		Took: 10*time.Second + 2*time.Millisecond, Processor: 320 * time.Millisecond,
-		Taps: 30_010, Answered: 30_001, InTime: 30_001, Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000,
-			"too_fast": 1}, Errors: map[string]int64{"malformed": 2},
-		Lost: 8, Unanswered: 1, Latency: h, NothingDue: 5, NobodyThere: 3, Starvations: 12, Starved: 50 * time.Second,
-		Frames: 90_000, Waves: 40_000, WavesExpected: 40_000, WavesReceived: 39_990, WavesLate: 4,
-		WaveSpreads: []time.Duration{time.Millisecond, 2500 * time.Microsecond, 40 * time.Millisecond},
-		Settled:     19_000, Reconnects: 2, Broken: 1, Closes: map[int]int64{4008: 1, 4500: 1},
-		Faults: map[string]int64{},
+		Mode: "open", URLs: []string{"http://a:8080", "ws://b:8080"}, Campaigns: []string{"c1"},
+		Players: 1_000, Joined: 999, Away: 2, NotJoined: map[string]int{"bad token (code 4500)": 1},
+		DurationMS: 10_002, RateWanted: 3_000, Taps: 30_010, Answered: 30_001, TapsPerSecond: 2_999.5,
+		Outcomes: map[string]int64{"won": 20_000, "sold_out": 10_000, "too_fast": 1},
+		Errors:   map[string]int64{"malformed": 2},
+		Lost:     8, Unanswered: 1, NothingInAir: 5, NobodyThere: 3, Starvations: 12, StarvedPercent: 0.5,
+		Latency:    bench.Latency{P50: 1_800, P90: 3_001, P99: 3_271, P999: 3_297, Max: 1_250_303, Mean: 1_841.3},
+		Waves:      bench.Waves{Expected: 40_000, Received: 39_990, Late: 4, SpreadP50: 2_500, SpreadMax: 40_000},
+		Reconnects: 2, Broken: 1, Closes: map[string]int64{"4008": 1, "4500": 1}, Faults: map[string]int64{},
+		ProcessorMS: 320, ProcessorPerTap: 10.7,
 	}
 }
 
-func reported(t *testing.T, name string, asJSON bool, c *benchCmd, r *bench.Report, l ledgerCheck) {
+// aGoodReport is that of players to whom nothing happened.
+func aGoodReport() *bench.Report {
+	r := aReport()
+	r.Joined, r.Players, r.Away, r.NotJoined, r.Errors, r.Unanswered, r.Closes = 997, 997, 0, nil, nil, 0, nil
+	return r
+}
+
+func reported(t *testing.T, name string, asJSON bool, r *bench.Report, l bench.Ledger) {
 	t.Helper()
 	var out bytes.Buffer
-	b := c.summary([]string{"c1"}, 997, r)
-	b.audit(l)
-	if err := b.show(&App{Stdout: &out, Location: time.UTC}, asJSON); err != nil {
+	r.Judge(l)
+	if err := showBench(&App{Stdout: &out, Location: time.UTC}, r, asJSON); err != nil {
 		t.Fatal(err)
 	}
 	file := "testdata/" + name
@@ -59,34 +59,27 @@ func reported(t *testing.T, name string, asJSON bool, c *benchCmd, r *bench.Repo
 }
 
 func TestBenchReport(t *testing.T) {
-	c := &benchCmd{URL: []string{"http://a:8080", "ws://b:8080"}, Players: 1_000}
-	found := bench.AuditFindings{
+	found := bench.Ledger{Checked: true, WaitedMS: 30_100,
 		Told: 20_000, AmountTold: 2_000_000, Settled: 19_998, Unsettled: 1, Missing: 1, Untold: 2,
 		Examples: []string{"claim c1-7, 0.88, was told to u1 and is not in the ledger"},
 	}
-	checked := ledgerCheck{AuditFindings: found, checked: true, waited: 30_100 * time.Millisecond}
-	reported(t, "bench.golden", false, c, aReport(), checked)
-	reported(t, "bench-json.golden", true, c, aReport(), checked)
-
-	fine := aReport()
-	fine.Joined, fine.Players, fine.Failed, fine.Errors, fine.Unanswered, fine.Closes = 997, 997, nil, nil, 0, nil
-	sound := ledgerCheck{AuditFindings: bench.AuditFindings{Told: 20_000, AmountTold: 2_000_000, Settled: 20_000},
-		checked: true, waited: 43 * time.Millisecond}
-	reported(t, "bench-fine.golden", false, &benchCmd{URL: c.URL, Players: 997, ClosedLoop: true,
-		Think: 200 * time.Millisecond}, fine, sound)
-	reported(t, "bench-unchecked.golden", false, c, fine,
-		ledgerCheck{reason: errors.New("no answer from http://a:8080: connection refused")})
+	reported(t, "bench.golden", false, aReport(), found)
+	reported(t, "bench-json.golden", true, aReport(), found)
+	fine := aGoodReport()
+	fine.Mode, fine.ThinkMS = "closed", 200
+	reported(t, "bench-fine.golden", false, fine,
+		bench.Ledger{Checked: true, WaitedMS: 43, Told: 20_000, AmountTold: 2_000_000, Settled: 20_000})
+	reported(t, "bench-unchecked.golden", false, aGoodReport(),
+		bench.Ledger{Reason: "no answer from http://a:8080: connection refused"})
 }
 
 // A win that is in the ledger and was never told is excused by a tap without a result, and by nothing else.
 func TestBenchFindsWinsThatNobodyWasTold(t *testing.T) {
 	for untold, want := range map[int]bool{8: true, 9: false} {
-		fine := aReport() // 8 taps are lost
-		fine.Joined, fine.Players, fine.Failed, fine.Errors, fine.Unanswered, fine.Closes = 997, 997, nil, nil, 0, nil
-		b := (&benchCmd{Players: 997}).summary([]string{"c1"}, 997, fine)
-		b.audit(ledgerCheck{AuditFindings: bench.AuditFindings{Told: 1, Settled: 1, Untold: untold}, checked: true})
-		if b.OK != want {
-			t.Errorf("%d untold: %v", untold, b.Problems)
+		r := aGoodReport() // 8 taps are lost
+		r.Judge(bench.Ledger{Told: 1, Settled: 1, Untold: untold, Checked: true})
+		if r.OK != want {
+			t.Errorf("%d untold: %v", untold, r.Problems)
 		}
 	}
 }

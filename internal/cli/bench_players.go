@@ -11,135 +11,244 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"redrain/internal/auth"
 	"redrain/internal/bench"
 	"redrain/internal/operator"
 )
 
-// identities are the names and tokens of the simulated players: minted users, or guests.
-type identities struct {
-	name   string // of the run; minted users' names begin with it
-	server string
-	minter *auth.Players // nil: guests
-	http   *http.Client  // for what the players ask about themselves
+// benchPlayers are the names and tokens of simulated players: minted users, or guests.
+type benchPlayers struct {
+	name    string // of minted users, as a prefix; of a side with --farm and --bot
+	count   int
+	server  string
+	minter  *auth.Players           // nil: guests
+	address func(player int) string // that a player is said to call from; nil: the real one
+	hand    *bench.Hand             // with --farm and --bot
+	shared  *http.Transport         // for questions of all players
+	local   map[int]*http.Transport // by the address that players connect from
+	mu      sync.Mutex              // guards local and all below
+	known   []identity              // by player
+	worked  time.Duration           // that it took to make guests
+}
 
-	mu      sync.Mutex
-	users   []string
-	tokens  []string
-	clients map[int]*http.Client // by the address that players connect from
+// identity is a player's name, token and address. The token is "" before the player has one.
+type identity struct{ user, token, address string }
+
+func newBenchPlayers(name string, count int, server string, address func(int) string,
+	hand *bench.Hand) *benchPlayers {
+	t := &benchPlayers{name: name, count: count, server: server, address: address, hand: hand,
+		shared: newTransport(), local: map[int]*http.Transport{}}
+	t.forget()
+	return t
+}
+
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
+	t.MaxIdleConnsPerHost = 64                           // as many as ask at the same time
+	return t
+}
+
+// forget has new players made.
+func (t *benchPlayers) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known = make([]identity, t.count)
+	for i := range t.known {
+		if t.address != nil {
+			t.known[i].address = t.address(i)
+		}
+	}
+}
+
+// mint has the players' tokens minted with the server's secret.
+func (t *benchPlayers) mint(c *benchCmd) (err error) {
+	t.minter, err = auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret, Audience: c.JWTAudience,
+		Issuer: c.JWTIssuer, Log: slog.New(slog.DiscardHandler)})
+	return err
+}
+
+func (t *benchPlayers) of(player int) identity {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known[player]
+}
+
+// user is the name under which a player plays; "" before the player has a token.
+func (t *benchPlayers) user(player int) string { return t.of(player).user }
+
+// users are the names of the players who have a token.
+func (t *benchPlayers) users() map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	users := map[string]bool{}
+	for _, p := range t.known {
+		if p.token != "" {
+			users[p.user] = true
+		}
+	}
+	return users
 }
 
 // benchTTL is the lifetime of a minted token: longer than any run.
 const benchTTL = 24 * time.Hour
 
-// newIdentities makes the first player, so that mistakes in the settings show before all the others connect.
-func newIdentities(ctx context.Context, c *benchCmd, name, server string) (*identities, error) {
-	t := &identities{name: name, server: server, users: make([]string, c.Players), tokens: make([]string, c.Players),
-		clients: map[int]*http.Client{}}
-	shared := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	shared.MaxIdleConnsPerHost = 64
-	t.http = &http.Client{Transport: shared}
-	if c.JWTSecret != "" {
-		minter, err := auth.NewPlayers(auth.PlayersOptions{Secret: c.JWTSecret, Audience: c.JWTAudience,
-			Issuer: c.JWTIssuer, Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			return nil, err
-		}
-		t.minter = minter
-	}
-	_, err := t.token(ctx, 0)
-	if operator.HasStatus(err, http.StatusForbidden) {
-		err = fmt.Errorf("%w; give --jwt-secret, the server's, to mint tokens", err)
-	}
-	return t, err
-}
-
 // token is a player's token, made at the first call.
-func (t *identities) token(ctx context.Context, player int) (string, error) {
-	t.mu.Lock()
-	token := t.tokens[player]
-	t.mu.Unlock()
-	if token != "" {
-		return token, nil
+func (t *benchPlayers) token(ctx context.Context, player int) (string, error) {
+	known := t.of(player)
+	if known.token != "" {
+		return known.token, nil
 	}
-	user, token, err := t.make(ctx, player)
+	made, err := t.make(ctx, player)
 	if err != nil {
 		return "", err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.users[player], t.tokens[player] = user, token
-	return token, nil
+	made.address = known.address
+	t.known[player] = made
+	return made.token, nil
 }
 
-func (t *identities) make(ctx context.Context, player int) (user, token string, err error) {
+func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err error) {
 	if t.minter != nil {
-		user = t.name + "-" + strconv.Itoa(player)
-		token, _, err = t.minter.Mint(user, benchTTL)
-		return user, token, err
+		made.user = t.name + "-" + strconv.Itoa(player)
+		made.token, _, err = t.minter.Mint(made.user, benchTTL)
+		return made, err
 	}
-	client, err := operator.New(operator.Options{Server: t.server, HTTPClient: t.client(player)})
+	client, err := t.client(player, "")
 	if err != nil {
-		return "", "", err
+		return identity{}, err
 	}
 	guest, err := client.Guest(ctx)
-	return guest.User, guest.Token, later(err)
+	return identity{user: guest.User, token: guest.Token}, err
 }
 
-// later has a simulated player come back when the server says.
-func later(err error) error {
-	if refusal, ok := errors.AsType[*operator.Error](err); ok && refusal.RetryAfter() > 0 {
-		return &bench.LaterError{After: refusal.RetryAfter(), Err: err}
+// shortWait is how long a rival waits for a guest's name at a time.
+const shortWait = 10 * time.Second
+
+// makeGuests makes the guests of a side, with the work that the server wants for it. A server that refuses more of an
+// address for long keeps a farm out: the others play.
+func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, args ...any)) error {
+	const atOnce = 8
+	began := time.Now()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	enough := make(chan struct{})
+	full := sync.OnceFunc(func() { close(enough) })
+	for i := range t.count {
+		g.Go(func() error {
+			for {
+				select {
+				case <-enough:
+					return nil
+				default:
+				}
+				_, err := t.token(ctx, i)
+				refusal, refused := errors.AsType[*operator.Error](err)
+				switch {
+				case !refused || refusal.RetryAfter() == 0:
+					return err
+				case refusal.RetryAfter() > shortWait:
+					say("no more guests of %s: %v", t.name, err)
+					full()
+				case !pauseFor(ctx, refusal.RetryAfter()):
+					return ctx.Err()
+				}
+			}
+		})
 	}
+	err := g.Wait()
+	say("%d of %d guests of %s are made", len(t.users()), t.count, t.name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.worked += time.Since(began)
 	return err
 }
 
-// turn asks for a player's turn in a waiting room, from the address that the player connects from.
-func (t *identities) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
-	return askTurn(ctx, t.server, t.client(player), token, campaign)
+// pauseFor waits. It reports false if ctx ends before.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
-// askTurn asks a server for the turn of the player with a token.
-func askTurn(ctx context.Context, server string, with *http.Client, token, campaign string) (bench.Turn, error) {
-	me, err := operator.New(operator.Options{Server: server, Token: token, HTTPClient: with})
+// turn asks for a player's turn in a waiting room.
+func (t *benchPlayers) turn(ctx context.Context, player int, token, campaign string) (bench.Turn, error) {
+	me, err := t.client(player, token)
 	if err != nil {
 		return bench.Turn{}, err
 	}
 	turn, err := me.Turn(ctx, campaign)
-	return bench.Turn{Admitted: turn.Admitted, Place: turn.Position,
-		Retry: time.Duration(turn.RetryAfterMS) * time.Millisecond}, err
+	return bench.Turn{Admitted: turn.Admitted, Position: turn.Position, Retry: millis(turn.RetryAfterMS)}, err
+}
+
+const forwardedFor = "X-Forwarded-For"
+
+// header names the address that a player is said to call from.
+func (t *benchPlayers) header(player int) http.Header {
+	if t.address == nil {
+		return nil
+	}
+	return http.Header{forwardedFor: {t.of(player).address}}
 }
 
 // client asks from the address that the player connects from, because the server limits guests for each address.
-func (t *identities) client(player int) *http.Client {
+func (t *benchPlayers) client(player int, token string) (*operator.Client, error) {
+	var by http.RoundTripper = forwarded{t.of(player).address, t.shared}
+	if t.address == nil {
+		by = t.transport(player)
+	}
+	return operator.New(operator.Options{Server: t.server, Token: token, HTTPClient: &http.Client{Transport: by}})
+}
+
+func (t *benchPlayers) transport(player int) *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := player / bench.PerAddress
-	if c := t.clients[key]; c != nil {
-		return c
+	if t.local[key] == nil {
+		t.local[key] = newTransport()
+		t.local[key].DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: bench.SourceAddress(address, player)}
+			return d.DialContext(ctx, network, address)
+		}
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's
-	transport.MaxIdleConnsPerHost = 64                           // as many as ask at the same time
-	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: bench.SourceAddress(address, player)}
-		return d.DialContext(ctx, network, address)
-	}
-	t.clients[key] = &http.Client{Transport: transport}
-	return t.clients[key]
+	return t.local[key]
 }
 
-// user is the name under which a player plays; "" before the player has a token.
-func (t *identities) user(player int) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.users[player]
+// forwarded sends requests in the name of an address, as a proxy does.
+type forwarded struct {
+	address string
+	by      http.RoundTripper
 }
 
-func (t *identities) close() {
+// RoundTrip sends the request.
+func (f forwarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(forwardedFor, f.address)
+	return f.by.RoundTrip(r)
+}
+
+// check makes the first player, so that mistakes in the settings show before all the others connect.
+func (t *benchPlayers) check(ctx context.Context) error {
+	_, err := t.token(ctx, 0)
+	if operator.HasStatus(err, http.StatusForbidden) {
+		return fmt.Errorf("%w; give --jwt-secret, the server's, to mint tokens", err)
+	}
+	return err
+}
+
+func (t *benchPlayers) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, c := range t.clients {
-		c.CloseIdleConnections()
+	for _, local := range t.local {
+		local.CloseIdleConnections()
 	}
-	t.http.CloseIdleConnections()
+	t.shared.CloseIdleConnections()
 }

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,101 +13,94 @@ import (
 	"redrain/internal/operator"
 )
 
-// rivalRain is one rain that two sides play, in a campaign of its own.
-type rivalRain struct {
-	cmd            *benchCmd
-	client         *operator.Client
-	screen         *benchScreen
-	people, rivals *rivalSide
-	campaign       string
+// playRivals plays all rains of --farm and --bot, and reports.
+func (s *benchRun) playRivals(ctx context.Context) error {
+	people, rivals := s.cmd.sides(s.nodes[0].http)
+	defer people.close()
+	defer rivals.close()
+	report := &rivalReport{Against: rivals.name, Rains: []rivalRainReport{}}
+	for i := range s.cmd.rivalRains() {
+		if s.cmd.Bot {
+			rivals.forget() // a verdict about it holds in all rains
+		}
+		s.screen.say("rain %d of %d", i+1, s.cmd.rivalRains())
+		played, err := s.playRival(ctx, people, rivals)
+		if err != nil {
+			s.screen.close()
+			return err
+		}
+		report.Rains = append(report.Rains, played)
+	}
+	s.screen.close()
+	report.sum(s.cmd, people, rivals)
+	return s.finish(report.Problems, func() error { return report.show(s.app, s.cmd.JSON) })
 }
 
-// play has both sides play, and tells what each has won.
-func (r *rivalRain) play(ctx context.Context) (out rivalRainReport, err error) {
-	for _, side := range []*rivalSide{r.rivals, r.people} {
-		if err := side.makeGuests(ctx, r.screen.say); err != nil {
+// playRival plays one rain in a campaign of its own.
+func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) (out rivalRainReport, err error) {
+	for _, side := range []*benchPlayers{rivals, people} {
+		if err := side.makeGuests(ctx, s.screen.say); err != nil {
 			return out, err
 		}
 	}
-	if err := r.make(ctx, &out); err != nil {
+	campaign := s.cmd.rivalSpec(runName())
+	if err := s.open(ctx, campaign); err != nil {
 		return out, err
 	}
+	out.Campaign, out.Packets = s.campaigns[0], campaign.Packets
 	defer func() {
-		_, closing := r.client.CloseCampaign(context.WithoutCancel(ctx), r.campaign)
+		s.own = false
+		_, closing := s.client.CloseCampaign(context.WithoutCancel(ctx), out.Campaign)
 		err = errors.Join(err, closing)
 	}()
-	// The rivals come first, as they would; people who find no room then are a part of the result.
-	theirs, err := r.gather(ctx, r.rivals)
+	// The rivals come first, as they would; people who find no slot then are a part of the result.
+	theirs, err := s.gather(ctx, rivals)
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, theirs.Leave()) }()
-	ours, err := r.gather(ctx, r.people)
+	defer theirs.Leave()
+	ours, err := s.gather(ctx, people)
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, ours.Leave()) }()
-	spec := r.cmd.rivalRain()
-	if _, err := r.client.StartRain(ctx, r.campaign, spec, r.campaign); err != nil {
+	defer ours.Leave()
+	spec := s.cmd.rivalRain()
+	if _, err := s.client.StartRain(ctx, out.Campaign, spec, out.Campaign); err != nil {
 		return out, err
 	}
 	plan := bench.Plan{Duration: millis(*spec.StartsInMS+spec.DurationMS) + time.Second}
 	var both errgroup.Group
-	both.Go(func() error { return out.People.play(ctx, ours, r.people, plan) })
-	both.Go(func() error { return out.Rivals.play(ctx, theirs, r.rivals, plan) })
-	if err := both.Wait(); err != nil {
+	both.Go(func() error { return out.People.play(ctx, ours, people, plan) })
+	both.Go(func() error { return out.Rivals.play(ctx, theirs, rivals, plan) })
+	if err := errors.Join(both.Wait(), ctx.Err()); err != nil {
 		return out, err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := s.settled(ctx, out.Campaign); err != nil {
 		return out, err
 	}
-	err = r.held(ctx, &out)
-	return out, err
+	return out, s.confirmHeld(ctx, &out, people.users(), rivals.users())
 }
 
-// make makes the campaign.
-func (r *rivalRain) make(ctx context.Context, out *rivalRainReport) error {
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
-	name := "bench-" + hex.EncodeToString(random)
-	spec := r.cmd.rivalSpec(name)
-	if _, err := r.client.Deposit(ctx, spec.Sponsor, name, spec.Budget); err != nil {
-		return err
-	}
-	made, err := r.client.CreateCampaign(ctx, spec, name)
-	r.campaign, out.Campaign, out.Packets = made.ID, made.ID, spec.Packets
-	return err
-}
-
-// gather has a side come in, each from the address that it has.
-func (r *rivalRain) gather(ctx context.Context, side *rivalSide) (*bench.Crowd, error) {
-	var targets []string
-	for _, address := range r.cmd.nodes() {
-		n, err := benchNodeOf(address)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, n.socket)
-	}
-	crowd, err := bench.Gather(ctx, bench.Options{
-		Targets: targets, Campaigns: []string{r.campaign}, Players: side.players, JoinWithin: r.cmd.Wait,
-		Header: side.header, Token: side.token, Turn: side.turn, Knock: true,
-	})
+// gather has a side come in, each player from their own address.
+func (s *benchRun) gather(ctx context.Context, side *benchPlayers) (*bench.Crowd, error) {
+	o := s.options(side)
+	o.JoinWithin, o.Knock = s.cmd.Wait, true
+	crowd, err := bench.Gather(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("the %s: %w", side.name, err)
 	}
-	r.screen.say("%d of %d of %s are in", crowd.Progress().Joined, side.players, side.name)
+	s.screen.say("%d of %d of %s are in", crowd.Progress().Joined, side.count, side.name)
 	return crowd, nil
 }
 
-// play has the players of a side tap, and counts what they were told to have won.
-func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *rivalSide, plan bench.Plan) error {
+// play has the players of a side tap, and counts the wins that they were told of.
+func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *benchPlayers, plan bench.Plan) error {
 	plan.Hand = side.hand
 	report, err := crowd.Play(ctx, plan)
 	if err != nil {
 		return err
 	}
-	claims, heads := map[string]struct{}{}, make([]int, side.players)
+	claims, heads := map[string]struct{}{}, make([]int, side.count)
 	for _, w := range report.Told {
 		if _, again := claims[w.Claim]; !again {
 			claims[w.Claim] = struct{}{}
@@ -121,25 +112,21 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *ri
 	return nil
 }
 
-// held counts whose wins are kept apart, when all are settled, and gives these wins back to bench's sponsor: nobody is
-// to decide about them.
-func (r *rivalRain) held(ctx context.Context, out *rivalRainReport) error {
-	if err := r.settled(ctx); err != nil {
-		return err
-	}
-	people, rivals := r.people.users(), r.rivals.users()
+// confirmHeld counts the players whose wins are held, and gives these wins back to bench's sponsor: no person is to
+// decide about them.
+func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people, rivals map[string]bool) error {
 	var claims []string
 	users := map[string]bool{}
-	for w, err := range operator.All(ctx, r.client.HeldWins) {
+	for w, err := range operator.All(ctx, s.client.HeldWins) {
 		switch {
 		case err != nil:
 			return err
-		case w.Campaign != r.campaign:
+		case w.Campaign != out.Campaign:
 			continue
 		case people[w.User] && !users[w.User]:
 			out.People.Held++
 			for _, reason := range w.Reasons {
-				r.screen.say("%s was held: %s", w.User, reason.Sentence)
+				s.screen.say("%s was held: %s", w.User, reason.Sentence)
 			}
 		case rivals[w.User] && !users[w.User]:
 			out.Rivals.Held++
@@ -148,18 +135,18 @@ func (r *rivalRain) held(ctx context.Context, out *rivalRainReport) error {
 		claims = append(claims, w.Claim)
 	}
 	for some := range slices.Chunk(claims, decidedAtOnce) {
-		if _, err := r.client.DecideHeld(ctx, "confirm", some, "bench"); err != nil {
+		if _, err := s.client.DecideHeld(ctx, "confirm", some, "bench"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settled waits until all wins of the rain are in the ledger.
-func (r *rivalRain) settled(ctx context.Context) error {
-	until := time.Now().Add(r.cmd.SettleWithin)
+// settled waits until all wins of a rain are in the ledger.
+func (s *benchRun) settled(ctx context.Context, campaign string) error {
+	until := time.Now().Add(s.cmd.SettleWithin)
 	for {
-		stats, err := r.client.Stats(ctx, r.campaign)
+		stats, err := s.client.Stats(ctx, campaign)
 		switch {
 		case err != nil:
 			return err
@@ -167,7 +154,7 @@ func (r *rivalRain) settled(ctx context.Context) error {
 			return nil
 		case time.Now().After(until) || !rest(ctx):
 			return fmt.Errorf("%s on the way to the ledger after %s", count(int(stats.Outbox), "win"),
-				r.cmd.SettleWithin)
+				s.cmd.SettleWithin)
 		}
 	}
 }

@@ -55,8 +55,8 @@ func (t *rivalTotal) add(s rivalSideReport) {
 }
 
 // sum fills in what follows from the rains.
-func (r *rivalReport) sum(c *benchCmd, people, rivals *rivalSide) {
-	r.People.Players, r.Rivals.Players = people.players, rivals.players
+func (r *rivalReport) sum(c *benchCmd, people, rivals *benchPlayers) {
+	r.People.Players, r.Rivals.Players = people.count, rivals.count
 	r.People.GuestsMS, r.Rivals.GuestsMS = people.worked.Milliseconds(), rivals.worked.Milliseconds()
 	for _, one := range r.Rains {
 		r.People.add(one.People)

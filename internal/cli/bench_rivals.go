@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"redrain/internal/bench"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -73,13 +70,13 @@ func botsAddress(int) string {
 	return fmt.Sprintf("203.0.113.%d", 8+rand.IntN(247)) //nolint:gosec // not a secret
 }
 
-// sides are the people, and whom they play against.
-func (c *benchCmd) sides(server string) (people, rivals *rivalSide) {
-	people = newRivalSide(server, "people", c.Players, personsAddress, c.person())
+// sides are the people, and their rivals.
+func (c *benchCmd) sides(server string) (people, rivals *benchPlayers) {
+	people = newBenchPlayers("people", c.Players, server, personsAddress, c.person())
 	if c.Bot {
-		return people, newRivalSide(server, "bot", 1, botsAddress, program(c.BotTapRate))
+		return people, newBenchPlayers("bot", 1, server, botsAddress, program(c.BotTapRate))
 	}
-	return people, newRivalSide(server, "farm", c.Farm, func(int) string { return farmAddress },
+	return people, newBenchPlayers("farm", c.Farm, server, func(int) string { return farmAddress },
 		program(c.BotTapRate))
 }
 
@@ -112,45 +109,4 @@ func (c *benchCmd) rivalRain() rain.RainSpec {
 	r := with.rain()
 	r.StartsInMS, r.DurationMS = &in, c.Duration.Milliseconds()
 	return r
-}
-
-// playRivals plays all rains, and reports.
-func (c *benchCmd) playRivals(ctx context.Context, app *App) error {
-	n, err := benchNodeOf(c.nodes()[0])
-	if err != nil {
-		return err
-	}
-	client, err := operator.New(operator.Options{Server: n.http, Token: c.Token})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	screen := newBenchScreen(app)
-	people, rivals := c.sides(n.http)
-	defer people.close()
-	defer rivals.close()
-	report := &rivalReport{Against: rivals.name, Rains: []rivalRainReport{}}
-	for i := range c.rivalRains() {
-		if c.Bot {
-			rivals.forget() // a verdict about it holds in all rains
-		}
-		one := &rivalRain{cmd: c, client: client, screen: screen, people: people, rivals: rivals}
-		screen.say("rain %d of %d", i+1, c.rivalRains())
-		played, err := one.play(ctx)
-		if err != nil {
-			screen.close()
-			return err
-		}
-		report.Rains = append(report.Rains, played)
-	}
-	screen.close()
-	report.sum(c, people, rivals)
-	if err := report.show(app, c.JSON); err != nil {
-		return err
-	}
-	errs := make([]error, len(report.Problems))
-	for i, p := range report.Problems {
-		errs[i] = errors.New(p)
-	}
-	return errors.Join(errs...)
 }

@@ -43,7 +43,7 @@ func TestRivalReport(t *testing.T) {
 			if tc.cmd.Bot {
 				r.Against = "bot"
 			}
-			r.sum(&tc.cmd, &rivalSide{players: 10, worked: time.Second}, &rivalSide{players: tc.rivals})
+			r.sum(&tc.cmd, &benchPlayers{count: 10, worked: time.Second}, &benchPlayers{count: tc.rivals})
 			if diff := cmp.Diff(tc.want, r.Problems); diff != "" || r.OK != (len(tc.want) == 0) {
 				t.Errorf("ok %v: %s", r.OK, diff)
 			}

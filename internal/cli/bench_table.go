@@ -7,22 +7,24 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"redrain/internal/bench"
 )
 
-// show writes the report.
-func (b *benchReport) show(app *App, asJSON bool) error {
+// showBench writes a report.
+func showBench(app *App, b *bench.Report, asJSON bool) error {
 	if asJSON {
 		return printJSON(app, b)
 	}
 	t := newTable(app)
-	b.taps(t)
-	b.rain(t)
-	b.connections(t)
-	b.ledger(t)
+	t.benchTaps(b)
+	t.benchWaves(b.Waves)
+	t.benchConnections(b)
+	t.benchLedger(b.Ledger)
 	return t.flush()
 }
 
-func (b *benchReport) taps(t *table) {
+func (t *table) benchTaps(b *bench.Report) {
 	t.row("players", fmt.Sprintf("%d of %d joined, on %s", b.Joined, b.Players, strings.Join(b.URLs, ", ")))
 	if w := b.Waiting; w.Waited > 0 {
 		t.row("waiting room", fmt.Sprintf("%d had to wait, %d of them came in: half after %s, the last after %s",
@@ -42,7 +44,7 @@ func (b *benchReport) taps(t *table) {
 	}
 	t.row("taps", fmt.Sprintf("%d in %s, %s", b.Taps, millis(b.DurationMS).Round(10*time.Millisecond), mode))
 	t.row("taps/s", fmt.Sprintf("%.0f answered", b.TapsPerSecond))
-	for _, outcome := range slices.SortedFunc(maps.Keys(b.Outcomes), b.oftenFirst) {
+	for _, outcome := range oftenFirst(b.Outcomes) {
 		n := b.Outcomes[outcome]
 		t.row("  "+outcome, fmt.Sprintf("%d (%.1f %%)", n, 100*float64(n)/float64(b.Answered)))
 	}
@@ -58,8 +60,10 @@ func (b *benchReport) taps(t *table) {
 		micros(l.P99), micros(l.P999), micros(l.Max)))
 }
 
-func (b *benchReport) oftenFirst(x, y string) int {
-	return cmp.Or(cmp.Compare(b.Outcomes[y], b.Outcomes[x]), cmp.Compare(x, y))
+func oftenFirst(counts map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), cmp.Compare(x, y))
+	})
 }
 
 // few is a row that is left out where the number is zero.
@@ -82,8 +86,7 @@ func micros(us int64) string {
 	}
 }
 
-func (b *benchReport) rain(t *table) {
-	w := b.Waves
+func (t *table) benchWaves(w bench.Waves) {
 	share := ""
 	if w.Expected > 0 {
 		share = fmt.Sprintf(" (%.2f %%)", 100*float64(w.Received)/float64(w.Expected))
@@ -95,7 +98,7 @@ func (b *benchReport) rain(t *table) {
 	}
 }
 
-func (b *benchReport) connections(t *table) {
+func (t *table) benchConnections(b *bench.Report) {
 	t.row("reconnects", fmt.Sprintf("%d; %d connections broke, %d were closed by the server%s", b.Reconnects, b.Broken,
 		sum(b.Closes), tallied(b.Closes)))
 	t.row("errors", fmt.Sprintf("%d from the server%s, %d messages that break the protocol%s", sum(b.Errors),
@@ -116,8 +119,7 @@ func tallied(counts map[string]int64) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-func (b *benchReport) ledger(t *table) {
-	l := b.Ledger
+func (t *table) benchLedger(l bench.Ledger) {
 	t.row("wins told", fmt.Sprintf("%d, %s", l.Told, l.AmountTold))
 	if !l.Checked {
 		t.row("in the ledger", "NOT CHECKED: "+l.Reason)
@@ -136,4 +138,11 @@ func (b *benchReport) ledger(t *table) {
 	if l.Untold > 0 {
 		t.row("", fmt.Sprintf("%d more of the players' are there, whose results got lost on their way", l.Untold))
 	}
+}
+
+func sum(counts map[string]int64) (total int64) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
 }

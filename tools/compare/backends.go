@@ -22,6 +22,7 @@ type backends struct {
 	redis     *redis.Client
 	processes []process // Redis alone: what a tap needs
 	nats      process
+	redrain   string // the program; "": it is built from the checkout
 }
 
 func startBackends(s *scope) *backends {

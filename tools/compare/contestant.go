@@ -88,8 +88,12 @@ func launch(s *scope, name, program string, args ...string) *contestant {
 }
 
 // startRedrain starts redrain. Without flags for back ends it uses those inside its process.
-func startRedrain(s *scope, flags ...string) *contestant {
-	c := launch(s, "redrain", testenv.Binary(s), append([]string{
+func startRedrain(s *scope, b *backends, flags ...string) *contestant {
+	program := b.redrain
+	if program == "" {
+		program = testenv.Binary(s)
+	}
+	c := launch(s, "redrain", program, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--operator-token", operatorToken, "--jwt-secret", jwtSecret, "--no-demo",
 		"--no-guests", "--log-level", "warn",
 		"--tap-rate", "0", "--hello-rate", "0", "--max-connections", "20000", "--reconcile-every", "0",

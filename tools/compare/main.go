@@ -48,6 +48,8 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 	names := flags.String("rows", "", "measure these only, separated by commas:\n"+describeRows())
 	rounds := flags.Int("rounds", 3, "how often redrain and what it is compared with take turns "+
 		"(rows that take long: twice at most)")
+	program := flags.String("redrain", "", "measure this build of redrain, such as that of the commit before. "+
+		"Defaults to the checkout's")
 	asJSON := flags.Bool("json", false, "print all figures of all rounds as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -60,6 +62,7 @@ func compare(ctx context.Context, args []string, out, log io.Writer) error {
 	var lines []line
 	err = do(ctx, log, func(s *scope) {
 		r := &run{scope: s, rounds: *rounds, back: startBackends(s)}
+		r.back.redrain = *program
 		for _, row := range chosen {
 			began := time.Now()
 			s.Logf("%s: %s", row.name, row.says)

@@ -36,7 +36,7 @@ func measureFanout(r *run) {
 				}
 				put(c == ours, &last, spreads[len(spreads)-1])
 				put(c == ours, &middle, median(spreads))
-				put(c == ours, &came, float64(report.WavesReceived)/float64(report.WavesExpected))
+				put(c == ours, &came, float64(report.Waves.Received)/float64(report.Waves.Expected))
 			}
 		}
 		r.add(cpu, middle, last, came)
@@ -45,7 +45,7 @@ func measureFanout(r *run) {
 
 // delivered counts deliveries to members: frames, which include the room's figures, or waves where several of them
 // went out in one frame.
-func delivered(report *bench.Report) int64 { return max(report.Frames, report.Waves) }
+func delivered(report *bench.Report) int64 { return max(report.Frames, report.AllWaves) }
 
 // shower is the turn of one contestant: a rain that nobody taps.
 func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
@@ -61,6 +61,6 @@ func (r *run) shower(c *contestant, members int) (*bench.Report, usage) {
 	}
 	r.Logf("  %-9s %d members: %d frames, %.2f µs for each delivery; the last has a wave after %v; "+
 		"%d of %d waves came in time", c.name, members, report.Frames, used.micros(delivered(report), ofServer),
-		report.WaveSpreads[len(report.WaveSpreads)-1], report.WavesReceived, report.WavesExpected)
+		report.WaveSpreads[len(report.WaveSpreads)-1], report.Waves.Received, report.Waves.Expected)
 	return report, used
 }

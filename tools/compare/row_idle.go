@@ -31,7 +31,7 @@ func measureIdle(r *run) {
 }
 
 func (r *run) gatewayAlone(s *scope) *contestant {
-	return startRedrain(s, r.back.flags(s, newDatabase(s), gateway)...)
+	return startRedrain(s, r.back, r.back.flags(s, newDatabase(s), gateway)...)
 }
 
 // idle measures what each of n connections adds to the process: KB of memory in RAM, and goroutines.

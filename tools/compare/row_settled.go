@@ -12,7 +12,7 @@ import (
 func measureSettled(r *run) {
 	const rate = 4000 // about as many as the baseline can settle
 	database := []*database{newDatabase(r.scope), newDatabase(r.scope)}
-	ours := startRedrain(r.scope, r.back.flags(r.scope, database[0], "gateway,relay,settle,operator")...)
+	ours := startRedrain(r.scope, r.back, r.back.flags(r.scope, database[0], "gateway,relay,settle,operator")...)
 	other := startBaseline(r.scope, r.back, "--mysql", database[1].dsn)
 	cpu := line{What: "processor time of a win from tap to ledger, all servers, µs", Than: other.name}
 	took := line{What: "seconds until the wins of 5 s at " + thousands(rate) + " taps/s are in the ledger",

@@ -26,7 +26,7 @@ func measureSoldOut(r *run) {
 		}
 		r.Logf("  %d calls in %v idle, %d with %d taps: %v", idle, window, busy, report.Answered, report.Outcomes)
 		calls.Ours = append(calls.Ours, max(0, float64(busy-idle))/float64(report.Answered))
-		rate.Ours = append(rate.Ours, report.TapsPerSecond())
+		rate.Ours = append(rate.Ours, report.TapsPerSecond)
 	}
 	r.add(calls, rate)
 }

@@ -37,18 +37,18 @@ func (r *run) storm(c *contestant, plan bench.Plan,
 	report, used = r.play(crowd, plan, append(others, c.process, self())...)
 	commands = float64(r.back.calls(r.scope) - before)
 	r.won(c, report)
-	r.Logf("  %-9s %8.0f taps/s, p50 %.1f p99 %.1f ms, processor seconds %v of %.1f s", c.name, report.TapsPerSecond(),
+	r.Logf("  %-9s %8.0f taps/s, p50 %.1f p99 %.1f ms, processor seconds %v of %.1f s", c.name, report.TapsPerSecond,
 		millis(report, 50), millis(report, 99), used, used.took.Seconds())
 	return report, used, commands
 }
 
 func millis(report *bench.Report, quantile float64) float64 {
-	return float64(report.Latency.ValueAtQuantile(quantile)) / 1000
+	return float64(report.Times.ValueAtQuantile(quantile)) / 1000
 }
 
 // pair starts redrain and the baseline, neither of which settles anything.
 func (r *run) pair() (ours, other *contestant) {
-	return startRedrain(r.scope, r.back.flags(r.scope, newDatabase(r.scope), gateway)...),
+	return startRedrain(r.scope, r.back, r.back.flags(r.scope, newDatabase(r.scope), gateway)...),
 		startBaseline(r.scope, r.back)
 }
 
@@ -69,7 +69,7 @@ func measureTaps(r *run) {
 		for _, c := range []*contestant{ours, other} {
 			report, used, asked := r.storm(c, bench.Plan{Duration: window}, r.back.processes...)
 			put(c == ours, &commands, asked/float64(report.Answered))
-			put(c == ours, &rate, report.TapsPerSecond())
+			put(c == ours, &rate, report.TapsPerSecond)
 			put(c == ours, &both, used.micros(report.Answered, ofServer, ofRedis))
 			put(c == ours, &redis, used.micros(report.Answered, ofRedis))
 			put(c == ours, &server, used.micros(report.Answered, ofServer))
@@ -98,7 +98,7 @@ func measureLatency(r *run) {
 	ours, other := r.pair()
 	if *r.most == 0 {
 		report, _, _ := r.storm(other, bench.Plan{Duration: window}, r.back.processes...)
-		*r.most = report.TapsPerSecond()
+		*r.most = report.TapsPerSecond
 	}
 	plan := bench.Plan{Duration: window, Rate: *r.most * 0.9}
 	p99 := line{What: "p99 from tap to result at " + short(plan.Rate) + " taps/s (90 % of the baseline's most), ms",
@@ -117,12 +117,12 @@ func measureLatency(r *run) {
 }
 
 func measureInProcess(r *run) {
-	ours := startRedrain(r.scope)
+	ours := startRedrain(r.scope, r.back)
 	rate := line{What: "taps/s in process, without any back end, 1,000 players", Goal: atLeast(5000)}
 	cpu := line{What: "– processor time of a tap, µs"}
 	for range r.long() {
 		report, used, _ := r.storm(ours, bench.Plan{Duration: window})
-		rate.Ours = append(rate.Ours, report.TapsPerSecond())
+		rate.Ours = append(rate.Ours, report.TapsPerSecond)
 		cpu.Ours = append(cpu.Ours, used.micros(report.Answered, ofServer))
 	}
 	r.add(rate, cpu)

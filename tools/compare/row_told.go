@@ -56,8 +56,8 @@ func (r *run) tell(players int) (sum usage) {
 		db := newDatabase(s)
 		namespace := testenv.Namespace(s)
 		flags := append(r.back.flags(s, db, gateway), "--namespace", namespace)
-		ours := startRedrain(s, flags...)
-		settler := startRedrain(s, append(flags, "--roles", "relay,settle")...)
+		ours := startRedrain(s, r.back, flags...)
+		settler := startRedrain(s, r.back, append(flags, "--roles", "relay,settle")...)
 		r.wait(time.Second) // until it has made its consumer
 		campaign := ours.offer(s, toldWins, toldWins/players)
 		processes := append([]process{ours.process, {ofSettler, settler.pid}, db.server, r.back.nats},

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -87,21 +88,12 @@ func (r *run) gatherAs(c *contestant, campaign string, players int, name func(pl
 		JoinWithin: 2 * time.Minute,
 	})
 	r.check("let players join "+c.name, err)
-	left := false
-	leave = func() {
-		if left {
-			return
-		}
-		left = true
-		if err := crowd.Leave(); err != nil {
-			r.Errorf("the players of %s: %v", c.name, err)
-		}
-	}
+	leave = sync.OnceFunc(crowd.Leave)
 	r.Cleanup(leave)
 	if joined := crowd.Progress().Connected; joined < players {
 		report, _ := r.play(crowd, bench.Plan{Duration: time.Millisecond, Watch: true})
 		r.Fatalf("%d of %d players could join %s: failed %v, closed %v, errors %v", joined, players, c.name,
-			report.Failed, report.Closes, report.Errors)
+			report.NotJoined, report.Closes, report.Errors)
 	}
 	return crowd, leave
 }
@@ -125,7 +117,7 @@ func (r *run) play(crowd *bench.Crowd, plan bench.Plan, processes ...process) (*
 func (r *run) won(c *contestant, report *bench.Report) {
 	if won := report.Outcomes["won"]; report.Answered == 0 || won < report.Answered*99/100 {
 		r.Fatalf("%s: %d of %d taps have won: %v; errors %v, %d times nothing was in the air", c.name, won,
-			report.Answered, report.Outcomes, report.Errors, report.Starvations+report.NothingDue)
+			report.Answered, report.Outcomes, report.Errors, report.Starvations+report.NothingInAir)
 	}
 	if report.Starvations > report.Answered/1000 {
 		r.Logf("%s: players had nothing to tap %d times, for %v together", c.name, report.Starvations, report.Starved)

@@ -57,11 +57,11 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err := console.Go("/console#/campaigns/" + campaign.ID); err != nil {
 		return err
 	}
-	crowd, err := gather(ctx, p.home, campaign.ID, players)
+	disperse, err := gather(ctx, p.home, campaign.ID, players)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, crowd.disperse()) }()
+	defer func() { err = errors.Join(err, disperse()) }()
 	if _, err := client.StartRain(ctx, campaign.ID, rainOf(), ""); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func TestTheWaitingRoom(t *testing.T) {
 			if asked[token]++; player != 1 || campaign != "c1" || knocked[token] != 1 {
 				t.Errorf("player %d of %s asks", player, campaign)
 			}
-			return bench.Turn{Admitted: asked[token] == 3, Place: 8 - asked[token], Retry: time.Millisecond}, nil
+			return bench.Turn{Admitted: asked[token] == 3, Position: 8 - asked[token], Retry: time.Millisecond}, nil
 		}
 	})
 	r, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
@@ -50,8 +50,8 @@ func TestTheWaitingRoom(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	w := r.Waited
-	if r.Joined != 3 || w.Players != 2 || w.Admitted != 2 || len(w.Waits) != 2 || len(w.Astray) != 2 ||
+	w := r.Waiting
+	if r.Joined != 3 || w.Waited != 2 || w.Admitted != 2 ||
 		asked["p1"] != 3 || knocked["p0"] != 2 || knocked["p1"] != 2 || knocked["p2"] != 1 {
 		t.Errorf("%+v; asked %v, knocked %v", r, asked, knocked)
 	}
@@ -98,8 +98,8 @@ func TestKnockAndStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Joined != 4 || r.Left != 4 || r.Waited.Players != 2 || r.Waited.Admitted != 2 || len(r.Closes) != 2 &&
-		r.Closes[4003] == 0 || r.Broken != 0 {
+	if r.Joined != 4 || r.Left != 4 || r.Waiting.Waited != 2 || r.Waiting.Admitted != 2 || len(r.Closes) != 2 &&
+		r.Closes["4003"] == 0 || r.Broken != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -131,13 +131,21 @@ func TestRetryAfter(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return crowd.Leave()
+		crowd.Leave()
+		return nil
 	}
 	if err := gather(nil); err != nil || time.Since(began) < time.Second || refusals.Load() != 2 {
 		t.Errorf("%v after %s and %d tries", err, time.Since(began), refusals.Load())
 	}
 	refused := errors.New("enough of you today")
-	if err := gather(&bench.LaterError{After: 24 * time.Hour, Err: refused}); !errors.Is(err, refused) {
+	if err := gather(tomorrow{refused}); !errors.Is(err, refused) {
 		t.Errorf("a day's wait: %v", err)
 	}
 }
+
+// tomorrow is a refusal for a day.
+type tomorrow struct{ error }
+
+func (tomorrow) RetryAfter() time.Duration { return 24 * time.Hour }
+
+func (t tomorrow) Unwrap() error { return t.error }

@@ -1,0 +1,321 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"redrain/client"
+	"redrain/internal/wire"
+)
+
+// codeFull is the close code of a room without a slot for the player: after goodbye.reconnect_after_ms.
+const codeFull = 4003
+
+// The pause before a player comes back is random, up to twice as long with each failure ("full jitter").
+const (
+	backoffFirst = 500 * time.Millisecond
+	backoffMost  = 15 * time.Second
+)
+
+// backoff is the pause before the n-th try in a row, counted from 0.
+func backoff(n int) time.Duration {
+	most := backoffMost
+	if n < 5 {
+		most = min(backoffFirst<<n, backoffMost)
+	}
+	return rand.N(most) //nolint:gosec // not a secret
+}
+
+// live connects the player, and again whenever that is allowed, until ctx ends or the player has gone for good.
+func (p *player) live(ctx context.Context) {
+	for attempt := 0; ; attempt++ {
+		sock, err := p.crowd.dial(ctx, p)
+		if err == nil {
+			var joined bool
+			if joined, err = p.session(ctx, sock); joined {
+				attempt = 0
+			}
+		}
+		if p.hangUp() || ctx.Err() != nil {
+			return
+		}
+		closed, isClosed := errors.AsType[*client.ClosedError](err)
+		switch {
+		case isClosed && closed.Code == codeFull && p.backMS > 0:
+			attempt = -1
+			if !p.waitForSlot(ctx) {
+				return
+			}
+			continue
+		case isClosed && !closed.Retry():
+			p.giveUp(err)
+			return
+		}
+		wait, ok := p.comeBack(attempt, err)
+		if !ok {
+			p.giveUp(err)
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// session plays on one connection until it ends. joined tells whether the player was let in.
+func (p *player) session(ctx context.Context, sock *client.Socket) (joined bool, err error) {
+	defer sock.Close() //nolint:errcheck // the connection is over
+	stop := context.AfterFunc(ctx, func() {
+		_ = sock.Leave() // a courtesy, as of a browser's page
+		_ = sock.Close()
+	})
+	defer stop()
+	p.connect(sock)
+	err = sock.Hello(1, p.token, p.campaign)
+	for err == nil {
+		var m client.Message
+		if m, err = sock.Receive(); err == nil {
+			p.receive(m)
+		}
+	}
+	p.crowd.noteEnd(ctx, p, err)
+	return p.isJoined(), err
+}
+
+// noteEnd counts how a connection has ended, unless this side has ended it.
+func (c *Crowd) noteEnd(ctx context.Context, p *player, err error) {
+	if ctx.Err() != nil || p.hasLeft() {
+		return
+	}
+	closed, isClosed := errors.AsType[*client.ClosedError](err)
+	c.tally.count(func(t *counts) {
+		switch {
+		case isClosed:
+			t.closes[strconv.Itoa(closed.Code)]++
+		case errors.Is(err, client.ErrProtocol):
+			t.faults[err.Error()]++
+			t.broken++
+		default:
+			t.broken++
+		}
+	})
+}
+
+// comeBack chooses the pause before the next try. The player goes on to the next of the servers, as a load balancer
+// would send it. ok is false if the server wants a pause that is longer than players may take to join.
+func (p *player) comeBack(attempt int, err error) (wait time.Duration, ok bool) {
+	wait = backoff(max(attempt, 0))
+	if p.backMS > 0 {
+		wait = time.Duration(p.backMS) * time.Millisecond
+	}
+	refusal, refused := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err)
+	if refused && refusal.RetryAfter() > 0 {
+		if p.isNew && refusal.RetryAfter() > p.crowd.options.JoinWithin {
+			return 0, false
+		}
+		wait = refusal.RetryAfter() + rand.N(time.Second) //nolint:gosec // not a secret; servers say whole seconds
+	}
+	p.backMS = 0
+	p.crowd.change(func() { p.crowd.lastErr = err })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = (p.target + 1) % len(p.crowd.options.Targets)
+	return wait, true
+}
+
+// waitForSlot waits until the player may come back to the socket: with a position, it is asked for as often as the
+// server says; without one, the server has said when to come back. It reports false if ctx ends before.
+func (p *player) waitForSlot(ctx context.Context) bool {
+	c := p.crowd
+	if c.waiting.wait(p.id) {
+		c.change(func() { c.told++ })
+	}
+	position, wait := p.position, time.Duration(p.backMS)*time.Millisecond
+	p.position, p.backMS = 0, 0
+	for pause(ctx, wait) {
+		if position < 1 || c.options.Turn == nil {
+			return true
+		}
+		turn, err := c.options.Turn(ctx, p.id, p.token, p.campaign)
+		if err != nil || turn.Admitted {
+			return true // the socket says the rest
+		}
+		position, wait = turn.Position, turn.Retry
+	}
+	return false
+}
+
+// giveUp is for a player who cannot come in: the same would happen again.
+func (p *player) giveUp(err error) {
+	if p.isNew {
+		p.isNew = false
+		p.crowd.giveUp(err)
+	}
+}
+
+// receive handles a message of the server.
+func (p *player) receive(m client.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.First {
+		p.crowd.tally.count(func(t *counts) { t.frames++ })
+	}
+	switch m.Type {
+	case wire.TypeResult:
+		p.receiveResult(m.Body)
+	case wire.TypeWave:
+		p.receiveWave(m.Body)
+	case wire.TypeSettled:
+		n := int64(bytes.Count(m.Body, []byte(`"claim":`)))
+		p.crowd.tally.count(func(t *counts) { t.settled += n })
+	case wire.TypeRain:
+		p.receiveRain(m.Body)
+	case wire.TypeWelcome:
+		p.receiveWelcome(m.Body)
+	case wire.TypePong:
+		if pong, ok := decode[wire.Pong](p, m.Body); ok {
+			p.clock().sample(p.crowd.began.Add(time.Duration(pong.T)), time.Now(), pong.ServerTime)
+		}
+	case wire.TypeError:
+		p.receiveError(m.Body)
+	case wire.TypeGoodbye:
+		if bye, ok := decode[wire.Goodbye](p, m.Body); ok {
+			p.backMS, p.position = bye.ReconnectAfterMS, bye.Position
+		}
+	case "":
+		if !json.Valid(m.Body) {
+			p.fault("not JSON")
+		}
+	}
+}
+
+// decode reads a message, or counts a fault.
+func decode[T any](p *player, body []byte) (m T, ok bool) {
+	if err := json.Unmarshal(body, &m); err != nil {
+		p.fault(errShape.Error())
+		return m, false
+	}
+	return m, true
+}
+
+func (p *player) fault(words string) { p.crowd.tally.count(func(t *counts) { t.faults[words]++ }) }
+
+func (p *player) receiveResult(body []byte) {
+	m, ok := decode[wire.Result](p, body)
+	if !ok {
+		return
+	}
+	t, ok := p.answered(string(m.ID))
+	if !ok {
+		p.fault("a result that belongs to no tap")
+		return
+	}
+	if t.drop != m.Drop {
+		p.fault("a result of another drop than was tapped")
+	}
+	if (m.Outcome == won) != (m.Claim != "") { // it could not be looked up in the ledger
+		p.fault("a win without a claim, or a claim without a win")
+	}
+	p.crowd.tally.answer(m.Outcome, time.Since(t.at))
+	if m.Claim != "" {
+		p.crowd.tally.tell(Win{p.id, m.Claim, m.Amount})
+	}
+	p.tapAgain()
+}
+
+func (p *player) receiveError(body []byte) {
+	m, ok := decode[wire.Error](p, body)
+	if !ok {
+		return
+	}
+	_, wasTap := p.answered(string(m.ID))
+	p.crowd.tally.count(func(t *counts) {
+		t.errors[m.Code]++
+		if wasTap {
+			t.pending--
+		}
+	})
+	if wasTap {
+		p.tapAgain()
+	}
+}
+
+func (p *player) receiveWelcome(body []byte) {
+	m, ok := decode[wire.Welcome](p, body)
+	if !ok {
+		return
+	}
+	now := time.Now()
+	p.clock().sample(p.saidAt, now, m.ServerTime)
+	for _, c := range m.Claims {
+		p.crowd.tally.tell(Win{p.id, c.Claim, c.Amount})
+	}
+	p.cameAt = p.serverMS(now)
+	again := !p.joined
+	p.joined, p.backMS, p.position = true, 0, 0
+	p.see(p.view.rain(m.Rain), m.Rain)
+	if err := p.sock.Ping(0, int64(now.Sub(p.crowd.began))); err != nil {
+		_ = p.sock.Close() // session notices it
+		return
+	}
+	if p.isNew {
+		p.isNew = false
+		p.crowd.tally.count(func(t *counts) { t.connected++ })
+		p.crowd.arrive(p)
+	} else if again {
+		p.crowd.tally.count(func(t *counts) { t.connected++; t.reconnects++ })
+	}
+	if p.plan != nil {
+		p.stay()
+		p.tapAgain()
+	}
+}
+
+func (p *player) receiveRain(body []byte) {
+	shower, m, err := p.view.readRain(body)
+	if err != nil {
+		p.fault(err.Error())
+		return
+	}
+	p.see(shower, m)
+}
+
+// catchUp is for how long after a player has come in a wave may be one that others got before, in ms: the server sends
+// newcomers the waves in the air, and announces a wave half a second ahead.
+const catchUp = 1_000
+
+func (p *player) receiveWave(body []byte) {
+	now := time.Now()
+	w, err := p.view.readWave(body, now)
+	if err != nil {
+		p.fault(err.Error())
+		return
+	}
+	if !p.seen.add(w.n) {
+		return // the server repeats it after a reconnect
+	}
+	late := w.at > p.cameAt && p.serverMS(now) > w.at
+	if w.at > p.cameAt+catchUp {
+		w.noteLast(now)
+	}
+	p.crowd.tally.count(func(t *counts) {
+		t.waves++
+		if late {
+			t.late++
+		}
+	})
+	if len(p.queue) == 0 || p.queue[len(p.queue)-1].n < w.n {
+		p.queue = append(p.queue, w)
+	}
+	if !p.starvedSince.IsZero() || (p.plan != nil && p.plan.Hand != nil) {
+		p.tap()
+	}
+}
