@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strings"
+
+	"redrain/server/config"
 )
 
 // announce tells whoever has started the process by hand where everything is, and what is kept where.
@@ -12,9 +14,9 @@ func (s *Server) announce() {
 	base := s.baseURL()
 	var b strings.Builder
 	b.WriteString("\nredrain is up.\n\n")
-	if s.cfg.Has(RoleGateway) {
+	if s.cfg.Has(config.RoleGateway) {
 		fmt.Fprintf(&b, "  play      %s/\n", base)
-		if public := s.cfg.publicURL(); public != "" {
+		if public := s.cfg.PublicRoot(); public != "" {
 			fmt.Fprintf(&b, "            %s/   (from outside)\n", public)
 		}
 		if phone := s.lanURL(); phone != "" {
@@ -58,7 +60,7 @@ func (s *Server) announce() {
 }
 
 // joinURL is where phones find the server, as far as is known; "" for nowhere.
-func (s *Server) joinURL() string { return cmp.Or(s.cfg.publicURL(), s.lanURL()) }
+func (s *Server) joinURL() string { return cmp.Or(s.cfg.PublicRoot(), s.lanURL()) }
 
 // lanURL is where a phone on the same network finds the server; "" where it listens on this machine only.
 func (s *Server) lanURL() string {

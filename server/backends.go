@@ -18,6 +18,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/embedded"
 	"redrain/internal/sqldb"
+	"redrain/server/config"
 	"redrain/server/timeout"
 )
 
@@ -39,7 +40,7 @@ func LogLibraries(log *slog.Logger) { store.LogClient(log) }
 var errBackend = errors.New("does not answer")
 
 // openDir takes the data directory, if there is to be one, for this process alone.
-func (b *backends) openDir(cfg *Config) (err error) {
+func (b *backends) openDir(cfg *config.Config) (err error) {
 	if cfg.DataDir == "" {
 		return nil
 	}
@@ -52,7 +53,7 @@ func (b *backends) openDir(cfg *Config) (err error) {
 
 // connect connects to every back end, waiting for those that are not up yet. Secrets that the in-process default
 // does not need to be given are filled in.
-func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, err error) {
+func connect(ctx context.Context, cfg *config.Config, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{}
 	defer func() {
 		if err != nil {
@@ -83,7 +84,7 @@ func connect(ctx context.Context, cfg *Config, log *slog.Logger) (_ *backends, e
 // generateSecrets fills in what the in-process default need not be given. The secrets live as long as the rest of
 // it: with a data directory they are kept there, so that players' tokens and the console's address are good after a
 // restart.
-func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
+func generateSecrets(cfg *config.Config, dir *embedded.Dir) (err error) {
 	if !cfg.InProcess() {
 		return nil
 	}
@@ -103,7 +104,7 @@ func generateSecrets(cfg *Config, dir *embedded.Dir) (err error) {
 	return err
 }
 
-func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logger) error {
+func (b *backends) connectRedis(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	addr := cfg.Redis
 	if addr == "" {
 		own, err := embedded.Redis()
@@ -122,7 +123,7 @@ func (b *backends) connectRedis(ctx context.Context, cfg *Config, log *slog.Logg
 	return await(ctx, cfg.BackendWait, log, "redis", func(ctx context.Context) error { return rdb.Ping(ctx).Err() })
 }
 
-func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logger) error {
+func (b *backends) connectNATS(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	options := []nats.Option{
 		nats.Name("redrain"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectJitter(250*time.Millisecond, time.Second), nats.PingInterval(10 * time.Second),
@@ -165,7 +166,7 @@ func (b *backends) connectNATS(ctx context.Context, cfg *Config, log *slog.Logge
 
 // checkDir looks whether a part of the data directory has got lost, while a look still tells: what is missing is
 // made anew. The stream is made after the ledger, so a directory with a stream has had a ledger.
-func (b *backends) checkDir(ctx context.Context, cfg *Config, log *slog.Logger) error {
+func (b *backends) checkDir(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	if b.dir == nil || cfg.NATS != "" || cfg.MySQL != "" {
 		return nil
 	}
@@ -201,7 +202,7 @@ func (b *backends) checkDir(ctx context.Context, cfg *Config, log *slog.Logger) 
 	return nil
 }
 
-func (b *backends) connectSQL(ctx context.Context, cfg *Config, log *slog.Logger) (err error) {
+func (b *backends) connectSQL(ctx context.Context, cfg *config.Config, log *slog.Logger) (err error) {
 	switch {
 	case cfg.MySQL != "":
 		b.sql, err = sqldb.OpenMySQL(cfg.MySQL)

@@ -5,6 +5,7 @@ import (
 	"redrain/grab/store"
 	"redrain/payout/ledger/chain"
 	"redrain/server/campaigns"
+	"redrain/server/config"
 )
 
 // buildCampaigns makes the operators' commands and the loops that finish them.
@@ -55,7 +56,7 @@ func (s *Server) buildCampaigns() {
 		Alarm:  s.bus.Alarm, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
-	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(RoleOperator) {
+	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
 			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
 			Sums: store.NewSums(s.redis), Known: s.registry, Members: s.members, Recoverer: s.recoverer,

@@ -23,19 +23,20 @@ import (
 	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/api"
+	"redrain/server/config"
 	"redrain/server/gateway"
 	"redrain/server/servertest"
 )
 
 // ownConfig is the in-process default on a data directory, where the test is alone on the machine's ports.
-func ownConfig(dir string) Config {
-	cfg := DefaultConfig()
+func ownConfig(dir string) config.Config {
+	cfg := config.Default()
 	cfg.Listen, cfg.DataDir = "127.0.0.1:0", dir
 	return cfg
 }
 
 // serveOn runs a server until the test's own function is done with it.
-func serveOn(t *testing.T, cfg Config, do func(s *Server)) {
+func serveOn(t *testing.T, cfg config.Config, do func(s *Server)) {
 	t.Helper()
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
 	if err != nil {

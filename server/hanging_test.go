@@ -7,13 +7,14 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/server/api"
+	"redrain/server/config"
 	"redrain/server/timeout"
 )
 
 // TestAHangingDatabaseIsSaidSoon: a list that cannot be read is a 503 long before the operator's client gives up.
 func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 	mysql := testenv.StartMySQL(t)
-	cfg := DefaultConfig()
+	cfg := config.Default()
 	cfg.Listen, cfg.MySQL, cfg.OperatorToken, cfg.JWTSecret = "127.0.0.1:0", mysql.DSN, "a token of the tests",
 		"a secret of at least thirty-two bytes"
 	serveOn(t, cfg, func(s *Server) {

@@ -34,11 +34,3 @@ func Migrate(ctx context.Context, o MigrateOptions) (done []string, err error) {
 	}
 	return pending, db.Migrate(ctx)
 }
-
-// CheckMySQL returns the fault of a data source name, in words that say what to do; nil where there is none. It repeats
-// nothing of it, because there may be a password in it.
-func CheckMySQL(dsn string) error {
-	var fault error
-	(&Config{MySQL: dsn}).validateMySQL(func(format string, args ...any) { fault = fmt.Errorf(format, args...) })
-	return fault
-}

@@ -13,6 +13,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
+	"redrain/server/config"
 )
 
 // TestMigratingIsAStepOfItsOwn: by a user who may, while the servers' user may not. Where the tables are those of this
@@ -42,7 +43,8 @@ func TestMigratingIsAStepOfItsOwn(t *testing.T) {
 	want("once more", done, err)
 	limited := paytest.GrantRights(t, dsn)
 	start := func() error {
-		b, err := connect(t.Context(), &Config{MySQL: limited, BackendWait: time.Minute}, slog.New(slog.DiscardHandler))
+		cfg := config.Config{MySQL: limited, BackendWait: time.Minute}
+		b, err := connect(t.Context(), &cfg, slog.New(slog.DiscardHandler))
 		if err == nil {
 			b.close()
 		}

@@ -27,7 +27,7 @@ func (s *Server) buildOperators() (err error) {
 		sources = append(sources, s.named)
 	}
 	if s.cfg.OIDCIssuer != "" {
-		roles, err := s.cfg.oidcRoles()
+		roles, err := s.cfg.RolesByClaim()
 		if err != nil {
 			return err
 		}

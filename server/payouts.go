@@ -19,6 +19,7 @@ import (
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/config"
 	"redrain/server/timeout"
 )
 
@@ -74,7 +75,7 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 		s.notifier,
 		pipeline.SettlerOptions{
 			Namespace: s.cfg.Namespace, Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
-			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At, Wait: s.cfg.settleWait(),
+			Attempts: s.cfg.PayoutAttempts, Alarms: alarms, Restored: restore.At, Wait: s.cfg.SettleWait(),
 		})
 	return nil
 }
@@ -98,7 +99,7 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 // buildPayer makes what pays withdrawals.
 func (s *Server) buildPayer() error {
 	var provider withdraw.Provider = withdraw.Wallet{}
-	if s.cfg.Provider == ProviderHTTP {
+	if s.cfg.Provider == config.ProviderHTTP {
 		http, err := webhook.New(webhook.Options{
 			URL: s.cfg.ProviderURL, Secret: s.cfg.ProviderSecret, Account: s.cfg.ProviderAccount, Clock: s.clock.Now,
 		})

@@ -6,6 +6,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
+	"redrain/server/config"
 )
 
 // TestGuestsMayNotWithdrawByDefault: who plays under a generated name takes money out only with the in-process default,
@@ -16,19 +17,19 @@ func TestGuestsMayNotWithdrawByDefault(t *testing.T) {
 	const database = "redrain@tcp(db:3306)/redrain"
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		cfg func(*Config)
+		cfg func(*config.Config)
 		may bool
 	}{
-		"in process":                  {func(*Config) {}, true},
-		"in process, forbidden":       {func(c *Config) { c.GuestsWithdraw = &no }, false},
-		"with a database":             {func(c *Config) { c.MySQL = database }, false},
-		"with Redis and NATS":         {func(c *Config) { c.Redis, c.NATS = "redis:6379", "nats://nats:4222" }, false},
-		"with guests who play":        {func(c *Config) { c.MySQL, c.Guests = database, &yes }, false},
-		"with a database and allowed": {func(c *Config) { c.MySQL, c.GuestsWithdraw = database, &yes }, true},
+		"in process":                  {func(*config.Config) {}, true},
+		"in process, forbidden":       {func(c *config.Config) { c.GuestsWithdraw = &no }, false},
+		"with a database":             {func(c *config.Config) { c.MySQL = database }, false},
+		"with Redis and NATS":         {func(c *config.Config) { c.Redis, c.NATS = "redis:6379", "nats://nats:4222" }, false},
+		"with guests who play":        {func(c *config.Config) { c.MySQL, c.Guests = database, &yes }, false},
+		"with a database and allowed": {func(c *config.Config) { c.MySQL, c.GuestsWithdraw = database, &yes }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &Server{cfg: DefaultConfig()}
+			s := &Server{cfg: config.Default()}
 			c.cfg(&s.cfg)
 			b := paytest.OnSQLite(t)
 			b.Rich(t, guest, 100)

@@ -30,6 +30,7 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/config"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/lists"
@@ -46,7 +47,7 @@ const drainedKept = 24 * time.Hour
 
 // Server is one redrain process.
 type Server struct {
-	cfg      Config
+	cfg      config.Config
 	node     string // its name among the others, a new one at each start
 	log      *slog.Logger
 	out      io.Writer

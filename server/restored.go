@@ -14,6 +14,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/rain"
+	"redrain/server/config"
 )
 
 // Restored is a ledger that was put back from a backup, without the server around it: see ledger.Restores.
@@ -24,7 +25,7 @@ type Restored struct {
 }
 
 // OpenRestored opens the ledger that a server with this configuration has. A data directory must not be in use by one.
-func OpenRestored(ctx context.Context, cfg Config, log *slog.Logger) (_ *Restored, err error) {
+func OpenRestored(ctx context.Context, cfg config.Config, log *slog.Logger) (_ *Restored, err error) {
 	b := &backends{}
 	defer func() {
 		if err != nil {

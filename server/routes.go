@@ -10,8 +10,10 @@ import (
 	"redrain/grab/store"
 	"redrain/payout/export"
 	"redrain/server/api"
+	"redrain/server/config"
 	"redrain/server/history"
 	"redrain/server/login"
+	"redrain/server/names"
 	"redrain/server/timeout"
 	"redrain/web"
 )
@@ -77,12 +79,13 @@ func (s *Server) handler(a *api.API) http.Handler {
 		s.mountHealth(mux)
 	}
 	a.Mount(mux)
-	if s.cfg.Has(RoleGateway) {
+	if s.cfg.Has(config.RoleGateway) {
 		mux.Handle("/ws", api.RequireUpgrade(s.gateway))
 	}
 	mux.Handle("/", web.Handler(web.Options{
-		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.publicURL(), Files: s.verifyFiles,
-		Images: s.cfg.images(), WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
+		SignIn: s.tokenEndpoint, Widget: s.widget(), PublicURL: s.cfg.PublicRoot(), Files: s.verifyFiles,
+		Images: names.Hosts(s.cfg.AvatarHosts).Sources(),
+		WeChat: web.WeChat{Sign: s.cfg.WeChatSign, SDK: s.cfg.WeChatSDK},
 	}))
 	return secure(mux)
 }

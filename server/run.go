@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"redrain/server/config"
 )
 
 // Run serves until ctx ends or an actor fails, and then shuts down in order: whoever hands out work stops before
@@ -76,28 +78,28 @@ func (s *Server) actors() actors {
 	if s.admin != nil {
 		all.base = append(all.base, actor{"admin", s.admin.run})
 	}
-	if s.cfg.Has(RoleSettle) {
+	if s.cfg.Has(config.RoleSettle) {
 		all.base = append(all.base, actor{"settlement", s.settler.Run}, actor{"withdrawals", s.payer.Run},
 			actor{"provider", s.provider.run})
 	}
 	if s.rollback != nil {
 		all.upkeep = append(all.upkeep, actor{"rollback", s.rollback.Run})
 	}
-	if s.cfg.Has(RoleGateway) {
+	if s.cfg.Has(config.RoleGateway) {
 		all.money = append(all.money, actor{"deciders", s.deciders.Run})
 	}
-	if s.cfg.Has(RoleRelay) {
+	if s.cfg.Has(config.RoleRelay) {
 		all.money = append(all.money, actor{"relay", s.relay.Run})
 	}
-	if s.cfg.Has(RoleOperator) {
+	if s.cfg.Has(config.RoleOperator) {
 		all.upkeep = append(all.upkeep, actor{"reconcile loop", s.loop.Run}, actor{"reclaimer", s.reclaimer.Run},
 			actor{"mover", s.mover.Run}, actor{"watch", s.watch.Run}, actor{"odds", s.odds.Run},
 			actor{"history", s.recorder.Run})
 	}
-	if s.cfg.Has(RoleOperator) && s.cfg.ReconcileEvery > 0 {
+	if s.cfg.Has(config.RoleOperator) && s.cfg.ReconcileEvery > 0 {
 		all.upkeep = append(all.upkeep, actor{"reconciliation", s.proofs.Run})
 	}
-	if s.cfg.Has(RoleOperator) || s.cfg.AuditRootFile != "" {
+	if s.cfg.Has(config.RoleOperator) || s.cfg.AuditRootFile != "" {
 		all.upkeep = append(all.upkeep, actor{"audit roots", s.roots.Run})
 	}
 	if s.verdicts != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/payout/ledger"
+	"redrain/server/config"
 	"redrain/server/lists"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
 		has := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{},
-			cfg: Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
+			cfg: config.Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
 				all = append(all, a.name)
@@ -26,10 +27,10 @@ func TestActorsOfRoles(t *testing.T) {
 	always := []string{"clock", "seals", "forgeries", "bus", "keys", "campaigns", "rooms", "figures", "events",
 		"audience", "admission", "sanctions", "lists", "connections", "addresses", "refusals", "http", "sockets"}
 	for role, brings := range map[string][]string{
-		RoleGateway: {"deciders"},
-		RoleRelay:   {"relay"},
-		RoleSettle:  {"settlement", "withdrawals", "provider"},
-		RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
+		config.RoleGateway: {"deciders"},
+		config.RoleRelay:   {"relay"},
+		config.RoleSettle:  {"settlement", "withdrawals", "provider"},
+		config.RoleOperator: {"reconcile loop", "reclaimer", "mover", "watch", "odds", "history", "reconciliation",
 			"audit roots"},
 	} {
 		got, want := names(role), slices.Concat(always, brings)
@@ -39,7 +40,7 @@ func TestActorsOfRoles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: Config{Roles: AllRoles}}).actors().upkeep
+	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
 	if slices.ContainsFunc(upkeep, func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")
 	}

@@ -30,6 +30,7 @@ import (
 	"redrain/server/api"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
+	"redrain/server/config"
 	"redrain/server/gateway"
 	"redrain/server/history"
 	"redrain/server/lists"
@@ -39,7 +40,7 @@ import (
 
 // New connects to the back ends, waiting for those that are not up yet, and listens. out gets what an operator who
 // starts the process by hand needs to read. Close what New returned by Run.
-func New(ctx context.Context, cfg Config, log *slog.Logger, out io.Writer) (_ *Server, err error) {
+func New(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (_ *Server, err error) {
 	if faults := cfg.Validate(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
@@ -230,7 +231,7 @@ func (s *Server) buildRooms() {
 	})
 	s.addresses = addresses.New(addresses.Options{
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
-		Seats: s.cfg.AddressSeats, Exempt: s.cfg.addressExempt(), Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
+		Seats: s.cfg.AddressSeats, Exempt: s.cfg.Exempt(), Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 	s.buildNames()
 	s.figures = live.NewFigures(live.FiguresOptions{

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"redrain/server/config"
 )
 
 func TestVerifyFilesAreSmallTexts(t *testing.T) {
@@ -28,7 +30,7 @@ func TestVerifyFilesAreSmallTexts(t *testing.T) {
 	}
 	for _, names := range [][]string{{"index.html"}, {"licenses.txt"}, {".txt"}, {"a b.txt"}, {"a/x.txt", "b/x.txt"},
 		{"assets"}} {
-		c := DefaultConfig()
+		c := config.Default()
 		c.VerifyFiles = names
 		if len(c.Validate()) != 1 {
 			t.Errorf("%v: %v", names, c.Validate())

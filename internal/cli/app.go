@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // The exit codes.
@@ -32,7 +32,7 @@ type App struct {
 	Stderr io.Writer
 
 	// NewServer makes the server of `redrain serve`; out is for what a person should read at start. nil: server.New.
-	NewServer func(ctx context.Context, cfg server.Config, log *slog.Logger, out io.Writer) (Server, error)
+	NewServer func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error)
 	// Location is the time zone that times are shown in. nil: the machine's.
 	Location *time.Location
 	// WatchEvery is how often `redrain watch` looks. 0: once a second.

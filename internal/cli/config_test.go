@@ -9,48 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/cli"
-	"redrain/server"
-	"redrain/server/risk"
+	"redrain/server/config"
 )
 
 func TestDefaultsAreTheServers(t *testing.T) {
 	for _, args := range [][]string{nil, {"serve"}} {
-		if diff := cmp.Diff(server.DefaultConfig(), configured(t, nil, args...)); diff != "" {
+		if diff := cmp.Diff(config.Default(), configured(t, nil, args...)); diff != "" {
 			t.Errorf("redrain %v (-want +got):\n%s", args, diff)
 		}
-	}
-}
-
-// everything has another value than the default in every field.
-func everything() server.Config {
-	yes, above := true, int64(7000)
-	return server.Config{
-		Listen: "127.0.0.1:9000", Redis: "r1:6379,r2:6379", NATS: "nats://n:4222", MySQL: "u:p@tcp(m:3306)/redrain",
-		Roles: []string{"gateway", "relay"}, OperatorToken: "op-0123456789abc", ViewerToken: "view-0123456789a",
-		OperatorsFile: "operators.yaml", SecondPersonAbove: &above,
-		OIDCIssuer: "https://id.example", OIDCAudience: "console", OIDCRolesClaim: "groups",
-		OIDCRoles: []string{"cash=cashier", "boss=admin"}, OIDCNameClaim: "name", JWTSecret: "s3cret",
-		JWKSURL: "https://id.example/keys", JWTAudience: "redrain", JWTIssuer: "https://id.example",
-		JWTMaxLife: 48 * time.Hour, AdminListen: "127.0.0.1:9090", TLSCert: "cert.pem", TLSKey: "key.pem",
-		PublicURL: "https://rain.example", VerifyFiles: []string{"MP_verify_a.txt", "b.txt"},
-		WeChatSign: "https://sign.example/js?v=1", WeChatSDK: "https://res2.wx.qq.com/open/js/jweixin-1.6.0.js",
-		Proxies: []string{"10.0.0.0/8", "192.0.2.7"}, ProxyProtocol: true,
-		AddressGuests: 30, AddressSeats: 20, AddressWins: 0.25, AddressExempt: []string{"10.1.0.0/16", "2001:db8::/32"},
-		ShowNames: &yes, AvatarHosts: []string{"a.example", "*.b.example"},
-		Guests: &yes, Confirm: "stream", TapRate: 5, HelloRate: 1.5, GuestRate: 0, MaxConnections: 7, PerAddress: 8,
-		PerUser: 3, ArrivalsPerSecond: 9, GuestChallenge: "hcaptcha", ChallengeWork: 5000, ChallengeSiteKey: "site",
-		ChallengeSecret: "0x1", ChallengeEndpoint: "https://v.example/x", ChallengeScript: "https://v.example/x.js",
-		AllowedOrigins: []string{"https://a.example", "*"}, Provider: "http", ProviderURL: "https://pay.example/x",
-		ProviderSecret:  "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		ProviderAccount: "acme", PayoutName: "WeChat", ProviderTimeout: 3 * time.Second, ProviderRate: 14.5,
-		ProviderFlight: 6,
-		WithdrawMin:    100, WithdrawPerDay: 20_000, WithdrawPerHour: 4, GuestsWithdraw: &yes,
-		Risk: "hold", RiskWait: 700 * time.Millisecond, RiskLimits: risk.Limits{Hold: 50, Deny: 90, FastMS: 80,
-			SpreadMS: 9, Taps: 7, Winners: 11, Chorus: 3, Sessions: 4},
-		RiskURL: "https://risk.example/x", RiskSecret: "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
-		RiskTimeout: 300 * time.Millisecond, RiskDefault: "hold",
-		PayoutAttempts: 3, ReconcileEvery: 7 * time.Second, ReconcileShare: 0.5, AuditRootFile: "roots.jsonl",
-		Demo: false, DrainTimeout: 5 * time.Second, BackendWait: 90 * time.Second, Namespace: "test",
 	}
 }
 
@@ -81,20 +47,15 @@ var everySetting = map[string]string{
 	"provider-account": "acme", "payout-name": "WeChat", "provider-rate": "14.5",
 	"provider-inflight": "6", "withdraw-min": "100", "withdraw-per-day": "20000", "withdraw-per-hour": "4",
 	"guests-withdraw": "true", "audit-root-file": "roots.jsonl",
+	"log-level": "debug", "log-format": "json",
 	"risk": "hold", "risk-wait": "700ms", "risk-hold-score": "50", "risk-deny-score": "90", "risk-fast-ms": "80",
 	"risk-spread-ms": "9", "risk-taps": "7", "risk-winners": "11", "risk-chorus": "3", "risk-sessions": "4",
 	"risk-url": "https://risk.example/x", "risk-secret": "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=",
 	"risk-timeout": "300ms", "risk-default": "hold",
 }
 
-// Every field of the configuration can be set in each of the three ways.
+// TestEverySettingFromEverySource gives each setting another value than its default, in each of the three ways.
 func TestEverySettingFromEverySource(t *testing.T) {
-	want := everything()
-	v := reflect.ValueOf(want)
-	// a data directory does not go with three real back ends: TestDataDirFromEverySource
-	if v.NumField()-1+v.FieldByName("RiskLimits").NumField() != len(everySetting)+1 {
-		t.Errorf("the configuration has %d fields, this test knows %d", v.NumField(), len(everySetting)+1)
-	}
 	var args []string
 	env, file := map[string]string{}, strings.Builder{}
 	for name, text := range everySetting {
@@ -103,8 +64,14 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		file.WriteString(name + ": '" + text + "'\n")
 	}
 	name := writeFile(t, file.String())
-	for source, got := range map[string]server.Config{
-		"flags":          configured(t, nil, args...),
+	want := configured(t, nil, args...)
+	// --data-dir is refused beside three real back ends: TestDataDirFromEverySource
+	for _, same := range sameFields(reflect.ValueOf(config.Default()), reflect.ValueOf(want)) {
+		if same != "DataDir" {
+			t.Errorf("%s is not set by its flag", same)
+		}
+	}
+	for source, got := range map[string]config.Config{
 		"environment":    configured(t, env),
 		"file":           configured(t, nil, "--config", name),
 		"file by name":   configured(t, map[string]string{"REDRAIN_CONFIG": name}, "serve"),
@@ -116,8 +83,20 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	}
 }
 
+// sameFields are the names of the fields with equal values in two structs.
+func sameFields(a, b reflect.Value) (names []string) {
+	for i := range a.NumField() {
+		if a.Field(i).Kind() == reflect.Struct {
+			names = append(names, sameFields(a.Field(i), b.Field(i))...)
+		} else if reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			names = append(names, a.Type().Field(i).Name)
+		}
+	}
+	return names
+}
+
 func TestDataDirFromEverySource(t *testing.T) {
-	for source, got := range map[string]server.Config{
+	for source, got := range map[string]config.Config{
 		"flag":        configured(t, nil, "--data-dir", "/var/lib/redrain"),
 		"environment": configured(t, map[string]string{"REDRAIN_DATA_DIR": "/var/lib/redrain"}),
 		"file":        configured(t, nil, "--config", writeFile(t, "data-dir: /var/lib/redrain\n")),
@@ -152,7 +131,7 @@ func TestYAMLForms(t *testing.T) {
 		"demo: off\njwt-secret: 0123\noperator-token: \"on\"\ndrain-timeout: 1m\nredis: \"\"\nserver: "+
 		"http://elsewhere\n")
 	got := configured(t, nil, "--config", file)
-	want := server.DefaultConfig()
+	want := config.Default()
 	want.Roles, want.AllowedOrigins = []string{"gateway", "settle", "relay", "operator"},
 		[]string{"https://a.example", "https://b.example"}
 	want.Demo, want.JWTSecret, want.OperatorToken, want.DrainTimeout = false, "0123", "on", time.Minute
@@ -160,7 +139,7 @@ func TestYAMLForms(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, empty := range []string{"", "# nothing\n", "---\n"} {
-		if diff := cmp.Diff(server.DefaultConfig(), configured(t, nil, "--config", writeFile(t, empty))); diff != "" {
+		if diff := cmp.Diff(config.Default(), configured(t, nil, "--config", writeFile(t, empty))); diff != "" {
 			t.Errorf("%q: %s", empty, diff)
 		}
 	}
@@ -207,29 +186,29 @@ func TestFaults(t *testing.T) {
 				`--guest-rate: "fast" is not a number (from FILE line 2)`,
 				`--payout-attempts: "1,2" is not a whole number (from FILE line 4)`,
 				`--log-level: "loud" is not one of debug, info, warn, error (from REDRAIN_LOG_LEVEL)`,
+				`--log-format "xml": give one of text or json`,
 				`--listen "nope": give host:port, for example :8080`,
-				`--log-format: "xml" is not text or json`,
 			},
 		},
 		"of the server's own": {
 			args: "--redis r:1 --confirm hope --tap-rate -5",
 			want: []string{
+				`--tap-rate "-5": give 0 (no limit) or more`,
+				`--confirm "hope": give one of redis, replica or stream`,
 				"--operator-token, --operators-file or --oidc-issuer: one is required with real back ends",
 				"--jwt-secret or --jwks-url: one is required with real back ends, to verify players' tokens on " +
 					"every node",
-				`--confirm "hope": give redis, replica or stream`,
-				"--tap-rate, --hello-rate and --guest-rate: give 0 (no limit) or more",
 			},
 		},
 		"data-dir without a stand-in": {
 			env: map[string]string{"REDRAIN_DATA_DIR": "x"},
 			args: "--redis r:1 --nats nats://n:4222 --mysql u@tcp(m:3306)/db " +
 				"--operator-token=0123456789abcdef --jwt-secret=s",
-			want: []string{"--data-dir: has no effect where --redis, --nats and --mysql are all given; leave it out"},
+			want: []string{"--data-dir: has no effect if --redis, --nats and --mysql are all given; leave it out"},
 		},
 		"a replica of the stand-in": {
 			args: "--confirm replica",
-			want: []string{"--confirm replica: needs --redis; the stand-in in this process has no replica"},
+			want: []string{"--confirm replica: needs --redis; the in-process Redis has no replica"},
 		},
 		"values missing": {args: "--redis --nats",
 			want: []string{"--redis: needs a value", "--nats: needs a value"}},

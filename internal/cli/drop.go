@@ -14,6 +14,7 @@ import (
 	"redrain/payout/archive"
 	"redrain/payout/export"
 	"redrain/server"
+	"redrain/server/config"
 )
 
 // ledgerFlags say which ledger is worked on, without its server, and who has it done.
@@ -21,7 +22,7 @@ type ledgerFlags struct {
 	By          string        `placeholder:"NAME" help:"Who does it: the name goes into the audit. Left out: the user of this machine."`
 	MySQL       string        `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may delete rows, which servers' users may not."`
 	DataDir     string        `group:"backends" placeholder:"DIR" help:"Instead of --mysql: the data directory of a server that is stopped."`
-	BackendWait time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for the database."`
+	BackendWait time.Duration `group:"process" default:"30s" help:"How long to wait for the database."`
 	JSON        bool          `name:"json" help:"Answer in JSON."`
 }
 
@@ -30,7 +31,7 @@ func (c *ledgerFlags) check() (faults []string) {
 	case (c.MySQL == "") == (c.DataDir == ""):
 		faults = append(faults, "--mysql: give it, or --data-dir")
 	case c.MySQL != "":
-		if err := server.CheckMySQL(c.MySQL); err != nil {
+		if err := config.CheckMySQL(c.MySQL); err != nil {
 			faults = append(faults, err.Error())
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"redrain/rain"
-	"redrain/server"
 )
 
 // grammar is the command line: each field is a command, each field of a command a flag or an argument.
@@ -131,38 +130,9 @@ func fillIn(k *kong.Kong) error {
 // default is written once.
 func defaults() map[string]string {
 	vars := map[string]string{}
-	maps.Copy(vars, serveDefaults(server.DefaultConfig()))
 	maps.Copy(vars, rainDefaults(rain.DefaultRain()))
 	maps.Copy(vars, campaignDefaults(rain.DefaultSpec()))
 	return vars
-}
-
-func serveDefaults(c server.Config) map[string]string {
-	return map[string]string{
-		"listen": c.Listen, "roles": strings.Join(c.Roles, ","), "namespace": c.Namespace,
-		"tap_rate": strconv.Itoa(c.TapRate), "max_connections": strconv.Itoa(c.MaxConnections),
-		"connections_per_address": strconv.Itoa(c.PerAddress),
-		"connections_per_user":    strconv.Itoa(c.PerUser),
-		"payout_attempts":         strconv.Itoa(c.PayoutAttempts), "demo": strconv.FormatBool(c.Demo),
-		"hello_rate": decimal(c.HelloRate), "guest_rate": decimal(c.GuestRate),
-		"address_guests": strconv.Itoa(c.AddressGuests), "address_seats": strconv.Itoa(c.AddressSeats),
-		"address_wins": decimal(c.AddressWins), "address_exempt": strings.Join(c.AddressExempt, ","),
-		"guest_challenge": c.GuestChallenge, "challenge_work": strconv.FormatInt(c.ChallengeWork, 10),
-		"wechat_sdk": c.WeChatSDK,
-		"provider":   c.Provider, "provider_timeout": c.ProviderTimeout.String(),
-		"reconcile_every": c.ReconcileEvery.String(), "drain_timeout": c.DrainTimeout.String(),
-		"reconcile_share": strconv.FormatFloat(c.ReconcileShare, 'g', -1, 64),
-		"backend_wait":    c.BackendWait.String(), "oidc_roles_claim": c.OIDCRolesClaim,
-		"oidc_name_claim": c.OIDCNameClaim,
-		"risk":            c.Risk, "risk_hold": strconv.Itoa(c.RiskLimits.Hold),
-		"risk_deny": strconv.Itoa(c.RiskLimits.Deny),
-		"risk_fast": strconv.Itoa(c.RiskLimits.FastMS), "risk_spread": strconv.Itoa(c.RiskLimits.SpreadMS),
-		"risk_taps": strconv.Itoa(c.RiskLimits.Taps), "risk_winners": strconv.Itoa(c.RiskLimits.Winners),
-		"risk_chorus":   strconv.Itoa(c.RiskLimits.Chorus),
-		"risk_sessions": strconv.Itoa(c.RiskLimits.Sessions),
-		"risk_wait":     c.RiskWait.String(),
-		"risk_timeout":  c.RiskTimeout.String(), "risk_default": c.RiskDefault,
-	}
 }
 
 func rainDefaults(r rain.RainSpec) map[string]string {
@@ -186,5 +156,3 @@ func campaignDefaults(s rain.Spec) map[string]string {
 		"wins_per_user": strconv.Itoa(s.WinsPerUser), "expires_in": millis(s.ExpiresInMS).String(),
 	}
 }
-
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/cli"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -56,7 +56,7 @@ func newApp(env map[string]string, stdout, stderr io.Writer) *cli.App {
 	return &cli.App{
 		Env:    func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 		Stdout: stdout, Stderr: stderr, Location: time.UTC, WatchEvery: time.Millisecond,
-		NewServer: func(context.Context, server.Config, *slog.Logger, io.Writer) (cli.Server, error) {
+		NewServer: func(context.Context, config.Config, *slog.Logger, io.Writer) (cli.Server, error) {
 			return runFunc(func(context.Context) error { return nil }), nil
 		},
 	}
@@ -69,12 +69,12 @@ type runFunc func(ctx context.Context) error
 func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
 
 // configured is the configuration that a command line gives to the server.
-func configured(t *testing.T, env map[string]string, args ...string) server.Config {
+func configured(t *testing.T, env map[string]string, args ...string) config.Config {
 	t.Helper()
-	var got server.Config
+	var got config.Config
 	var stderr bytes.Buffer
 	app := newApp(env, io.Discard, &stderr)
-	app.NewServer = func(_ context.Context, cfg server.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {
+	app.NewServer = func(_ context.Context, cfg config.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {
 		got = cfg
 		return runFunc(func(context.Context) error { return nil }), nil
 	}

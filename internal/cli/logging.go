@@ -8,10 +8,6 @@ const (
 	logJSON = "json"
 )
 
-func validLogFormat(format string) bool {
-	return format == "" || format == logText || format == logJSON
-}
-
 // newLogger returns a logger that writes to standard error.
 func (a *App) newLogger(format string, level slog.Level) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level}

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"redrain/server"
+	"redrain/server/config"
 )
 
 type migrateCmd struct {
 	MySQL       string        `group:"backends" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, with a user who may create and change tables."`
-	BackendWait time.Duration `group:"process" default:"${backend_wait}" help:"How long to wait for the database."`
+	BackendWait time.Duration `group:"process" default:"30s" help:"How long to wait for the database."`
 	DryRun      bool          `help:"Say what is to be done, and do nothing."`
 }
 
@@ -16,7 +17,7 @@ func (c *migrateCmd) check() []string {
 	var faults []string
 	if c.MySQL == "" {
 		faults = append(faults, "--mysql: required")
-	} else if err := server.CheckMySQL(c.MySQL); err != nil {
+	} else if err := config.CheckMySQL(c.MySQL); err != nil {
 		faults = append(faults, err.Error())
 	}
 	if c.BackendWait <= 0 {

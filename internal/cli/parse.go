@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"redrain/server/config"
 )
 
 // parse reads a command line and all settings. It returns the command to carry out, or every fault, or neither where it
@@ -114,5 +116,5 @@ func helpText(v *kong.Value) string {
 	if v.Flag == nil || v.Name == "help" || onlyTyped(v) {
 		return v.Help
 	}
-	return strings.TrimSuffix(v.Help, ".") + " (" + envName(v.Name) + ")."
+	return strings.TrimSuffix(config.Help(v), ".") + " (" + config.EnvName(v.Name) + ")."
 }

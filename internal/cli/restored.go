@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"redrain/server"
+	"redrain/server/config"
 )
 
 // restoredCmd works on the database itself: it begins while no server may run.
@@ -40,7 +41,7 @@ func (c *restoredCmd) check() []string {
 // Run notes a restore, enters payments, or ends the restore.
 func (c *restoredCmd) Run(app *App) error {
 	ctx := context.Background()
-	cfg := server.DefaultConfig()
+	cfg := config.Default()
 	cfg.MySQL, cfg.DataDir = c.MySQL, c.DataDir
 	books, err := server.OpenRestored(ctx, cfg, app.newLogger(logText, slog.LevelWarn))
 	if err != nil {

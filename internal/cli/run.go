@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/server"
+	"redrain/server/config"
 )
 
 // Main carries out a command line, without the program's name, and returns the exit code.
@@ -50,7 +51,7 @@ func (a *App) Run(args []string) int {
 }
 
 // newServer is the real server.
-func newServer(ctx context.Context, cfg server.Config, log *slog.Logger, out io.Writer) (Server, error) {
+func newServer(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
 	s, err := server.New(ctx, cfg, log, out)
 	if err != nil {
 		return nil, err // a nil *server.Server would not be a nil Server

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"redrain/internal/cli"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // interrupt sends this process a signal. Only do so while a command waits for it.
@@ -31,7 +31,7 @@ func serve(t *testing.T, run func(ctx context.Context) error, args ...string) ou
 	var stdout, stderr bytes.Buffer
 	var writing sync.Mutex // after a second signal nobody waits for the server's goroutine
 	app := newApp(nil, &stdout, &stderr)
-	app.NewServer = func(_ context.Context, _ server.Config, log *slog.Logger, out io.Writer) (cli.Server, error) {
+	app.NewServer = func(_ context.Context, _ config.Config, log *slog.Logger, out io.Writer) (cli.Server, error) {
 		log.Debug("quietly")
 		log.Info("starting", "answer", 42)
 		writing.Lock()
@@ -88,7 +88,7 @@ func TestServeFails(t *testing.T) {
 
 	var stderr bytes.Buffer
 	app := newApp(nil, io.Discard, &stderr)
-	app.NewServer = func(context.Context, server.Config, *slog.Logger, io.Writer) (cli.Server, error) {
+	app.NewServer = func(context.Context, config.Config, *slog.Logger, io.Writer) (cli.Server, error) {
 		return nil, errors.Join(errors.New("redis does not answer"), errors.New("mysql does not answer"))
 	}
 	if code := app.Run(nil); code != cli.ExitFailure || stderr.String() != "redrain: redis does not answer\n"+
@@ -100,7 +100,7 @@ func TestServeFails(t *testing.T) {
 // Whoever stops a server that still waits for its back ends wanted just that.
 func TestServeInterruptedAtStart(t *testing.T) {
 	app := newApp(nil, io.Discard, io.Discard)
-	app.NewServer = func(ctx context.Context, _ server.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {
+	app.NewServer = func(ctx context.Context, _ config.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {
 		interrupt(t, syscall.SIGTERM)
 		<-ctx.Done()
 		return nil, fmt.Errorf("waiting for redis: %w", ctx.Err())

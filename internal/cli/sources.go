@@ -3,9 +3,10 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"redrain/server/config"
 )
 
 // configFlag is the only flag that is not a key of the file: the name of the file.
@@ -28,17 +29,12 @@ func newSources(env func(string) (string, bool)) *sources {
 // of its name that is something else, and what one machine's environment or file says of that is not meant for it.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
-// envName is the variable of a flag: --tap-rate is REDRAIN_TAP_RATE.
-func envName(flag string) string {
-	return "REDRAIN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
 func (s *sources) origin(flag string) string { return s.from[flag] }
 
 // getenv is the value of a flag's variable. An empty variable counts as not set, because deployment tools pass on unset
 // values that way.
 func (s *sources) getenv(flag string) (string, bool) {
-	value, ok := s.env(envName(flag))
+	value, ok := s.env(config.EnvName(flag))
 	return value, ok && value != ""
 }
 
@@ -79,7 +75,7 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return nil, nil
 	}
 	if value, ok := s.getenv(flag.Name); ok {
-		s.from[flag.Name] = envName(flag.Name)
+		s.from[flag.Name] = config.EnvName(flag.Name)
 		return value, nil
 	}
 	if s.file != nil && flag.Name != configFlag {

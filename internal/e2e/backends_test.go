@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"redrain/internal/testenv"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // Secrets of the nodes under test.
@@ -66,8 +66,8 @@ func clusterSetting(t *testing.T) setting {
 }
 
 // config is a node's configuration on the setting.
-func (s setting) config() server.Config {
-	c := server.DefaultConfig()
+func (s setting) config() config.Config {
+	c := config.Default()
 	c.Listen = "127.0.0.1:0"
 	c.Redis, c.NATS, c.MySQL = s.redis, s.nats, s.mysql
 	c.OperatorToken, c.ViewerToken, c.JWTSecret = operatorToken, viewerToken, jwtSecret

@@ -10,7 +10,7 @@ import (
 	"redrain/internal/cli"
 	"redrain/internal/testenv"
 	"redrain/rain"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // shardKeys are the keys of a shard, and how they were.
@@ -58,7 +58,7 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
-	cfg.Roles = []string{server.RoleGateway, server.RoleOperator} // nobody empties the outbox
+	cfg.Roles = []string{config.RoleGateway, config.RoleOperator} // nobody empties the outbox
 	cfg.ReconcileEvery = time.Second
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "by-hand", 10_000, 20), "")

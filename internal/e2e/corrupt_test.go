@@ -16,7 +16,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // reconcile runs `redrain reconcile` against a node, and returns its exit code and what it says.
@@ -68,7 +68,7 @@ func TestADeletedOutboxEntryIsFoundAndPaid(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	s := realSetting(t)
 	cfg := s.config()
-	cfg.Roles = []string{server.RoleGateway, server.RoleOperator} // nobody empties the outbox
+	cfg.Roles = []string{config.RoleGateway, config.RoleOperator} // nobody empties the outbox
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "outbox", 10_000, 20), "")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/testenv"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // byHand is somebody with a database client.
@@ -102,7 +102,7 @@ func TestACorruptedLedgerIsFound(t *testing.T) {
 }
 
 // corrupt plays all corruptions on a node whose ledger is at dsn.
-func corrupt(t *testing.T, cfg server.Config, driver, dsn string) {
+func corrupt(t *testing.T, cfg config.Config, driver, dsn string) {
 	t.Helper()
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "corrupt", 10_000, 20), "")

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"redrain/internal/testenv"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // TestHostileTexts: wherever a text comes in over HTTP, one that a database could not store, would change or would take
 // for something else is refused with the reason, or is stored; no answer is a fault of the server's.
 func TestHostileTexts(t *testing.T) {
-	for name, config := range map[string]func(t *testing.T) server.Config{
-		"in-process": func(*testing.T) server.Config { return setting{}.config() },
-		"mariadb": func(t *testing.T) server.Config {
+	for name, config := range map[string]func(t *testing.T) config.Config{
+		"in-process": func(*testing.T) config.Config { return setting{}.config() },
+		"mariadb": func(t *testing.T) config.Config {
 			t.Helper()
 			return setting{mysql: testenv.MySQL(t)}.config()
 		},

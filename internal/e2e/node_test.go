@@ -17,6 +17,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server"
+	"redrain/server/config"
 )
 
 // node is one redrain under test, seen from outside.
@@ -36,7 +37,7 @@ func nodeAt(t *testing.T, base string) *node {
 func (n *node) ws() string { return "ws" + strings.TrimPrefix(n.url, "http") + "/ws" }
 
 // startNode runs a node in this process, so that the race detector sees it, until the test ends.
-func startNode(t *testing.T, cfg server.Config) *node {
+func startNode(t *testing.T, cfg config.Config) *node {
 	t.Helper()
 	n, stop := startNodeStoppable(t, cfg)
 	t.Cleanup(stop)
@@ -44,7 +45,7 @@ func startNode(t *testing.T, cfg server.Config) *node {
 }
 
 // startNodeStoppable is startNode, with the way to stop it before the test ends. stop can be called again.
-func startNodeStoppable(t *testing.T, cfg server.Config) (_ *node, stop func()) {
+func startNodeStoppable(t *testing.T, cfg config.Config) (_ *node, stop func()) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	s, err := server.New(t.Context(), cfg, log, io.Discard)
@@ -67,7 +68,7 @@ func startNodeStoppable(t *testing.T, cfg server.Config) (_ *node, stop func()) 
 }
 
 // startNodes runs as many nodes as a set of back ends is tested with.
-func startNodes(t *testing.T, cfg server.Config, count int) []*node {
+func startNodes(t *testing.T, cfg config.Config, count int) []*node {
 	t.Helper()
 	nodes := make([]*node, count)
 	for i := range nodes {

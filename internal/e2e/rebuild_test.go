@@ -17,7 +17,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // tapper plays for a player until it is stopped: it taps one new drop after the other, except while resting is set, and
@@ -243,7 +243,7 @@ func (g *game) sameAgain() {
 }
 
 // streamConfig is a node that tells wins which JetStream has.
-func streamConfig(s setting) server.Config {
+func streamConfig(s setting) config.Config {
 	c := s.config()
 	c.Confirm = "stream"
 	return c

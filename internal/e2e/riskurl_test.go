@@ -18,7 +18,7 @@ import (
 	"redrain/payout/withdraw/webhook/webhooktest"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // riskSystem is an operator's own risk system.
@@ -74,9 +74,9 @@ func (rs *riskSystem) says(what, verdict string) {
 }
 
 // config is that of a node that asks it.
-func (rs *riskSystem) config() server.Config {
+func (rs *riskSystem) config() config.Config {
 	cfg := setting{}.config()
-	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = server.RiskHold, rs.url, webhooktest.Secret, 3*time.Second
+	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = config.RiskHold, rs.url, webhooktest.Secret, 3*time.Second
 	return cfg
 }
 
@@ -91,7 +91,7 @@ func TestRiskURL(t *testing.T) {
 	at := httptest.NewServer(bank)
 	t.Cleanup(at.Close)
 	cfg := rs.config()
-	cfg.Provider, cfg.ProviderURL, cfg.ProviderSecret = server.ProviderHTTP, at.URL, webhooktest.Secret
+	cfg.Provider, cfg.ProviderURL, cfg.ProviderSecret = config.ProviderHTTP, at.URL, webhooktest.Secret
 	n := startNode(t, cfg)
 	api := newAPIClient(t, n)
 

@@ -8,7 +8,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/testenv"
-	"redrain/server"
+	"redrain/server/config"
 )
 
 // rivals are a side in the answer of `redrain bench --farm` and `--bot`.
@@ -42,7 +42,7 @@ func playRivals(t *testing.T, nodes []*node, args ...string) (people, others riv
 }
 
 // proxied is a setting of nodes behind a proxy, which bench is here, with the defaults for guests.
-func proxied(s setting) server.Config {
+func proxied(s setting) config.Config {
 	cfg := s.config()
 	cfg.Proxies, cfg.AddressExempt = []string{"127.0.0.0/8"}, []string{"192.0.2.1"}
 	cfg.GuestChallenge, cfg.ChallengeWork = "work", 100
@@ -79,7 +79,7 @@ func TestBot(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly)
 	testenv.Parallel(t, testenv.Medium)
 	cfg := proxied(setting{})
-	cfg.Risk, cfg.RiskWait, cfg.TapRate = server.RiskHold, 5*time.Second, 20
+	cfg.Risk, cfg.RiskWait, cfg.TapRate = config.RiskHold, 5*time.Second, 20
 	cfg.RiskLimits.FastMS, cfg.RiskLimits.Taps = 60_000, 6
 	people, bot, _ := playRivals(t, startNodes(t, cfg, 1), "--bot", "--rains", "1", "--players", "10",
 		"--packets", "60", "--duration", "4s", "--pause", "3s-3s")

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"redrain/payout/ledger/verdict"
+	"redrain/server/config"
 )
 
 // Signals are what the rules know of a player. Times are in milliseconds.
@@ -24,28 +25,10 @@ type Signals struct {
 	Young    bool    // the player was first seen, and their token issued, when the rain had been announced already
 }
 
-// Limits are from where on a rule speaks, and from which score on a verdict follows.
-type Limits struct {
-	Hold int // score from which wins are held; 0: never
-	Deny int // score from which the verdict says deny, which is held too; 0: never
-
-	FastMS   int // no hand is as quick as that
-	SpreadMS int // no hand is as steady as that
-	Taps     int // so many taps are needed to judge hands
-	Winners  int // so many behind one address are many
-	Chorus   int // so many with the same rhythm are no coincidence
-	Sessions int // so many players of one session of the issuer are no people
-}
-
-// DefaultLimits hold none of the honest hands that were measured: see docs/abuse.md.
-func DefaultLimits() Limits {
-	return Limits{Hold: 60, FastMS: 100, SpreadMS: 12, Taps: 6, Winners: 20, Chorus: 5, Sessions: 10}
-}
-
 // Rule is one of the reasons that there can be. Its score is 0 where it has nothing to say.
 type Rule struct {
 	Name  string
-	Judge func(s Signals, l Limits) (score int, sentence string)
+	Judge func(s Signals, l config.RiskLimits) (score int, sentence string)
 }
 
 // Rules are all there are. Their scores add up. What honest players of one hall share, an address and young
@@ -56,7 +39,7 @@ var Rules = []Rule{
 }
 
 // fastHands: nobody sees a drop and taps it within a tenth of a second, which is what athletics calls a false start.
-func fastHands(s Signals, l Limits) (int, string) {
+func fastHands(s Signals, l config.RiskLimits) (int, string) {
 	if s.Taps < l.Taps || s.Fast*2 < s.Taps {
 		return 0, ""
 	}
@@ -65,7 +48,7 @@ func fastHands(s Signals, l Limits) (int, string) {
 }
 
 // steadyHands: the time that people take differs from tap to tap by some tens of milliseconds.
-func steadyHands(s Signals, l Limits) (int, string) {
+func steadyHands(s Signals, l config.RiskLimits) (int, string) {
 	if s.Taps < 2*l.Taps || s.Spread >= float64(l.SpreadMS) {
 		return 0, ""
 	}
@@ -74,7 +57,7 @@ func steadyHands(s Signals, l Limits) (int, string) {
 }
 
 // steadyRhythm alone is no proof: an honest program may tap for somebody who cannot.
-func steadyRhythm(s Signals, l Limits) (int, string) {
+func steadyRhythm(s Signals, l config.RiskLimits) (int, string) {
 	if s.Gaps < 2*l.Taps || s.GapSplay >= float64(l.SpreadMS) {
 		return 0, ""
 	}
@@ -82,7 +65,7 @@ func steadyRhythm(s Signals, l Limits) (int, string) {
 }
 
 // astray: who taps what is not there guesses names of drops. A wrong clock does so too.
-func astray(s Signals, l Limits) (int, string) {
+func astray(s Signals, l config.RiskLimits) (int, string) {
 	if s.Astray < 2*l.Taps || s.Astray < s.Taps {
 		return 0, ""
 	}
@@ -92,7 +75,7 @@ func astray(s Signals, l Limits) (int, string) {
 
 // sameRhythm: hands as quick and as steady as each other's are the same program's, where many more have that rhythm
 // than one a little beside it. Of 100,000 people some hundred seem steady for a while, at all times from 300 to 600 ms.
-func sameRhythm(s Signals, l Limits) (int, string) {
+func sameRhythm(s Signals, l config.RiskLimits) (int, string) {
 	if s.Chorus < l.Chorus || float64(s.Chorus) < peak(s.Crowd) {
 		return 0, ""
 	}
@@ -105,14 +88,14 @@ func sameRhythm(s Signals, l Limits) (int, string) {
 func peak(expected float64) float64 { return 1.5*expected + 5*math.Sqrt(expected) + 2 }
 
 // manyWinners: a hall has one address too.
-func manyWinners(s Signals, l Limits) (int, string) {
+func manyWinners(s Signals, l config.RiskLimits) (int, string) {
 	if s.Winners < l.Winners {
 		return 0, ""
 	}
 	return 20, fmt.Sprintf("%d players behind the same address have won", s.Winners)
 }
 
-func oneSession(s Signals, l Limits) (int, string) {
+func oneSession(s Signals, l config.RiskLimits) (int, string) {
 	if s.Sessions < l.Sessions {
 		return 0, ""
 	}
@@ -120,7 +103,7 @@ func oneSession(s Signals, l Limits) (int, string) {
 }
 
 // young: all guests are.
-func young(s Signals, _ Limits) (int, string) {
+func young(s Signals, _ config.RiskLimits) (int, string) {
 	if !s.Young {
 		return 0, ""
 	}
@@ -135,7 +118,7 @@ type Judgement struct {
 }
 
 // Judge asks all rules.
-func Judge(s Signals, l Limits) Judgement {
+func Judge(s Signals, l config.RiskLimits) Judgement {
 	j := Judgement{Act: verdict.Allow}
 	for _, r := range Rules {
 		if score, sentence := r.Judge(s, l); score > 0 {

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"redrain/payout/ledger/verdict"
+	"redrain/server/config"
 )
 
 // TestRules holds what each rule says, at its limit and just below it, to the golden file. REDRAIN_UPDATE=1 writes it.
 func TestRules(t *testing.T) {
-	l := DefaultLimits()
+	l := config.Default().RiskLimits
 	var b strings.Builder
 	for _, one := range []struct {
 		name string
@@ -64,12 +65,12 @@ func TestRules(t *testing.T) {
 
 func TestScoresThatAreNeverReached(t *testing.T) {
 	bot := Signals{Taps: 12, Fast: 12, Mean: 1, Gaps: 11, Sessions: 99, Chorus: 99}
-	never := DefaultLimits()
+	never := config.Default().RiskLimits
 	never.Hold = 0
 	if j := Judge(bot, never); j.Act != verdict.Allow || j.Score < 100 {
 		t.Errorf("%+v", j)
 	}
-	deny := DefaultLimits()
+	deny := config.Default().RiskLimits
 	deny.Deny = 100
 	if j := Judge(bot, deny); j.Act != verdict.Deny {
 		t.Errorf("%+v", j)

@@ -10,6 +10,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
+	"redrain/server/config"
 )
 
 // givers notes who has given the newest verdict about each player.
@@ -35,7 +36,7 @@ func TestSecondOpinion(t *testing.T) {
 	now := int64(rainStarts)
 	g := &givers{of: map[string]verdict.Verdict{}, fails: true}
 	asked := map[string]int{}
-	w := NewWatch(Options{Limits: DefaultLimits(), Verdicts: g, Clock: func() int64 { return now },
+	w := NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: g, Clock: func() int64 { return now },
 		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 		Second: func(_ context.Context, suspects []Suspect) map[string]verdict.Verdict {
 			said := map[string]verdict.Verdict{}

@@ -17,6 +17,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/verdict"
+	"redrain/server/config"
 )
 
 // redis is a Shared in memory, for some nodes.
@@ -84,7 +85,8 @@ func nodes(t *testing.T, n int, now *int64) (all []*Watch, r *redis, b *book) {
 	t.Helper()
 	r, b = newRedis(), &book{of: map[string]verdict.Verdict{}}
 	for i := range n {
-		all = append(all, NewWatch(Options{Limits: DefaultLimits(), Verdicts: b, Clock: func() int64 { return *now },
+		all = append(all, NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b,
+			Clock:  func() int64 { return *now },
 			Shared: r, Node: strconv.Itoa(i),
 			Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}))
 	}

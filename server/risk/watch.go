@@ -19,6 +19,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
+	"redrain/server/config"
 )
 
 // Verdicts keeps judgements where whoever pays reads them. [ledger.Risk] does.
@@ -28,7 +29,7 @@ type Verdicts interface {
 
 // Options of a watch.
 type Options struct {
-	Limits   Limits
+	Limits   config.RiskLimits
 	Verdicts Verdicts
 	Told     func() // is called when there is a new verdict; nil: nobody is to know
 	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
@@ -63,7 +64,7 @@ const hands = 100_000
 // Watch knows the hands of this node's players, and judges those that have tapped.
 type Watch struct {
 	o      Options
-	limits Limits
+	limits config.RiskLimits
 	dirty  atomic.Pointer[Hand] // a list: those that have tapped since the last look
 
 	mu       sync.Mutex

@@ -14,6 +14,7 @@ import (
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
+	"redrain/server/config"
 )
 
 // book keeps verdicts in memory.
@@ -46,7 +47,7 @@ func campaign() *rain.Campaign {
 func watch(t *testing.T, now *int64) (*Watch, *book) {
 	t.Helper()
 	b := &book{of: map[string]verdict.Verdict{}}
-	return NewWatch(Options{Limits: DefaultLimits(), Verdicts: b, Clock: func() int64 { return *now },
+	return NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b, Clock: func() int64 { return *now },
 		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), b
 }
 

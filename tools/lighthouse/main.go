@@ -21,6 +21,7 @@ import (
 	"redrain/internal/operator"
 	"redrain/rain"
 	"redrain/server"
+	"redrain/server/config"
 )
 
 // Secrets of a server that lives for some minutes.
@@ -46,7 +47,7 @@ func run(ctx context.Context, runs int, keep string) (err error) {
 	if runs < 1 {
 		return fmt.Errorf("-runs %d: give 1 or more", runs)
 	}
-	cfg := server.DefaultConfig()
+	cfg := config.Default()
 	cfg.Listen, cfg.OperatorToken, cfg.JWTSecret, cfg.Demo = "127.0.0.1:0", operatorToken, jwtSecret, false
 	s, err := server.New(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr,
 		&slog.HandlerOptions{Level: slog.LevelWarn})), io.Discard)

@@ -18,6 +18,7 @@ import (
 
 	"redrain/internal/browser"
 	"redrain/server"
+	"redrain/server/config"
 )
 
 func main() {
@@ -41,7 +42,7 @@ const (
 )
 
 func run(ctx context.Context, dir string) (err error) {
-	cfg := server.DefaultConfig()
+	cfg := config.Default()
 	cfg.Listen, cfg.OperatorToken, cfg.JWTSecret, cfg.Demo = "127.0.0.1:0", operatorToken, jwtSecret, false
 	s, err := server.New(ctx, cfg, slog.New(slog.NewTextHandler(os.Stderr,
 		&slog.HandlerOptions{Level: slog.LevelWarn})), io.Discard)

@@ -1,4 +1,4 @@
-package server
+package config
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 const testProviderSecret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 func TestDefaultConfigIsValid(t *testing.T) {
-	c := DefaultConfig()
+	c := Default()
 	if faults := c.Validate(); len(faults) > 0 {
 		t.Error(faults)
 	}
@@ -18,7 +18,7 @@ func TestDefaultConfigIsValid(t *testing.T) {
 	}
 }
 
-// TestValidateNamesEachFault: each fault on its own is found, and names its flag.
+// TestValidateNamesEachFault spoils one setting at a time and expects one fault with its flag.
 func TestValidateNamesEachFault(t *testing.T) {
 	for flag, spoil := range map[string]func(*Config){
 		"--listen":                           func(c *Config) { c.Listen = "8080" },
@@ -27,7 +27,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--mysql":                            func(c *Config) { c.MySQL = "user@tcp(host:3306)/" },
 		"--mysql: leave out":                 func(c *Config) { c.MySQL = "user@tcp(host:3306)/rain?charset=gbk" },
 		"--roles":                            func(c *Config) { c.Roles = []string{"gateway", "king"} },
-		"--roles: with":                      func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
+		"--roles: without":                   func(c *Config) { c.NATS, c.Roles = "", []string{RoleGateway} },
 		"--operator-token":                   func(c *Config) { c.OperatorToken = "" },
 		"--operator-token: give at least 16": func(c *Config) { c.OperatorToken = "only-fifteen-ch" },
 		"--viewer-token: give at least 16":   func(c *Config) { c.ViewerToken = "viewer" },
@@ -36,8 +36,8 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--oidc-issuer: give": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience = "http://id.example", "console"
 		},
-		"--oidc-audience":     func(c *Config) { c.OIDCIssuer = "https://id.example" },
-		"--oidc-issuer: with": func(c *Config) { c.OIDCAudience = "console" },
+		"--oidc-audience":         func(c *Config) { c.OIDCIssuer = "https://id.example" },
+		"--oidc-issuer: required": func(c *Config) { c.OIDCAudience = "console" },
 		"--oidc-roles": func(c *Config) {
 			c.OIDCIssuer, c.OIDCAudience, c.OIDCRoles = "https://id.example", "console", []string{"cash=king"}
 		},
@@ -63,12 +63,12 @@ func TestValidateNamesEachFault(t *testing.T) {
 		"--avatar-hosts": func(c *Config) {
 			c.ShowNames, c.AvatarHosts = new(true), []string{"https://a.example"}
 		},
-		"--avatar-hosts: is for": func(c *Config) { c.AvatarHosts = []string{"a.example"} },
-		"--verify-files":         func(c *Config) { c.VerifyFiles = []string{"index.html"} },
-		"--wechat-sign-url":      func(c *Config) { c.WeChatSign = "http://sign.example/" },
-		"--wechat-sdk-url":       func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
-		"--proxy-protocol":       func(c *Config) { c.ProxyProtocol = true },
-		"--jwt-max-life":         func(c *Config) { c.JWTMaxLife = -1 },
+		"--avatar-hosts: needs": func(c *Config) { c.AvatarHosts = []string{"a.example"} },
+		"--verify-files":        func(c *Config) { c.VerifyFiles = []string{"index.html"} },
+		"--wechat-sign-url":     func(c *Config) { c.WeChatSign = "http://sign.example/" },
+		"--wechat-sdk-url":      func(c *Config) { c.WeChatSign, c.WeChatSDK = "https://s.example/", "//wx.qq.com" },
+		"--proxy-protocol":      func(c *Config) { c.ProxyProtocol = true },
+		"--jwt-max-life":        func(c *Config) { c.JWTMaxLife = -1 },
 		"--provider-url: give": func(c *Config) {
 			c.Provider, c.ProviderURL, c.ProviderSecret = "http", "http://pay.example", testProviderSecret
 		},
@@ -91,7 +91,7 @@ func TestValidateNamesEachFault(t *testing.T) {
 			c.Guests, c.JWTSecret, c.JWKSURL = &yes, "", "https://keys.example/jwks"
 		},
 	} {
-		c := DefaultConfig()
+		c := Default()
 		c.Redis, c.NATS, c.MySQL = "redis:6379", "nats://nats:4222", "u:p@tcp(db:3306)/redrain"
 		c.OperatorToken, c.JWTSecret = "sixteen-chars-ok", "secret"
 		if faults := c.Validate(); len(faults) > 0 {
@@ -106,25 +106,25 @@ func TestValidateNamesEachFault(t *testing.T) {
 }
 
 func TestValidateFindsAllFaultsAtOnce(t *testing.T) {
-	c := DefaultConfig()
+	c := Default()
 	c.Listen, c.Namespace, c.TapRate = "nowhere", "UPPER", -1
 	if faults := c.Validate(); len(faults) != 3 {
 		t.Errorf("three faults, found: %v", faults)
 	}
 }
 
-// TestConfirmMode: where it is left open, a told win survives as much as the stand-ins do.
+// TestConfirmMode checks the default: the stream if it is kept on disk.
 func TestConfirmMode(t *testing.T) {
 	for _, tc := range []struct{ given, dir, want string }{
 		{"", "", "redis"}, {"", "data", "stream"}, {"redis", "data", "redis"}, {"stream", "", "stream"},
 	} {
-		c := DefaultConfig()
+		c := Default()
 		c.Confirm, c.DataDir = tc.given, tc.dir
 		if got := c.ConfirmMode(); got != tc.want || len(c.Validate()) > 0 {
 			t.Errorf("%+v: %s, %v", tc, got, c.Validate())
 		}
 	}
-	c := DefaultConfig()
+	c := Default()
 	c.Confirm = "replica"
 	if faults := c.Validate(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "--redis") {
 		t.Errorf("replica without a Redis: %v", faults)

@@ -1,4 +1,4 @@
-package server
+package config
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestRiskURLIsValidated(t *testing.T) {
 		"too short":       {func(c *Config) { c.RiskTimeout = time.Millisecond }, "--risk-timeout"},
 		"too long":        {func(c *Config) { c.RiskTimeout = 4 * time.Second }, "--risk-timeout"},
 	} {
-		cfg := DefaultConfig()
+		cfg := Default()
 		cfg.RiskURL, cfg.RiskSecret = "https://user:hunter2@risk.example/", secret
 		c.change(&cfg)
 		faults := cfg.Validate()

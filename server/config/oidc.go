@@ -1,4 +1,4 @@
-package server
+package config
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"redrain/internal/auth"
 )
 
-// validateOIDC checks what is said of the operators' identity provider.
+// validateOIDC checks the settings of the operators' identity provider.
 func (c *Config) validateOIDC(fault func(string, ...any)) {
 	if c.OIDCIssuer == "" {
 		if c.OIDCAudience != "" || len(c.OIDCRoles) > 0 {
-			fault("--oidc-issuer: with --oidc-audience and --oidc-roles, say whose tokens they are about")
+			fault("--oidc-issuer: required with --oidc-audience and --oidc-roles")
 		}
 		return
 	}
@@ -22,14 +22,14 @@ func (c *Config) validateOIDC(fault func(string, ...any)) {
 		fault("--oidc-issuer: %w", err)
 	}
 	if c.OIDCAudience == "" {
-		fault("--oidc-audience: required with --oidc-issuer; without it a token for anybody would do")
+		fault("--oidc-audience: required with --oidc-issuer; without it a token for any client is accepted")
 	}
-	if _, err := c.oidcRoles(); err != nil {
+	if _, err := c.RolesByClaim(); err != nil {
 		fault("--oidc-roles: %w", err)
 	}
 }
 
-// checkIssuer refuses an address at which somebody else could answer: keys that come in the clear prove nothing.
+// checkIssuer requires https: keys over plain http can be replaced on their way.
 func checkIssuer(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -43,8 +43,8 @@ func checkIssuer(address string) error {
 	return nil
 }
 
-// oidcRoles are the roles by the values of the claim; nil where the values are the roles' names.
-func (c *Config) oidcRoles() (map[string][]auth.Role, error) {
+// RolesByClaim are the roles for each value of the claim. It returns nil if the values are the roles' names.
+func (c *Config) RolesByClaim() (map[string][]auth.Role, error) {
 	if len(c.OIDCRoles) == 0 {
 		return nil, nil
 	}

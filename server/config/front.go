@@ -1,15 +1,17 @@
-package server
+package config
 
 import (
 	"net"
 	"net/url"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"redrain/server/caller"
 	"redrain/web"
 )
 
-// validateFront checks where the process listens and whose word it takes for who is calling.
+// validateFront checks the addresses of the process and its trusted proxies.
 func (c *Config) validateFront(fault func(string, ...any)) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		fault("--listen %q: give host:port, for example :8080", c.Listen)
@@ -30,12 +32,11 @@ func (c *Config) validateFront(fault func(string, ...any)) {
 		fault("--trusted-proxies: %w", err)
 	}
 	if c.ProxyProtocol && len(c.Proxies) == 0 {
-		fault("--proxy-protocol: name in --trusted-proxies who may send its header")
+		fault("--proxy-protocol: name the proxies that may send its header in --trusted-proxies")
 	}
 }
 
-// validatePublic checks the address that is shown outside. Links to pages are made by what stands behind it, so it has
-// no path of its own.
+// validatePublic checks the address that is shown outside. Paths of pages are appended to it, so it has no path.
 func (c *Config) validatePublic(fault func(string, ...any)) {
 	if c.PublicURL == "" {
 		return
@@ -47,8 +48,8 @@ func (c *Config) validatePublic(fault func(string, ...any)) {
 	}
 }
 
-// validateWeChat checks the addresses that the player's page asks in WeChat's browser. What is loaded from them in the
-// clear could be anybody's.
+// validateWeChat checks the addresses that the player's page loads in WeChat's browser. They are https only: a script
+// over plain http can be replaced on its way.
 func (c *Config) validateWeChat(fault func(string, ...any)) {
 	for _, asked := range []struct{ flag, address string }{
 		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
@@ -63,5 +64,21 @@ func (c *Config) validateWeChat(fault func(string, ...any)) {
 	}
 }
 
-// publicURL is PublicURL as addresses begin with it.
-func (c *Config) publicURL() string { return strings.TrimRight(c.PublicURL, "/") }
+// verifyName matches the name of a file that is served below "/". It allows text only: a page would run as one of ours.
+var verifyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\.txt$`)
+
+func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
+	taken := map[string]bool{"licenses.txt": true}
+	for _, path := range c.VerifyFiles {
+		name := filepath.Base(path)
+		if !verifyName.MatchString(name) {
+			fault("--verify-files %q: a name is of letters, digits, _, - and dots, and ends with .txt", name)
+		} else if taken[name] {
+			fault("--verify-files %q: there is another file of this name", name)
+		}
+		taken[name] = true
+	}
+}
+
+// PublicRoot is PublicURL without a slash at its end.
+func (c *Config) PublicRoot() string { return strings.TrimRight(c.PublicURL, "/") }

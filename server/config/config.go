@@ -1,0 +1,195 @@
+package config
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"redrain/grab/confirm"
+)
+
+// The roles of a process. All are on by default. Every process serves the HTTP API and the pages.
+const (
+	RoleGateway  = "gateway"  // players' sockets
+	RoleRelay    = "relay"    // outbox → JetStream
+	RoleSettle   = "settle"   // JetStream → ledger, and ledger → payment provider
+	RoleOperator = "operator" // the campaigns' upkeep: stocking, expiry, recovery after a crash
+)
+
+// AllRoles is every role there is.
+var AllRoles = []string{RoleGateway, RoleRelay, RoleSettle, RoleOperator}
+
+// The payers of withdrawals.
+const (
+	ProviderWallet = "wallet" // the ledger's entry is the payment
+	ProviderHTTP   = "http"   // another system, asked by signed requests
+)
+
+// The modes of --risk.
+const (
+	RiskOff   = "off"   // no player is judged
+	RiskWatch = "watch" // verdicts are recorded, and everything is paid
+	RiskHold  = "hold"  // wins under a verdict are held until an operator decides; a denied player is not let in
+)
+
+// Config is every setting of `redrain serve`. Its zero value is not usable; start from Default.
+//
+// Each field is a flag of the command line, a variable of the environment and a key of the file. Its tags are the only
+// place that describes it: name, default, oneof and range (the accepted values), zero (the meaning of 0), secret (a
+// value that is never printed) and main (a setting that nearly every installation needs). The help, docs/settings.md,
+// docs/redrain.yaml and the README's table are made from them.
+type Config struct {
+	Redis     string `group:"backends" main:"" secret:"" placeholder:"ADDR" help:"Redis: one address, several separated by commas for a Cluster, or a redis:// or rediss:// URL."`
+	NATS      string `group:"backends" main:"" secret:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
+	MySQL     string `group:"backends" main:"" secret:"" name:"mysql" placeholder:"DSN" help:"MySQL or MariaDB, such as user:password@tcp(host:3306)/redrain. The database exists; redrain creates its tables."`
+	DataDir   string `group:"backends" main:"" placeholder:"DIR" help:"Directory where the in-process back ends keep ledger, stream and secrets. Without it they are lost when the process ends."`
+	Namespace string `group:"backends" default:"rr" help:"Prefix of Redis keys and NATS subjects. Several installations with different prefixes can share their back ends."`
+
+	OperatorToken     string        `group:"access" main:"" secret:"" placeholder:"TOKEN" help:"Shared bearer token of operators, which may do everything. Real back ends require it, --operators-file or --oidc-issuer. Defaults to a generated token with the in-process back ends."`
+	ViewerToken       string        `group:"access" secret:"" placeholder:"TOKEN" help:"Shared bearer token that may only read."`
+	OperatorsFile     string        `group:"access" placeholder:"FILE" help:"Operators with names: a YAML list of name, role (viewer, operator, cashier or admin) and sha256, as redrain operator token prints it. The file is read again when it changes."`
+	OIDCIssuer        string        `group:"access" name:"oidc-issuer" placeholder:"URL" help:"OpenID Connect provider whose tokens identify operators."`
+	OIDCAudience      string        `group:"access" name:"oidc-audience" placeholder:"ID" help:"Audience of these tokens: the client id of the console."`
+	OIDCRolesClaim    string        `group:"access" name:"oidc-roles-claim" default:"roles" help:"Claim with an operator's roles. Dots lead into objects, as in realm_access.roles."`
+	OIDCRoles         []string      `group:"access" name:"oidc-roles" placeholder:"VALUE=ROLE" help:"Role for each value of that claim. Defaults to the roles' names: viewer, operator, cashier, admin."`
+	OIDCNameClaim     string        `group:"access" name:"oidc-name-claim" default:"email" help:"Claim with an operator's name. Without this claim the name is sub."`
+	SecondPersonAbove *int64        `group:"access" range:"0.." placeholder:"N" help:"Amount in minor units above which a command on money needs two people: deposits, retries and dismissals of dead letters, withdrawals that are marked as paid or returned. 0: always. Defaults to the last two, always."`
+	JWTSecret         string        `group:"access" main:"" secret:"" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens. Real back ends require it or --jwks-url. Defaults to a generated secret with the in-process back ends."`
+	JWKSURL           string        `group:"access" main:"" name:"jwks-url" placeholder:"URL" help:"Public keys of players' RS256, ES256 and EdDSA tokens."`
+	JWTAudience       string        `group:"access" name:"jwt-audience" placeholder:"AUD" help:"Required audience (aud) of players' tokens."`
+	JWTIssuer         string        `group:"access" name:"jwt-issuer" placeholder:"ISS" help:"Required issuer (iss) of players' tokens."`
+	JWTMaxLife        time.Duration `group:"access" name:"jwt-max-life" default:"0s" range:"0s.." zero:"no limit" placeholder:"DURATION" help:"Longest life of a player's token."`
+	Guests            *bool         `group:"access" main:"" negatable:"" help:"Let anyone play under a generated name. Needs --jwt-secret. Defaults to true with the in-process back ends only."`
+	GuestsWithdraw    *bool         `group:"access" negatable:"" help:"Let guests withdraw. Defaults to true with the in-process back ends only."`
+	ShowNames         *bool         `group:"access" negatable:"" help:"Show winners to everyone by the nickname or name of their tokens, instead of a masked id. Defaults to true with the in-process back ends only."`
+	AvatarHosts       []string      `group:"access" placeholder:"HOST" help:"Hosts whose pictures are shown with the names: img.example.com, or *.example.com for all below it. Defaults to none."`
+	GuestChallenge    string        `group:"access" default:"none" oneof:"none,work,turnstile,hcaptcha" placeholder:"KIND" help:"Challenge before a guest is created. With work the page computes a proof of work."`
+	ChallengeWork     int64         `group:"access" default:"100000" range:"1.." help:"Most hashes that the page of an address's first guest tries. Each further guest of the address costs more."`
+	ChallengeSiteKey  string        `group:"access" placeholder:"KEY" help:"Site key of Turnstile or hCaptcha."`
+	ChallengeSecret   string        `group:"access" secret:"" placeholder:"SECRET" help:"Secret key of Turnstile or hCaptcha."`
+	ChallengeEndpoint string        `group:"access" placeholder:"URL" help:"Address that verifies proofs. Defaults to the service's own."`
+	ChallengeScript   string        `group:"access" placeholder:"URL" help:"Address of the widget's script. Defaults to the service's own."`
+	AllowedOrigins    []string      `group:"access" placeholder:"ORIGIN" help:"Web origins that may open a socket besides the server's own; * for all."`
+
+	TapRate           int      `group:"limits" main:"" default:"20" range:"0.." zero:"no limit" help:"Taps per second and player, over all nodes."`
+	HelloRate         float64  `group:"limits" default:"50" range:"0.." zero:"no limit" help:"Refused hellos per second and address, over all nodes. Above it hellos are refused without a lookup of their campaign."`
+	GuestRate         float64  `group:"limits" default:"200" range:"0.." zero:"no limit" help:"New guests per second and address, over all nodes."`
+	AddressGuests     int      `group:"limits" default:"1000" range:"0.." zero:"no limit" help:"New guests per day and address, over all nodes. An IPv6 /64 is one address, here and below."`
+	AddressSeats      int      `group:"limits" default:"300" range:"0.." zero:"no limit" help:"Guests of one address in a campaign's room, over all nodes."`
+	AddressWins       float64  `group:"limits" default:"0.1" range:"0..1" zero:"no limit" help:"Part of a campaign's packets that the guests of one address can win together, but never fewer than 16 packets. Players with tokens of another issuer do not count."`
+	AddressExempt     []string `group:"limits" default:"127.0.0.0/8,::1" placeholder:"CIDR" help:"Networks and addresses without these limits, such as a hall's."`
+	ArrivalsPerSecond int      `group:"limits" default:"0" help:"New connections per second of this process. The others are asked to come back. 0: by the number of processors; below 0: no limit."`
+	MaxConnections    int      `group:"limits" default:"15000" range:"1.." help:"Sockets of this process. More are refused with 503."`
+	PerAddress        int      `group:"limits" name:"connections-per-address" default:"5000" range:"0.." zero:"half of the process's descriptors" help:"Connections of one address to this process, at most half of its descriptors."`
+	PerUser           int      `group:"limits" name:"connections-per-user" default:"4" range:"0.." zero:"no limit" help:"Connections of one player, over all nodes. The newest stay; the others are closed with 4004."`
+	PayoutAttempts    int      `group:"limits" default:"10" range:"1.." help:"Attempts at a withdrawal without a clear answer, or at a win that the ledger refuses, before it becomes a dead letter."`
+
+	Risk        string        `group:"risk" default:"watch" oneof:"off,watch,hold" placeholder:"MODE" help:"Treatment of players who may be programs or farms. watch records verdicts. hold also keeps their later wins apart until an operator decides. The same on every node."`
+	RiskWait    time.Duration `group:"risk" default:"2s" range:"0s..5s" help:"With --risk hold, age at which a win is paid. A verdict within this time applies to the win. The same on every node."`
+	RiskLimits  RiskLimits    `embed:"" prefix:"risk-" group:"risk"`
+	RiskURL     string        `group:"risk" name:"risk-url" placeholder:"URL" help:"Your own risk system. It gets signed requests for a new guest, at hello, before wins are held and at a withdrawal. https, except on this machine. The same on every node."`
+	RiskSecret  string        `group:"risk" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	RiskTimeout time.Duration `group:"risk" default:"500ms" range:"10ms..3s" help:"Longest wait for an answer of your risk system."`
+	RiskDefault string        `group:"risk" default:"allow" oneof:"allow,hold,deny" placeholder:"VERDICT" help:"Verdict without a valid answer in time. deny asks players to come back later. Before wins are held the verdict of the rules applies."`
+
+	Provider        string        `group:"money" main:"" default:"wallet" oneof:"wallet,http" help:"Payer of withdrawals: wallet (the ledger's entry is the payment) or http (signed requests to --provider-url)."`
+	ProviderURL     string        `group:"money" name:"provider-url" placeholder:"URL" help:"Address that --provider http asks for payments; https, except on this machine."`
+	ProviderSecret  string        `group:"money" secret:"" placeholder:"SECRET" help:"Secret that signs these requests: whsec_ and 24 to 64 random bytes in base64."`
+	ProviderAccount string        `group:"money" placeholder:"NAME" help:"Name of the account that the secret belongs to. With the same name a new secret is the same receiver. A withdrawal is never sent to two receivers. Defaults to a digest of the secret."`
+	ProviderTimeout time.Duration `group:"money" default:"10s" range:"1s..1m" help:"Longest duration of one attempt."`
+	ProviderRate    float64       `group:"money" default:"0" range:"0.01..100000" zero:"no limit" help:"Attempts per second, of all nodes together. Stripe accepts 15."`
+	ProviderFlight  int           `group:"money" name:"provider-inflight" default:"0" range:"0.." zero:"no limit" help:"Attempts in flight, of all nodes together. One node makes 8 at most."`
+	PayoutName      string        `group:"money" placeholder:"NAME" help:"Destination of a withdrawal as players read it before they confirm: \"your WeChat balance\"."`
+	WithdrawMin     int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Smallest withdrawal, in minor units."`
+	WithdrawPerDay  int64         `group:"money" default:"0" range:"0.." zero:"no limit" help:"Most that a player withdraws in 24 hours, in minor units."`
+	WithdrawPerHour int           `group:"money" default:"0" range:"0.." zero:"no limit" help:"Withdrawals of a player in an hour."`
+
+	Listen        string        `group:"process" main:"" default:":8080" help:"Address of HTTP and WebSocket."`
+	AdminListen   string        `group:"process" placeholder:"ADDR" help:"Address of metrics, health and profiles, which are then not on --listen."`
+	TLSCert       string        `group:"process" name:"tls-cert" placeholder:"FILE" help:"Certificate of --listen, PEM. The file is read again when it changes."`
+	TLSKey        string        `group:"process" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert, PEM. The file is read again when it changes."`
+	PublicURL     string        `group:"process" main:"" name:"public-url" placeholder:"URL" help:"Address of the server from outside, such as https://rain.example.com. Link previews in chats show it, and the QR code of a screen that was opened on this machine."`
+	VerifyFiles   []string      `group:"process" placeholder:"FILE" help:"Text files served below / that prove the domain's owner, such as WeChat's MP_verify_….txt."`
+	WeChatSign    string        `group:"process" name:"wechat-sign-url" placeholder:"URL" help:"Your server that signs the player's page for WeChat's JS-SDK. The page sends its address in ?url= and expects {appId, timestamp, nonceStr, signature}. Links shared in WeChat then have title, sentence and picture."`
+	WeChatSDK     string        `group:"process" name:"wechat-sdk-url" default:"https://res.wx.qq.com/open/js/jweixin-1.6.0.js" help:"WeChat's JS-SDK. The page loads it in WeChat's browser with --wechat-sign-url."`
+	Proxies       []string      `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
+	ProxyProtocol bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
+	Roles         []string      `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
+	Confirm       string        `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Where a win is stored before its player is notified: redis; replica, also in each replica that could become master; or stream, also in JetStream. Defaults to stream with --data-dir, else redis."`
+	Demo          bool          `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
+	DrainTimeout  time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown."`
+	BackendWait   time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
+	LogLevel      slog.Level    `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
+	LogFormat     string        `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
+
+	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval of reconciliation by one of the nodes. It checks the sums and all that is new, each tenth time all of small books, and the rows of live campaigns in between."`
+	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reads all books again in the background."`
+	AuditRootFile  string        `group:"process" placeholder:"FILE" help:"File to which the root of each day is appended, one line of JSON each. redrain audit verify --root proves with it that earlier records are unchanged."`
+}
+
+// RiskLimits are the limits of the rules that judge players. The defaults hold none of the honest players that were
+// measured: see docs/abuse.md.
+type RiskLimits struct {
+	Hold     int `name:"hold-score" default:"60" range:"0.." zero:"never" help:"Score of the rules at which wins are held."`
+	Deny     int `name:"deny-score" default:"0" range:"0.." zero:"never" help:"Score at which the verdict is deny, which also holds wins."`
+	FastMS   int `name:"fast-ms" default:"100" range:"1.." help:"Time after a drop's opening, in ms, before which no person taps it."`
+	SpreadMS int `name:"spread-ms" default:"12" range:"1.." help:"Spread of reaction times, in ms, below which no person is so steady."`
+	Taps     int `name:"taps" default:"6" range:"1.." help:"Taps before a player's rhythm is judged."`
+	Winners  int `name:"winners" default:"20" range:"1.." help:"Winning players of one address that count as many."`
+	Chorus   int `name:"chorus" default:"5" range:"1.." help:"Players with the same steady rhythm that count as one program."`
+	Sessions int `name:"sessions" default:"10" range:"1.." help:"Players with the same sid in their tokens that count as a farm."`
+}
+
+// Default is the configuration with every setting at its default.
+func Default() Config {
+	var c Config
+	if err := kong.ApplyDefaults(&c); err != nil {
+		panic("config: the tags are wrong: " + err.Error()) // a mistake of ours that every test would meet
+	}
+	return c
+}
+
+// InProcess tells whether every back end is in-process.
+func (c *Config) InProcess() bool { return c.Redis == "" && c.NATS == "" && c.MySQL == "" }
+
+// ConfirmMode is where a win is stored before its player is notified. With --data-dir it defaults to the stream, which
+// survives the process on disk; the in-process Redis does not.
+func (c *Config) ConfirmMode() string {
+	switch {
+	case c.Confirm != "":
+		return c.Confirm
+	case c.DataDir != "":
+		return confirm.Stream.String()
+	default:
+		return confirm.Redis.String()
+	}
+}
+
+// Has tells whether this process has a role.
+func (c *Config) Has(role string) bool { return slices.Contains(c.Roles, role) }
+
+// GuestsAllowed tells whether anyone may play under a generated name.
+func (c *Config) GuestsAllowed() bool { return c.orInProcess(c.Guests) }
+
+// GuestsMayWithdraw tells whether guests may withdraw.
+func (c *Config) GuestsMayWithdraw() bool { return c.orInProcess(c.GuestsWithdraw) }
+
+// NamesShown tells whether winners are shown by the names of their tokens.
+func (c *Config) NamesShown() bool { return c.orInProcess(c.ShowNames) }
+
+func (c *Config) orInProcess(set *bool) bool {
+	if set != nil {
+		return *set
+	}
+	return c.InProcess()
+}
+
+// SettleWait is the age at which a win is posted.
+func (c *Config) SettleWait() time.Duration {
+	if c.Risk != RiskHold {
+		return 0
+	}
+	return c.RiskWait
+}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+//go:generate go test -run ^TestReferenceIsFresh$ -update .
+
+const introduction = `# Settings
+
+For operators. Each setting of ` + "`redrain serve`" + ` is a flag (` + "`--tap-rate 20`" + `), a variable of the environment
+(` + "`REDRAIN_TAP_RATE=20`" + `) and a key of the YAML file of ` + "`--config`" + ` (` + "`tap-rate: 20`" + `). A flag wins over the
+environment, and the environment over the file. redrain reports all faults together, one line each, and exits with
+code 2 before it listens. [redrain.yaml](redrain.yaml) is a file with every setting.
+
+` + "`go generate ./server/config`" + ` writes this page.
+`
+
+// Reference is the page about all settings, in Markdown.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(introduction)
+	for _, g := range Groups {
+		fmt.Fprintf(&b, "\n## %s\n\n", g.Title)
+		if g.Description != "" {
+			b.WriteString(g.Description + "\n\n")
+		}
+		b.WriteString(table(func(f *kong.Flag) bool { return f.Group.Key == g.Key }))
+	}
+	return b.String()
+}
+
+// MainTable is the table of the settings that nearly every installation needs, in Markdown.
+func MainTable() string {
+	return table(func(f *kong.Flag) bool { return f.Tag.Has("main") })
+}
+
+func table(has func(*kong.Flag) bool) string {
+	var b strings.Builder
+	b.WriteString("| flag | default | effect |\n| --- | --- | --- |\n")
+	for _, f := range new(Config).flags() {
+		if has(f) {
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, code(f.Default), strings.ReplaceAll(Help(f.Value), "|", `\|`))
+		}
+	}
+	return b.String()
+}
+
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// Sample is a file of --config with every setting, all of them commented out.
+func Sample() string {
+	var b strings.Builder
+	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect; the values are the defaults.\n")
+	group := ""
+	for _, f := range new(Config).flags() {
+		if f.Group.Title != group {
+			group = f.Group.Title
+			fmt.Fprintf(&b, "\n# --- %s ---\n", group)
+		}
+		value := f.Default
+		if value == "" {
+			value = f.FormatPlaceHolder()
+		}
+		if kind := f.Target.Kind(); kind == reflect.String || kind == reflect.Slice {
+			value = `"` + value + `"`
+		}
+		fmt.Fprintf(&b, "\n# %s\n#%s: %s\n", strings.ReplaceAll(Help(f.Value), ". ", ".\n# "), f.Name, value)
+	}
+	return b.String()
+}

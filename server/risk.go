@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"redrain/grab/store"
+	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/verdict"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/config"
+	"redrain/server/risk"
+	"redrain/server/riskurl"
+)
+
+// buildRiskSystem makes what asks the operator's own system; nothing where there is none.
+func (s *Server) buildRiskSystem() error {
+	if s.cfg.RiskURL == "" {
+		return nil
+	}
+	o := riskurl.Options{
+		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
+		Default: verdict.Act(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold, Verdicts: s.ledger.Risk,
+		Told: s.bus.Judged, Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
+		Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
+	}
+	if s.verdicts != nil {
+		o.Known = s.judged.Of
+	} else {
+		s.log.Warn("what the risk system says is written down and not carried out: that takes --risk hold")
+	}
+	system, err := riskurl.New(o)
+	if err != nil {
+		return fmt.Errorf("the risk system: %w", err)
+	}
+	s.back.onClose(system.Close)
+	s.riskSystem = system
+	return nil
+}
+
+// buildRisk makes what looks at players; nothing where nobody is to look.
+func (s *Server) buildRisk() error {
+	if s.cfg.Risk == config.RiskOff {
+		return nil
+	}
+	if s.cfg.Risk == config.RiskHold {
+		s.ledger.Poster.HoldWins()
+		s.judged = verdict.NewList()
+		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
+			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
+			Read:   func(ctx context.Context) ([]verdict.Verdict, error) { return s.ledger.Risk.Refresh(ctx, s.judged) },
+			Follow: s.follow, Recoverer: s.recoverer, Log: s.log,
+		})
+	}
+	if err := s.buildRiskSystem(); err != nil {
+		return err
+	}
+	o := risk.Options{Limits: s.cfg.RiskLimits, Verdicts: s.ledger.Risk, Clock: s.clock.Now,
+		Shared: store.NewCommon(s.redis), Node: s.node,
+		Told: s.bus.Judged, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics}
+	if s.riskSystem != nil {
+		o.Second = s.riskSystem.Hold
+	}
+	s.risk = risk.NewWatch(o)
+	return nil
+}
+
+// askAtHello is what asks the risk system about who says hello; nil: nobody does.
+func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
+	if s.riskSystem == nil {
+		return nil
+	}
+	return s.riskSystem.Hello
+}
+
+// follow sends away players whom new verdicts deny.
+func (s *Server) follow(_ context.Context, fresh []verdict.Verdict) error {
+	for _, v := range fresh {
+		if v.Act == verdict.Deny {
+			s.gateway.Denied(v.User)
+		}
+	}
+	return nil
+}
+
+// mayPlay tells whether somebody may take part in a campaign, nil for any: what lists say, and of who wants to come in
+// what the verdicts do.
+func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
+	if err := s.lists.MayPlay(ctx, c, user, address); err != nil {
+		return err
+	}
+	if c != nil && s.judged.Denied(user) {
+		return playerlist.ErrDenied
+	}
+	return nil
+}
