@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"redrain/grab/store"
+	"redrain/internal/openapi"
 	"redrain/payout/export"
 	"redrain/server/api"
 	"redrain/server/config"
@@ -46,7 +47,7 @@ func (s *Server) buildHTTP() {
 		TellWithdrawn: s.newsOfWithdrawal,
 		JoinURL:       s.joinURL, Version: ReadBuild().Version, InProcess: s.cfg.InProcess(),
 		Guests: s.cfg.GuestsAllowed(), Challenge: s.challenge(),
-		Payout:    api.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
+		Payout:    openapi.Payout{Provider: s.cfg.Provider, Name: s.cfg.PayoutName},
 		GuestRate: s.cfg.GuestRate, GuestsPerDay: s.cfg.AddressGuests, Unbounded: s.addresses.Exempt,
 		AllowedOrigins: s.cfg.AllowedOrigins, Recoverer: s.recoverer, Clock: s.clock.Now,
 		Log: s.log, Registerer: s.metrics,

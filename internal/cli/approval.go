@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -19,10 +20,10 @@ func (c *approvalListCmd) Run(app *App) error {
 		state = ""
 	}
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		read := func(ctx context.Context, p operator.Page) (operator.List[operator.Approval], error) {
+		read := func(ctx context.Context, p operator.Page) (operator.List[openapi.Approval], error) {
 			return client.Approvals(ctx, state, p)
 		}
-		orders := []operator.Approval{}
+		orders := []openapi.Approval{}
 		for one, err := range operator.All(ctx, read) {
 			if err != nil {
 				return err
@@ -80,7 +81,7 @@ func (r *remote) waits(app *App, err error) error {
 	return err
 }
 
-func (t *table) approval(o operator.Approval) {
+func (t *table) approval(o openapi.Approval) {
 	t.row("order", o.Approval)
 	t.row("action", o.Action)
 	t.row("target", o.Target)

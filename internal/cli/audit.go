@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -19,7 +20,7 @@ type auditRootsCmd struct{ remote }
 // --root.
 func (c *auditRootsCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		roots := []operator.AuditRoot{}
+		roots := []openapi.AuditRoot{}
 		for root, err := range operator.All(ctx, client.AuditRoots) {
 			if err != nil {
 				return err
@@ -77,7 +78,7 @@ func (c *auditVerifyCmd) Run(app *App) error {
 }
 
 // readAuditRoots reads a file of roots; none where there is no name.
-func readAuditRoots(name string) (roots []operator.AuditRoot, err error) {
+func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -89,7 +90,7 @@ func readAuditRoots(name string) (roots []operator.AuditRoot, err error) {
 	lines := json.NewDecoder(file)
 	lines.DisallowUnknownFields()
 	for n := 1; ; n++ {
-		var root operator.AuditRoot
+		var root openapi.AuditRoot
 		err := lines.Decode(&root)
 		if errors.Is(err, io.EOF) {
 			break
@@ -105,7 +106,7 @@ func readAuditRoots(name string) (roots []operator.AuditRoot, err error) {
 	return roots, nil
 }
 
-func (t *table) audited(v operator.AuditVerification, noted int) {
+func (t *table) audited(v openapi.AuditVerification, noted int) {
 	t.row("roots", fmt.Sprintf("%18d", v.Roots))
 	t.row("noted roots", fmt.Sprintf("%18d", noted))
 	t.row("rows", fmt.Sprintf("%18d", v.Links))

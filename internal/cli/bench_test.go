@@ -15,6 +15,7 @@ import (
 
 	"redrain/internal/bench/benchtest"
 	"redrain/internal/cli"
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -41,7 +42,7 @@ func newCasino(t *testing.T) *casino {
 	mux.Handle("/ws", &c.room)
 	mux.HandleFunc("GET /api/v1/lobby", func(w http.ResponseWriter,
 		_ *http.Request) {
-		answer(w, operator.Lobby{Campaign: c.on})
+		answer(w, openapi.Lobby{Campaign: c.on})
 	})
 	mux.HandleFunc("POST /api/v1/guests", c.guest)
 	mux.HandleFunc("GET /api/v1/campaigns/c1/claims", c.claims)
@@ -79,7 +80,7 @@ func (c *casino) guest(w http.ResponseWriter, _ *http.Request) {
 	}
 	c.made++
 	name := fmt.Sprintf("guest-%d", c.made)
-	answer(w, operator.Guest{User: name, Token: name})
+	answer(w, openapi.Guest{User: name, Token: name})
 }
 
 func (c *casino) claims(w http.ResponseWriter, r *http.Request) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/cli"
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/rain"
 )
@@ -236,7 +237,7 @@ func TestReconcileFails(t *testing.T) {
 func TestReconcileAllFails(t *testing.T) {
 	f := newFake(t)
 	f.all.Balanced = false
-	f.all.Unchecked = []operator.CampaignProblem{{Campaign: "c7", Reason: "connection refused"}}
+	f.all.Unchecked = []openapi.UncheckedCampaign{{Campaign: "c7", Reason: "connection refused"}}
 	got := run(t, f.at(), "reconcile")
 	if want := "redrain: not every campaign could be checked, so nothing is proved; try again when Redis " +
 		"answers\n"; got.code != cli.ExitFailure || got.stderr != want {
@@ -245,7 +246,7 @@ func TestReconcileAllFails(t *testing.T) {
 	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): its seal is wrong"}
 	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
 		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
-	f.all.Campaigns = []operator.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{
+	f.all.Campaigns = []openapi.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{
 		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5,
 		Findings: []string{"payout of packet 7: the split says 88"},
 	}}}
@@ -265,7 +266,7 @@ func TestReconcileAllFails(t *testing.T) {
 // proves nothing.
 func TestReconcileFull(t *testing.T) {
 	f := newFake(t)
-	progress := map[string]any{"progress": operator.Progress{Part: "the accounts", Done: 500, Of: 2500, Rate: 250,
+	progress := map[string]any{"progress": openapi.ProofProgress{Part: "the accounts", Done: 500, Of: 2500, Rate: 250,
 		LeftMS: 8000}}
 	books := f.all
 	books.Kind = "full"

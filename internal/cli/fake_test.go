@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -21,10 +22,10 @@ type fake struct {
 	campaign operator.Campaign
 	stats    operator.Stats
 	books    operator.Reconciliation
-	all      operator.Books
+	all      openapi.Books
 	full     []any // lines of the answer of a full proof
-	audited  operator.AuditVerification
-	matched  operator.StatementReport
+	audited  openapi.AuditVerification
+	matched  openapi.StatementReport
 	fairness map[string]operator.Fairness
 	claims   []operator.Claim // of any player
 	export   []byte
@@ -46,14 +47,14 @@ var preview = rain.SplitSummary{
 }
 
 // auditRoots are two days' roots, the newest first.
-var auditRoots = operator.List[operator.AuditRoot]{Items: []operator.AuditRoot{
-	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Stripes: []operator.AuditLink{}},
+var auditRoots = operator.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
+	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Stripes: []openapi.AuditLink{}},
 	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
-		Stripes: []operator.AuditLink{{Book: "txn", Stripe: 7, Links: 12, Hash: "cd"}}},
+		Stripes: []openapi.AuditLink{{Book: "txn", Stripe: 7, Links: 12, Hash: "cd"}}},
 }}
 
 // acme is a sponsor.
-var acme = operator.Sponsor{Sponsor: "acme", Balance: 123_456}
+var acme = openapi.Sponsor{Sponsor: "acme", Balance: 123_456}
 
 var seed = rain.Seed{1, 2, 3}
 
@@ -71,7 +72,7 @@ func newFake(t *testing.T) *fake {
 	f := &fake{
 		campaign: operator.Campaign{
 			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
-			Spec: rain.Spec{
+			NewCampaign: rain.Spec{
 				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean,
 				Min: 1, Max: &most,
 				WinsPerUser: 2, Shards: 3, ExpiresInMS: 86_400_000,
@@ -82,9 +83,9 @@ func newFake(t *testing.T) *fake {
 			AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
 		books: operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200,
 			Balanced: true},
-		all:      operator.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
-		matched:  operator.StatementReport{Lines: 2, Matched: 2, Findings: []operator.StatementFinding{}},
-		audited:  operator.AuditVerification{Whole: true, Roots: 31, Links: 40_211, Findings: []string{}},
+		all:      openapi.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
+		matched:  openapi.StatementReport{Lines: 2, Matched: 2, Findings: []openapi.StatementFinding{}},
+		audited:  openapi.AuditVerification{Whole: true, Roots: 31, Links: 40_211, Findings: []string{}},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -93,7 +94,7 @@ func newFake(t *testing.T) *fake {
 }
 
 func fairnessOf(r rain.Rain) operator.Fairness {
-	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: operator.Schedule{
+	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: openapi.Schedule{
 		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS,
 		DropsPerSecond: r.DropsPerSecond,
 		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
@@ -117,9 +118,9 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/splits/preview": func(http.ResponseWriter, *http.Request) any { return preview },
 		"GET /api/v1/campaigns/c1":    func(http.ResponseWriter, *http.Request) any { return f.campaign },
 		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
-			return operator.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
+			return openapi.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
 		},
-		"POST /api/v1/seal/rotate": func(http.ResponseWriter, *http.Request) any { return operator.SealKey{Key: 4} },
+		"POST /api/v1/seal/rotate": func(http.ResponseWriter, *http.Request) any { return openapi.SealKey{Key: 4} },
 		"POST /api/v1/campaigns/c1/{command}": func(_ http.ResponseWriter,
 			r *http.Request) any {
 			return f.command(r.PathValue("command"))
@@ -152,7 +153,7 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/sponsors/acme/deposits": func(http.ResponseWriter, *http.Request) any { return acme },
 		"GET /api/v1/sponsors/acme":           func(http.ResponseWriter, *http.Request) any { return acme },
 		"GET /api/v1/sponsors": func(http.ResponseWriter, *http.Request) any {
-			return operator.List[operator.Sponsor]{Items: []operator.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
+			return operator.List[openapi.Sponsor]{Items: []openapi.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
 		},
 		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
@@ -172,10 +173,10 @@ func (f *fake) handler() http.Handler {
 		"GET /api/v1/withdrawals/w1": func(w http.ResponseWriter, r *http.Request) any {
 			shown := aWithdrawal("sent", true)(w, r).(operator.Withdrawal)
 			shown.Receiver, shown.LastError = "http:bank.example:shop7", "no clear answer"
-			shown.Order = &operator.PendingOrder{Approval: "a7", What: "paid", By: "ann",
+			shown.Order = &openapi.PendingOrder{Approval: "a7", What: "paid", By: "ann",
 				Reason: "the bank\x1b says so", AskedAt: theDay,
 				Until: theDay + 86_400_000}
-			shown.History = []operator.WithdrawalEvent{
+			shown.History = []openapi.WithdrawalEvent{
 				{At: theDay, Stage: "requested", Actor: "player:u1"},
 				{At: theDay + 1_000, Stage: "sent", Actor: "redrain", Reason: "sent to http:bank.example:shop7"},
 			}
@@ -188,7 +189,7 @@ func (f *fake) handler() http.Handler {
 			return anOrder("pending")
 		},
 		"GET /api/v1/approvals": func(_ http.ResponseWriter, r *http.Request) any {
-			orders := operator.List[operator.Approval]{Items: []operator.Approval{anOrder("pending")}}
+			orders := operator.List[openapi.Approval]{Items: []openapi.Approval{anOrder("pending")}}
 			if r.URL.Query().Get("state") == "" {
 				orders.Items = append(orders.Items, anOrder("rejected"))
 			}
@@ -202,7 +203,7 @@ func (f *fake) handler() http.Handler {
 		},
 		"POST /api/v1/withdrawals/w1/back": aWithdrawal("returned", false),
 		"POST /api/v1/payouts/c1-4/dismiss": func(http.ResponseWriter, *http.Request) any {
-			return operator.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
+			return openapi.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
 				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
@@ -281,13 +282,13 @@ func (f *fake) refuse(faults rain.Invalid) {
 // aWithdrawal answers with a withdrawal in a stage.
 func aWithdrawal(stage string, dead bool) func(http.ResponseWriter, *http.Request) any {
 	return func(http.ResponseWriter, *http.Request) any {
-		return operator.Withdrawal{Withdrawal: "w1", User: "u1", Amount: 250, Stage: stage, Dead: dead}
+		return operator.Withdrawal{Withdrawal: wire.Withdrawal{ID: "w1", User: "u1", Amount: 250, Stage: stage}, Dead: dead}
 	}
 }
 
 // anOrder is one that ann has asked for.
-func anOrder(state string) operator.Approval {
-	o := operator.Approval{Approval: "a7", Action: "withdrawal.paid", Target: "w1", Amount: 250, Reference: "b7",
+func anOrder(state string) openapi.Approval {
+	o := openapi.Approval{Approval: "a7", Action: "withdrawal.paid", Target: "w1", Amount: 250, Reference: "b7",
 		Reason: "seen", AskedBy: "ann", AskedAt: theDay, ExpiresAt: theDay + 86_400_000, State: state}
 	if state != "pending" {
 		o.DecidedBy, o.DecidedAt = "bob", theDay+1000

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -27,11 +28,11 @@ func (c *listCreateCmd) Run(app *App) error {
 	})
 }
 
-func (r *remote) showList(app *App, l operator.PlayerList, err error) error {
+func (r *remote) showList(app *App, l openapi.PlayerList, err error) error {
 	if err != nil {
 		return err
 	}
-	return r.show(app, l, func(t *table) { t.playerLists([]operator.PlayerList{l}) })
+	return r.show(app, l, func(t *table) { t.playerLists([]openapi.PlayerList{l}) })
 }
 
 type listShowCmd struct {
@@ -46,7 +47,7 @@ func (c *listShowCmd) Run(app *App) error {
 			l, err := client.PlayerList(ctx, c.List)
 			return c.showList(app, l, err)
 		}
-		all := []operator.PlayerList{}
+		all := []openapi.PlayerList{}
 		for one, err := range operator.All(ctx, client.PlayerLists) {
 			if err != nil {
 				return err
@@ -66,9 +67,9 @@ type listMembersCmd struct {
 // Run lists who is on a list.
 func (c *listMembersCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		all := []operator.ListMember{}
+		all := []openapi.ListMember{}
 		for one, err := range operator.All(ctx, func(ctx context.Context, p operator.Page) (
-			operator.List[operator.ListMember], error) {
+			operator.List[openapi.ListMember], error) {
 			return client.ListMembers(ctx, c.List, c.Member, p)
 		}) {
 			if err != nil {
@@ -113,9 +114,9 @@ type listChange struct {
 }
 
 func (c *listChange) change(app *App, do func(ctx context.Context, client *operator.Client,
-	some []string) (operator.PlayerList, error)) error {
+	some []string) (openapi.PlayerList, error)) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) (err error) {
-		var l operator.PlayerList
+		var l openapi.PlayerList
 		for some := range slices.Chunk(c.Members, listedAtOnce) {
 			if l, err = do(ctx, client, some); err != nil {
 				return err
@@ -129,7 +130,7 @@ type listAddCmd struct{ listChange }
 
 // Run puts some on a list.
 func (c *listAddCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (operator.PlayerList,
+	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (openapi.PlayerList,
 		error) {
 		return client.AddMembers(ctx, c.List, some)
 	})
@@ -139,7 +140,7 @@ type listRemoveCmd struct{ listChange }
 
 // Run takes some off a list.
 func (c *listRemoveCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (operator.PlayerList,
+	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (openapi.PlayerList,
 		error) {
 		return client.RemoveMembers(ctx, c.List, some)
 	})
@@ -160,7 +161,7 @@ func (c *listDeleteCmd) Run(app *App) error {
 	})
 }
 
-func (t *table) playerLists(all []operator.PlayerList) {
+func (t *table) playerLists(all []openapi.PlayerList) {
 	t.row("LIST", "OF", "PURPOSE", "MEMBERS", "CHANGED", "BY")
 	for _, l := range all {
 		t.row(l.List, l.Of, l.Purpose, l.Members, t.at(l.ChangedAt), l.ChangedBy)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/cli"
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -27,21 +28,21 @@ type listServer struct {
 func newListServer(t *testing.T) *listServer {
 	t.Helper()
 	s := &listServer{}
-	vip := operator.PlayerList{List: "vip", Of: "players", Purpose: "invite", Members: 3, CreatedAt: theDay,
+	vip := openapi.PlayerList{List: "vip", Of: "players", Purpose: "invite", Members: 3, CreatedAt: theDay,
 		ChangedAt: theDay + 60_000, ChangedBy: "a\x1b[1mnn"}
 	answers := map[string]any{
 		"POST /api/v1/lists": vip, "GET /api/v1/lists/vip": vip, "POST /api/v1/lists/vip/members": vip,
 		"PUT /api/v1/lists/vip/members": vip, "POST /api/v1/lists/vip/remove": vip, "DELETE /api/v1/lists/vip": nil,
 		"DELETE /api/v1/lists/%E5%91%98%E5%B7%A5": nil,
-		"GET /api/v1/lists?limit=500": operator.List[operator.PlayerList]{Items: []operator.PlayerList{vip},
+		"GET /api/v1/lists?limit=500": operator.List[openapi.PlayerList]{Items: []openapi.PlayerList{vip},
 			Next: "vip"},
-		"GET /api/v1/lists?cursor=vip&limit=500": operator.List[operator.PlayerList]{Items: []operator.PlayerList{
+		"GET /api/v1/lists?cursor=vip&limit=500": operator.List[openapi.PlayerList]{Items: []openapi.PlayerList{
 			{List: "红", Of: "addresses", Purpose: "deny", CreatedAt: theDay, ChangedAt: theDay, ChangedBy: "bob"}}},
-		"GET /api/v1/lists/vip/members?limit=500": operator.List[operator.ListMember]{Items: []operator.ListMember{
+		"GET /api/v1/lists/vip/members?limit=500": operator.List[openapi.ListMember]{Items: []openapi.ListMember{
 			{Member: "u1", AddedAt: theDay}}, Next: "u1"},
-		"GET /api/v1/lists/vip/members?cursor=u1&limit=500": operator.List[operator.ListMember]{
-			Items: []operator.ListMember{{Member: "u\x1b2", AddedAt: theDay}}},
-		"GET /api/v1/lists/vip/members?limit=500&member=u7": operator.List[operator.ListMember]{},
+		"GET /api/v1/lists/vip/members?cursor=u1&limit=500": operator.List[openapi.ListMember]{
+			Items: []openapi.ListMember{{Member: "u\x1b2", AddedAt: theDay}}},
+		"GET /api/v1/lists/vip/members?limit=500&member=u7": operator.List[openapi.ListMember]{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -141,9 +142,9 @@ func TestManyMembersAreAddedInSteps(t *testing.T) {
 
 func TestListsAsJSON(t *testing.T) {
 	s := newListServer(t)
-	var one operator.PlayerList
-	var all []operator.PlayerList
-	var members []operator.ListMember
+	var one openapi.PlayerList
+	var all []openapi.PlayerList
+	var members []openapi.ListMember
 	for args, into := range map[string]any{"list show vip": &one, "list show": &all, "list members vip": &members} {
 		got := run(t, s.at(), append(strings.Fields(args), "--json")...)
 		if err := json.Unmarshal([]byte(got.stdout), into); err != nil || got.code != cli.ExitOK {

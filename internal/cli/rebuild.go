@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -22,7 +23,7 @@ func (c *rebuildCmd) Run(app *App) error {
 	})
 }
 
-func (t *table) rebuilt(r operator.Rebuilt) {
+func (t *table) rebuilt(r openapi.Rebuilt) {
 	shards := make([]string, len(r.Shards))
 	for i, shard := range r.Shards {
 		shards[i] = strconv.Itoa(shard)

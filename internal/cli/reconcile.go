@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/rain"
 )
@@ -69,13 +70,13 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Clien
 
 // prove has the server prove everything, and shows how far it has come: a line of JSON each second with --json, on a
 // terminal a line that changes, else a line each ten seconds.
-func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Client) (operator.Books, error) {
+func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Client) (openapi.Books, error) {
 	if !c.Full {
 		return client.ReconcileAll(ctx)
 	}
 	live := app.terminal(app.Stderr) && !c.JSON
 	told := time.Time{}
-	b, err := client.ReconcileFull(ctx, func(p operator.Progress) {
+	b, err := client.ReconcileFull(ctx, func(p openapi.ProofProgress) {
 		switch {
 		case c.JSON:
 			_ = json.NewEncoder(app.Stderr).Encode(p) // there is nowhere left to say it
@@ -95,7 +96,7 @@ func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Cli
 // sayProgressEvery is how often progress is told where it is not a terminal that hears it.
 const sayProgressEvery = 10 * time.Second
 
-func progressInWords(p operator.Progress) string {
+func progressInWords(p openapi.ProofProgress) string {
 	if p.LeftMS < 0 || p.Rate == 0 {
 		return "reading " + p.Part
 	}
@@ -124,7 +125,7 @@ func (t *table) reconciliation(r operator.Reconciliation) {
 	}
 }
 
-func (t *table) books(b operator.Books) {
+func (t *table) books(b openapi.Books) {
 	t.row("checked", t.at(b.CheckedAt))
 	if s := b.Since; s != nil {
 		t.row("since", fmt.Sprintf("checkpoint %d of %s; the %d transactions before it were not read again (--full)",

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/rain"
 )
@@ -52,7 +53,7 @@ func (c *sponsorShowCmd) Run(app *App) error {
 	})
 }
 
-func (t *table) sponsor(s operator.Sponsor) {
+func (t *table) sponsor(s openapi.Sponsor) {
 	t.row("sponsor", s.Sponsor)
 	t.row("balance", s.Balance)
 }
@@ -62,7 +63,7 @@ type sponsorListCmd struct{ remote }
 // Run lists everybody who has ever deposited, page by page.
 func (c *sponsorListCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		sponsors := []operator.Sponsor{}
+		sponsors := []openapi.Sponsor{}
 		for one, err := range operator.All(ctx, client.Sponsors) {
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -61,8 +62,8 @@ func statementTime(text string, end bool) (ms int64, err error) {
 
 // Run has the server compare. It fails where something differs.
 func (c *statementMatchCmd) Run(app *App) error {
-	asked := operator.Statement{Of: "withdrawals", Columns: c.Columns, Minor: c.Minor, End: c.End, Currency: c.Currency,
-		Receiver: c.Receiver}
+	asked := openapi.MatchStatementJSONBody{Of: "withdrawals", Columns: c.Columns, Minor: c.Minor, End: c.End,
+		Currency: c.Currency, Receiver: c.Receiver}
 	name := c.Provider
 	if c.Bank != "" {
 		asked.Of, name = "deposits", c.Bank
@@ -103,7 +104,7 @@ func readStatement(name string) ([]byte, error) {
 	return data, nil
 }
 
-func (t *table) statement(r operator.StatementReport) {
+func (t *table) statement(r openapi.StatementReport) {
 	t.row("lines", r.Lines)
 	t.row("matched", r.Matched)
 	t.row("ignored", r.Ignored)

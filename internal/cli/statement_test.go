@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"redrain/internal/cli"
-	"redrain/internal/operator"
+	"redrain/internal/openapi"
 	"redrain/rain"
 )
 
@@ -29,7 +29,7 @@ func TestStatementMatch(t *testing.T) {
 	golden(t, "statement.golden", got.stdout)
 
 	ours, theirs := rain.Money(1200), rain.Money(1300)
-	f.matched = operator.StatementReport{Lines: 3, Matched: 1, Differences: 3, Findings: []operator.StatementFinding{
+	f.matched = openapi.StatementReport{Lines: 3, Matched: 1, Differences: 3, Findings: []openapi.StatementFinding{
 		{Kind: "amount", Line: 3, Name: "w\x1b[1m1", Ours: &ours, Theirs: &theirs, Note: "the amounts differ"},
 		{Kind: "missing_there", Name: "w2", Ours: &ours, Note: "paid here"},
 	}}

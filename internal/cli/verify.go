@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -163,7 +164,7 @@ func verifyRain(r wire.Rain, f operator.Fairness, noted string) (v verification,
 	return v, again
 }
 
-func sameSettings(r wire.Rain, s operator.Schedule) bool {
+func sameSettings(r wire.Rain, s openapi.Schedule) bool {
 	return r.ID == s.Rain && r.Campaign == s.Campaign && r.StartsAt == s.StartsAt && r.DurationMS == s.DurationMS &&
 		r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS && r.DecoyPercent == s.DecoyPercent &&
 		r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS && r.FirstWave == s.FirstWave

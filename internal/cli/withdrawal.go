@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -21,7 +22,7 @@ func (c *withdrawalShowCmd) Run(app *App) error {
 			return err
 		}
 		return c.show(app, w, func(t *table) {
-			t.row("withdrawal", w.Withdrawal)
+			t.row("withdrawal", w.ID)
 			t.row("amount", w.Amount)
 			t.row("user", w.User)
 			t.row("stage", w.Stage)
@@ -55,12 +56,12 @@ type withdrawalOrder struct {
 func (c *withdrawalOrder) give(app *App, order, reference string) error {
 	return c.talk(func(ctx context.Context, client *operator.Client) error {
 		w, err := client.OrderWithdrawal(ctx, c.Withdrawal, order,
-			operator.WithdrawalOrder{Reason: c.Reason, Reference: reference})
+			openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference})
 		if err != nil {
 			return c.waits(app, err)
 		}
 		return c.show(app, w, func(t *table) {
-			t.row("withdrawal", w.Withdrawal)
+			t.row("withdrawal", w.ID)
 			t.row("amount", w.Amount)
 			t.row("user", w.User)
 			t.row("stage", w.Stage)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
@@ -97,7 +98,7 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 		switch {
 		case err == nil:
 			s.mu.Lock()
-			s.known[w.Withdrawal] = saved{f.user, amount}
+			s.known[w.ID] = saved{f.user, amount}
 			s.mu.Unlock()
 			s.made.Add(1)
 			return nil
@@ -117,11 +118,11 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 }
 
 func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money,
-	key string) (operator.Withdrawal, error) {
+	key string) (openapi.Withdrawn, error) {
 	client, err := operator.New(operator.Options{Server: n.url, Token: token, HTTPClient: httpClient,
 		Timeout: 10 * time.Second})
 	if err != nil {
-		return operator.Withdrawal{}, err
+		return openapi.Withdrawn{}, err
 	}
 	return client.Withdraw(ctx, amount, key)
 }

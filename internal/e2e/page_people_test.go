@@ -53,7 +53,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 		p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 		p.Go("/console#token=" + token)
 		p.Until("signed in", `document.querySelector("header nav") !== null`)
-		goTo(p, "#/withdrawals/"+dead.Withdrawal)
+		goTo(p, "#/withdrawals/"+dead.ID)
 		p.Says("h1", "¥4.00 for lin")
 		return p
 	}
@@ -93,7 +93,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	if w := awaitWithdrawal(t, n, "lin", inState(operator.WithdrawalPaid)); w.Reference != "bank 17" {
 		t.Errorf("confirmed: %+v", w)
 	}
-	goTo(bob, "#/withdrawals/"+dead.Withdrawal)
+	goTo(bob, "#/withdrawals/"+dead.ID)
 	bob.Says("main", "marked as paid")
 	ann.Says("h1", "paid") // without a click
 }

@@ -193,9 +193,9 @@ func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) 
 	player := asPlayer(d.t, n, user)
 	w, err := player.Withdraw(within(d.t, 20*time.Second), amount, fmt.Sprint(amount))
 	must(d.t, err)
-	d.taken[w.Withdrawal] = user
+	d.taken[w.ID] = user
 	testenv.Eventually(d.t, time.Minute, "the withdrawal of "+user, func() bool {
-		is, err := n.client.Withdrawal(within(d.t, 10*time.Second), w.Withdrawal)
+		is, err := n.client.Withdrawal(within(d.t, 10*time.Second), w.ID)
 		d.receiver = is.Receiver
 		return err == nil && is.State == state && is.Receiver != ""
 	})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
@@ -137,19 +138,19 @@ func TestWithdrawals(t *testing.T) {
 	}
 	hearing["unlucky"].mu.Unlock()
 	letters := c.call("GET", "/payouts?state=dead", "")
-	if !strings.Contains(string(letters.body), `"claim":"`+dead.Withdrawal+`"`) ||
+	if !strings.Contains(string(letters.body), `"claim":"`+dead.ID+`"`) ||
 		!strings.Contains(string(letters.body), `"kind":"withdrawal"`) {
 		t.Errorf("dead letters: %s", letters.body)
 	}
 	repaired.Store(true)
-	if a := c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""); a.status != 200 || a.field("state") != "failed" ||
+	if a := c.call("POST", "/payouts/"+dead.ID+"/retry", ""); a.status != 200 || a.field("state") != "failed" ||
 		a.field("user") != "unlucky" || a.field("amount") != "400" {
 		t.Errorf("retried: %d %s", a.status, a.body)
 	}
 	awaitWithdrawal(t, n, "unlucky", inState("paid"))
 	hearing["unlucky"].awaitMoney(t, operator.WithdrawalPaid, 400, 600)
-	c.want(c.call("POST", "/payouts/"+dead.Withdrawal+"/retry", ""), 404, "unknown_claim")
-	if a := c.call("GET", "/audit", ""); !strings.Contains(string(a.body), "claim:"+dead.Withdrawal) {
+	c.want(c.call("POST", "/payouts/"+dead.ID+"/retry", ""), 404, "unknown_claim")
+	if a := c.call("GET", "/audit", ""); !strings.Contains(string(a.body), "claim:"+dead.ID) {
 		t.Errorf("audit: %s", a.body)
 	}
 
@@ -163,7 +164,7 @@ func TestWithdrawals(t *testing.T) {
 	}
 	paid := receiver.Paid()
 	if len(paid) != 3 || paid[made["alice"].field("withdrawal")] != 300 ||
-		paid[made["bob"].field("withdrawal")] != 300 || paid[dead.Withdrawal] != 400 {
+		paid[made["bob"].field("withdrawal")] != 300 || paid[dead.ID] != 400 {
 		t.Errorf("paid %v", paid)
 	}
 	if f := receiver.Faults(); len(f) > 0 {
@@ -209,20 +210,20 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 			doomed.awaitDeath(t, 10*time.Second)
 
 			heir := startProcess(t, s, provider...)
-			var again operator.Withdrawal
+			var again openapi.Withdrawn
 			// for a minute the first counts as being worked on
 			testenv.Eventually(t, 2*time.Minute, "the request sent again", func() bool {
 				var err error
 				again, err = asPlayer(t, heir.node, "alice").Withdraw(within(t, 10*time.Second), 600, "k1")
 				return err == nil
 			})
-			if lost == nil && again.Withdrawal != first.Withdrawal {
+			if lost == nil && again.ID != first.ID {
 				t.Errorf("%+v, and then %+v", first, again)
 			}
 			w := awaitWithdrawal(t, heir.node, "alice", inState(operator.WithdrawalPaid))
-			if paid := receiver.Paid(); len(paid) != 1 || paid[w.Withdrawal] != 600 ||
-				receiver.Tries(w.Withdrawal) != tries {
-				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.Withdrawal), w.Withdrawal, tries)
+			if paid := receiver.Paid(); len(paid) != 1 || paid[w.ID] != 600 ||
+				receiver.Tries(w.ID) != tries {
+				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.ID), w.ID, tries)
 			}
 			if user, err := heir.client.User(within(t, 10*time.Second), "alice"); err != nil || user.Balance != 400 {
 				t.Errorf("%+v, %v", user, err)

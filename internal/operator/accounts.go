@@ -5,37 +5,35 @@ import (
 	"net/http"
 	"net/url"
 
+	"redrain/internal/openapi"
 	"redrain/rain"
 )
 
 // Deposit adds money to a sponsor's account, once for each reference.
-func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (Sponsor, error) {
-	return post[Sponsor](ctx, c, path("sponsors", sponsor, "deposits"),
+func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (openapi.Sponsor, error) {
+	return post[openapi.Sponsor](ctx, c, path("sponsors", sponsor, "deposits"),
 		map[string]any{"amount": amount, "reference": reference})
 }
 
 // Sponsor is a sponsor's account.
-func (c *Client) Sponsor(ctx context.Context, id string) (Sponsor, error) {
-	return get[Sponsor](ctx, c, path("sponsors", id))
+func (c *Client) Sponsor(ctx context.Context, id string) (openapi.Sponsor, error) {
+	return get[openapi.Sponsor](ctx, c, path("sponsors", id))
 }
 
 // Sponsors is a page of everybody who has ever deposited, by their ids.
-func (c *Client) Sponsors(ctx context.Context, p Page) (List[Sponsor], error) {
-	return list[Sponsor](ctx, c, path("sponsors"), nil, p)
+func (c *Client) Sponsors(ctx context.Context, p Page) (List[openapi.Sponsor], error) {
+	return list[openapi.Sponsor](ctx, c, path("sponsors"), nil, p)
 }
 
 // User is a player's account.
-func (c *Client) User(ctx context.Context, id string) (User, error) {
-	return get[User](ctx, c, path("users", id))
+func (c *Client) User(ctx context.Context, id string) (openapi.Balance, error) {
+	return get[openapi.Balance](ctx, c, path("users", id))
 }
 
 // UserClaims is a page of what a player has won, the newest first.
 func (c *Client) UserClaims(ctx context.Context, id string, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("users", id, "claims"), nil, p)
 }
-
-// Me is the account of the player whose token the client has.
-func (c *Client) Me(ctx context.Context) (User, error) { return get[User](ctx, c, path("me")) }
 
 // MyClaims is a page of what that player has won, the newest first.
 func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
@@ -63,28 +61,20 @@ func (c *Client) Withdrawal(ctx context.Context, id string) (Withdrawal, error) 
 
 // OrderWithdrawal does one of hold, release, paid and back with a withdrawal. The last two may need a second person:
 // then they are a *PendingError.
-func (c *Client) OrderWithdrawal(ctx context.Context, id, order string, o WithdrawalOrder) (Withdrawal, error) {
+func (c *Client) OrderWithdrawal(ctx context.Context, id, order string, o openapi.WithdrawalOrder) (Withdrawal, error) {
 	return post[Withdrawal](ctx, c, path("withdrawals", id, order), o)
 }
 
 // Withdraw takes money out of the account of the player whose token the client has, once for each key.
-func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (Withdrawal, error) {
-	return call[Withdrawal](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
+func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (openapi.Withdrawn, error) {
+	return call[openapi.Withdrawn](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
 		body: map[string]any{"amount": amount}, key: key})
 }
 
-// MyWithdrawals is a page of that player's withdrawals, the newest first.
-func (c *Client) MyWithdrawals(ctx context.Context, p Page) (List[Withdrawal], error) {
-	return list[Withdrawal](ctx, c, path("me", "withdrawals"), nil, p)
-}
-
-// MyWithdrawal is one of that player's withdrawals.
-func (c *Client) MyWithdrawal(ctx context.Context, id string) (Withdrawal, error) {
-	return get[Withdrawal](ctx, c, path("me", "withdrawals", id))
-}
-
 // Lobby is the campaign that a newcomer should play. No token is needed.
-func (c *Client) Lobby(ctx context.Context) (Lobby, error) { return get[Lobby](ctx, c, path("lobby")) }
+func (c *Client) Lobby(ctx context.Context) (openapi.Lobby, error) {
+	return get[openapi.Lobby](ctx, c, path("lobby"))
+}
 
 // DeadPayouts is a page of the payments that were given up.
 func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], error) {
@@ -108,27 +98,28 @@ func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, er
 
 // DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is
 // kept.
-func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (Dismissed, error) {
+func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (openapi.Dismissed, error) {
 	body := map[string]any{"reason": why}
 	if letter != "" {
 		body["letter"] = letter
 	}
-	return post[Dismissed](ctx, c, path("payouts", claim, "dismiss"), body)
+	return post[openapi.Dismissed](ctx, c, path("payouts", claim, "dismiss"), body)
 }
 
 // Audit is a page of the operators' actions.
-func (c *Client) Audit(ctx context.Context, p Page) (List[AuditRecord], error) {
-	return list[AuditRecord](ctx, c, path("audit"), nil, p)
+func (c *Client) Audit(ctx context.Context, p Page) (List[openapi.AuditRecord], error) {
+	return list[openapi.AuditRecord](ctx, c, path("audit"), nil, p)
 }
 
 // AuditRoots is a page of the roots of the ledger's chains, the newest first.
-func (c *Client) AuditRoots(ctx context.Context, p Page) (List[AuditRoot], error) {
-	return list[AuditRoot](ctx, c, path("audit", "roots"), nil, p)
+func (c *Client) AuditRoots(ctx context.Context, p Page) (List[openapi.AuditRoot], error) {
+	return list[openapi.AuditRoot](ctx, c, path("audit", "roots"), nil, p)
 }
 
 // VerifyAudit has the server go along the ledger's chains, from the root of a day on ("": from the beginning), and hold
 // them against its own roots and those that were noted outside of it.
-func (c *Client) VerifyAudit(ctx context.Context, from string, noted []AuditRoot) (AuditVerification, error) {
+func (c *Client) VerifyAudit(ctx context.Context, from string,
+	noted []openapi.AuditRoot) (openapi.AuditVerification, error) {
 	body := map[string]any{}
 	if from != "" {
 		body["from"] = from
@@ -136,12 +127,12 @@ func (c *Client) VerifyAudit(ctx context.Context, from string, noted []AuditRoot
 	if len(noted) > 0 {
 		body["roots"] = noted
 	}
-	return call[AuditVerification](ctx, c, request{method: http.MethodPost, path: path("audit", "verify"), body: body,
-		timeout: reconcileTimeout})
+	return call[openapi.AuditVerification](ctx, c, request{method: http.MethodPost, path: path("audit", "verify"),
+		body: body, timeout: reconcileTimeout})
 }
 
 // MatchStatement holds a provider's or a bank's statement against the ledger.
-func (c *Client) MatchStatement(ctx context.Context, s Statement) (StatementReport, error) {
-	return call[StatementReport](ctx, c, request{method: http.MethodPost, path: path("statements", "match"), body: s,
-		timeout: reconcileTimeout})
+func (c *Client) MatchStatement(ctx context.Context, s openapi.MatchStatementJSONBody) (openapi.StatementReport, error) {
+	return call[openapi.StatementReport](ctx, c, request{method: http.MethodPost, path: path("statements", "match"),
+		body: s, timeout: reconcileTimeout})
 }

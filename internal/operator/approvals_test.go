@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/internal/openapi"
 	"redrain/internal/operator"
 )
 
@@ -22,15 +23,15 @@ func TestApprovals(t *testing.T) {
 		"Approvals": {`{"items":[]}`,
 			func(c *operator.Client) (any, error) { return c.Approvals(ctx, "pending", operator.Page{}) },
 			"GET /api/v1/approvals?state=pending", "",
-			operator.List[operator.Approval]{Items: []operator.Approval{}}},
+			operator.List[openapi.Approval]{Items: []openapi.Approval{}}},
 		"ConfirmApproval": {`{"approval":"a7","state":"confirmed"}`,
 			func(c *operator.Client) (any, error) { return c.ConfirmApproval(ctx, "a7", "seen") },
 			"POST /api/v1/approvals/a7/confirm", `{"reason":"seen"}`,
-			operator.Approval{Approval: "a7", State: "confirmed"}},
+			openapi.Approval{Approval: "a7", State: "confirmed"}},
 		"RejectApproval": {`{"approval":"a7","state":"rejected"}`,
 			func(c *operator.Client) (any, error) { return c.RejectApproval(ctx, "a7", "no") },
 			"POST /api/v1/approvals/a7/reject", `{"reason":"no"}`,
-			operator.Approval{Approval: "a7", State: "rejected"}},
+			openapi.Approval{Approval: "a7", State: "rejected"}},
 	} {
 		c, got := serve(t, http.StatusOK, "application/json", tc.answer)
 		answer, err := tc.do(c)

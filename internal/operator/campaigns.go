@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -63,14 +64,14 @@ func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, er
 }
 
 // Rebuild restores what Redis has lost of the campaign. It can be repeated.
-func (c *Client) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
-	return call[Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
+func (c *Client) Rebuild(ctx context.Context, id string) (openapi.Rebuilt, error) {
+	return call[openapi.Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
 		timeout: rebuildTimeout})
 }
 
 // RotateSeal makes a new key for the seals, and returns its number.
-func (c *Client) RotateSeal(ctx context.Context) (SealKey, error) {
-	return post[SealKey](ctx, c, path("seal", "rotate"), nil)
+func (c *Client) RotateSeal(ctx context.Context) (openapi.SealKey, error) {
+	return post[openapi.SealKey](ctx, c, path("seal", "rotate"), nil)
 }
 
 // Stats are the campaign's figures at this moment.
@@ -116,27 +117,24 @@ func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation,
 }
 
 // ReconcileAll proves all books by what has come since the last proof, and small ones by every row.
-func (c *Client) ReconcileAll(ctx context.Context) (Books, error) {
-	return call[Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"), timeout: reconcileTimeout})
+func (c *Client) ReconcileAll(ctx context.Context) (openapi.Books, error) {
+	return call[openapi.Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"),
+		timeout: reconcileTimeout})
 }
 
-// ReconcileFull proves all books by every row. progress hears about once a second how far it has come; nil: nobody
-// does. It
-// takes as long as it takes: ctx ends it.
-func (c *Client) ReconcileFull(ctx context.Context, progress func(Progress)) (Books, error) {
+// ReconcileFull proves all books by every row. It calls progress about once a second, if that is not nil. Only ctx
+// limits its time.
+func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofProgress)) (openapi.Books, error) {
 	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("reconciliation", "full"), timeout: -1})
 	if err != nil {
-		return Books{}, err
+		return openapi.Books{}, err
 	}
 	defer done()
 	for lines := json.NewDecoder(resp.Body); ; {
-		var line struct {
-			Progress *Progress `json:"progress"`
-			Books    *Books    `json:"books"`
-		}
+		var line openapi.FullProofLine
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log says "+
+			return openapi.Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log says "+
 				"why: %w", err)
 		case line.Books != nil:
 			return *line.Books, nil

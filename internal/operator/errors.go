@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/rain"
 )
 
@@ -21,7 +22,7 @@ type Error struct {
 	Detail string            `json:"detail"` // for people
 	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
 	// Challenge is what to do before a guest is made; nil with all other errors.
-	Challenge *Challenge `json:"challenge"`
+	Challenge *openapi.Challenge `json:"challenge"`
 
 	after time.Duration // the Retry-After
 }

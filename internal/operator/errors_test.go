@@ -48,7 +48,7 @@ func TestErrors(t *testing.T) {
 
 func TestAnswersThatAreNotRedrains(t *testing.T) {
 	c, _ := serve(t, http.StatusOK, "text/html", "<html>")
-	if _, err := c.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "GET /api/v1/me") {
+	if _, err := c.Lobby(t.Context()); err == nil || !strings.Contains(err.Error(), "GET /api/v1/lobby") {
 		t.Errorf("%v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Me(t.Context())
+	_, err = c.Lobby(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no answer from http://me:xxxxx@") ||
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
@@ -78,7 +78,7 @@ func TestTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Me(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Lobby(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }

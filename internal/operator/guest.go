@@ -8,30 +8,26 @@ import (
 	"fmt"
 
 	"github.com/altcha-org/altcha-lib-go"
-)
 
-// Challenge is what the server wants before it makes a guest.
-type Challenge struct {
-	Kind string            `json:"kind"`
-	Work *altcha.Challenge `json:"work"` // of the kind "work": ALTCHA's proof of work, version 1
-}
+	"redrain/internal/openapi"
+)
 
 // proofs are how many times a guest works: while one does, others of the same address may have made it more.
 const proofs = 4
 
 // Guest makes a new player with a generated name, where guests are allowed. It does the work that the server may want
 // for that; other challenges are for people, and an error.
-func (c *Client) Guest(ctx context.Context) (Guest, error) {
+func (c *Client) Guest(ctx context.Context) (openapi.Guest, error) {
 	var body any
 	for tries := 0; ; tries++ {
-		guest, err := post[Guest](ctx, c, path("guests"), body)
+		guest, err := post[openapi.Guest](ctx, c, path("guests"), body)
 		refusal, refused := errors.AsType[*Error](err)
 		if !refused || refusal.Challenge == nil || refusal.Challenge.Work == nil || tries == proofs {
 			return guest, err
 		}
 		proof, err := work(ctx, refusal.Challenge.Work)
 		if err != nil {
-			return Guest{}, err
+			return openapi.Guest{}, err
 		}
 		body = map[string]string{"proof": proof}
 	}

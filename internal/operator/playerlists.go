@@ -5,38 +5,23 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"redrain/internal/openapi"
 )
 
-// PlayerList is a list of players, or of addresses. Times are Unix milliseconds.
-type PlayerList struct {
-	List      string `json:"list"`
-	Of        string `json:"of"`      // players or addresses
-	Purpose   string `json:"purpose"` // invite or deny; leaving: its removal has begun
-	Members   int64  `json:"members"`
-	CreatedAt int64  `json:"created_at"`
-	ChangedAt int64  `json:"changed_at"`
-	ChangedBy string `json:"changed_by"`
-}
-
-// ListMember is who is on a list.
-type ListMember struct {
-	Member  string `json:"member"`
-	AddedAt int64  `json:"added_at"` // Unix ms
-}
-
 // PlayerLists is a page of the lists, in the order of their names.
-func (c *Client) PlayerLists(ctx context.Context, p Page) (List[PlayerList], error) {
-	return list[PlayerList](ctx, c, path("lists"), nil, p)
+func (c *Client) PlayerLists(ctx context.Context, p Page) (List[openapi.PlayerList], error) {
+	return list[openapi.PlayerList](ctx, c, path("lists"), nil, p)
 }
 
 // PlayerList is one list.
-func (c *Client) PlayerList(ctx context.Context, name string) (PlayerList, error) {
-	return get[PlayerList](ctx, c, path("lists", name))
+func (c *Client) PlayerList(ctx context.Context, name string) (openapi.PlayerList, error) {
+	return get[openapi.PlayerList](ctx, c, path("lists", name))
 }
 
 // CreateList makes an empty list.
-func (c *Client) CreateList(ctx context.Context, name, of, purpose string) (PlayerList, error) {
-	return post[PlayerList](ctx, c, path("lists"), map[string]string{"list": name, "of": of, "purpose": purpose})
+func (c *Client) CreateList(ctx context.Context, name, of, purpose string) (openapi.PlayerList, error) {
+	return post[openapi.PlayerList](ctx, c, path("lists"), map[string]string{"list": name, "of": of, "purpose": purpose})
 }
 
 // DeleteList deletes a list that no campaign needs.
@@ -49,29 +34,30 @@ func (c *Client) DeleteList(ctx context.Context, name string) error {
 }
 
 // ListMembers is a page of who is on a list; with one, of that member only.
-func (c *Client) ListMembers(ctx context.Context, name, one string, p Page) (List[ListMember], error) {
+func (c *Client) ListMembers(ctx context.Context, name, one string, p Page) (List[openapi.ListMember], error) {
 	query := url.Values{}
 	if one != "" {
 		query.Set("member", one)
 	}
-	return list[ListMember](ctx, c, path("lists", name, "members"), query, p)
+	return list[openapi.ListMember](ctx, c, path("lists", name, "members"), query, p)
 }
 
 // AddMembers puts some on a list, RemoveMembers takes some off it.
-func (c *Client) AddMembers(ctx context.Context, name string, who []string) (PlayerList, error) {
-	return post[PlayerList](ctx, c, path("lists", name, "members"), map[string]any{"members": who})
+func (c *Client) AddMembers(ctx context.Context, name string, who []string) (openapi.PlayerList, error) {
+	return post[openapi.PlayerList](ctx, c, path("lists", name, "members"), map[string]any{"members": who})
 }
 
 // RemoveMembers takes some off a list.
-func (c *Client) RemoveMembers(ctx context.Context, name string, who []string) (PlayerList, error) {
-	return post[PlayerList](ctx, c, path("lists", name, "remove"), map[string]any{"members": who})
+func (c *Client) RemoveMembers(ctx context.Context, name string, who []string) (openapi.PlayerList, error) {
+	return post[openapi.PlayerList](ctx, c, path("lists", name, "remove"), map[string]any{"members": who})
 }
 
 // ImportMembers puts all members that a CSV has on a list; with replace they are all that are on it then.
-func (c *Client) ImportMembers(ctx context.Context, name string, file io.Reader, replace bool) (PlayerList, error) {
+func (c *Client) ImportMembers(ctx context.Context, name string, file io.Reader,
+	replace bool) (openapi.PlayerList, error) {
 	r := request{method: http.MethodPost, path: path("lists", name, "members"), csv: file, timeout: rebuildTimeout}
 	if replace {
 		r.method = http.MethodPut
 	}
-	return call[PlayerList](ctx, c, r)
+	return call[openapi.PlayerList](ctx, c, r)
 }

@@ -3,35 +3,7 @@ package operator
 import (
 	"context"
 	"net/url"
-
-	"redrain/rain"
 )
-
-// HeldWin is a win that is kept apart until somebody has decided about it, or was. Times are Unix milliseconds.
-type HeldWin struct {
-	Claim     string       `json:"claim"`
-	Campaign  string       `json:"campaign"`
-	User      string       `json:"user"`
-	Packet    string       `json:"packet"`
-	Amount    rain.Money   `json:"amount"`
-	At        int64        `json:"at"` // when it was won
-	HeldAt    int64        `json:"held_at"`
-	Verdict   string       `json:"verdict"` // hold or deny
-	Score     int          `json:"score"`
-	Reasons   []RiskReason `json:"reasons"`
-	State     string       `json:"state"` // held, released or confirmed
-	DecidedBy string       `json:"decided_by,omitempty"`
-	Decision  string       `json:"decision,omitempty"`
-	DecidedAt int64        `json:"decided_at,omitempty"`
-	Fault     string       `json:"fault,omitempty"` // of DecideHeld: the code of why the win was left as it is
-}
-
-// RiskReason is what a rule has to say of a player.
-type RiskReason struct {
-	Rule     string `json:"rule"`
-	Score    int    `json:"score"`
-	Sentence string `json:"sentence"`
-}
 
 // HeldWins is a page of the wins that wait for somebody, the oldest first.
 func (c *Client) HeldWins(ctx context.Context, p Page) (List[HeldWin], error) {

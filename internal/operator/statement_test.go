@@ -6,16 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"redrain/internal/operator"
+	"redrain/internal/openapi"
 )
 
 // TestMatchStatement sends the file, and reads what differs.
 func TestMatchStatement(t *testing.T) {
 	c, got := serve(t, http.StatusOK, "application/json", `{"lines":2,"matched":1,"ignored":0,"differences":1,`+
 		`"findings":[{"kind":"twice","name":"w1","note":"n"}]}`)
-	r, err := c.MatchStatement(t.Context(), operator.Statement{Of: "deposits", From: 1, To: 2, File: []byte("a,b")})
-	want := operator.StatementReport{Lines: 2, Matched: 1, Differences: 1,
-		Findings: []operator.StatementFinding{{Kind: "twice", Name: "w1", Note: "n"}}}
+	r, err := c.MatchStatement(t.Context(),
+		openapi.MatchStatementJSONBody{Of: "deposits", From: 1, To: 2, File: []byte("a,b")})
+	want := openapi.StatementReport{Lines: 2, Matched: 1, Differences: 1,
+		Findings: []openapi.StatementFinding{{Kind: "twice", Name: "w1", Note: "n"}}}
 	if diff := cmp.Diff(want, r); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

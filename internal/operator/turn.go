@@ -4,18 +4,13 @@ import (
 	"context"
 	"net/url"
 	"time"
+
+	"redrain/internal/openapi"
 )
 
-// Turn is a player's turn in the waiting room of a campaign.
-type Turn struct {
-	Admitted     bool  `json:"admitted"`
-	Position     int   `json:"position"` // from 1
-	RetryAfterMS int64 `json:"retry_after_ms"`
-}
-
 // Turn asks for the turn of the player whose token the client has. The place is kept for who asks again in time.
-func (c *Client) Turn(ctx context.Context, campaign string) (Turn, error) {
-	return call[Turn](ctx, c, request{method: "GET", path: path("admission"),
+func (c *Client) Turn(ctx context.Context, campaign string) (openapi.Admission, error) {
+	return call[openapi.Admission](ctx, c, request{method: "GET", path: path("admission"),
 		query: url.Values{"campaign": {campaign}}})
 }
 

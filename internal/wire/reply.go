@@ -189,7 +189,7 @@ type WithdrawalChange struct {
 // Withdrawal is a withdrawal as its player sees it, over WebSocket and HTTP. Times are Unix milliseconds on the
 // cluster's clock.
 type Withdrawal struct {
-	Withdrawal string     `json:"withdrawal"`
+	ID         string     `json:"withdrawal"`
 	User       string     `json:"user"`
 	Amount     rain.Money `json:"amount"`
 	State      string     `json:"state"` // pending, paid or failed

@@ -52,13 +52,13 @@ func examples() map[string]any {
 		"settled":      Settled{Type: TypeSettled, Claims: []SettledClaim{{Claim: "c1-17", Amount: 88}}, Balance: 88},
 		"withdrawal": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 38,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "paid", Stage: "paid",
+			Withdrawal: Withdrawal{ID: "w1", User: "u1", Amount: 50, State: "paid", Stage: "paid",
 				CreatedAt:  now - 1_200,
 				FinishedAt: now, Reference: "bank-7"},
 		},
 		"withdrawal_failed": WithdrawalChange{
 			Type: TypeWithdrawal, Balance: 88,
-			Withdrawal: Withdrawal{Withdrawal: "w1", User: "u1", Amount: 50, State: "failed", Stage: "refused",
+			Withdrawal: Withdrawal{ID: "w1", User: "u1", Amount: 50, State: "failed", Stage: "refused",
 				CreatedAt:  now - 1_200,
 				FinishedAt: now, Reason: "the account is closed"},
 		},

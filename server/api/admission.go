@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/openapi"
 	"redrain/rain"
 	"redrain/server/limit"
 )
@@ -13,14 +14,6 @@ import (
 // Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
 type Door interface {
 	Ask(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
-}
-
-// admissionView is a player's turn.
-type admissionView struct {
-	Admitted     bool  `json:"admitted"`
-	Position     int   `json:"position,omitempty"`
-	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
-	WaitMS       int64 `json:"wait_ms,omitempty"` // left out where it cannot be told
 }
 
 // hangUpAfter is the time to the next question from which on a connection is not kept for it: one that waits costs the
@@ -45,7 +38,7 @@ func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	view := admissionView{Admitted: turn.Admitted}
+	view := openapi.Admission{Admitted: turn.Admitted}
 	if !turn.Admitted {
 		view.Position, view.RetryAfterMS = turn.Position, turn.Retry.Milliseconds()
 		view.WaitMS = max(0, turn.Wait.Milliseconds())
@@ -54,6 +47,5 @@ func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) erro
 			w.Header().Set("Connection", "close")
 		}
 	}
-	WriteJSON(w, http.StatusOK, view)
-	return nil
+	return answer(w, view, nil)
 }

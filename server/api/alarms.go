@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/server/cluster"
 )
 
@@ -17,20 +18,10 @@ const (
 	mostAlarms = 200
 )
 
-// alarmView is an alarm that is open. One that is raised again, of the same campaign, is the same.
-type alarmView struct {
-	Code     string `json:"code"`
-	Campaign string `json:"campaign"` // "" of none
-	Message  string `json:"message"`  // as it was raised last
-	FirstAt  int64  `json:"first_at"`
-	At       int64  `json:"at"` // when it was raised last
-	Times    int    `json:"times"`
-}
-
 // openAlarms are those that this node has heard of, from any node.
 type openAlarms struct {
 	mu sync.Mutex
-	by map[alarmKey]alarmView
+	by map[alarmKey]openapi.OpenAlarm
 }
 
 type alarmKey struct{ code, campaign string }
@@ -39,12 +30,12 @@ func (o *openAlarms) raise(n cluster.Alarm, now int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.by == nil {
-		o.by = map[alarmKey]alarmView{}
+		o.by = map[alarmKey]openapi.OpenAlarm{}
 	}
 	key := alarmKey{n.Code, n.Campaign}
 	v, open := o.by[key]
 	if !open || v.At < now-alarmsKept.Milliseconds() {
-		v = alarmView{Code: n.Code, Campaign: n.Campaign, FirstAt: now}
+		v = openapi.OpenAlarm{Code: n.Code, Campaign: n.Campaign, FirstAt: now}
 	}
 	v.Message, v.At, v.Times = n.Message, now, v.Times+1
 	o.by[key] = v
@@ -60,10 +51,10 @@ func (o *openAlarms) raise(n cluster.Alarm, now int64) {
 }
 
 // list are the alarms that are open, the newest first.
-func (o *openAlarms) list(now int64) []alarmView {
+func (o *openAlarms) list(now int64) []openapi.OpenAlarm {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	open := []alarmView{}
+	open := []openapi.OpenAlarm{}
 	for key, v := range o.by {
 		if v.At < now-alarmsKept.Milliseconds() {
 			delete(o.by, key)
@@ -71,7 +62,7 @@ func (o *openAlarms) list(now int64) []alarmView {
 		}
 		open = append(open, v)
 	}
-	slices.SortFunc(open, func(a, b alarmView) int {
+	slices.SortFunc(open, func(a, b openapi.OpenAlarm) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Campaign, b.Campaign))
 	})
 	return open
@@ -79,6 +70,5 @@ func (o *openAlarms) list(now int64) []alarmView {
 
 // listAlarms lists the alarms of the last day that this node has heard of, the newest first.
 func (a *API) listAlarms(w http.ResponseWriter, _ *http.Request, _ caller) error {
-	WriteJSON(w, http.StatusOK, list[alarmView]{Items: a.o.Events.alarms.list(a.o.Clock())})
-	return nil
+	return answer(w, list[openapi.OpenAlarm]{Items: a.o.Events.alarms.list(a.o.Clock())}, nil)
 }

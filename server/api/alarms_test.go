@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/server/cluster"
 )
@@ -22,9 +23,10 @@ func TestOpenAlarms(t *testing.T) {
 	raise("panic", "", "a torn round", 2000)
 	raise("reconciliation", "c1", "6 too few", 3000)
 	raise("reconciliation", "c2", "1 too many", 3000)
-	want := []alarmView{
-		{"reconciliation", "c1", "6 too few", 1000, 3000, 2}, {"reconciliation", "c2", "1 too many", 3000, 3000, 1},
-		{"panic", "", "a torn round", 2000, 2000, 1},
+	want := []openapi.OpenAlarm{
+		{Code: "reconciliation", Campaign: "c1", Message: "6 too few", FirstAt: 1000, At: 3000, Times: 2},
+		{Code: "reconciliation", Campaign: "c2", Message: "1 too many", FirstAt: 3000, At: 3000, Times: 1},
+		{Code: "panic", Message: "a torn round", FirstAt: 2000, At: 2000, Times: 1},
 	}
 	if got := o.list(3000); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)

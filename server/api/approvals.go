@@ -5,29 +5,13 @@ import (
 	"net/http"
 	"strings"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
-// approvalView is an order that two people give together. Times are Unix ms.
-type approvalView struct {
-	Approval  string     `json:"approval"`
-	Action    string     `json:"action"`
-	Target    string     `json:"target"` // the sponsor, the claim, the withdrawal, or the receiver
-	Amount    rain.Money `json:"amount"`
-	Reference string     `json:"reference,omitempty"`
-	Reason    string     `json:"reason,omitempty"`
-	AskedBy   string     `json:"asked_by"`
-	AskedAt   int64      `json:"asked_at"`
-	ExpiresAt int64      `json:"expires_at"`
-	State     string     `json:"state"`
-	DecidedBy string     `json:"decided_by,omitempty"`
-	DecidedAt int64      `json:"decided_at,omitempty"`
-	Decision  string     `json:"decision,omitempty"` // what the second person says
-}
-
-func approvalViewOf(a ledger.Approval) approvalView {
-	return approvalView{
+func approvalViewOf(a ledger.Approval) openapi.Approval {
+	return openapi.Approval{
 		Approval: a.ID, Action: string(a.Act), Target: a.Target, Amount: a.Amount, Reference: a.Reference,
 		Reason: a.Asked.Reason, AskedBy: a.Asked.Name, AskedAt: a.AskedAt, ExpiresAt: a.ExpiresAt,
 		State: string(a.State), DecidedBy: a.Decided.Name, DecidedAt: a.DecidedAt, Decision: a.Decided.Reason,
@@ -71,11 +55,7 @@ func (a *API) approvals(w http.ResponseWriter, r *http.Request, _ caller) error 
 
 func (a *API) approval(w http.ResponseWriter, r *http.Request, _ caller) error {
 	found, err := a.o.Approvals.Approval(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, approvalViewOf(found))
-	return nil
+	return answerAs(w, found, err, approvalViewOf)
 }
 
 // confirmApproval is the second person's word: what was asked for is done, and told to whom it concerns.
@@ -89,8 +69,7 @@ func (a *API) confirmApproval(w http.ResponseWriter, r *http.Request, who caller
 		return notDismissed(err, done.Dismissed)
 	}
 	a.tell(r.Context(), order.Deed, done)
-	WriteJSON(w, http.StatusOK, approvalViewOf(order))
-	return nil
+	return answer(w, approvalViewOf(order), nil)
 }
 
 // rejectApproval ends an order without its being carried out.
@@ -101,11 +80,7 @@ func (a *API) rejectApproval(w http.ResponseWriter, r *http.Request, who caller)
 	}
 	order, err := a.o.Approvals.Reject(a.audited(r, who, "approval.reject", map[string]any{"reason": by.Reason}),
 		r.PathValue("id"), by)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, approvalViewOf(order))
-	return nil
+	return answerAs(w, order, err, approvalViewOf)
 }
 
 // decides reads what the second person says. They need the right to do by themselves what they decide on.
@@ -126,15 +101,8 @@ func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bo
 
 // readReason reads why somebody does something, and the receiver's name for a payment where there is one.
 func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool) (reason, reference string, err error) {
-	body, err := readBody(w, r, who)
+	in, err := bodyOf[openapi.WithdrawalOrder](w, r, who)
 	if err != nil {
-		return "", "", err
-	}
-	var in struct {
-		Reason    string `json:"reason"`
-		Reference string `json:"reference"`
-	}
-	if err := decode(body, &in); err != nil {
 		return "", "", err
 	}
 	if needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/openapi"
 	"redrain/internal/seal"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -145,7 +146,7 @@ func (p *twoPeoplePlay) prepare(amount rain.Money) {
 }
 
 // ask is the first person's request.
-func (p *twoPeoplePlay) ask(who string, want int) approvalView {
+func (p *twoPeoplePlay) ask(who string, want int) openapi.Approval {
 	p.t.Helper()
 	body := p.d.body
 	if strings.Contains(body, "%d") {

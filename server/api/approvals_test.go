@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"redrain/internal/auth"
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -42,10 +43,10 @@ func newOffice(t *testing.T, above rain.Money) *office {
 }
 
 // call is a request with an idempotency key that may be "". It tells the order that is answered, if one is.
-func (o *office) call(who, method, path, key, body string, want int) approvalView {
+func (o *office) call(who, method, path, key, body string, want int) openapi.Approval {
 	o.t.Helper()
 	w := o.ask(who, method, path, key, body)
-	var a approvalView
+	var a openapi.Approval
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
 		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)
 	}
@@ -76,7 +77,7 @@ func TestDepositByTwoPeople(t *testing.T) {
 		asked.AskedBy != "ann" || asked.State != "pending" || asked.ExpiresAt-asked.AskedAt != 86_400_000 {
 		t.Errorf("%+v", asked)
 	}
-	for name, again := range map[string]approvalView{
+	for name, again := range map[string]openapi.Approval{
 		"under its key":    o.call("ann", "POST", path, "k", much, http.StatusAccepted),
 		"without one":      o.call("ann", "POST", path, "", much, http.StatusAccepted),
 		"by somebody else": o.call("bob", "POST", path, "", much, http.StatusAccepted),

@@ -2,25 +2,15 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"unicode/utf8"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/limit"
 	"redrain/server/timeout"
 )
-
-// auditView is one record of the audit log. At is Unix ms.
-type auditView struct {
-	At     int64           `json:"at"`
-	Actor  string          `json:"actor"`
-	Role   string          `json:"role"`
-	Action string          `json:"action"`
-	Target string          `json:"target"`
-	Detail json.RawMessage `json:"detail"`
-}
 
 // audited is the context of an operator's command: what the ledger changes under it is recorded in the transaction
 // of the change, with what was before and after. A command that is refused changes nothing; it is in the log only.
@@ -66,8 +56,8 @@ func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return a.o.Audit.ListAuditOf(ctx, target, cursor, limit)
 		}
 	}
-	return answerList(w, r, read, func(rec ledger.AuditRecord) auditView {
-		return auditView{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
+	return answerList(w, r, read, func(rec ledger.AuditRecord) openapi.AuditRecord {
+		return openapi.AuditRecord{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
 			Detail: rec.Detail}
 	})
 }

@@ -45,6 +45,24 @@ func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 	return data, nil
 }
 
+// bodyOf reads a request's body, a JSON object.
+func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller) (in T, err error) {
+	body, err := readBody(w, r, who)
+	if err == nil {
+		err = decode(body, &in)
+	}
+	return in, err
+}
+
+// playerBodyOf reads the body of a request that anyone may send.
+func playerBodyOf[T any](w http.ResponseWriter, r *http.Request) (in T, err error) {
+	body, err := readAtMost(w, r, maxPlayerBody)
+	if err == nil {
+		err = decode(body, &in)
+	}
+	return in, err
+}
+
 // decode reads a JSON object into what already holds the defaults. An empty body is an empty object. A field that does
 // not exist is a fault: with money, a misspelt limit must not become the default.
 func decode(data []byte, into any) error {

@@ -10,27 +10,18 @@ import (
 // reconciliation answers where a campaign's money is.
 func (a *API) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) error {
 	rec, err := a.o.Proofs.Campaign(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return unread(err)
-	}
-	WriteJSON(w, http.StatusOK, rec)
-	return nil
+	return answer(w, rec, unread(err))
 }
 
 // reconcileAll answers whether all books balance, by what is recent.
 func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) error {
 	books, err := a.o.Proofs.Recent(r.Context())
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, books)
-	return nil
+	return answer(w, books, err)
 }
 
 // proved answers when the books were proved last, without proving them; null where this node does not know.
 func (a *API) proved(w http.ResponseWriter, _ *http.Request, _ caller) error {
-	WriteJSON(w, http.StatusOK, a.o.Proofs.Proved())
-	return nil
+	return answer(w, a.o.Proofs.Proved(), nil)
 }
 
 // unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that

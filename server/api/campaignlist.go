@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
@@ -29,7 +30,7 @@ func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]*rain.Campaign, string, error) {
 		q.Now, q.After, q.Limit = now, cursor, limit
 		return a.o.History.ListCampaigns(ctx, q)
-	}, func(c *rain.Campaign) campaignView { return viewOf(c, now) })
+	}, func(c *rain.Campaign) openapi.Campaign { return viewOf(c, now) })
 }
 
 // campaignQueryOf reads which campaigns a request wants.

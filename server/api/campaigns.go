@@ -4,41 +4,26 @@ import (
 	"context"
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
 
-// campaignView is a campaign as operators see it: as posted, and what has become of it.
-type campaignView struct {
-	ID string `json:"id"`
-	rain.Spec
-	State     string       `json:"state"`
-	CreatedAt int64        `json:"created_at"`
-	ExpiresAt int64        `json:"expires_at"`
-	Revision  int64        `json:"revision"`
-	Rains     []*wire.Rain `json:"rains"`
-	Fault     string       `json:"fault,omitempty"` // why its row in the database makes no sense
-	// DroppedAt is when its payouts began to leave the ledger, which its export has; left out: they have not.
-	DroppedAt int64 `json:"dropped_at,omitempty"`
-}
-
 // stateUnreadable is the state of a campaign whose row in the database makes no sense.
 const stateUnreadable = "unreadable"
 
-func viewOf(c *rain.Campaign, now int64) campaignView {
-	if c.Fault != "" { // nothing may be computed from what it says of its rains
-		return campaignView{
-			ID: c.ID, Spec: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
-			Revision: c.Revision, Rains: []*wire.Rain{}, Fault: c.Fault,
-		}
+// viewOf is a campaign as operators see it: as posted, and what has become of it.
+func viewOf(c *rain.Campaign, now int64) openapi.Campaign {
+	v := openapi.Campaign{
+		ID: c.ID, NewCampaign: c.Spec, State: stateUnreadable, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+		Revision: c.Revision, Rains: []openapi.Rain{}, Fault: c.Fault,
 	}
-	v := campaignView{
-		ID: c.ID, Spec: c.Spec, State: c.State(now), CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
-		Revision: c.Revision,
-		Rains:    make([]*wire.Rain, len(c.Rains)),
+	if c.Fault != "" { // nothing may be computed from its rains
+		return v
 	}
+	v.State = c.State(now)
 	for i := range c.Rains {
-		v.Rains[i] = wire.RainOf(&c.Rains[i], now, c.Status == rain.Paused)
+		v.Rains = append(v.Rains, *wire.RainOf(&c.Rains[i], now, c.Status == rain.Paused))
 	}
 	return v
 }
@@ -56,8 +41,11 @@ func (a *API) createCampaign(r *http.Request, who caller, body []byte, key strin
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusCreated, viewOf(c, a.o.Clock()), nil
+	return http.StatusCreated, a.viewNow(c), nil
 }
+
+// viewNow is a campaign as operators see it now.
+func (a *API) viewNow(c *rain.Campaign) openapi.Campaign { return viewOf(c, a.o.Clock()) }
 
 // campaignOf is the campaign that a request's path names.
 func (a *API) campaignOf(r *http.Request) (*rain.Campaign, error) {
@@ -70,11 +58,8 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	v := viewOf(c, a.o.Clock())
-	if v.DroppedAt, err = a.o.Claims.DroppedAt(r.Context(), c.ID); err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, v)
-	return nil
+	v.DroppedAt, err = a.o.Claims.DroppedAt(r.Context(), c.ID)
+	return answer(w, v, err)
 }
 
 // command is a route of an operator's command that takes no body and answers with the campaign.
@@ -84,11 +69,7 @@ func (a *API) command(
 ) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		c, err := do(a.o.Commands, a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
-		if err != nil {
-			return err
-		}
-		WriteJSON(w, http.StatusOK, viewOf(c, a.o.Clock()))
-		return nil
+		return answerAs(w, c, err, a.viewNow)
 	}
 }
 
@@ -98,11 +79,7 @@ func (a *API) stats(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	s, err := a.o.Stats.Stats(r.Context(), c)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, s)
-	return nil
+	return answer(w, s, err)
 }
 
 // rebuild restores what Redis has lost of a campaign.
@@ -112,9 +89,5 @@ func (a *API) rebuild(w http.ResponseWriter, r *http.Request, who caller) error 
 		a.audit(r, who, "campaign.rebuild", "campaign:"+done.Campaign,
 			map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
 	}
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, done)
-	return nil
+	return answer(w, done, err)
 }

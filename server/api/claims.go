@@ -9,26 +9,15 @@ import (
 	"slices"
 	"strconv"
 
+	"redrain/internal/openapi"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
 
-// claimView is one claim as it is listed. At is when it was won, Unix ms.
-type claimView struct {
-	Claim  string     `json:"claim"`
-	User   string     `json:"user"`
-	Packet string     `json:"packet"`
-	Amount rain.Money `json:"amount"`
-	At     int64      `json:"at"`
-	State  string     `json:"state"`
-	Held   bool       `json:"held,omitempty"`   // kept apart until a person has decided
-	Ticket string     `json:"ticket,omitempty"` // the drop or the beat that it was won with
-}
-
-func claimViewOf(c ledger.Claim) claimView {
-	return claimView{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
+func claimViewOf(c ledger.Claim) openapi.Claim {
+	return openapi.Claim{Claim: c.Claim, User: c.User, Packet: strconv.Itoa(c.Packet), Amount: c.Amount, At: c.WonAt,
 		State: string(c.State), Held: c.Held, Ticket: c.Ticket}
 }
 
@@ -70,8 +59,7 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 		return err
 	}
 	all, next := mergeClaims(settled, granted, p, next)
-	WriteJSON(w, http.StatusOK, listOf(all, next, claimViewOf))
-	return nil
+	return answer(w, listOf(all, next, claimViewOf), nil)
 }
 
 // claimFilterOf reads which claims a request wants.

@@ -7,32 +7,18 @@ import (
 	"strconv"
 	"strings"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
-
-// dismissedView is what has become of the dead letters of a claim. Kept says why others were not dismissed.
-type dismissedView struct {
-	Claim     string     `json:"claim"`
-	Dismissed int        `json:"dismissed"`
-	Reclaimed rain.Money `json:"reclaimed"`
-	Kept      []string   `json:"kept"`
-}
 
 // maxDismissReason is how many bytes an operator may say about a dismissal.
 const maxDismissReason = 200
 
 // dismissPayout ends dead letters that an operator has found to be nobody's.
 func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readBody(w, r, who)
+	in, err := bodyOf[openapi.DismissPayoutJSONBody](w, r, who)
 	if err != nil {
-		return err
-	}
-	var in struct {
-		Reason string `json:"reason"`
-		Letter string `json:"letter"`
-	}
-	if err := decode(body, &in); err != nil {
 		return err
 	}
 	if in.Reason == "" || len(in.Reason) > maxDismissReason {
@@ -60,9 +46,8 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 	if kept == nil {
 		kept = []string{}
 	}
-	WriteJSON(w, http.StatusOK, dismissedView{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed,
-		Kept: kept})
-	return nil
+	return answer(w, openapi.Dismissed{Claim: claim, Dismissed: done.Letters, Reclaimed: done.Reclaimed,
+		Kept: kept}, nil)
 }
 
 // notDismissed says why letters are kept, where an error is about that.

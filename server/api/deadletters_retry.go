@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/server/timeout"
@@ -30,46 +31,25 @@ func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 	switch {
 	case err == nil:
 		a.o.WakePayer()
-		WriteJSON(w, http.StatusOK, claimView{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
-			State: stateFailed})
-		return nil
+		return answer(w, openapi.Claim{Claim: out.ID, User: out.User, Amount: out.Amount, At: out.CreatedAt,
+			State: stateFailed}, nil)
 	case !errors.Is(err, ledger.ErrUnknownWithdrawal):
 		return err
 	}
-	answer := claimView{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
+	retried := openapi.Claim{Claim: claim, State: string(ledger.StateSettled)} // of a reclaim there is no more to say
 	for _, s := range settled {
-		answer = claimView{
+		retried = openapi.Claim{
 			Claim: s.Claim, User: s.User, Packet: strconv.Itoa(s.Packet), Amount: s.Amount, At: s.WonAt,
 			State: string(ledger.StateSettled),
 		}
 	}
-	WriteJSON(w, http.StatusOK, answer)
-	return nil
-}
-
-// retriedView is what has become of all dead letters. Complete is false where the time ran out: the same again goes
-// on, as what was settled does not wait any more.
-type retriedView struct {
-	Retried   int  `json:"retried"`
-	Settled   int  `json:"settled"`
-	StillDead int  `json:"still_dead"`
-	NeedTwo   int  `json:"need_two"` // left out: each has to be retried by its claim, with a second person
-	Complete  bool `json:"complete"`
-
-	// ChangedByHand are the claims of the first of those that are still dead for that.
-	ChangedByHand []string `json:"changed_by_hand,omitempty"`
+	return answer(w, retried, nil)
 }
 
 // retryAllPayouts checks every dead letter again, or those of one campaign.
 func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readBody(w, r, who)
+	in, err := bodyOf[openapi.RetryAllPayoutsJSONBody](w, r, who)
 	if err != nil {
-		return err
-	}
-	var in struct {
-		Campaign string `json:"campaign"`
-	}
-	if err := decode(body, &in); err != nil {
 		return err
 	}
 	if in.Campaign != "" {
@@ -90,10 +70,9 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 	if failed != nil {
 		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
-	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
+	done := openapi.Retried{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
 		Complete: failed == nil, ChangedByHand: all.Tampered}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
 		"still_dead": all.StillDead})
-	WriteJSON(w, http.StatusOK, answer)
-	return nil
+	return answer(w, done, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"redrain/internal/loop"
+	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server/cluster"
@@ -70,7 +71,7 @@ func (e *Events) Changed(c *rain.Campaign) {
 }
 
 // eventView is a campaign in the feed: without its amounts, of which there may be millions.
-func eventView(c *rain.Campaign, now int64) campaignView {
+func eventView(c *rain.Campaign, now int64) openapi.Campaign {
 	view := viewOf(c, now)
 	view.Amounts = nil
 	return view

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/auth"
+	"redrain/internal/openapi"
 	"redrain/server/challenge"
 	"redrain/server/limit"
 	"redrain/server/riskurl"
@@ -17,12 +18,6 @@ import (
 // guestFor is how long a guest's token is good.
 const guestFor = 30 * 24 * time.Hour
 
-type guestView struct {
-	User      string `json:"user"`
-	Token     string `json:"token"`
-	ExpiresAt int64  `json:"expires_at"`
-}
-
 // Challenge is what somebody has to do before they become a guest.
 type Challenge interface {
 	Offer(ctx context.Context, address string) (challenge.Offer, error)
@@ -30,19 +25,23 @@ type Challenge interface {
 	Check(ctx context.Context, address, proof string) error
 }
 
-// newGuestCounts counts what became of those who wanted to be guests.
+// newGuestCounts counts the outcomes of requests for a guest's name.
 func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+	return newCounts(reg, prometheus.CounterOpts{
 		Name: "redrain_guests_total",
 		Help: "Requests for a guest's name, by outcome: made, too_many (from one address at once), " +
 			"address_full (too many from one address in a day), challenge_required, challenge_failed, " +
 			"denied (an address on a list of those who may not, or by the risk system), unavailable (the challenge " +
 			"could not be checked, or the risk system not asked).",
-	}, []string{"outcome"})
-	for _, outcome := range []string{
-		"made", "too_many", "address_full", "challenge_required", "challenge_failed", "denied", "unavailable",
-	} {
-		c.WithLabelValues(outcome)
+	}, "outcome", "made", "too_many", "address_full", "challenge_required", "challenge_failed", "denied", "unavailable")
+}
+
+// newCounts makes a counter with one label, and registers it if there is a registerer. Its values begin at 0.
+func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string,
+	values ...string) *prometheus.CounterVec {
+	c := prometheus.NewCounterVec(o, []string{label})
+	for _, v := range values {
+		c.WithLabelValues(v)
 	}
 	if reg != nil {
 		reg.MustRegister(c)
@@ -87,7 +86,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return err
 	}
 	a.guests.WithLabelValues("made").Inc()
-	WriteJSON(w, http.StatusCreated, guestView{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
+	WriteJSON(w, http.StatusCreated, openapi.Guest{User: user, Token: token, ExpiresAt: expires.UnixMilli()})
 	return nil
 }
 
@@ -111,14 +110,8 @@ func (a *API) another(w http.ResponseWriter, r *http.Request, address string) er
 // challenged checks the proof that came with the request. A refusal brings the next challenge, so that a page needs no
 // request more than that.
 func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string) error {
-	body, err := readAtMost(w, r, maxPlayerBody)
+	said, err := playerBodyOf[openapi.CreateGuestJSONBody](w, r)
 	if err != nil {
-		return err
-	}
-	var said struct {
-		Proof string `json:"proof"`
-	}
-	if err := decode(body, &said); err != nil {
 		return err
 	}
 	err = a.o.Challenge.Check(r.Context(), address, said.Proof)
@@ -141,6 +134,6 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string)
 	if err != nil {
 		return err
 	}
-	p.Challenge = &offer
+	p.Challenge = &openapi.Challenge{Kind: offer.Kind, Work: offer.Work, SiteKey: offer.SiteKey, Script: offer.Script}
 	return &problemError{p}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/rain"
 )
 
@@ -24,11 +25,7 @@ func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) err
 		return tooMany(w, after, "too many new tokens for this guest; try again shortly")
 	}
 	token, expires, err := a.o.Players.Mint(who.user, guestFor)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, guestView{User: who.user, Token: token, ExpiresAt: expires.UnixMilli()})
-	return nil
+	return answer(w, openapi.Guest{User: who.user, Token: token, ExpiresAt: expires.UnixMilli()}, err)
 }
 
 // A guest may have so many new tokens in a second, and at once: a token is good for minutes at least.

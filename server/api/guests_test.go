@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/openapi"
 	"redrain/server/challenge"
 )
 
@@ -39,13 +40,13 @@ func TestAGuestIsChallenged(t *testing.T) {
 	mux := http.NewServeMux()
 	a := New(Options{Guests: true, Challenge: door, Players: minter{}, Log: slog.New(slog.DiscardHandler)})
 	a.Mount(mux)
-	ask := func(body string) (int, problem, guestView) {
+	ask := func(body string) (int, problem, openapi.Guest) {
 		t.Helper()
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Root+"/guests", strings.NewReader(body))
 		r.RemoteAddr = "192.0.2.1:1"
 		mux.ServeHTTP(w, r)
 		var p problem
-		var g guestView
+		var g openapi.Guest
 		if err := errors.Join(json.Unmarshal(w.Body.Bytes(), &p), json.Unmarshal(w.Body.Bytes(), &g)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"redrain/internal/openapi"
 	"redrain/rain"
 	"redrain/server/history"
 )
@@ -22,25 +23,6 @@ const (
 	maxPoints = 2_000
 )
 
-// historyView is figures as a chart takes them: a column each.
-type historyView struct {
-	From    int64      `json:"from"`
-	To      int64      `json:"to"`
-	T       []int64    `json:"t"`
-	SpanMS  []int64    `json:"span_ms"`
-	Online  []int64    `json:"online"`
-	Waiting []int64    `json:"waiting"`
-	Grabs   []int64    `json:"grabs_per_second"`
-	P50     []*float64 `json:"tap_p50_ms"`
-	P99     []*float64 `json:"tap_p99_ms"`
-	Taps    []int64    `json:"taps"`
-	Won     []int64    `json:"won"`
-	Paid    []int64    `json:"paid"`
-	Stock   []int64    `json:"stock"`
-	Empty   []int64    `json:"empty"`
-	Late    []int64    `json:"late"`
-}
-
 func (a *API) history(w http.ResponseWriter, r *http.Request, _ caller) error {
 	c, err := a.campaignOf(r)
 	if err != nil {
@@ -54,11 +36,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request, _ caller) error {
 	span := (to - from + points - 1) / points
 	span += second - 1
 	rows, err := a.o.Figures.Read(r.Context(), c.ID, from, to, span-span%second)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, historyOf(from, to, rows))
-	return nil
+	return answer(w, historyOf(from, to, rows), err)
 }
 
 // rangeOf is what a request for a history asks for.
@@ -86,15 +64,17 @@ func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
 	return from, to, points, nil
 }
 
-func historyOf(from, to int64, rows []history.Row) historyView {
+// historyOf is figures as a chart takes them: a column each.
+func historyOf(from, to int64, rows []history.Row) openapi.History {
 	n := len(rows)
-	v := historyView{From: from, To: to, T: make([]int64, n), SpanMS: make([]int64, n), Online: make([]int64, n),
-		Waiting: make([]int64, n), Grabs: make([]int64, n), P50: make([]*float64, n), P99: make([]*float64, n),
-		Taps: make([]int64, n), Won: make([]int64, n), Paid: make([]int64, n), Stock: make([]int64, n),
+	v := openapi.History{From: from, To: to, T: make([]int64, n), SpanMS: make([]int64, n), Online: make([]int64, n),
+		Waiting: make([]int64, n), GrabsPerSecond: make([]int64, n), TapP50MS: make([]*float64, n),
+		TapP99MS: make([]*float64, n),
+		Taps:     make([]int64, n), Won: make([]int64, n), Paid: make([]int64, n), Stock: make([]int64, n),
 		Empty: make([]int64, n), Late: make([]int64, n)}
 	for i, r := range rows {
-		v.T[i], v.SpanMS[i], v.Online[i], v.Waiting[i], v.Grabs[i] = r.At, r.SpanMS, r.Online, r.Waiting, r.Grabs
-		v.P50[i], v.P99[i] = milliseconds(r.P50), milliseconds(r.P99)
+		v.T[i], v.SpanMS[i], v.Online[i], v.Waiting[i], v.GrabsPerSecond[i] = r.At, r.SpanMS, r.Online, r.Waiting, r.Grabs
+		v.TapP50MS[i], v.TapP99MS[i] = milliseconds(r.P50), milliseconds(r.P99)
 		v.Taps[i], v.Won[i], v.Paid[i], v.Stock[i], v.Empty[i], v.Late[i] = r.Taps, r.Won, r.Paid, r.Stock, r.Empty,
 			r.Late
 	}

@@ -57,9 +57,5 @@ func answerList[T, V any](w http.ResponseWriter, r *http.Request,
 		return err
 	}
 	items, next, err := read(r.Context(), p.cursor, p.limit)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, listOf(items, next, view))
-	return nil
+	return answerAs(w, items, err, func(items []T) list[V] { return listOf(items, next, view) })
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -12,15 +13,14 @@ import (
 // browser writes each refusal in its console.
 func (a *API) lobby(w http.ResponseWriter, r *http.Request, _ caller) error {
 	id := r.URL.Query().Get("campaign")
-	view := lobbyView{Guests: a.o.Guests, Join: a.joinURL(r)}
+	view := openapi.Lobby{Guests: a.o.Guests, Join: a.joinURL(r)}
 	if c := a.wanted(id); c != nil {
 		view.Campaign, view.Name, view.WinsPerUser = c.ID, c.Name, c.WinsPerUser
 		view.StartsInMS = startsIn(c, a.o.Clock())
 	} else if id != "" {
 		return posting.ErrUnknownCampaign
 	}
-	WriteJSON(w, http.StatusOK, view)
-	return nil
+	return answer(w, view, nil)
 }
 
 // wanted is the campaign with an id, or for "" the front door's; nil where there is none. Of an id it knows only

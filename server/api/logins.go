@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/auth"
+	"redrain/internal/openapi"
 	"redrain/rain"
 	"redrain/server/limit"
 	"redrain/server/login"
@@ -35,44 +36,19 @@ type Logins interface {
 	Take(ctx context.Context, code string) (login.Pass, error) // login.ErrNoCode
 }
 
-// loginWish is what a code is asked for. A player says at most the campaign.
-type loginWish struct {
-	User     string `json:"user"`
-	Name     string `json:"name"`
-	Campaign string `json:"campaign"`
-	TTLMS    int64  `json:"ttl_ms"` // of the token that is made; 0: loginFor
-}
-
-type loginCodeView struct {
-	Code      string `json:"code"`
-	ExpiresAt int64  `json:"expires_at"`
-	Link      string `json:"link"` // behind the address of the server
-}
-
-// newLoginCounts counts what became of login codes.
+// newLoginCounts counts the outcomes of login codes.
 func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+	return newCounts(reg, prometheus.CounterOpts{
 		Name: "redrain_login_codes_total",
 		Help: "Login codes, by outcome: made, used (exchanged for a token), refused (used before, expired or made " +
 			"up), banned (the player is), too_many (made for one player, or wrong ones of one address).",
-	}, []string{"outcome"})
-	for _, outcome := range []string{"made", "used", "refused", "banned", "too_many"} {
-		c.WithLabelValues(outcome)
-	}
-	if reg != nil {
-		reg.MustRegister(c)
-	}
-	return c
+	}, "outcome", "made", "used", "refused", "banned", "too_many")
 }
 
 // makeLoginCode makes a code that signs a player in: the one whose token asks for it, or one whom an operator names.
 func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readAtMost(w, r, maxPlayerBody)
+	wish, err := playerBodyOf[openapi.LoginCodeRequest](w, r)
 	if err != nil {
-		return err
-	}
-	var wish loginWish
-	if err := decode(body, &wish); err != nil {
 		return err
 	}
 	var pass login.Pass
@@ -107,7 +83,7 @@ func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) 
 	a.logins.WithLabelValues("made").Inc()
 	a.o.Log.Info("a login code was made", "user", pass.User, "by", who.name, "role", who.role, "addr",
 		limit.Address(r))
-	WriteJSON(w, http.StatusCreated, loginCodeView{Code: code, ExpiresAt: now + life.Milliseconds(),
+	WriteJSON(w, http.StatusCreated, openapi.LoginCode{Code: code, ExpiresAt: now + life.Milliseconds(),
 		Link: linkOf(code, wish.Campaign)})
 	return nil
 }
@@ -123,7 +99,8 @@ func linkOf(code, campaign string) string {
 
 // passOfPlayer is the player's own token: what comes out of the code is what went in, with the same claims and the same
 // end.
-func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller, wish loginWish) (login.Pass, error) {
+func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller,
+	wish openapi.LoginCodeRequest) (login.Pass, error) {
 	if wish.User != "" && wish.User != who.user || wish.Name != "" || wish.TTLMS != 0 {
 		return login.Pass{}, refuse(http.StatusForbidden, "forbidden",
 			"a player's token makes codes for that player and with that token; leave out user, name and ttl_ms")
@@ -145,7 +122,7 @@ func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller, w
 }
 
 // passByOperator is a token that is made for a player.
-func (a *API) passByOperator(wish loginWish) (login.Pass, error) {
+func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) {
 	var faults rain.Invalid
 	if err := rain.CheckUser(wish.User); err != nil {
 		faults = append(faults, rain.FieldError{Field: "user", Message: "is required: " + err.Error()})
@@ -187,14 +164,8 @@ func checkName(name string) error {
 
 // login exchanges a code for the token that it was made for.
 func (a *API) login(w http.ResponseWriter, r *http.Request, _ caller) error {
-	body, err := readAtMost(w, r, maxPlayerBody)
+	said, err := playerBodyOf[openapi.LoginJSONBody](w, r)
 	if err != nil {
-		return err
-	}
-	var said struct {
-		Code string `json:"code"`
-	}
-	if err := decode(body, &said); err != nil {
 		return err
 	}
 	if said.Code == "" {
@@ -215,8 +186,7 @@ func (a *API) login(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}
 	a.logins.WithLabelValues("used").Inc()
 	a.o.Log.Info("a login code was used", "user", pass.User, "addr", limit.Address(r))
-	WriteJSON(w, http.StatusOK, guestView{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until})
-	return nil
+	return answer(w, openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil)
 }
 
 // refuseCode answers a request whose code is worth nothing. Only those are slowed: a hall behind one address may all

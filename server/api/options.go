@@ -10,6 +10,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/internal/auth"
 	"redrain/internal/loop"
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
@@ -269,9 +270,9 @@ type Options struct {
 	Challenge Challenge
 	// AllowedOrigins are the web origins whose pages may read what is for players and for everybody; "*": all.
 	AllowedOrigins []string
-	Payout         Payout  // where withdrawals go, as players are told
-	GuestRate      float64 // new guests per second and address; 0: no limit
-	GuestsPerDay   int     // and in a day; 0: no limit
+	Payout         openapi.Payout // where withdrawals go, as players are told
+	GuestRate      float64        // new guests per second and address; 0: no limit
+	GuestsPerDay   int            // and in a day; 0: no limit
 	// of which addresses that is not asked; nil: of all
 	Unbounded func(address string) bool
 	Recoverer *loop.Recoverer // nil: panics are logged only

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
@@ -24,28 +25,14 @@ type playerLists interface {
 	Delete(ctx context.Context, name string) error
 }
 
-// listView is a list as it is answered.
-type listView struct {
-	List      string `json:"list"`
-	Of        string `json:"of"`
-	Purpose   string `json:"purpose"`
-	Members   int64  `json:"members"`
-	CreatedAt int64  `json:"created_at"`
-	ChangedAt int64  `json:"changed_at"`
-	ChangedBy string `json:"changed_by"`
-}
-
-func listViewOf(l playerlist.List) listView {
-	return listView{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
+func listViewOf(l playerlist.List) openapi.PlayerList {
+	return openapi.PlayerList{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
 		CreatedAt: l.CreatedAt, ChangedAt: l.ChangedAt, ChangedBy: l.ChangedBy}
 }
 
-type memberView struct {
-	Member  string `json:"member"`
-	AddedAt int64  `json:"added_at"`
+func memberViewOf(m ledger.ListMember) openapi.ListMember {
+	return openapi.ListMember{Member: m.Who, AddedAt: m.AddedAt}
 }
-
-func memberViewOf(m ledger.ListMember) memberView { return memberView{m.Who, m.AddedAt} }
 
 func (a *API) playerLists(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answerList(w, r, a.o.Lists.ListLists, listViewOf)
@@ -53,19 +40,11 @@ func (a *API) playerLists(w http.ResponseWriter, r *http.Request, _ caller) erro
 
 func (a *API) playerList(w http.ResponseWriter, r *http.Request, _ caller) error {
 	l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, listViewOf(l))
-	return nil
+	return answerAs(w, l, err, listViewOf)
 }
 
 func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
-	in := struct {
-		List    string `json:"list"`
-		Of      string `json:"of"`
-		Purpose string `json:"purpose"`
-	}{Of: string(playerlist.Players), Purpose: string(playerlist.Invite)}
+	in := openapi.CreatePlayerListJSONBody{Of: string(playerlist.Players), Purpose: string(playerlist.Invite)}
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
@@ -125,8 +104,7 @@ func (a *API) listMembers(w http.ResponseWriter, r *http.Request, _ caller) erro
 		if at, is := on[who]; is {
 			found = append(found, ledger.ListMember{Who: who, AddedAt: at})
 		}
-		WriteJSON(w, http.StatusOK, listOf(found, "", memberViewOf))
-		return nil
+		return answer(w, listOf(found, "", memberViewOf), nil)
 	}
 	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]ledger.ListMember, string, error) {
 		return a.o.Lists.Members(ctx, l.Name, cursor, limit)
@@ -150,12 +128,10 @@ func (a *API) removeMembers(w http.ResponseWriter, r *http.Request, who caller) 
 
 // answerChanged has the nodes go by a list that has changed, and answers with it.
 func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l playerlist.List, err error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		a.o.TellLists(r.Context(), l.ChangedAt)
 	}
-	a.o.TellLists(r.Context(), l.ChangedAt)
-	WriteJSON(w, http.StatusOK, listViewOf(l))
-	return nil
+	return answerAs(w, l, err, listViewOf)
 }
 
 // importing is held by the one import of this process: it has all that it imports in memory.

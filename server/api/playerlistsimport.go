@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
@@ -52,14 +53,8 @@ func (a *API) putMembers(replace bool) handler {
 
 // readMembers reads members as JSON, in the form in which they are stored.
 func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind playerlist.Kind) ([]string, error) {
-	body, err := readBody(w, r, who)
+	in, err := bodyOf[openapi.NewMembers](w, r, who)
 	if err != nil {
-		return nil, err
-	}
-	var in struct {
-		Members []string `json:"members"`
-	}
-	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
 	if len(in.Members) == 0 || len(in.Members) > ledger.MaxListed {

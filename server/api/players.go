@@ -8,30 +8,14 @@ import (
 	"strconv"
 	"time"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
 
-// meView is a player's account, and where money that they take out of it goes.
-type meView struct {
-	User    string     `json:"user"`
-	Balance rain.Money `json:"balance"`
-	Payout  Payout     `json:"payout"`
-}
-
-// Payout tells a player where a withdrawal goes: they read it before they are asked once more.
-type Payout struct {
-	Provider string `json:"provider"`
-	Name     string `json:"name,omitempty"` // in the organizer's words
-}
-
 func (a *API) me(w http.ResponseWriter, r *http.Request, who caller) error {
 	balance, err := a.o.Claims.UserBalance(r.Context(), who.user)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, meView{User: who.user, Balance: balance, Payout: a.o.Payout})
-	return nil
+	return answer(w, openapi.Balance{User: who.user, Balance: balance, Payout: &a.o.Payout}, err)
 }
 
 func (a *API) myClaims(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -67,8 +51,7 @@ func (a *API) claimsOf(w http.ResponseWriter, r *http.Request, user string) erro
 	granted = slices.DeleteFunc(granted, func(g ledger.Claim) bool {
 		return slices.ContainsFunc(claims, func(c ledger.Claim) bool { return c.Claim == g.Claim })
 	})
-	WriteJSON(w, http.StatusOK, listOf(append(granted, claims...), next, claimViewOf))
-	return nil
+	return answer(w, listOf(append(granted, claims...), next, claimViewOf), nil)
 }
 
 // recentMS is how long after its end a rain's wins may still be on their way, where nothing is broken.

@@ -10,6 +10,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
+	"redrain/internal/openapi"
 	"redrain/internal/sqldb"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
@@ -19,21 +20,11 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/campaigns"
-	"redrain/server/challenge"
 	"redrain/server/cluster"
 )
 
 // problem is an error answer, RFC 9457. Code is stable; Title and Detail are for people.
-type problem struct {
-	Type   string            `json:"type"`
-	Title  string            `json:"title"`
-	Status int               `json:"status"`
-	Code   string            `json:"code"`
-	Detail string            `json:"detail,omitempty"`
-	Errors []rain.FieldError `json:"errors,omitempty"`
-	// Challenge is what to do before the same is asked again.
-	Challenge *challenge.Offer `json:"challenge,omitempty"`
-}
+type problem = openapi.Problem
 
 func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Type == "" {

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -28,40 +29,11 @@ func (a *API) stopRain(w http.ResponseWriter, r *http.Request, who caller) error
 	if err != nil {
 		return err
 	}
-	WriteJSON(w, http.StatusOK, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused))
-	return nil
+	return answer(w, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused), nil)
 }
 
-// fairnessView is what anybody needs to check a rain: the commitment from the beginning, the seed and the digest of all
-// drops after the end.
-type fairnessView struct {
-	Commitment string       `json:"commitment"`
-	Seed       string       `json:"seed,omitempty"`
-	Schedule   scheduleView `json:"schedule"`
-}
-
-type scheduleView struct {
-	Rain           string      `json:"rain"`
-	Campaign       string      `json:"campaign"`
-	StartsAt       int64       `json:"starts_at"`
-	DurationMS     int64       `json:"duration_ms"`
-	DropsPerSecond int         `json:"drops_per_second"`
-	FallMS         int64       `json:"fall_ms"`
-	DecoyPercent   int         `json:"decoy_percent"`
-	Pacing         rain.Pacing `json:"pacing"`
-	Odds           rain.Odds   `json:"odds"`
-	BeatMS         int64       `json:"beat_ms"`
-	// OddsRecord is with the odds "auto" only: the odds that were set, each with its first beat.
-	OddsRecord []rain.OddsFrom `json:"odds_record,omitempty"`
-	// GuestsOddsRecord is the same for guests, where they have a part of the packets for themselves.
-	GuestsOddsRecord []rain.OddsFrom `json:"guests_odds_record,omitempty"`
-
-	FirstWave int64  `json:"first_wave"`
-	Waves     int64  `json:"waves"`
-	Drops     int    `json:"drops"`
-	Digest    string `json:"digest,omitempty"`
-}
-
+// fairness answers with the means to check a rain: its commitment, and after its end the seed and the digest of its
+// drops.
 func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 	c, err := a.campaignOf(r)
 	if err != nil {
@@ -71,18 +43,15 @@ func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if err != nil {
 		return err
 	}
-	v := fairnessView{Commitment: rn.Seed.Commitment(), Schedule: scheduleView{
+	v := openapi.Fairness{Commitment: rn.Seed.Commitment(), Schedule: openapi.Schedule{
 		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
-		DropsPerSecond: rn.DropsPerSecond,
-		FallMS:         rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
-		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(),
-		Drops: rn.Drops(),
+		DropsPerSecond: rn.DropsPerSecond, FallMS: rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
+		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(), Drops: rn.Drops(),
 	}}
 	v.Schedule.OddsRecord, v.Schedule.GuestsOddsRecord = rn.OddsRecord.Lists()
 	// Not before the last tap is decided: within the grace a drop can still be tapped.
 	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
 		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()
 	}
-	WriteJSON(w, http.StatusOK, v)
-	return nil
+	return answer(w, v, nil)
 }

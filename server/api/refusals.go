@@ -33,20 +33,12 @@ const (
 type refusals struct{ total *prometheus.CounterVec }
 
 func newRefusals(reg prometheus.Registerer) refusals {
-	r := refusals{prometheus.NewCounterVec(prometheus.CounterOpts{
+	return refusals{newCounts(reg, prometheus.CounterOpts{
 		Name: "redrain_operator_refusals_total",
 		Help: "Requests on operators' paths that were refused, by reason: no_token, wrong_token, too_many (wrong " +
 			"tokens from one address, or from all), forbidden (by role), unrecorded (of these, those that " +
 			"the audit log has in one line a minute), unavailable.",
-	}, []string{"reason"})}
-	for _, reason := range []string{refusedNoToken, refusedWrongToken, refusedTooMany, refusedForbidden,
-		refusedUnrecorded, refusedNotNow} {
-		r.total.WithLabelValues(reason)
-	}
-	if reg != nil {
-		reg.MustRegister(r.total)
-	}
-	return r
+	}, "reason", refusedNoToken, refusedWrongToken, refusedTooMany, refusedForbidden, refusedUnrecorded, refusedNotNow)}
 }
 
 func (r refusals) count(reason string) { r.total.WithLabelValues(reason).Inc() }

@@ -2,13 +2,13 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
@@ -24,32 +24,11 @@ type heldWins interface {
 	VerdictsOf(ctx context.Context, user string) ([]verdict.Verdict, error)
 }
 
-type heldView struct {
-	Claim     string          `json:"claim"`
-	Campaign  string          `json:"campaign"`
-	User      string          `json:"user"`
-	Packet    string          `json:"packet"`
-	Amount    rain.Money      `json:"amount"`
-	At        int64           `json:"at"` // when it was won
-	HeldAt    int64           `json:"held_at"`
-	Verdict   string          `json:"verdict"`
-	Score     int             `json:"score"`
-	Reasons   json.RawMessage `json:"reasons"`
-	State     string          `json:"state"`
-	DecidedBy string          `json:"decided_by,omitempty"`
-	Decision  string          `json:"decision,omitempty"`
-	DecidedAt int64           `json:"decided_at,omitempty"`
-	Fault     string          `json:"fault,omitempty"` // of a decision: the code of why it has left the win as it is
-}
-
-func heldViewOf(h ledger.Held) heldView {
-	v := heldView{Claim: h.Claim, Campaign: h.Campaign, User: h.User, Packet: strconv.Itoa(h.Packet), Amount: h.Amount,
-		At: h.WonAt, HeldAt: h.HeldAt, Verdict: string(h.Act), Score: h.Score, Reasons: json.RawMessage(h.Reasons),
-		State: string(h.State), DecidedBy: h.By, Decision: h.Decision, DecidedAt: h.DecidedAt}
-	if !json.Valid(v.Reasons) { // somebody has changed the row; the proof names it
-		v.Reasons = json.RawMessage("[]")
-	}
-	return v
+func heldViewOf(h ledger.Held) openapi.HeldWin {
+	return openapi.HeldWin{Claim: h.Claim, Campaign: h.Campaign, User: h.User, Packet: strconv.Itoa(h.Packet),
+		Amount: h.Amount, At: h.WonAt, HeldAt: h.HeldAt, Verdict: string(h.Act), Score: h.Score,
+		Reasons: reasonsOf(h.Reasons), State: string(h.State), DecidedBy: h.By, Decision: h.Decision,
+		DecidedAt: h.DecidedAt}
 }
 
 // heldWins lists wins that are, or were, kept apart, the oldest first.
@@ -72,35 +51,17 @@ func (a *API) heldWins(w http.ResponseWriter, r *http.Request, _ caller) error {
 	}, heldViewOf)
 }
 
-// riskSummary is how much waits for a decision.
-type riskSummary struct {
-	Wins   int64      `json:"wins"`
-	Amount rain.Money `json:"amount"`
-}
-
 func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) error {
 	n, amount, err := a.o.Held.CountHeld(r.Context())
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, riskSummary{n, amount})
-	return nil
+	return answer(w, openapi.HeldSum{Wins: n, Amount: amount}, err)
 }
 
 // decideHeld releases or confirms held wins, and answers how those are now that there are. Those that somebody has
 // changed in the database are left as they are, and the answer and the log say which.
 func (a *API) decideHeld(action string) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		body, err := readBody(w, r, who)
+		in, err := bodyOf[openapi.HeldDecision](w, r, who)
 		if err != nil {
-			return err
-		}
-		var in struct {
-			Claims []string `json:"claims"`
-			Users  []string `json:"users"` // who may take part again, of release only
-			Reason string   `json:"reason"`
-		}
-		if err := decode(body, &in); err != nil {
 			return err
 		}
 		var faults rain.Invalid
@@ -145,7 +106,7 @@ func (a *API) showDecided(w http.ResponseWriter, action string, done ledger.Deci
 		a.o.Log.Warn("held wins were left as they are: somebody has changed them in the database; redrain "+
 			"reconcile names them", "claims", done.Left, "decided", action)
 	}
-	WriteJSON(w, http.StatusOK, listOf(done.Wins, "", func(h ledger.Held) heldView {
+	WriteJSON(w, http.StatusOK, listOf(done.Wins, "", func(h ledger.Held) openapi.HeldWin {
 		v := heldViewOf(h)
 		if done.IsLeft(h.Claim) {
 			v.Fault = "changed_by_hand" // the code of history.ErrTampered

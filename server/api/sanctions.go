@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/sanction"
-	"redrain/rain"
 )
 
 // sanctions are what operators do about players. [ledger.Sanctions] is that.
@@ -14,25 +14,6 @@ type sanctions interface {
 	Give(ctx context.Context, user string, act sanction.Act, by ledger.Person) (sanction.Sanction, error)
 	Of(ctx context.Context, user string) ([]sanction.Sanction, error)
 	Bans(ctx context.Context, cursor string, limit int) (list []sanction.Sanction, next string, err error)
-}
-
-// playerRecord is a player as operators see them.
-type playerRecord struct {
-	User      string         `json:"user"`
-	Name      string         `json:"name,omitempty"` // by the token; left out: not known now
-	Balance   rain.Money     `json:"balance"`
-	Banned    bool           `json:"banned"`
-	Sanctions []sanctionView `json:"sanctions"` // the newest first
-	Verdicts  []verdictView  `json:"verdicts"`  // the newest first; it counts
-	// Connections are those that there are now; left out: nobody can say.
-	Connections []connectionView `json:"connections,omitzero"`
-}
-
-type sanctionView struct {
-	Act    string `json:"act"`
-	Reason string `json:"reason"`
-	By     string `json:"by"`
-	At     int64  `json:"at"`
 }
 
 func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -53,7 +34,7 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := playerRecord{User: user, Balance: balance, Sanctions: []sanctionView{},
+	p := openapi.Player{User: user, Balance: balance, Sanctions: []openapi.Sanction{},
 		Verdicts: listOf(verdicts, "", verdictViewOf).Items, Connections: a.connectionsOf(r.Context(), user)}
 	if a.o.Name != nil {
 		p.Name = a.o.Name(r.Context(), user)
@@ -63,11 +44,10 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 		if s.Act != sanction.Disconnect {
 			p.Banned = s.Act == sanction.Ban
 		}
-		p.Sanctions = append(p.Sanctions, sanctionView{Act: string(given[i].Act), Reason: given[i].Reason,
+		p.Sanctions = append(p.Sanctions, openapi.Sanction{Act: string(given[i].Act), Reason: given[i].Reason,
 			By: given[i].By, At: given[i].At})
 	}
-	WriteJSON(w, http.StatusOK, p)
-	return nil
+	return answer(w, p, nil)
 }
 
 // sanction does something about a player. When it is answered, the ledger has it: nothing that a banned player wins

@@ -1,11 +1,10 @@
 package api
 
-import "net/http"
+import (
+	"net/http"
 
-// sealView tells which key is in use. Nobody is ever told what it is.
-type sealView struct {
-	Key int64 `json:"key"`
-}
+	"redrain/internal/openapi"
+)
 
 // rotateSeal makes a new key for the seals. Asked for twice at once it makes one: the second is told that it is too
 // soon.
@@ -15,6 +14,5 @@ func (a *API) rotateSeal(w http.ResponseWriter, r *http.Request, who caller) err
 		return err
 	}
 	a.audit(r, who, "seal.rotate", "seal", map[string]any{"key": number})
-	WriteJSON(w, http.StatusOK, sealView{Key: number})
-	return nil
+	return answer(w, openapi.SealKey{Key: number}, nil)
 }

@@ -4,22 +4,8 @@ import (
 	"net/http"
 
 	"redrain/internal/auth"
+	"redrain/internal/openapi"
 )
-
-// signInView is how operators can sign in. Without a provider they paste a token.
-type signInView struct {
-	OIDC *oidcView `json:"oidc,omitempty"`
-}
-
-// oidcView is the identity provider, for the authorization code flow with PKCE. The endpoints are missing while it has
-// not answered yet.
-type oidcView struct {
-	Issuer                string `json:"issuer"`
-	ClientID              string `json:"client_id"`
-	AuthorizationEndpoint string `json:"authorization_endpoint,omitempty"`
-	TokenEndpoint         string `json:"token_endpoint,omitempty"`
-	Scope                 string `json:"scope"`
-}
 
 // SignIn is the identity provider that operators can sign in at.
 type SignIn struct {
@@ -31,13 +17,12 @@ type SignIn struct {
 const signInScope = "openid profile email"
 
 func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {
-	var view signInView
+	var view openapi.SignInConfig
 	if s := a.o.SignIn; s != nil {
-		view.OIDC = &oidcView{Issuer: s.Issuer, ClientID: s.ClientID, Scope: signInScope}
+		view.OIDC = &openapi.IdentityProvider{Issuer: s.Issuer, ClientID: s.ClientID, Scope: signInScope}
 		if d := s.Discovered(); d != nil {
 			view.OIDC.AuthorizationEndpoint, view.OIDC.TokenEndpoint = d.AuthorizationEndpoint, d.TokenEndpoint
 		}
 	}
-	WriteJSON(w, http.StatusOK, view)
-	return nil
+	return answer(w, view, nil)
 }

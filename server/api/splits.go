@@ -34,11 +34,7 @@ func (a *API) previewSplit(w http.ResponseWriter, r *http.Request, who caller) e
 		return err
 	}
 	summary, err := a.previews.make(r.Context(), &split)
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, summary)
-	return nil
+	return answer(w, summary, err)
 }
 
 func (p previews) make(ctx context.Context, split *rain.SplitSpec) (rain.SplitSummary, error) {

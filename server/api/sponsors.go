@@ -3,23 +3,16 @@ package api
 import (
 	"net/http"
 
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
-
-type sponsorView struct {
-	Sponsor string     `json:"sponsor"`
-	Balance rain.Money `json:"balance"`
-}
 
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 128
 
 func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
-	var in struct {
-		Amount    rain.Money `json:"amount"`
-		Reference string     `json:"reference"`
-	}
+	var in openapi.Deposit
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
@@ -45,20 +38,16 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	if done.Pending != nil {
 		return http.StatusAccepted, approvalViewOf(*done.Pending), nil
 	}
-	return http.StatusCreated, sponsorView{Sponsor: id, Balance: done.Balance}, nil
+	return http.StatusCreated, openapi.Sponsor{Sponsor: id, Balance: done.Balance}, nil
 }
 
 func (a *API) sponsors(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Sponsors.ListSponsors, func(s ledger.Sponsor) sponsorView {
-		return sponsorView{Sponsor: s.ID, Balance: s.Balance}
+	return answerList(w, r, a.o.Sponsors.ListSponsors, func(s ledger.Sponsor) openapi.Sponsor {
+		return openapi.Sponsor{Sponsor: s.ID, Balance: s.Balance}
 	})
 }
 
 func (a *API) sponsor(w http.ResponseWriter, r *http.Request, _ caller) error {
 	balance, err := a.o.Sponsors.SponsorBalance(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	WriteJSON(w, http.StatusOK, sponsorView{Sponsor: r.PathValue("id"), Balance: balance})
-	return nil
+	return answer(w, openapi.Sponsor{Sponsor: r.PathValue("id"), Balance: balance}, err)
 }

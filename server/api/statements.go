@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"redrain/internal/openapi"
 	"redrain/payout/statement"
 	"redrain/rain"
 )
@@ -12,26 +13,13 @@ import (
 // ourCurrency is what the ledger's amounts are in.
 const ourCurrency = "CNY"
 
-// statementAsked is a statement, and how it is read.
-type statementAsked struct {
-	Of       string            `json:"of"`
-	From     int64             `json:"from"`
-	To       int64             `json:"to"`
-	File     []byte            `json:"file"`
-	Columns  map[string]string `json:"columns"`
-	Minor    bool              `json:"minor"`
-	End      string            `json:"end"`
-	Currency string            `json:"currency"`
-	Receiver string            `json:"receiver"`
-}
-
 // matchStatement holds what a provider or a bank says against the ledger. It changes nothing.
 func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := readBody(w, r, who)
 	if err != nil {
 		return err
 	}
-	asked := statementAsked{Currency: ourCurrency}
+	asked := openapi.MatchStatementJSONBody{Currency: ourCurrency}
 	if err := decode(body, &asked); err != nil {
 		return err
 	}
@@ -39,7 +27,7 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 		statement.Period) (statement.Report, error){
 		"withdrawals": statement.Withdrawals, "deposits": statement.Deposits,
 	}[asked.Of]
-	if faults := asked.faults(); len(faults) > 0 {
+	if faults := faultsOfStatement(&asked); len(faults) > 0 {
 		return faults
 	}
 	lines, err := statement.Read(asked.File, statement.Format{Columns: asked.Columns, Minor: asked.Minor,
@@ -56,11 +44,10 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 		a.o.Log.WarnContext(r.Context(), "a statement differs from the ledger", "of", asked.Of, "lines", report.Lines,
 			"differences", report.Differences)
 	}
-	WriteJSON(w, http.StatusOK, report)
-	return nil
+	return answer(w, report, nil)
 }
 
-func (s *statementAsked) faults() (faults rain.Invalid) {
+func faultsOfStatement(s *openapi.MatchStatementJSONBody) (faults rain.Invalid) {
 	fault := func(field, message string) {
 		faults = append(faults, rain.FieldError{Field: field, Message: message})
 	}

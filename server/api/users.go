@@ -2,10 +2,12 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"unicode/utf8"
 
 	"redrain/grab/store"
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/sanction"
 	"redrain/payout/ledger/verdict"
@@ -22,12 +24,6 @@ type Connections interface {
 	Of(ctx context.Context, user string) ([]store.Connection, error)
 }
 
-type playerView struct {
-	User    string     `json:"user"`
-	Balance rain.Money `json:"balance"`
-	Banned  bool       `json:"banned"`
-}
-
 // users lists the players whose ids begin with what is asked for, in the order of their ids.
 func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
 	prefix := r.URL.Query().Get("prefix")
@@ -39,52 +35,41 @@ func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
 			return nil, "", ledger.ErrBadCursor
 		}
 		return a.o.PlayerList.ListPlayers(ctx, prefix, cursor, limit)
-	}, func(p ledger.Player) playerView {
-		return playerView{User: p.User, Balance: p.Balance, Banned: p.Banned}
+	}, func(p ledger.Player) openapi.FoundPlayer {
+		return openapi.FoundPlayer{User: p.User, Balance: p.Balance, Banned: p.Banned}
 	})
-}
-
-type banView struct {
-	User   string `json:"user"`
-	Reason string `json:"reason"`
-	By     string `json:"by"`
-	At     int64  `json:"at"`
 }
 
 // bans lists who is banned, the newest first.
 func (a *API) bans(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Sanctions.Bans, func(s sanction.Sanction) banView {
-		return banView{User: s.User, Reason: s.Reason, By: s.By, At: s.At}
+	return answerList(w, r, a.o.Sanctions.Bans, func(s sanction.Sanction) openapi.Banned {
+		return openapi.Banned{User: s.User, Reason: s.Reason, By: s.By, At: s.At}
 	})
 }
 
-type connectionView struct {
-	Node  string `json:"node"`
-	Since int64  `json:"since"`
-}
-
 // connectionsOf are a player's connections; nil where nobody can say: then the rest of what is known is shown.
-func (a *API) connectionsOf(ctx context.Context, user string) []connectionView {
+func (a *API) connectionsOf(ctx context.Context, user string) []openapi.PlayerConnection {
 	found, err := a.o.Connections.Of(ctx, user)
 	if err != nil {
 		a.o.Log.Warn("which connections a player has is not known now", "err", err)
 		return nil
 	}
-	views := make([]connectionView, len(found))
+	views := make([]openapi.PlayerConnection, len(found))
 	for i, c := range found {
-		views[i] = connectionView{Node: c.Node, Since: c.Since}
+		views[i] = openapi.PlayerConnection{Node: c.Node, Since: c.Since}
 	}
 	return views
 }
 
-type verdictView struct {
-	Verdict string           `json:"verdict"`
-	Score   int              `json:"score"`
-	Reasons []verdict.Reason `json:"reasons"`
-	By      string           `json:"by"`
-	At      int64            `json:"at"`
+func verdictViewOf(v verdict.Verdict) openapi.RiskVerdict {
+	return openapi.RiskVerdict{Verdict: string(v.Act), Score: v.Score, Reasons: reasonsOf(v.Reasons), By: v.By, At: v.At}
 }
 
-func verdictViewOf(v verdict.Verdict) verdictView {
-	return verdictView{Verdict: string(v.Act), Score: v.Score, Reasons: verdict.Parse(v.Reasons), By: v.By, At: v.At}
+// reasonsOf reads the reasons of a verdict. A tampered row has none.
+func reasonsOf(text string) []openapi.RiskReason {
+	var reasons []openapi.RiskReason
+	if json.Unmarshal([]byte(text), &reasons) != nil || reasons == nil {
+		return []openapi.RiskReason{}
+	}
+	return reasons
 }

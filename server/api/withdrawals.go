@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"redrain/internal/wire"
+	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/campaigns"
@@ -15,58 +15,17 @@ import (
 	"redrain/server/limit"
 )
 
-// newWithdrawalView is the answer to who has made one.
-type newWithdrawalView struct {
-	wire.Withdrawal
-
-	Balance rain.Money `json:"balance"`
-}
-
-// withdrawalRecord is a withdrawal as operators see it.
-type withdrawalRecord struct {
-	wire.Withdrawal
-
-	Receiver  string          `json:"receiver,omitempty"` // whom it was first sent to
-	SentAt    int64           `json:"sent_at,omitempty"`
-	Dead      bool            `json:"dead"`
-	Attempts  int             `json:"attempts"`
-	NextAt    int64           `json:"next_at,omitempty"`    // while it is tried
-	LastError string          `json:"last_error,omitempty"` // of the last try
-	Order     *orderView      `json:"order,omitempty"`      // that waits for a second person
-	History   []eventOfRecord `json:"history,omitempty"`    // only of one that is asked for by its id
-}
-
-// eventOfRecord is a line of a withdrawal's history.
-type eventOfRecord struct {
-	At     int64  `json:"at"`
-	Stage  string `json:"stage"`
-	Actor  string `json:"actor"`
-	Reason string `json:"reason,omitempty"`
-}
-
-// orderView is an order that one operator has asked for and another can confirm.
-type orderView struct {
-	Approval string `json:"approval"` // what the second person confirms
-	What     string `json:"what"`     // paid or back
-	By       string `json:"by"`
-	Reason   string `json:"reason"`
-	AskedAt  int64  `json:"asked_at"`
-	Until    int64  `json:"until"`
-}
-
-func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) withdrawalRecord {
-	r := withdrawalRecord{
+func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) openapi.WithdrawalRecord {
+	r := openapi.WithdrawalRecord{
 		Withdrawal: cluster.WithdrawalView(w), Receiver: w.Receiver, SentAt: w.SentAt,
-		Dead:      w.Dead,
-		Attempts:  w.Attempts,
-		LastError: w.LastError,
+		Dead: w.Dead, Attempts: w.Attempts, LastError: w.LastError,
 	}
 	if w.State.Open() && w.State != ledger.WithdrawalHeld && !w.Dead {
 		r.NextAt = w.NextAt
 	}
 	if o, waits := orders[w.ID]; waits {
-		r.Order = &orderView{Approval: o.ID, What: strings.TrimPrefix(string(o.Act), "withdrawal."), By: o.Asked.Name,
-			Reason: o.Asked.Reason, AskedAt: o.AskedAt, Until: o.ExpiresAt}
+		r.Order = &openapi.PendingOrder{Approval: o.ID, What: strings.TrimPrefix(string(o.Act), "withdrawal."),
+			By: o.Asked.Name, Reason: o.Asked.Reason, AskedAt: o.AskedAt, Until: o.ExpiresAt}
 	}
 	return r
 }
@@ -89,21 +48,18 @@ func (a *API) showWithdrawal(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := withdrawalRecordOf(found, orders)
+	record := withdrawalRecordOf(found, orders)
 	for _, e := range history {
-		answer.History = append(answer.History, eventOfRecord{At: e.At, Stage: string(e.State), Actor: e.Actor,
+		record.History = append(record.History, openapi.WithdrawalEvent{At: e.At, Stage: string(e.State), Actor: e.Actor,
 			Reason: e.Reason})
 	}
-	WriteJSON(w, http.StatusOK, answer)
-	return nil
+	return answer(w, record, nil)
 }
 
 // withdraw takes money out of the account of the player who asks. The id follows from the player and their key (see
 // once), so that a request which was cut off, and is sent again however late, finds what it made the first time.
 func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (int, any, error) {
-	var in struct {
-		Amount rain.Money `json:"amount"`
-	}
+	var in openapi.NewWithdrawal
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
@@ -129,7 +85,7 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 		return 0, nil, err
 	}
 	a.o.WakePayer()
-	return http.StatusCreated, newWithdrawalView{cluster.WithdrawalView(w), balance}, nil
+	return http.StatusCreated, openapi.Withdrawn{Withdrawal: cluster.WithdrawalView(w), Balance: balance}, nil
 }
 
 func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) error {
@@ -140,14 +96,10 @@ func (a *API) myWithdrawals(w http.ResponseWriter, r *http.Request, who caller) 
 // myWithdrawal is one of the caller's withdrawals; another player's is unknown to them.
 func (a *API) myWithdrawal(w http.ResponseWriter, r *http.Request, who caller) error {
 	found, err := a.o.Withdrawals.Withdrawal(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
+	if err == nil && found.User != who.user {
+		err = ledger.ErrUnknownWithdrawal
 	}
-	if found.User != who.user {
-		return ledger.ErrUnknownWithdrawal
-	}
-	WriteJSON(w, http.StatusOK, cluster.WithdrawalView(found))
-	return nil
+	return answerAs(w, found, err, cluster.WithdrawalView)
 }
 
 func (a *API) userWithdrawals(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -168,7 +120,7 @@ func (a *API) listRecords(w http.ResponseWriter, r *http.Request, q ledger.Withd
 		return list, next, err
 	}
 	return listWithdrawals(w, r, append(ledger.WithdrawalStates(), ledger.WithdrawalDead), q, read,
-		func(w ledger.Withdrawal) withdrawalRecord { return withdrawalRecordOf(w, orders) })
+		func(w ledger.Withdrawal) openapi.WithdrawalRecord { return withdrawalRecordOf(w, orders) })
 }
 
 // listWithdrawals lists withdrawals, newest first, all or those in the one of the states that is asked for.

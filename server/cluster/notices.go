@@ -78,7 +78,7 @@ type Alarm struct {
 // WithdrawalView is a withdrawal as its player sees it.
 func WithdrawalView(w ledger.Withdrawal) wire.Withdrawal {
 	v := wire.Withdrawal{
-		Withdrawal: w.ID, User: w.User, Amount: w.Amount, State: string(w.State.Brief()), Stage: string(w.State),
+		ID: w.ID, User: w.User, Amount: w.Amount, State: string(w.State.Brief()), Stage: string(w.State),
 		CreatedAt: w.CreatedAt, FinishedAt: w.FinishedAt, Reference: w.Reference,
 	}
 	if v.State == string(ledger.WithdrawalFailed) {

@@ -1,0 +1,76 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"redrain/internal/testenv/testrun"
+)
+
+// TestGeneratorsTakeTheAPI runs generators of clients on openapi.yaml without options, and compiles their Go code.
+func TestGeneratorsTakeTheAPI(t *testing.T) {
+	if !testrun.FromEnvironment().Includes(testrun.Nightly) {
+		t.Skip("compiles the generators: only -nightly")
+	}
+	module, err := filepath.Abs("../tools/generators")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(module, "generated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	api, err := filepath.Abs("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, command := range map[string][]string{
+		"oapi-codegen":       {"go", "tool", "oapi-codegen", "-o", filepath.Join(dir, "oapi", "api.gen.go"), api},
+		"ogen":               {"go", "tool", "ogen", "-target", filepath.Join(dir, "ogen"), "-package", "api", api},
+		"openapi-typescript": {"npx", "--yes", "openapi-typescript@7.13.0", api, "-o", filepath.Join(dir, "api.ts")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath(command[0]); err != nil {
+				t.Skip(err)
+			}
+			if err := os.MkdirAll(filepath.Join(dir, "oapi"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			run(t, module, command...)
+			if command[0] == "go" {
+				run(t, dir, "go", "build", "./...")
+			}
+		})
+	}
+}
+
+// TestOurTypesAreFresh generates internal/openapi anew and compares.
+func TestOurTypesAreFresh(t *testing.T) {
+	if !testrun.FromEnvironment().Includes(testrun.Nightly) {
+		t.Skip("compiles the generator: only -nightly")
+	}
+	const committed = "../internal/openapi/openapi.gen.go"
+	anew := filepath.Join(t.TempDir(), "openapi.gen.go")
+	run(t, "../tools/generators", "go", "run", ".", "../../internal/openapi", anew)
+	got, err := os.ReadFile(anew)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := os.ReadFile(committed); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is stale (%v): go generate ./internal/openapi", committed, err)
+	}
+}
+
+func run(t *testing.T, dir string, command ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), command[0], command[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %v\n%s", command, err, out)
+	}
+}
