@@ -10,6 +10,11 @@ ARGS      ?=
 ROWS      ?=
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
+# The pages' types of the API, which openapi-typescript makes; it needs version 5 of the compiler as a library.
+SCHEMAS = npx --yes --package openapi-typescript@7.13.0 --package typescript@5.9.3 openapi-typescript \
+	docs/openapi.yaml --output web/src/shared/schemas.ts --root-types --root-types-no-schema-prefix \
+	--default-non-nullable=false
+
 # The compiler only checks: esbuild, which is a Go library, makes the scripts. 7 is the native one.
 TYPESCRIPT = 7.0.2
 
@@ -85,9 +90,13 @@ lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions
 
 .PHONY: types
 types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)
-	$(GO) run ./web/apitypes -check
+	$(SCHEMAS) --check
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web
 	npx --yes --package typescript@$(TYPESCRIPT) tsc --project web/tsconfig.phones.json
+
+.PHONY: schemas
+schemas: ## make the pages' types of the API anew (needs npx, which fetches the tool)
+	$(SCHEMAS)
 
 .PHONY: fmt
 fmt: ## format the code
