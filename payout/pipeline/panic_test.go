@@ -27,7 +27,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	p, _ := opened(t, inProcess, rain.Spec{Budget: 100, Packets: 10})
 	reg := prometheus.NewRegistry()
 	var alarms atomic.Int32
-	guard, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
+	recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, func(string, string) { alarms.Add(1) })
 	paytest.Must(t, err)
 	var reads atomic.Int32
 	relay := p.relay(t, RelayOptions{SweepEvery: 10 * time.Millisecond, Patience: 50 * time.Millisecond,
