@@ -20,7 +20,7 @@ func TestGeneratorsTakeTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(module, "generated")
+	dir, err := os.MkdirTemp(module, "generated") //nolint:usetesting // the generators run in the module
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,12 @@ func TestGuestsMayNotWithdrawByDefault(t *testing.T) {
 		cfg func(*config.Config)
 		may bool
 	}{
-		"in process":                  {func(*config.Config) {}, true},
-		"in process, forbidden":       {func(c *config.Config) { c.GuestsWithdraw = &no }, false},
-		"with a database":             {func(c *config.Config) { c.MySQL = database }, false},
-		"with Redis and NATS":         {func(c *config.Config) { c.Redis, c.NATS = "redis:6379", "nats://nats:4222" }, false},
+		"in process":            {func(*config.Config) {}, true},
+		"in process, forbidden": {func(c *config.Config) { c.GuestsWithdraw = &no }, false},
+		"with a database":       {func(c *config.Config) { c.MySQL = database }, false},
+		"with Redis and NATS": {func(c *config.Config) {
+			c.Redis, c.NATS = "redis:6379", "nats://nats:4222"
+		}, false},
 		"with guests who play":        {func(c *config.Config) { c.MySQL, c.Guests = database, &yes }, false},
 		"with a database and allowed": {func(c *config.Config) { c.MySQL, c.GuestsWithdraw = database, &yes }, true},
 	} {

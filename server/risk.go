@@ -49,7 +49,9 @@ func (s *Server) buildRisk() error {
 		s.judged = verdict.NewList()
 		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
 			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
-			Read:   func(ctx context.Context) ([]verdict.Verdict, error) { return s.ledger.Risk.Refresh(ctx, s.judged) },
+			Read: func(ctx context.Context) ([]verdict.Verdict, error) {
+				return s.ledger.Risk.Refresh(ctx, s.judged)
+			},
 			Follow: s.follow, Recoverer: s.recoverer, Log: s.log,
 		})
 	}

@@ -40,7 +40,8 @@ func TestActorsOfRoles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{}, cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
+	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{},
+		cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
 	if slices.ContainsFunc(upkeep, func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")
 	}

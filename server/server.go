@@ -84,7 +84,9 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err := s.clock.Sync(ctx); err != nil {
 		return fmt.Errorf("reading the cluster's time: %w", err)
 	}
-	s.recoverer, err = loop.NewRecoverer(s.metrics, s.log, func(_, message string) { s.bus.Alarm("panic", "", message) })
+	s.recoverer, err = loop.NewRecoverer(s.metrics, s.log, func(_, message string) {
+		s.bus.Alarm("panic", "", message)
+	})
 	if err != nil {
 		return err
 	}

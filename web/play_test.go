@@ -40,7 +40,7 @@ func (p *tab) rains(drops ...[3]int) (at int64) {
 	return at
 }
 
-// ends ends the rain, and waits for the card.
+// ends stops the rain, and waits for the card.
 func (p *tab) ends() {
 	p.t.Helper()
 	p.fake.phase("ended")

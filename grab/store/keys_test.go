@@ -80,6 +80,7 @@ func moveSomething(gm *grabtest.Game, from, to int) {
 // keys of a shard are there from its opening on, through all that can happen to it.
 func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
 		whole := func(when string) {
 			t.Helper()

@@ -14,6 +14,7 @@ import (
 
 func TestApplyKeepsTheNewestVersion(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2})
 		older := gm.C.Clone()
 		gm.C.Status = rain.Paused
@@ -41,6 +42,7 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 // TestApplyReachesWhatIsThere: shards that Redis has lost do not keep the others from a new version.
 func TestApplyReachesWhatIsThere(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 64, Shards: 32})
 		const there = 31 // the last one
 		for shard := range there {
@@ -60,6 +62,7 @@ func TestApplyReachesWhatIsThere(t *testing.T) {
 
 func TestClosedIsForGood(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, Split: rain.DoubleMean})
 		gm.Want("p", gm.Drop(0), outcome.Won)
 		before := gm.Levels()
@@ -114,6 +117,7 @@ func drop2(gm *grabtest.Game, c *rain.Campaign) string {
 // A shard with many ranges is closed in several calls, none of which is long; cut off between two it is closed on.
 func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		const pieces = 2*store.ReclaimedAtOnce + 7
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * pieces, Shards: 1})
 		gm.Lose()
@@ -200,6 +204,7 @@ func TestAStoppedRainIsNone(t *testing.T) {
 // and everything is as it is where a shard has run dry.
 func TestShardsWithoutPackets(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
 		if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
 			t.Errorf("opened: %+v", l)

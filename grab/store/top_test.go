@@ -24,6 +24,7 @@ import (
 func TestTop(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Budget: 100_000, Shards: 3, Wins: 3,
 			Split: rain.DoubleMean})
 		if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 0 {
@@ -63,6 +64,7 @@ func TestTop(t *testing.T) {
 func TestRankingAsksTwice(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Shards: 8})
 		homes := make([]store.Winners, gm.C.Shards)
 		totals := map[string]rain.Money{}
@@ -111,6 +113,7 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // read it since, lowers nothing.
 func TestTopNeverFalls(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{})
 		for _, total := range []rain.Money{70, 50} {
 			rank(gm, gm.G, map[string]rain.Money{"u": total})
@@ -127,6 +130,7 @@ func TestTopNeverFalls(t *testing.T) {
 func TestTopAfterALoss(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 60, Shards: 2, Wins: 2, Split: rain.DoubleMean})
 		totals := map[string]rain.Money{}
 		for p := range 20 {
@@ -159,6 +163,7 @@ func TestTopAfterALoss(t *testing.T) {
 // TestTopIsLetGo: the board is gone with the rest of a campaign, also when a settlement is heard of late.
 func TestTopIsLetGo(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 2})
 		gm.Want("early", gm.Drop(0), outcome.Won)
 		gm.Want("late", gm.Drop(0), outcome.Won)

@@ -288,7 +288,8 @@ func TestOnlyThePublicHalfIsRead(t *testing.T) {
 	}
 }
 
-// TestUnknownKeysAreAskedForEveryTenSeconds: to the nanosecond. A token with a known key, or without one, asks for none.
+// TestUnknownKeysAreAskedForEveryTenSeconds: to the nanosecond. A token with a known key, or without one, asks for
+// none.
 func TestUnknownKeysAreAskedForEveryTenSeconds(t *testing.T) {
 	known, unknown := issuer{"a", jwt.SigningMethodEdDSA, edKey()}, issuer{"b", jwt.SigningMethodEdDSA, otherKey()}
 	unnamed := issuer{"", jwt.SigningMethodEdDSA, edKey()}

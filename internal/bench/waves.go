@@ -78,7 +78,9 @@ func (v *view) readWave(body []byte, now time.Time) (*wave, error) {
 // noteLast notes that a player got the wave.
 func (w *wave) noteLast(now time.Time) {
 	after := int64(now.Sub(w.first))
-	for last := w.last.Load(); after > last && !w.last.CompareAndSwap(last, after); last = w.last.Load() {
+	last := w.last.Load()
+	for after > last && !w.last.CompareAndSwap(last, after) {
+		last = w.last.Load()
 	}
 }
 

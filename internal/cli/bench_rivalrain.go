@@ -78,7 +78,8 @@ func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) 
 	if err := s.settled(ctx, out.Campaign); err != nil {
 		return out, err
 	}
-	return out, s.confirmHeld(ctx, &out, people.users(), rivals.users())
+	err = s.confirmHeld(ctx, &out, people.users(), rivals.users())
+	return out, err
 }
 
 // gather has a side come in, each player from their own address.

@@ -14,6 +14,8 @@ type benchScreen struct {
 	app  *App
 	live bool
 
+	writing sync.Mutex // of standard error
+
 	mu      sync.Mutex
 	joined  int
 	told    time.Time // when it was last said how many have joined
@@ -31,12 +33,16 @@ func (b *benchScreen) say(format string, args ...any) {
 	} else {
 		text += "\n"
 	}
+	b.writing.Lock()
+	defer b.writing.Unlock()
 	fmt.Fprint(b.app.Stderr, text) //nolint:errcheck // there is nowhere left to say it
 }
 
 // close clears the line for the output that follows.
 func (b *benchScreen) close() {
 	if b.live {
+		b.writing.Lock()
+		defer b.writing.Unlock()
 		fmt.Fprint(b.app.Stderr, "\r"+clearLine) //nolint:errcheck // as above
 	}
 }

@@ -38,8 +38,7 @@ func TestCommands(t *testing.T) {
 				"2 --amounts=3 --expires-in 1h --taps-per-user 9 --min 2 --idempotency-key once",
 			golden: "campaign.golden",
 			request: `POST /api/v1/campaigns {"name":"Gala","sponsor":"acme","budget":6,"packets":3,` +
-				`"split":"list","min":2,"max":null,` +
-				`"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,` +
+				`"split":"list","min":2,"max":null,"amounts":[1,2,3],"wins_per_user":1,"taps_per_user":9,"shards":1,` +
 				`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":3600000} once`,
 		},
 		"preview": {

@@ -282,7 +282,8 @@ func (f *fake) refuse(faults rain.Invalid) {
 // aWithdrawal answers with a withdrawal in a stage.
 func aWithdrawal(stage string, dead bool) func(http.ResponseWriter, *http.Request) any {
 	return func(http.ResponseWriter, *http.Request) any {
-		return operator.Withdrawal{Withdrawal: wire.Withdrawal{ID: "w1", User: "u1", Amount: 250, Stage: stage}, Dead: dead}
+		w := wire.Withdrawal{ID: "w1", User: "u1", Amount: 250, Stage: stage}
+		return operator.Withdrawal{Withdrawal: w, Dead: dead}
 	}
 }
 

@@ -47,7 +47,8 @@ func TestEverybodyWinsOnce(t *testing.T) {
 		report, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Second, Think: 200 * time.Millisecond})
 		must(t, err)
 		if report.Joined < players { // those who were ended for good can win nothing
-			t.Fatalf("%d of %d are in; refused: %v; closed: %v", report.Joined, players, report.NotJoined, report.Closes)
+			t.Fatalf("%d of %d are in; refused: %v; closed: %v", report.Joined, players, report.NotJoined,
+				report.Closes)
 		}
 		for outcome, n := range report.Outcomes {
 			told[outcome] += n

@@ -112,6 +112,7 @@ func TestHostile(t *testing.T) {
 
 // until works again and again until the end.
 func until(t *testing.T, over chan struct{}, work func()) {
+	t.Helper()
 	for !t.Failed() {
 		select {
 		case <-over:
@@ -133,6 +134,7 @@ func (h *hostile) rain(*rand.Rand) {
 
 // tapAmong taps a drop of the newest wave, "0.0" before the first. The tap is answered, and the player stays connected.
 func (p *player) tapAmong(t *testing.T, own *rand.Rand) {
+	t.Helper()
 	p.mu.Lock()
 	last := int64(0)
 	for n := range p.waves {

@@ -94,8 +94,8 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 		t.Fatalf("a double click has made %d campaigns", len(list.Items))
 	}
 	c, most := list.Items[0], rain.Money(1_999)
-	want := rain.Spec{Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 30_000, Packets: 60, Split: rain.DoubleMean, Min: 88,
-		Max: &most, WinsPerUser: 5, Shards: 3, ExpiresInMS: 36 * 3_600_000}
+	want := rain.Spec{Name: "Bob's 年会 <3", Sponsor: "acme", Budget: 30_000, Packets: 60,
+		Split: rain.DoubleMean, Min: 88, Max: &most, WinsPerUser: 5, Shards: 3, ExpiresInMS: 36 * 3_600_000}
 	if !reflect.DeepEqual(c.NewCampaign, want) {
 		t.Errorf("created %+v, want %+v", c.NewCampaign, want)
 	}

@@ -12,7 +12,8 @@ import (
 	"redrain/room"
 )
 
-// TestConnectionIsRefused covers refusals before a hello, and of guests. A client that reads [wire.LateHello] comes back.
+// TestConnectionIsRefused covers refusals before a hello, and of guests. A client that reads [wire.LateHello] comes
+// back.
 func TestConnectionIsRefused(t *testing.T) {
 	testenv.Parallel(t, testenv.Light)
 	cfg := setting{}.config()

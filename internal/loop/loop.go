@@ -25,8 +25,8 @@ type Spec struct {
 	Lease Lease         // is held during a round; nil: each node runs the loop
 	// Within limits a round, 0: no limit.
 	Within time.Duration
-	// Retry is the pause after a failed round, before Do is called again. It doubles with each failure, up to RetryMost,
-	// which defaults to Every. Meanwhile neither Every nor Wake starts a round. 0: the next round follows as after a
+	// Retry is the pause after a failed round, before Do is called again. It doubles with each failure, up to
+	// RetryMost, which defaults to Every. Meanwhile neither Every nor Wake starts a round. 0: the next round follows as after a
 	// success; a loop without a pause has pauses of 100 ms to 5 s.
 	Retry, RetryMost time.Duration
 	// Do is one round. The first round starts at once.

@@ -132,7 +132,9 @@ func (c *Client) VerifyAudit(ctx context.Context, from string,
 }
 
 // MatchStatement holds a provider's or a bank's statement against the ledger.
-func (c *Client) MatchStatement(ctx context.Context, s openapi.MatchStatementJSONBody) (openapi.StatementReport, error) {
+func (c *Client) MatchStatement(
+	ctx context.Context, s openapi.MatchStatementJSONBody,
+) (openapi.StatementReport, error) {
 	return call[openapi.StatementReport](ctx, c, request{method: http.MethodPost, path: path("statements", "match"),
 		body: s, timeout: reconcileTimeout})
 }

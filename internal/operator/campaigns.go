@@ -134,7 +134,8 @@ func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofP
 		var line openapi.FullProofLine
 		switch err := lines.Decode(&line); {
 		case err != nil:
-			return openapi.Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log says "+
+			return openapi.Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log "+
+				"says "+
 				"why: %w", err)
 		case line.Books != nil:
 			return *line.Books, nil

@@ -21,7 +21,8 @@ func (c *Client) PlayerList(ctx context.Context, name string) (openapi.PlayerLis
 
 // CreateList makes an empty list.
 func (c *Client) CreateList(ctx context.Context, name, of, purpose string) (openapi.PlayerList, error) {
-	return post[openapi.PlayerList](ctx, c, path("lists"), map[string]string{"list": name, "of": of, "purpose": purpose})
+	body := map[string]string{"list": name, "of": of, "purpose": purpose}
+	return post[openapi.PlayerList](ctx, c, path("lists"), body)
 }
 
 // DeleteList deletes a list that no campaign needs.

@@ -18,15 +18,15 @@ type growing struct {
 }
 
 func (g *growing) First(_ context.Context, dest []any, _ string, _ ...any) (bool, error) {
-	*dest[0].(*int64) = g.newest //nolint:forcetypeassert // as Mirror calls it
+	*dest[0].(*int64) = g.newest
 	return true, g.away
 }
 
 func (g *growing) Each(_ context.Context, row func(sqldb.Scan) error, _ string, args ...any) error {
-	after, limit := args[0].(int64), args[1].(int) //nolint:forcetypeassert // as Mirror calls it
+	after, limit := args[0].(int64), args[1].(int)
 	for n := after + 1; n <= g.newest && n <= after+int64(limit); n++ {
 		scan := func(dest ...any) error {
-			*dest[0].(*int64) = n //nolint:forcetypeassert // as the test's Scan calls it
+			*dest[0].(*int64) = n
 			return nil
 		}
 		if err := row(scan); err != nil {

@@ -73,7 +73,8 @@ func historyOf(from, to int64, rows []history.Row) openapi.History {
 		Taps:     make([]int64, n), Won: make([]int64, n), Paid: make([]int64, n), Stock: make([]int64, n),
 		Empty: make([]int64, n), Late: make([]int64, n)}
 	for i, r := range rows {
-		v.T[i], v.SpanMS[i], v.Online[i], v.Waiting[i], v.GrabsPerSecond[i] = r.At, r.SpanMS, r.Online, r.Waiting, r.Grabs
+		v.T[i], v.SpanMS[i], v.Online[i], v.Waiting[i] = r.At, r.SpanMS, r.Online, r.Waiting
+		v.GrabsPerSecond[i] = r.Grabs
 		v.TapP50MS[i], v.TapP99MS[i] = milliseconds(r.P50), milliseconds(r.P99)
 		v.Taps[i], v.Won[i], v.Paid[i], v.Stock[i], v.Empty[i], v.Late[i] = r.Taps, r.Won, r.Paid, r.Stock, r.Empty,
 			r.Late

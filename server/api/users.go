@@ -62,7 +62,9 @@ func (a *API) connectionsOf(ctx context.Context, user string) []openapi.PlayerCo
 }
 
 func verdictViewOf(v verdict.Verdict) openapi.RiskVerdict {
-	return openapi.RiskVerdict{Verdict: string(v.Act), Score: v.Score, Reasons: reasonsOf(v.Reasons), By: v.By, At: v.At}
+	return openapi.RiskVerdict{
+		Verdict: string(v.Act), Score: v.Score, Reasons: reasonsOf(v.Reasons), By: v.By, At: v.At,
+	}
 }
 
 // reasonsOf reads the reasons of a verdict. A tampered row has none.

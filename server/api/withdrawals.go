@@ -50,7 +50,8 @@ func (a *API) showWithdrawal(w http.ResponseWriter, r *http.Request) error {
 	}
 	record := withdrawalRecordOf(found, orders)
 	for _, e := range history {
-		record.History = append(record.History, openapi.WithdrawalEvent{At: e.At, Stage: string(e.State), Actor: e.Actor,
+		record.History = append(record.History, openapi.WithdrawalEvent{
+			At: e.At, Stage: string(e.State), Actor: e.Actor,
 			Reason: e.Reason})
 	}
 	return answer(w, record, nil)

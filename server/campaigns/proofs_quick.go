@@ -19,7 +19,8 @@ func (r *Proofs) runQuick(ctx context.Context) {
 		if r.holds.Load() {
 			err := r.o.Recoverer.Try("reconciliation", func() error { return r.quick(ctx, due) })
 			if r.o.Stream != nil {
-				err = errors.Join(err, r.o.Recoverer.Try("reconciliation", func() error { return r.o.Stream.Look(ctx) }))
+				look := func() error { return r.o.Stream.Look(ctx) }
+				err = errors.Join(err, r.o.Recoverer.Try("reconciliation", look))
 			}
 			if err != nil && ctx.Err() == nil {
 				r.o.Log.Debug("a quick look at the books has failed", "err", err)

@@ -111,8 +111,8 @@ func TestARedisThatWentBack(t *testing.T) {
 	}
 }
 
-// TestARedisFromBeforeARebuild: after a shard was lost and rebuilt, Redis comes back with an older copy of it. The shard
-// would offer its packets a second time, so it takes no taps until it is rebuilt again.
+// TestARedisFromBeforeARebuild: after a shard was lost and rebuilt, Redis comes back with an older copy of it. The
+// shard would offer its packets a second time, so it takes no taps until it is rebuilt again.
 func TestARedisFromBeforeARebuild(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cut    string // where the rebuild ends

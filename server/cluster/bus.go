@@ -227,12 +227,16 @@ type Listener struct {
 // must not wait. A recoverer that is nil logs what panics there.
 func (b *Bus) Listen(recoverer *loop.Recoverer, l Listener) error {
 	for _, err := range []error{
-		subscribe(b, recoverer, topicChanged, func(campaign string, n changedNotice) { l.Changed(campaign, n.Revision) }),
+		subscribe(b, recoverer, topicChanged, func(campaign string, n changedNotice) {
+			l.Changed(campaign, n.Revision)
+		}),
 		subscribe(b, recoverer, topicWon, l.Won),
 		subscribe(b, recoverer, topicFigures, l.Figures),
 		subscribe(b, recoverer, topicSoldOut, func(campaign string, n soldOutNotice) { l.SoldOut(campaign, n.Lane) }),
 		subscribe(b, recoverer, topicDry, l.Dry),
-		subscribe(b, recoverer, topicStocked, func(campaign string, n stockedNotice) { l.Restocked(campaign, n.Shard) }),
+		subscribe(b, recoverer, topicStocked, func(campaign string, n stockedNotice) {
+			l.Restocked(campaign, n.Shard)
+		}),
 		subscribe(b, recoverer, topicRestored, func(campaign string, _ struct{}) { l.Restored(campaign) }),
 		subscribe(b, recoverer, topicMoney, func(_ string, n Withdrawn) { l.Withdrawn(n) }),
 		subscribe(b, recoverer, topicSanction, func(string, struct{}) { l.Sanctioned() }),

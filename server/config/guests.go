@@ -17,7 +17,8 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 	switch {
 	case c.GuestChallenge == challenge.KindTurnstile || c.GuestChallenge == challenge.KindHCaptcha:
 		if c.ChallengeSiteKey == "" || c.ChallengeSecret == "" {
-			fault("--guest-challenge %s: needs --challenge-site-key and --challenge-secret, which the service issues for a site",
+			fault("--guest-challenge %s: needs --challenge-site-key and --challenge-secret, "+
+				"which the service issues for a site",
 				c.GuestChallenge)
 		}
 	case c.ChallengeSiteKey != "" || c.ChallengeSecret != "" || c.ChallengeEndpoint != "" || c.ChallengeScript != "":

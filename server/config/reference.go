@@ -12,10 +12,11 @@ import (
 
 const introduction = `# Settings
 
-For operators. Each setting of ` + "`redrain serve`" + ` is a flag (` + "`--tap-rate 20`" + `), a variable of the environment
-(` + "`REDRAIN_TAP_RATE=20`" + `) and a key of the YAML file of ` + "`--config`" + ` (` + "`tap-rate: 20`" + `). A flag wins over the
-environment, and the environment over the file. redrain reports all faults together, one line each, and exits with
-code 2 before it listens. [redrain.yaml](redrain.yaml) is a file with every setting.
+For operators. Each setting of ` + "`redrain serve`" + ` is a flag (` + "`--tap-rate 20`" + `), a variable of the
+environment (` + "`REDRAIN_TAP_RATE=20`" + `) and a key of the YAML file of ` + "`--config`" + `
+(` + "`tap-rate: 20`" + `). A flag wins over the environment, and the environment over the file. redrain reports all
+faults together, one line each, and exits with code 2 before it listens. [redrain.yaml](redrain.yaml) is a file with
+every setting.
 
 ` + "`go generate ./server/config`" + ` writes this page.
 `
@@ -44,7 +45,8 @@ func table(has func(*kong.Flag) bool) string {
 	b.WriteString("| flag | default | effect |\n| --- | --- | --- |\n")
 	for _, f := range new(Config).flags() {
 		if has(f) {
-			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, code(f.Default), strings.ReplaceAll(Help(f.Value), "|", `\|`))
+			help := strings.ReplaceAll(Help(f.Value), "|", `\|`)
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, code(f.Default), help)
 		}
 	}
 	return b.String()

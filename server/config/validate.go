@@ -98,7 +98,8 @@ func (c *Config) validateShared(fault func(string, ...any)) {
 		{"operator", c.OperatorToken}, {"viewer", c.ViewerToken},
 	} {
 		if shared.token != "" && len(shared.token) < leastToken {
-			fault("--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", shared.flag, leastToken)
+			fault("--%s-token: give at least %d characters, drawn at random (openssl rand -hex 16)", shared.flag,
+				leastToken)
 		}
 	}
 }

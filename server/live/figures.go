@@ -377,9 +377,8 @@ func (f *Figures) Stats(ctx context.Context, c *rain.Campaign) (Stats, error) {
 		Online: nodes.online, Taps: nodes.taps, GrabsPerSecond: nodes.perSecond, Outcomes: nodes.outcomes,
 		TapP50MS: nodes.latency.percentile(0.5), TapP99MS: nodes.latency.percentile(0.99),
 		Won: levels.Won, AmountWon: levels.AmountWon, Stock: levels.Stock, StockGuests: ofGuests(c, levels),
-		AmountLeft: levels.AmountLeft, AmountReclaimed: back,
+		AmountLeft: levels.AmountLeft, AmountReclaimed: back, Paid: paid, AmountPaid: amount,
 		UnknownShards: levels.Unknown, Waiting: waiting, Seated: seated,
-		Paid: paid, AmountPaid: amount,
 		// The ledger was asked after Redis and may be ahead of it; and of a campaign that is long over Redis knows
 		// nothing any more.
 		Outbox: max(0, int64(levels.Won)-paid-deadWins), Dead: dead,

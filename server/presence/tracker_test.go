@@ -162,6 +162,8 @@ func TestEnterWaits(t *testing.T) {
 			<-time.After(time.Minute)
 		}
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 }

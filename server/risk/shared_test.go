@@ -315,14 +315,12 @@ func TestWhoWaitsIsToldFirst(t *testing.T) {
 	w, c := all[0], campaign()
 	crowd := func(name string, players int) {
 		for i := range players {
-			user := name + strconv.Itoa(i)
-			h := w.Hand(Who{User: user, Address: user})
+			h := w.Hand(Who{User: name + strconv.Itoa(i), Address: name + strconv.Itoa(i)})
 			h.Won()
 			tapWave(h, c, 0, 400)
 		}
 	}
-	const over = 100
-	crowd("first-", toldAtOnce+over)
+	crowd("first-", toldAtOnce+100)
 	look(t, w)
 	told := maps.Clone(r.of)
 	crowd("second-", toldAtOnce)
@@ -333,7 +331,7 @@ func TestWhoWaitsIsToldFirst(t *testing.T) {
 			firsts++
 		}
 	}
-	if len(told) != toldAtOnce || len(r.of) != 2*toldAtOnce || firsts != over {
+	if len(told) != toldAtOnce || len(r.of) != 2*toldAtOnce || firsts != 100 {
 		t.Errorf("%d were told of, %d then, of whom %d had waited", len(told), len(r.of), firsts)
 	}
 }
