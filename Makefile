@@ -74,6 +74,10 @@ fuzz: ## fuzz each fuzz target for a short time (FUZZTIME=10s)
 hostile: ## send a node whatever makes no sense, over HTTP and WebSocket (HOSTILE=1h; ARGS=-hostile-quiet where nothing else runs)
 	$(GO) test ./internal/e2e -count=1 -v -run '^TestHostile$$' -hostile $(HOSTILE) -timeout 0 $(ARGS)
 
+.PHONY: size
+size: ## count lines of Go, packages and tables (ARGS=-packages lists each package)
+	$(GO) run -C tools ./size $(ARGS)
+
 .PHONY: lint
 lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports
 	$(GO) mod tidy -diff
