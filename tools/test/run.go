@@ -19,11 +19,8 @@ import (
 	"redrain/internal/testenv/testrun"
 )
 
-// Loads of packages that schedule nothing by themselves, measured with the race detector by -weigh.
-const (
-	packageLoad   = testrun.PerProcessor
-	reconcileLoad = 6 // two tests at a time, beside a database
-)
+// packageLoad is the load of a package that schedules nothing by itself, measured with the race detector by -weigh.
+const packageLoad = testrun.PerProcessor
 
 // selfScheduled are the packages whose tests ask for slots of their own, by testenv.Parallel.
 var selfScheduled = []string{"redrain/internal/e2e", "redrain/web", "redrain/grab/confirm", "redrain/internal/testenv"}
@@ -131,10 +128,7 @@ func inOrder(packages []*pkg) []*pkg {
 // inSlot runs the tests of a package when the machine has room for it.
 func (r *runner) inSlot(ctx context.Context, p *pkg) {
 	request := testrun.Request{Name: p.ImportPath, Load: packageLoad}
-	switch p.ImportPath {
-	case "redrain/payout/reconcile":
-		request.Load = reconcileLoad
-	case "redrain/internal/browser/browsertest":
+	if p.ImportPath == "redrain/internal/browser/browsertest" {
 		request.Kind = testrun.Browser
 	}
 	release, err := r.slots.Acquire(ctx, request)
