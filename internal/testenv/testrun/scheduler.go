@@ -30,8 +30,8 @@ type Request struct {
 }
 
 // Scheduler grants slots as long as their loads fit into its size: the largest request first, then in order. A request
-// that is too large for the free rest lets some smaller ones pass. One whose kind may not run yet waits until no request
-// of the other kind is left. Its methods may be called from several goroutines.
+// that is too large for the free rest lets some smaller ones pass. One whose kind may not run yet waits until no
+// request of the other kind is left. Its methods may be called from several goroutines.
 type Scheduler struct {
 	// Watch, if set before the first request, is called when a slot is granted. The function that it returns is called
 	// when the slot is released.
