@@ -199,25 +199,29 @@ func (c *promptConn) Close() error                   { c.closed = true; return n
 func TestPingsDoNotKeepAMemberThatIsLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
-		conn := &pingedConn{}
+		conn := &pingedConn{leaving: make(chan struct{})}
 		closed := make(chan int, 1)
 		conn.m = l.newMember(conn, func(code int) { closed <- code })
 		conn.m.Send([]byte("bad message"))
 		conn.m.CloseAfterFlush(CodeBadToken, "bad token")
+		close(conn.leaving)
 		if code := <-closed; code != CodeBadToken || conn.writes != 2 {
 			t.Errorf("closed with %d, after %d writes; want the message and the close frame", code, conn.writes)
 		}
 	})
 }
 
-// pingedConn is of a client that has sent a ping again whenever something is written to it.
+// pingedConn is the connection of a client that answers each write with a ping. It writes nothing until the member is
+// leaving.
 type pingedConn struct {
 	idleConn
-	m      *Member
-	writes int
+	m       *Member
+	leaving chan struct{}
+	writes  int
 }
 
 func (c *pingedConn) tryWrite(p []byte) (int, error) {
+	<-c.leaving
 	if c.writes++; c.writes < 10_000 { // for ever
 		c.m.relay(append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...))
 	}

@@ -66,17 +66,21 @@ func (f *fakeServer) loseAnswers(n int) {
 	f.lose = n
 }
 
-// needs tells that the newest withdrawal waits for its player.
+// needs pushes that the newest withdrawal waits for its player.
 func (f *fakeServer) needs(action object) {
+	f.push(f.needsSilently(action))
+}
+
+// needsSilently is needs whose message is lost; it returns the message.
+func (f *fakeServer) needsSilently(action object) object {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	w := object{}
 	maps.Copy(w, f.out[0])
 	delete(w, "balance")
 	w["stage"], w["action"] = "action_required", action
 	f.out[0] = w
-	message := object{"type": "withdrawal", "withdrawal": w, "balance": f.balance}
-	f.mu.Unlock()
-	f.push(message)
+	return object{"type": "withdrawal", "withdrawal": w, "balance": f.balance}
 }
 
 // decide ends the newest withdrawal as paid, or as failed for a reason, and tells of it.

@@ -61,7 +61,7 @@ func (p *player) hear(line []byte) {
 			for _, c := range m.Claims {
 				p.settled[c.Claim] = append(p.settled[c.Claim], c)
 			}
-			p.balance = m.Balance
+			p.balance = max(p.balance, m.Balance) // notices of two nodes have no order
 		})
 	case wire.TypeRoom:
 		heard(p, line, func(m wire.Room) { p.rooms = append(p.rooms, m) })

@@ -55,7 +55,7 @@ export class Sheet {
     void this.#follow();
     void late().then((there) => {
       if (!there || this.#withdraw) return;
-      this.#withdraw = new there.Withdraw(this.#parts, () => void this.refresh());
+      this.#withdraw = new there.Withdraw(this.#parts, () => void this.#follow());
       this.render();
     });
   }
@@ -95,7 +95,7 @@ export class Sheet {
     }
   }
 
-  // follow asks again while something is on its way, because an older server does not announce its end.
+  // follow asks every AGAIN ms while a win or a withdrawal is pending: a message may be lost, or come before an older list.
   async #follow(): Promise<void> {
     clearTimeout(this.#timer);
     await this.refresh();
