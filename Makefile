@@ -54,10 +54,6 @@ allocs: ## measure what the hot paths allocate, and compare it with tools/allocs
 compare: ## measure redrain beside the textbook design, on real servers (ROWS=taps,idle for some; ARGS="-rounds 5 -json")
 	$(GO) run -C tools ./compare -rows '$(ROWS)' $(ARGS)
 
-.PHONY: growth
-growth: ## measure what proofs of a large ledger take, on a MariaDB (ROWS=10000000 payouts; ARGS="-data DIR -json")
-	$(GO) run -C tools ./growth $(if $(ROWS),-rows $(ROWS)) $(ARGS)
-
 .PHONY: mutate
 mutate: ## change the code in small ways and list what no test notices (PACKAGES="./rain ./room"; ARGS="-sample 100")
 	$(GO) run -C tools ./mutate $(ARGS) $(PACKAGES)

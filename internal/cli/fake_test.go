@@ -47,9 +47,9 @@ var preview = rain.SplitSummary{
 
 // auditRoots are two days' roots, the newest first.
 var auditRoots = operator.List[operator.AuditRoot]{Items: []operator.AuditRoot{
-	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Stripes: []operator.AuditLink{}},
+	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Blocks: []operator.AuditBlock{}},
 	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
-		Stripes: []operator.AuditLink{{Book: "txn", Stripe: 7, Links: 12, Hash: "cd"}}},
+		Blocks: []operator.AuditBlock{{Book: "txn", Number: 7, Last: 12, Rows: 12, Hash: "cd"}}},
 }}
 
 // acme is a sponsor.
@@ -84,7 +84,7 @@ func newFake(t *testing.T) *fake {
 			Balanced: true},
 		all:      operator.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
 		matched:  operator.StatementReport{Lines: 2, Matched: 2, Findings: []operator.StatementFinding{}},
-		audited:  operator.AuditVerification{Whole: true, Roots: 31, Links: 40_211, Findings: []string{}},
+		audited:  operator.AuditVerification{Whole: true, Roots: 31, Blocks: 62, Rows: 40_211, Findings: []string{}},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -206,7 +206,7 @@ func (f *fake) handler() http.Handler {
 				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1, ChangedByHand: []string{"w7"}}
+			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
 		},
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.Claim]{Items: f.claims}

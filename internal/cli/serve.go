@@ -124,8 +124,8 @@ type serveCmd struct {
 	LogLevel       slog.Level    `group:"process" default:"info" help:"Least level of what is logged: debug, info, warn or error."`
 	LogFormat      string        `group:"process" placeholder:"FORMAT" help:"Form of the log on standard error: text or json. By default text on a terminal, else json."`
 
-	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes proves that every cent is accounted for: the sums and all that is new since the last proof, each tenth time all of small books, and the rows of live campaigns in between; 0 for never."`
-	ReconcileShare float64       `group:"process" default:"${reconcile_share}" placeholder:"PART" help:"What part of the time that node may take to read all books again and again in the background; 0 for never."`
+	ReconcileEvery time.Duration `group:"process" default:"${reconcile_every}" help:"How often one of the nodes compares the sums of live campaigns; each night it reconciles everything. 0 for never."`
+	ReconcileShare float64       `group:"process" default:"${reconcile_share}" placeholder:"PART" help:"What part of the time that node may take to reconcile everything each night; 0 for never."`
 	AuditRootFile  string        `group:"process" placeholder:"FILE" help:"Append the root of each day to this file, a line of JSON each. Whoever has it can prove that nothing from before was changed: redrain audit verify --root."`
 }
 

@@ -39,13 +39,6 @@ type SealKey struct {
 	Key int64 `json:"key"`
 }
 
-// ProofSince says what a proof of what is recent has taken from the ones before.
-type ProofSince struct {
-	Checkpoint   int64 `json:"checkpoint"`
-	At           int64 `json:"at"`           // Unix ms
-	Transactions int64 `json:"transactions"` // that were not read again
-}
-
 // Progress is how far a full proof has come.
 type Progress struct {
 	Part   string  `json:"part"` // what it reads, in words
@@ -57,18 +50,16 @@ type Progress struct {
 
 // Books is the reconciliation of everything.
 type Books struct {
-	Kind         string            `json:"kind"`            // full, or recent: what came since a checkpoint
-	Since        *ProofSince       `json:"since,omitempty"` // of kind recent
-	Balanced     bool              `json:"balanced"`        // all was checked, and nothing is wrong anywhere
-	Difference   rain.Money        `json:"difference"`      // of all campaigns together, each without its sign
-	Checked      int               `json:"checked"`         // campaigns
-	Unbalanced   int               `json:"unbalanced"`      // campaigns
-	Transactions int64             `json:"transactions"`    // that were looked at
-	Accounts     int64             `json:"accounts"`        // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`       // the first with something wrong
-	Unchecked    []CampaignProblem `json:"unchecked"`       // the first that could not be checked
-	Findings     []string          `json:"findings"`        // what is wrong with the ledger itself, in words
-	Letters      []string          `json:"letters"`         // all dead letters that wait, in words
+	Balanced     bool              `json:"balanced"`     // all was checked, and nothing is wrong anywhere
+	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
+	Checked      int               `json:"checked"`      // campaigns
+	Unbalanced   int               `json:"unbalanced"`   // campaigns
+	Transactions int64             `json:"transactions"` // that were looked at
+	Accounts     int64             `json:"accounts"`     // that were looked at
+	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first with something wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`    // the first that could not be checked
+	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself, in words
+	Letters      []string          `json:"letters"`      // all dead letters that wait, in words
 	CheckedAt    int64             `json:"checked_at"`
 	TookMS       int64             `json:"took_ms,omitempty"`
 }
@@ -95,30 +86,32 @@ type AuditRecord struct {
 	Detail json.RawMessage `json:"detail"` // depends on the action
 }
 
-// AuditRoot is how long the ledger's chains were at the end of a day.
+// AuditRoot is the newest block of hashes of each table at the end of a day.
 type AuditRoot struct {
-	Day      string      `json:"day"` // in UTC: 2026-11-22
-	At       int64       `json:"at"`
-	Previous string      `json:"previous"` // Root of the one before; "": it is the first
-	Stripes  []AuditLink `json:"stripes"`
-	Root     string      `json:"root"` // SHA-256 of all of the above, in hexadecimal
+	Day      string       `json:"day"` // in UTC: 2026-11-22
+	At       int64        `json:"at"`
+	Previous string       `json:"previous"` // Root of the one before; "": it is the first
+	Blocks   []AuditBlock `json:"blocks"`
+	Root     string       `json:"root"` // SHA-256 of all of the above, in hexadecimal
 }
 
-// AuditLink is the last link of a chain.
-type AuditLink struct {
-	Book   string `json:"book"` // the table
-	Stripe int64  `json:"stripe"`
-	Links  int64  `json:"links"`
+// AuditBlock is a block of hashes of rows.
+type AuditBlock struct {
+	Book   string `json:"book"`   // the table
+	Number int64  `json:"number"` // from 1
+	Last   int64  `json:"last"`   // the highest id in it
+	Rows   int64  `json:"rows"`
 	Hash   string `json:"hash"`
 }
 
-// AuditVerification is whether the ledger's chains are whole.
+// AuditVerification says whether the ledger's rows are what was hashed.
 type AuditVerification struct {
 	Whole    bool     `json:"whole"`
-	Roots    int      `json:"roots"`    // that were held against the chains
-	Links    int64    `json:"links"`    // rows that were looked at
-	Broken   int64    `json:"broken"`   // places that are not whole
-	Findings []string `json:"findings"` // those places in words; not all of very many
+	Roots    int      `json:"roots"`  // that were compared with the blocks
+	Blocks   int64    `json:"blocks"` // that were compared with the rows
+	Rows     int64    `json:"rows"`   // that were compared with their hashes
+	Faults   int64    `json:"faults"`
+	Findings []string `json:"findings"` // the faults in words; not all of very many
 }
 
 // Statement is what a provider or a bank says, and how it is read.

@@ -226,23 +226,21 @@ func TestRequests(t *testing.T) {
 		"RetryPayout": {`{"claim":"c1-4","state":"failed"}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayout(ctx, "c1-4") },
 			"POST /api/v1/payouts/c1-4/retry", "", "", operator.Claim{Claim: "c1-4", State: operator.ClaimFailed}},
-		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true,` +
-			`"changed_by_hand":["w1"]}`,
+		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
 			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",
-			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true,
-				ChangedByHand: []string{"w1"}}},
+			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
 		"Audit": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.Audit(ctx, operator.Page{}) },
 			"GET /api/v1/audit", "", "", operator.List[operator.AuditRecord]{Items: []operator.AuditRecord{}}},
 		"AuditRoots": {`{"items":[]}`, func(c *operator.Client) (any, error) { return c.AuditRoots(ctx, page) },
 			"GET /api/v1/audit/roots?cursor=a+b%26c&limit=7", "", "",
 			operator.List[operator.AuditRoot]{Items: []operator.AuditRoot{}}},
-		"VerifyAudit": {`{"whole":false,"roots":2,"links":9,"broken":1,"findings":["f"]}`,
+		"VerifyAudit": {`{"whole":false,"roots":2,"blocks":3,"rows":9,"faults":1,"findings":["f"]}`,
 			func(c *operator.Client) (any, error) {
 				return c.VerifyAudit(ctx, "2026-11-22", []operator.AuditRoot{{Day: "2026-11-23", Root: "ab"}})
 			}, "POST /api/v1/audit/verify",
-			`{"from":"2026-11-22","roots":[{"day":"2026-11-23","at":0,"previous":"","stripes":null,"root":"ab"}]}`, "",
-			operator.AuditVerification{Roots: 2, Links: 9, Broken: 1, Findings: []string{"f"}}},
+			`{"from":"2026-11-22","roots":[{"day":"2026-11-23","at":0,"previous":"","blocks":null,"root":"ab"}]}`, "",
+			operator.AuditVerification{Roots: 2, Blocks: 3, Rows: 9, Faults: 1, Findings: []string{"f"}}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

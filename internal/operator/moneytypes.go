@@ -91,10 +91,6 @@ type Retried struct {
 	StillDead int  `json:"still_dead"`
 	NeedTwo   int  `json:"need_two"` // left out: each needs a second person, and is retried by its claim
 	Complete  bool `json:"complete"` // false where the time ran out: call again to go on
-
-	// ChangedByHand are the claims of the first of those that are still dead because somebody has changed them in the
-	// database.
-	ChangedByHand []string `json:"changed_by_hand,omitempty"`
 }
 
 // Dismissed is what became of the dead letters of a claim that nobody is waiting for.

@@ -8,15 +8,16 @@ import (
 	"redrain/rain"
 )
 
-// maxBreaks is how many broken places an answer names; the others are counted.
-const maxBreaks = 1000
+// maxFaults is how many faults an answer names; the others are counted.
+const maxFaults = 1000
 
-// auditVerification is whether the ledger's chains are whole.
+// auditVerification says whether the ledger's rows are what was hashed.
 type auditVerification struct {
 	Whole    bool     `json:"whole"`
-	Roots    int      `json:"roots"`  // that were held against the chains
-	Links    int64    `json:"links"`  // rows that were looked at
-	Broken   int64    `json:"broken"` // places that are not whole
+	Roots    int      `json:"roots"`  // that were compared with the blocks
+	Blocks   int64    `json:"blocks"` // that were compared with the rows
+	Rows     int64    `json:"rows"`   // that were compared with their hashes
+	Faults   int64    `json:"faults"`
 	Findings []string `json:"findings"`
 }
 
@@ -24,8 +25,8 @@ func (a *API) auditRoots(w http.ResponseWriter, r *http.Request, _ caller) error
 	return answerList(w, r, a.o.Roots.ListRoots, func(root chain.Root) chain.Root { return root })
 }
 
-// verifyAudit goes along the chains, and holds them against the roots that the ledger has and those that the caller has
-// noted. It may take minutes, and changes nothing.
+// verifyAudit compares all rows with their hashes, blocks and roots: those that the ledger has and those that the
+// caller has noted. It may take minutes, and changes nothing.
 func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) error {
 	body, err := readBody(w, r, who)
 	if err != nil {
@@ -39,9 +40,9 @@ func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) er
 		return err
 	}
 	answer := auditVerification{Findings: []string{}}
-	audited, err := a.o.Roots.Audit(r.Context(), chain.AuditOptions{From: asked.From, Noted: asked.Roots,
+	v, err := a.o.Roots.Verify(r.Context(), chain.VerifyOptions{From: asked.From, Noted: asked.Roots,
 		Found: func(what string) {
-			if len(answer.Findings) < maxBreaks {
+			if len(answer.Findings) < maxFaults {
 				answer.Findings = append(answer.Findings, what)
 			}
 		}})
@@ -51,8 +52,8 @@ func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) er
 	if err != nil {
 		return err
 	}
-	answer.Roots, answer.Links, answer.Broken = audited.Roots, audited.Links, audited.Broken
-	answer.Whole = answer.Broken == 0
+	answer.Roots, answer.Blocks, answer.Rows, answer.Faults = v.Roots, v.Blocks, v.Rows, v.Faults
+	answer.Whole = answer.Faults == 0
 	WriteJSON(w, http.StatusOK, answer)
 	return nil
 }

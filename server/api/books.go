@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"redrain/payout/reconcile"
+	"redrain/server/campaigns"
 )
 
 // reconciliation answers where a campaign's money is.
@@ -17,11 +18,11 @@ func (a *API) reconciliation(w http.ResponseWriter, r *http.Request, _ caller) e
 	return nil
 }
 
-// reconcileAll answers whether all books balance, by what is recent.
+// reconcileAll answers whether all books balance.
 func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) error {
-	books, err := a.o.Proofs.Recent(r.Context())
+	books, err := a.o.Proofs.Full(r.Context(), nil)
 	if err != nil {
-		return err
+		return proofRunning(err)
 	}
 	WriteJSON(w, http.StatusOK, books)
 	return nil
@@ -31,6 +32,14 @@ func (a *API) reconcileAll(w http.ResponseWriter, r *http.Request, _ caller) err
 func (a *API) proved(w http.ResponseWriter, _ *http.Request, _ caller) error {
 	WriteJSON(w, http.StatusOK, a.o.Proofs.Proved())
 	return nil
+}
+
+// proofRunning refuses a full reconciliation while another one is running.
+func proofRunning(err error) error {
+	if errors.Is(err, campaigns.ErrFullProof) {
+		return refuse(http.StatusConflict, "proof_running", err.Error())
+	}
+	return err
 }
 
 // unread tells an operator what Redis has that makes no sense: somebody has written there by hand. A Redis that

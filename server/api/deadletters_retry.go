@@ -55,9 +55,6 @@ type retriedView struct {
 	StillDead int  `json:"still_dead"`
 	NeedTwo   int  `json:"need_two"` // left out: each has to be retried by its claim, with a second person
 	Complete  bool `json:"complete"`
-
-	// ChangedByHand are the claims of the first of those that are still dead for that.
-	ChangedByHand []string `json:"changed_by_hand,omitempty"`
 }
 
 // retryAllPayouts checks every dead letter again, or those of one campaign.
@@ -91,7 +88,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
 	answer := retriedView{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
-		Complete: failed == nil, ChangedByHand: all.Tampered}
+		Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
 		"still_dead": all.StillDead})
 	WriteJSON(w, http.StatusOK, answer)
