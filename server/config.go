@@ -116,7 +116,7 @@ type Config struct {
 	ReconcileEvery    time.Duration // how often the books are proved; 0 = never by itself
 	// of the time that reading all of them again and again may take; 0 = never by itself
 	ReconcileShare float64
-	AuditRootFile  string        // that the roots of the audit chains are appended to; "" = none
+	AuditRootFile  string        // that the daily roots are appended to; "" = none
 	Demo           bool          // a demo campaign with the in-process default
 	DrainTimeout   time.Duration // how long a shutdown may take
 	BackendWait    time.Duration // how long to wait for a back end at start

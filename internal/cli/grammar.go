@@ -82,7 +82,7 @@ type grammar struct {
 	} `cmd:"" help:"Change the key that wins are sealed with."`
 	Audit struct {
 		Verify auditVerifyCmd `cmd:"" help:"Compare the ledger's rows with their hashes, and these with the daily roots. Exit 0 if all agree, 1 if a row was changed, removed or added."`
-		Roots  auditRootsCmd  `cmd:"" help:"Print the roots of the chains, a line of JSON for each day, to be kept elsewhere."`
+		Roots  auditRootsCmd  `cmd:"" help:"Print the daily roots, a line of JSON for each day, to be kept elsewhere."`
 	} `cmd:"" help:"Prove that nobody has rewritten the ledger."`
 	Statement struct {
 		Match statementMatchCmd `cmd:"" help:"Compare a provider's statement with withdrawals, or a bank's with deposits. Exit 0 where all is the same, 1 where something differs."`
