@@ -5,7 +5,6 @@
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
 //	ledger/chain      hashes of the rows that never change, in blocks; the roots of the days
-//	ledger/history    what the rows that change must be now: campaigns, withdrawals, dead letters
 //	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider
 //	withdraw/webhook  the provider that is asked over HTTP

@@ -13,7 +13,7 @@ func TestAuditWithNotedRoots(t *testing.T) {
 	f := newFake(t)
 	kept := writeFile(t, run(t, f.at(), "audit", "roots").stdout)
 	got := run(t, f.at(), "audit", "verify", "--root", kept)
-	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "no row has changed since it was written") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "no row has changed since it was hashed") {
 		t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 	}
 	f.mu.Lock()
@@ -26,13 +26,13 @@ func TestAuditWithNotedRoots(t *testing.T) {
 	}
 }
 
-// TestAuditFails where a chain is broken, and names the place.
+// TestAuditFails where a row differs from its hash, and names the place.
 func TestAuditFails(t *testing.T) {
 	f := newFake(t)
 	f.audited.Whole, f.audited.Faults = false, 3
 	f.audited.Findings = []string{"transaction 13 (deposit:big:r0) is not what was written"}
 	got := run(t, f.at(), "audit", "verify")
-	if want := "redrain: the ledger was changed behind redrain's back: 3 broken places in its chains\n"; got.code !=
+	if want := "redrain: the ledger was changed behind redrain's back: 3 faults\n"; got.code !=
 		cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
