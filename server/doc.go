@@ -34,7 +34,7 @@
 //	odds            campaigns.Odds: sets the odds of rains with the odds auto (role operator)
 //	history         history.Recorder: keeps the figures of each second of a rain, for the charts (role operator)
 //	reconciliation  campaigns.Proofs: reconciles the books every --reconcile-every, and all each night (role operator)
-//	audit roots     chain.RootRounds: hashes new rows into blocks, takes the root of each day (role operator, or --audit-root-file)
+//	audit roots     chain.RootRounds: hashes new rows, takes the root of each day (role operator, or --audit-root-file)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
 //	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
 //	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)

@@ -83,8 +83,8 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return fmt.Errorf("reading the audit of its export: %w", err)
 	}
 	if !exported {
-		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the audit "+
-			"has no such export of the campaign", file)
+		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the "+
+			"audit has no such export of the campaign", file)
 	}
 	return nil
 }

@@ -133,8 +133,8 @@ func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) e
 			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
 		}
 		if len(list) != 1 || list[0] != want {
-			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its end, "+
-				"was changed or removed", want.Number, want.Book, r.Day))
+			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
+				"end, was changed or removed", want.Number, want.Book, r.Day))
 		}
 	}
 	return nil
