@@ -63,7 +63,7 @@ func (s *Reconciler) finish(b *Books, found *findings, began int64) {
 	s.gauge.note("", fault{findings: len(b.Findings)})
 }
 
-// nextTxns are the next numbers of transactions, wherever they are found.
+// nextTxns are the next numbers of transactions, wherever they are found. A source row with the number 0 moved no money.
 func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
 	queries := []string{
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
@@ -74,7 +74,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 			continue
 		}
 		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
-			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
+			" WHERE "+p.column+" > ? AND "+p.column+" > 0 ORDER BY "+p.column+" LIMIT ?")
 	}
 	return merged(ctx, q, queries, after, txnsAtOnce)
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 
 	"redrain/internal/sqldb"
@@ -15,11 +16,12 @@ import (
 const sliceRows = 10_000
 
 // txns goes through the transactions in the order of their numbers, those too of which only lines or source rows are
-// left. They begin with 1; a row with the number 0 says that it moved no money. One that is committed behind the
-// page in
-// hand is left for the next time.
+// left. One that is committed behind the page in hand is left for the next time.
 func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
-	after, _ := strconv.ParseInt(r.after, 10, 64)
+	after := int64(math.MinInt64)
+	if r.after != "" {
+		after, _ = strconv.ParseInt(r.after, 10, 64)
+	}
 	for seen := int64(0); seen < sliceRows; {
 		var ids []int64
 		err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {

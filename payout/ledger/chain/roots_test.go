@@ -153,6 +153,11 @@ func TestVerify(t *testing.T) {
 			false,
 			[]string{"block 1 of the table audit has 4 of 5 rows"},
 		},
+		"a record numbered below 1": {
+			[]string{"UPDATE audit SET id = -2 WHERE id = 2"},
+			false,
+			[]string{"row -2 of the table audit is in no block", "block 1 of the table audit has 4 of 5 rows"},
+		},
 		"a block": {
 			[]string{"UPDATE block SET rows_hashed = 4 WHERE book = 'txn' AND number = 1"},
 			false,

@@ -74,6 +74,9 @@ func (w *Walk) step(ctx context.Context, q sqldb.Querier) error {
 	if w.block.Book == "" {
 		w.block = w.started[books[w.book]]
 		w.block.Book, w.row = books[w.book], w.block.Last
+		if err := w.early(ctx, q); err != nil {
+			return err
+		}
 	}
 	until := int64(math.MaxInt64)
 	list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? AND number > ? ORDER BY number LIMIT 1",
@@ -93,6 +96,15 @@ func (w *Walk) step(ctx context.Context, q sqldb.Querier) error {
 		return nil
 	}
 	return w.compare(ctx, q, list[0])
+}
+
+// early names rows with numbers that no block can have.
+func (w *Walk) early(ctx context.Context, q sqldb.Querier) error {
+	ids, err := sqldb.Column[int64](ctx, q, "SELECT id FROM "+w.block.Book+" WHERE id < 1 ORDER BY id LIMIT 10")
+	for _, id := range ids {
+		w.Found(Fault{Book: w.block.Book, Name: fmt.Sprintf("row %d", id), What: "is in no block: rows begin with 1"})
+	}
+	return err
 }
 
 // contents compares a page of rows with their own hashes; whole reports whether it was the last one up to an id.
