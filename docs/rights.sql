@@ -1,6 +1,6 @@
 -- What the database's user of the server needs, and nothing more: with these rights redrain can append where rows are
--- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, history, chain_root,
--- proof_checkpoint, proof_sum, campaign_amounts, archive, archive_step, chain_stub, sanction, verdict), and cannot change or remove
+-- append-only (txn, entry, payout, reclaim, reclaim_cut, deposit, withdrawal_event, audit, block, root,
+-- campaign_amounts, archive, sanction, verdict), and cannot change or remove
 -- what is there, whoever has got hold of its password.
 --
 -- For MySQL 8 and MariaDB, by an administrator, once the tables are there (redrain migrate, by a user who may make
@@ -19,7 +19,6 @@ GRANT UPDATE ON redrain.shard_epoch TO 'redrain'@'%';
 GRANT UPDATE ON redrain.shard_mark TO 'redrain'@'%';
 GRANT UPDATE ON redrain.rain TO 'redrain'@'%';
 GRANT UPDATE ON redrain.dead_letter TO 'redrain'@'%';
-GRANT UPDATE (links, hash) ON redrain.chain_head TO 'redrain'@'%';
 
 -- What goes on until it ends. Who pays, how much, to whom and when is not among it.
 GRANT UPDATE (status, expires_at, drained, revision) ON redrain.campaign TO 'redrain'@'%';
@@ -39,9 +38,8 @@ GRANT UPDATE, DELETE ON redrain.attempt_claim TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.idempotency TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_pace TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_try TO 'redrain'@'%';
--- Who may take part, and who may not. Reconciliation holds the lists against their histories, and members against the lists.
+-- Who may take part, and who may not.
 GRANT UPDATE, DELETE ON redrain.player_list TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.list_member TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.figure TO 'redrain'@'%';
 GRANT UPDATE ON redrain.proof TO 'redrain'@'%';
-GRANT UPDATE ON redrain.proof_reading TO 'redrain'@'%';

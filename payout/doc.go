@@ -4,8 +4,7 @@
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
-//	ledger/chain      hashes over the rows that never change, each with the one before; the roots of the days
-//	ledger/history    what the rows that change must be now: campaigns, withdrawals, dead letters
+//	ledger/chain      hashes of the rows that never change, in blocks; the roots of the days
 //	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider
 //	withdraw/webhook  the provider that is asked over HTTP

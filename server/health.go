@@ -40,8 +40,7 @@ type readiness struct {
 // provedWhen is when the books were proved. A proof that is too old does not take the node out of service: it is an
 // alarm, and players can play.
 type provedWhen struct {
-	ProvedAt int64 `json:"proved_at"` // Unix ms, all books by what was recent; 0: not yet
-	FullAt   int64 `json:"full_at"`   // Unix ms, every row of all books; 0: not yet
+	ProvedAt int64 `json:"proved_at"` // Unix ms, every row of all books; 0: not yet
 	Oldest   int64 `json:"oldest"`    // Unix ms, the live campaign that was proved the longest ago; 0: there is none
 	Stale    bool  `json:"stale"`     // one of these is too long ago
 }
@@ -55,7 +54,7 @@ func (h *health) books() *provedWhen {
 	if is == nil {
 		return nil
 	}
-	return &provedWhen{ProvedAt: is.Everything.ProvedAt, FullAt: is.Full.ProvedAt, Oldest: is.Oldest, Stale: is.Stale}
+	return &provedWhen{ProvedAt: is.Everything.ProvedAt, Oldest: is.Oldest, Stale: is.Stale}
 }
 
 // ready says whether every back end answers, and if not, which one does not.

@@ -68,10 +68,9 @@ func TestReadyTellsWhenTheBooksWereProved(t *testing.T) {
 	h.proved = func() *campaigns.Proved { return proved }
 	check(http.StatusOK, `{"status":"ready"}`) // it has not asked yet
 	proved = &campaigns.Proved{}
-	check(http.StatusOK, `{"status":"ready","books":{"proved_at":0,"full_at":0,"oldest":0,"stale":false}}`)
-	proved = &campaigns.Proved{Everything: ledger.Proof{ProvedAt: 3000}, Full: ledger.Proof{ProvedAt: 1000},
-		Oldest: 2000, Stale: true}
-	const books = `"books":{"proved_at":3000,"full_at":1000,"oldest":2000,"stale":true}}`
+	check(http.StatusOK, `{"status":"ready","books":{"proved_at":0,"oldest":0,"stale":false}}`)
+	proved = &campaigns.Proved{Everything: ledger.Proof{ProvedAt: 3000}, Oldest: 2000, Stale: true}
+	const books = `"books":{"proved_at":3000,"oldest":2000,"stale":true}}`
 	check(http.StatusOK, `{"status":"ready",`+books)
 	full = true
 	check(http.StatusServiceUnavailable, `{"status":"full",`+books)

@@ -87,7 +87,7 @@ func (s *Server) buildRollback(ctx context.Context, js jetstream.JetStream) {
 		return
 	}
 	s.rollback = rollback.New(rollback.Options{
-		JetStream: js, Namespace: s.cfg.Namespace, Ends: s.ledger.Roots, Restores: s.ledger.Restores,
+		JetStream: js, Namespace: s.cfg.Namespace, Rows: s.ledger.Roots, Restores: s.ledger.Restores,
 		Clock: s.clock.Now,
 		Alarm: s.bus.Alarm, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})

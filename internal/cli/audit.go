@@ -55,7 +55,7 @@ func (c *auditVerifyCmd) check() []string {
 	return faults
 }
 
-// Run has the server go along the chains. It fails where one is broken.
+// Run has the server verify the hashes. It fails if a row is not what was hashed.
 func (c *auditVerifyCmd) Run(app *App) error {
 	noted, err := readAuditRoots(c.Root)
 	if err != nil {
@@ -70,8 +70,7 @@ func (c *auditVerifyCmd) Run(app *App) error {
 			return err
 		}
 		if !v.Whole {
-			return fmt.Errorf("the ledger was changed behind redrain's back: %s in its chains",
-				count(int(v.Broken), "broken place"))
+			return fmt.Errorf("the ledger was changed behind redrain's back: %s", count(int(v.Faults), "fault"))
 		}
 		return nil
 	})
@@ -109,17 +108,18 @@ func readAuditRoots(name string) (roots []openapi.AuditRoot, err error) {
 func (t *table) audited(v openapi.AuditVerification, noted int) {
 	t.row("roots", fmt.Sprintf("%18d", v.Roots))
 	t.row("noted roots", fmt.Sprintf("%18d", noted))
-	t.row("rows", fmt.Sprintf("%18d", v.Links))
+	t.row("blocks", fmt.Sprintf("%18d", v.Blocks))
+	t.row("rows", fmt.Sprintf("%18d", v.Rows))
 	for _, f := range v.Findings {
-		t.row("broken", f)
+		t.row("fault", f)
 	}
-	if more := v.Broken - int64(len(v.Findings)); more > 0 {
-		t.row("broken", fmt.Sprintf("%d more", more))
+	if more := v.Faults - int64(len(v.Findings)); more > 0 {
+		t.row("fault", fmt.Sprintf("%d more", more))
 	}
 	switch {
 	case v.Whole && noted > 0:
-		t.row("whole", "no row has changed since it was written")
+		t.row("whole", "no row has changed since it was hashed")
 	case v.Whole:
-		t.row("whole", "no row has changed without its chain; with --root this says so of who can rewrite chains, too")
+		t.row("whole", "every row has its hash; with --root this is also proved against changed hashes")
 	}
 }

@@ -13,26 +13,26 @@ func TestAuditWithNotedRoots(t *testing.T) {
 	f := newFake(t)
 	kept := writeFile(t, run(t, f.at(), "audit", "roots").stdout)
 	got := run(t, f.at(), "audit", "verify", "--root", kept)
-	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "no row has changed since it was written") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "no row has changed since it was hashed") {
 		t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
 	}
 	f.mu.Lock()
 	sent := f.requests[len(f.requests)-1]
 	f.mu.Unlock()
-	want := `POST /api/v1/audit/verify {"roots":[{"day":"2026-02-15","at":1771243200000,"previous":"","stripes":` +
-		`[{"book":"txn","stripe":7,"links":12,"hash":"cd"}],"root":"0b"},{"day":"2026-02-16",`
+	want := `POST /api/v1/audit/verify {"roots":[{"day":"2026-02-15","at":1771243200000,"previous":"","blocks":` +
+		`[{"book":"txn","number":7,"last":12,"rows":12,"hash":"cd"}],"root":"0b"},{"day":"2026-02-16",`
 	if !strings.HasPrefix(sent, want) {
 		t.Errorf("sent %s", sent)
 	}
 }
 
-// TestAuditFails where a chain is broken, and names the place.
+// TestAuditFails where a row differs from its hash, and names the place.
 func TestAuditFails(t *testing.T) {
 	f := newFake(t)
-	f.audited.Whole, f.audited.Broken = false, 3
-	f.audited.Findings = []string{"transaction 13 (deposit:big:r0; link 13 of chain 7) is not what was chained"}
+	f.audited.Whole, f.audited.Faults = false, 3
+	f.audited.Findings = []string{"transaction 13 (deposit:big:r0) is not what was written"}
 	got := run(t, f.at(), "audit", "verify")
-	if want := "redrain: the ledger was changed behind redrain's back: 3 broken places in its chains\n"; got.code !=
+	if want := "redrain: the ledger was changed behind redrain's back: 3 faults\n"; got.code !=
 		cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}

@@ -256,8 +256,8 @@ func TestReconcileAllFails(t *testing.T) {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
 	golden(t, "reconcile-all-fails.golden", got.stdout)
-	if got := run(t, f.at(), "reconcile", "c1", "--all"); got.code != cli.ExitUsage {
-		t.Errorf("a campaign and --all: exit %d", got.code)
+	if got := run(t, f.at(), "reconcile", "c1", "--full"); got.code != cli.ExitUsage {
+		t.Errorf("a campaign and --full: exit %d", got.code)
 	}
 }
 
@@ -268,7 +268,6 @@ func TestReconcileFull(t *testing.T) {
 	progress := map[string]any{"progress": openapi.ProofProgress{Part: "the accounts", Done: 500, Of: 2500, Rate: 250,
 		LeftMS: 8000}}
 	books := f.all
-	books.Kind = "full"
 	f.full = []any{progress, map[string]any{"books": books}}
 	got := run(t, f.at(), "reconcile", "--full")
 	if want := "reading the accounts: 500 of about 2500 rows, 250 a second, 8s left\n"; got.code != cli.ExitOK ||

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"redrain/internal/operator"
@@ -86,11 +86,19 @@ func (c *campaignVerifyCmd) Run(app *App) error {
 }
 
 func verifyExport(name string) (v export.Verified, err error) {
-	err = unpacked(name, func(from io.Reader) (err error) {
-		v, err = export.Verify(from)
-		return err
-	})
-	return v, err
+	file, err := os.Open(name) //nolint:gosec // the caller's own
+	if err != nil {
+		return v, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	packed, err := gzip.NewReader(file)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w: %w", name, export.ErrNoExport, err)
+	}
+	if v, err = export.Verify(packed); err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
 }
 
 func (t *table) exported(v export.Verified) {
@@ -100,7 +108,7 @@ func (t *table) exported(v export.Verified) {
 	t.row("paid", v.Paid)
 	t.row("reclaimed", v.Reclaimed)
 	t.row("rows", v.Rows)
-	t.row("links", v.Links)
+	t.row("hashes", v.Hashes)
 	t.row("sha256", v.SHA256)
 	for _, f := range v.Findings {
 		t.row("wrong", f)
@@ -109,6 +117,6 @@ func (t *table) exported(v export.Verified) {
 		t.row("wrong", fmt.Sprintf("%d more", v.More))
 	}
 	if v.Proved {
-		t.row("proved", "every cent is where the split says, and every row is what was chained")
+		t.row("proved", "every cent is where the split says, and every row is what was hashed")
 	}
 }

@@ -48,9 +48,9 @@ var preview = rain.SplitSummary{
 
 // auditRoots are two days' roots, the newest first.
 var auditRoots = operator.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
-	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Stripes: []openapi.AuditLink{}},
+	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Blocks: []openapi.AuditBlock{}},
 	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
-		Stripes: []openapi.AuditLink{{Book: "txn", Stripe: 7, Links: 12, Hash: "cd"}}},
+		Blocks: []openapi.AuditBlock{{Book: "txn", Number: 7, Last: 12, Rows: 12, Hash: "cd"}}},
 }}
 
 // acme is a sponsor.
@@ -85,7 +85,7 @@ func newFake(t *testing.T) *fake {
 			Balanced: true},
 		all:      openapi.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
 		matched:  openapi.StatementReport{Lines: 2, Matched: 2, Findings: []openapi.StatementFinding{}},
-		audited:  openapi.AuditVerification{Whole: true, Roots: 31, Links: 40_211, Findings: []string{}},
+		audited:  openapi.AuditVerification{Whole: true, Roots: 31, Blocks: 62, Rows: 40_211, Findings: []string{}},
 		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
@@ -207,7 +207,7 @@ func (f *fake) handler() http.Handler {
 				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1, ChangedByHand: []string{"w7"}}
+			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
 		},
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return operator.List[operator.Claim]{Items: f.claims}

@@ -25,7 +25,6 @@ type grammar struct {
 		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
 		Export  campaignExportCmd  `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
 		Verify  campaignVerifyCmd  `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
-		Drop    campaignDropCmd    `cmd:"" help:"Remove the payouts of a campaign that is over and was exported from the ledger. What is removed stays provable; the export has it."`
 	} `cmd:"" help:"Create and steer campaigns."`
 	Sponsor struct {
 		Deposit sponsorDepositCmd `cmd:"" help:"Add money to a sponsor's account, once for each reference."`
@@ -81,11 +80,8 @@ type grammar struct {
 		Rotate sealRotateCmd `cmd:"" help:"Make a new key for the seals of wins. The one before stays good."`
 	} `cmd:"" help:"Change the key that wins are sealed with."`
 	Audit struct {
-		Verify auditVerifyCmd `cmd:"" help:"Go along the ledger's chains of hashes. Exit 0 where they are whole, 1 where a row was changed, removed or added."`
-		Roots  auditRootsCmd  `cmd:"" help:"Print the roots of the chains, a line of JSON for each day, to be kept elsewhere."`
-		Export auditExportCmd `cmd:"" help:"Write audit records up to the root of a day to a file, and prove the file."`
-		Check  auditCheckCmd  `cmd:"" help:"Prove a file of audit export, without a server. Exit 0 where every record follows the one before, from root to root."`
-		Drop   auditDropCmd   `cmd:"" help:"Remove audit records that were exported from the ledger. What is removed stays provable; the export has it."`
+		Verify auditVerifyCmd `cmd:"" help:"Compare the ledger's rows with their hashes, and these with the daily roots. Exit 0 if all agree, 1 if a row was changed, removed or added."`
+		Roots  auditRootsCmd  `cmd:"" help:"Print the daily roots, a line of JSON for each day, to be kept elsewhere."`
 	} `cmd:"" help:"Prove that nobody has rewritten the ledger."`
 	Statement struct {
 		Match statementMatchCmd `cmd:"" help:"Compare a provider's statement with withdrawals, or a bank's with deposits. Exit 0 where all is the same, 1 where something differs."`

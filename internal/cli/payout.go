@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"redrain/internal/operator"
 )
@@ -113,10 +112,6 @@ func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Cli
 		t.row("retried", done.Retried)
 		t.row("settled, or tried again soon", done.Settled)
 		t.row("still dead", done.StillDead)
-		if len(done.ChangedByHand) > 0 {
-			t.row("changed in the database", strings.Join(done.ChangedByHand, ", "),
-				"the first of these; redrain reconcile names all")
-		}
 		if done.NeedTwo > 0 {
 			t.row("need a second person", done.NeedTwo, "retry each by its claim")
 		}

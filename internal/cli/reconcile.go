@@ -12,17 +12,13 @@ import (
 )
 
 type reconcileCmd struct {
-	Campaign string `arg:"" optional:"" help:"The campaign's id: every row of it is read. Without it everything is checked: the ledger by what has come since the last checkpoint, and the campaigns that have changed or are not over."`
-	All      bool   `help:"Check everything, as without a campaign."`
-	Full     bool   `help:"Read every row of everything again, and tell on standard error how far it has come. Without it, what came before the last checkpoint is taken from there."`
+	Campaign string `arg:"" optional:"" help:"The campaign's id: every row of it is read. Without it every row of the ledger and of all campaigns is read, with progress on standard error."`
+	Full     bool   `help:"Read every row of everything, as without a campaign."`
 	remote
 }
 
 func (c *reconcileCmd) check() []string {
 	faults := c.remote.check()
-	if c.All && c.Campaign != "" {
-		faults = append(faults, "--all: leave it out, or the campaign")
-	}
 	if c.Full && c.Campaign != "" {
 		faults = append(faults, "--full: leave out the campaign; of one campaign every row is read anyway")
 	}
@@ -71,9 +67,6 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Clien
 // prove has the server prove everything, and shows how far it has come: a line of JSON each second with --json, on a
 // terminal a line that changes, else a line each ten seconds.
 func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Client) (openapi.Books, error) {
-	if !c.Full {
-		return client.ReconcileAll(ctx)
-	}
 	live := app.terminal(app.Stderr) && !c.JSON
 	told := time.Time{}
 	b, err := client.ReconcileFull(ctx, func(p openapi.ProofProgress) {
@@ -127,10 +120,6 @@ func (t *table) reconciliation(r operator.Reconciliation) {
 
 func (t *table) books(b openapi.Books) {
 	t.row("checked", t.at(b.CheckedAt))
-	if s := b.Since; s != nil {
-		t.row("since", fmt.Sprintf("checkpoint %d of %s; the %d transactions before it were not read again (--full)",
-			s.Checkpoint, t.at(s.At), s.Transactions))
-	}
 	t.row("campaigns", fmt.Sprintf("%18d", b.Checked))
 	t.row("transactions", fmt.Sprintf("%18d", b.Transactions))
 	t.row("accounts", fmt.Sprintf("%18d", b.Accounts))

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -73,37 +71,15 @@ func (c *riskOrder) decide(app *App, act string) error {
 				claims = append(claims, w.Claim)
 			}
 		}
-		var left error
 		for some := range slices.Chunk(claims, decidedAtOnce) {
 			done, err := client.DecideHeld(ctx, act, some, c.Reason)
-			switch {
-			case operator.HasCode(err, operator.CodeChangedByHand): // all of these
-				left = err
-			case err != nil:
+			if err != nil {
 				return err
 			}
 			decided = append(decided, done.Items...)
 		}
-		if err := c.show(app, decided, func(t *table) { t.heldWins(decided) }); err != nil {
-			return err
-		}
-		return cmp.Or(leftWins(decided), left)
+		return c.show(app, decided, func(t *table) { t.heldWins(decided) })
 	})
-}
-
-// leftWins is an error where wins were left as they are.
-func leftWins(wins []operator.HeldWin) error {
-	left := []string{}
-	for _, w := range wins {
-		if w.Fault != "" {
-			left = append(left, w.Claim)
-		}
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s left as before, because somebody has changed it in the database: %s; redrain reconcile says "+
-		"more", count(len(left), "win"), firstOf(left))
 }
 
 type riskReleaseCmd struct{ riskOrder }
@@ -123,10 +99,6 @@ func (t *table) heldWins(wins []operator.HeldWin) {
 		for i, r := range w.Reasons {
 			sentences[i] = r.Sentence
 		}
-		state := w.State
-		if w.Fault != "" {
-			state += " (" + w.Fault + ")"
-		}
-		t.row(w.Claim, state, w.Amount, t.at(w.HeldAt), w.Score, w.User, strings.Join(sentences, "; "))
+		t.row(w.Claim, w.State, w.Amount, t.at(w.HeldAt), w.Score, w.User, strings.Join(sentences, "; "))
 	}
 }

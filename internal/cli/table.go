@@ -40,18 +40,6 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// mostNamed is how many of some things are named in a sentence.
-const mostNamed = 10
-
-// firstOf names the first of some things.
-func firstOf(all []string) string {
-	named := strings.Join(all[:min(len(all), mostNamed)], ", ")
-	if more := len(all) - mostNamed; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	return named
-}
-
 // at is a moment in the operator's time zone.
 func (t *table) at(ms int64) string {
 	return time.UnixMilli(ms).In(t.zone).Format("2006-01-02 15:04:05")

@@ -194,8 +194,11 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		wantNamed(t, n, c.ID, what, by.name)
-		testenv.Eventually(t, 60*time.Second, what+": has an alarm",
-			func() bool { return heard.count("reconciliation", c.ID) > before })
+		// Players' records are read with every row of the campaign, and not in each round.
+		if !strings.HasPrefix(what, "a win ") {
+			testenv.Eventually(t, 60*time.Second, what+": has an alarm",
+				func() bool { return heard.count("reconciliation", c.ID) > before })
+		}
 		k.undo()
 		testenv.Eventually(t, 60*time.Second, what+": undone", func() bool {
 			code, _ := reconcile(n, c.ID)

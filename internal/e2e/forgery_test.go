@@ -144,7 +144,7 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 	testenv.Eventually(t, 60*time.Second, "the purge has an alarm",
 		func() bool { return alarms.count("stream_changed", "") > 0 })
 	testenv.Eventually(t, 60*time.Second, "the purge is named", func() bool {
-		_, said := reconcile(n, "--all")
+		_, said := reconcile(n, "--full")
 		return strings.Contains(said, "messages were deleted from the stream")
 	})
 	p := join(t, n, "late", c.ID)
@@ -202,7 +202,7 @@ func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 // everything.
 func wantNamed(t *testing.T, n *node, campaign, what, name string) {
 	t.Helper()
-	for _, args := range [][]string{{campaign}, {"--all"}} {
+	for _, args := range [][]string{{campaign}, {"--full"}} {
 		said := ""
 		testenv.Eventually(t, 60*time.Second, what+": is named by redrain reconcile "+args[0], func() bool {
 			_, said = reconcile(n, args...)

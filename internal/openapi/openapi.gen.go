@@ -73,20 +73,23 @@ type Approval struct {
 	Decision string `json:"decision,omitempty"`
 }
 
-// AuditLink The last link of a chain.
-type AuditLink struct {
+// AuditBlock The newest block of a book.
+type AuditBlock struct {
 	// Book The table.
 	//
 	// Example: txn
 	Book string `json:"book"`
 
-	// Stripe Which of the table's chains.
-	Stripe int64 `json:"stripe"`
+	// Number From 1.
+	Number int64 `json:"number"`
 
-	// Links How many rows it has.
-	Links int64 `json:"links"`
+	// Last The highest id in it.
+	Last int64 `json:"last"`
 
-	// Hash Of the last one: SHA-256 in hexadecimal.
+	// Rows How many rows it has.
+	Rows int64 `json:"rows"`
+
+	// Hash SHA-256 of the block before and of its rows, in hexadecimal.
 	Hash string `json:"hash"`
 }
 
@@ -118,8 +121,8 @@ type AuditRoot struct {
 	At Time `json:"at"`
 
 	// Previous The root before; empty: it is the first.
-	Previous string      `json:"previous"`
-	Stripes  []AuditLink `json:"stripes"`
+	Previous string       `json:"previous"`
+	Blocks   []AuditBlock `json:"blocks"`
 
 	// Root SHA-256 of all of the above, in hexadecimal.
 	Root string `json:"root"`
@@ -129,16 +132,19 @@ type AuditRoot struct {
 type AuditVerification struct {
 	Whole bool `json:"whole"`
 
-	// Roots How many were held against the chains.
+	// Roots How many were compared with the blocks.
 	Roots int `json:"roots"`
 
-	// Links How many rows were looked at.
-	Links int64 `json:"links"`
+	// Blocks How many were computed.
+	Blocks int64 `json:"blocks"`
 
-	// Broken How many places are not whole.
-	Broken int64 `json:"broken"`
+	// Rows How many rows were read.
+	Rows int64 `json:"rows"`
 
-	// Findings Those places in words, at most a thousand.
+	// Faults How many were found.
+	Faults int64 `json:"faults"`
+
+	// Findings The faults in words, at most a thousand.
 	Findings []string `json:"findings"`
 }
 
@@ -167,12 +173,6 @@ type Banned struct {
 
 // Books defines model for Books.
 type Books struct {
-	// Kind `full`: every row was read. `recent`: what has come since a checkpoint, and what is not over.
-	Kind string `json:"kind"`
-
-	// Since What a proof of what is recent has taken from the ones before.
-	Since *ProofSince `json:"since,omitempty"`
-
 	// Balanced Everything was checked, and nothing is wrong.
 	Balanced bool `json:"balanced"`
 
@@ -445,9 +445,6 @@ type HeldWin struct {
 
 	// DecidedAt Unix milliseconds on the server's clock.
 	DecidedAt Time `json:"decided_at,omitempty"`
-
-	// Fault In the answer to a decision: why it has left this win as it was. `changed_by_hand`: somebody has changed its row in the database or, where it is confirmed, that of its campaign; `redrain reconcile` names it.
-	Fault string `json:"fault,omitempty"`
 }
 
 // History defines model for History.
@@ -733,9 +730,6 @@ type Proof struct {
 	// Campaign Missing where it is all books.
 	Campaign string `json:"campaign,omitempty"`
 
-	// Kind Of all books: whether every row was read; missing where it was never proved.
-	Kind string `json:"kind,omitempty"`
-
 	// ProvedAt Unix ms; 0: never.
 	ProvedAt int64 `json:"proved_at"`
 	TookMS   int64 `json:"took_ms"`
@@ -764,31 +758,13 @@ type ProofProgress struct {
 	LeftMS int64 `json:"left_ms"`
 }
 
-// ProofSince What a proof of what is recent has taken from the ones before.
-type ProofSince struct {
-	// Checkpoint The number of the checkpoint that it has gone on from; 0: there was none.
-	Checkpoint int64 `json:"checkpoint"`
-
-	// At Unix ms, when that was made.
-	At int64 `json:"at"`
-
-	// Transactions That were proved before, and not read again.
-	Transactions int64 `json:"transactions"`
-}
-
 // Proved When the books were proved last, by whichever node.
 type Proved struct {
-	// Everything The last proof of all books, by what was recent.
+	// Everything The last proof of all books, by every row.
 	Everything struct {
 		// Embedded struct due to allOf(#/components/schemas/Proof)
 		Proof `yaml:",inline"`
 	} `json:"everything"`
-
-	// Full The last proof of all books by every row.
-	Full struct {
-		// Embedded struct due to allOf(#/components/schemas/Proof)
-		Proof `yaml:",inline"`
-	} `json:"full"`
 
 	// Oldest Unix ms: when the live campaign was proved that was proved the longest ago; 0: there is none.
 	Oldest int64 `json:"oldest"`
@@ -882,9 +858,6 @@ type Retried struct {
 
 	// Complete False where the time ran out before all were tried: send it again.
 	Complete bool `json:"complete"`
-
-	// ChangedByHand The claims of the first of those that go on waiting because somebody has changed them, or their withdrawals, in the database.
-	ChangedByHand []string `json:"changed_by_hand,omitempty"`
 }
 
 // RiskReason defines model for RiskReason.

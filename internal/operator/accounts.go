@@ -111,7 +111,7 @@ func (c *Client) Audit(ctx context.Context, p Page) (List[openapi.AuditRecord], 
 	return list[openapi.AuditRecord](ctx, c, path("audit"), nil, p)
 }
 
-// AuditRoots is a page of the roots of the ledger's chains, the newest first.
+// AuditRoots is a page of the roots of the days, the newest first.
 func (c *Client) AuditRoots(ctx context.Context, p Page) (List[openapi.AuditRoot], error) {
 	return list[openapi.AuditRoot](ctx, c, path("audit", "roots"), nil, p)
 }

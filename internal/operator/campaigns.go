@@ -116,7 +116,7 @@ func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation,
 		timeout: reconcileTimeout})
 }
 
-// ReconcileAll proves all books by what has come since the last proof, and small ones by every row.
+// ReconcileAll reconciles all books by every row.
 func (c *Client) ReconcileAll(ctx context.Context) (openapi.Books, error) {
 	return call[openapi.Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"),
 		timeout: reconcileTimeout})

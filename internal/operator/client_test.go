@@ -101,12 +101,10 @@ func TestRequests(t *testing.T) {
 		},
 			"GET /api/v1/withdrawals?limit=2&state=pending", "", "",
 			operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{}}},
-		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true,` +
-			`"changed_by_hand":["w1"]}`,
+		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
 			func(c *operator.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
 			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",
-			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true,
-				ChangedByHand: []string{"w1"}}},
+			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -16,11 +16,7 @@ func (c *Client) ReleasePlayers(ctx context.Context, users []string, reason stri
 	return err
 }
 
-// CodeChangedByHand is the code, of an error or a fault, of what somebody has changed in the database.
-const CodeChangedByHand = "changed_by_hand"
-
-// DecideHeld does one of release and confirm with held wins, and returns those that there are, as they are now. Those
-// that somebody has changed in the database are left as they are, with their Fault.
+// DecideHeld does one of release and confirm with held wins, and returns those that there are, as they are now.
 func (c *Client) DecideHeld(ctx context.Context, act string, claims []string, reason string) (List[HeldWin], error) {
 	return post[List[HeldWin]](ctx, c, path("risk", act), map[string]any{"claims": claims, "reason": reason})
 }

@@ -14,6 +14,7 @@ import (
 
 // notExported are the tables with rows of campaigns that say nothing about one that is over.
 var notExported = []string{
+	"archive",       // written after the export
 	"attempt_claim", // what is tried again; there is none
 	"figure",        // for charts; no money depends on it
 	"held",          // what of its payouts was kept apart; each is released or confirmed, in transactions that stay
@@ -38,7 +39,7 @@ func TestEveryColumnIsExported(t *testing.T) {
 		}, columns))
 		for _, table := range slices.Sorted(maps.Keys(tables)) {
 			want, exported := export.Known[table]
-			want = slices.DeleteFunc(slices.Clone(want), func(column string) bool { return column == "before" })
+			want = slices.Clone(want)
 			is := tables[table]
 			slices.Sort(want)
 			slices.Sort(is)

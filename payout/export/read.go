@@ -53,8 +53,8 @@ var known = func() map[string][]string {
 	for _, t := range wholeTables {
 		all[t.name] = t.columns
 	}
-	for _, h := range []heading{linked(txns), entries.heading(), payouts.heading(), linked(histories), linked(audits)} {
-		all[h.Table] = h.Columns
+	for _, t := range []table{txns, entries, payouts, audits} {
+		all[t.name] = t.columns
 	}
 	return all
 }()

@@ -3,7 +3,6 @@ package export
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -50,27 +49,18 @@ var wholeTables = []table{
 
 // The tables that are read in another way.
 var (
-	txns    = table{name: "txn", columns: []string{"id", "kind", "idem_key", "created_at", "stripe", "link", "hash"}}
+	txns    = table{name: "txn", columns: []string{"id", "kind", "idem_key", "created_at", "hash"}}
 	entries = table{name: "entry", columns: []string{"txn_id", "line_no", "account_id", "amount"}}
 	payouts = table{name: "payout", columns: []string{"campaign_id", "packet", "claim", "user_id", "amount", "state",
 		"drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id"}}
-	histories = table{name: "history", columns: []string{"id", "at", "kind", "thing", "version", "digest", "stripe",
-		"link", "hash"}}
-	audits = table{name: "audit", columns: []string{"id", "at", "actor", "role", "action", "target", "detail", "stripe",
-		"link", "hash"}}
+	audits = table{name: "audit", columns: []string{"id", "at", "actor", "role", "action", "target", "detail", "hash"}}
 )
-
-// linked is a chained table with a column more: the hash of the link before each row.
-func linked(t table) heading { return heading{t.name, append(slices.Clone(t.columns), "before")} }
 
 func (t table) heading() heading { return heading{t.name, t.columns} }
 
-// selectLinked reads rows of a chained table, and the hash of the link before each.
-func selectLinked(t table) string {
-	return "SELECT r." + strings.Join(t.columns, ", r.") + ", COALESCE(b.hash, s.hash) FROM " + t.name +
-		" r LEFT JOIN " + t.name +
-		" b ON b.stripe = r.stripe AND b.link = r.link - 1 LEFT JOIN chain_stub s ON s.book = '" +
-		t.name + "' AND s.stripe = r.stripe AND s.link = r.link - 1 "
+// query selects all columns of the table.
+func (t table) query() string {
+	return "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " "
 }
 
 // rowsOf reads rows of any columns as text.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -22,7 +21,7 @@ type Verified struct {
 	Transactions int64      `json:"transactions"`
 	PacketsPaid  int64      `json:"packets_paid"`
 	PacketsBack  int64      `json:"packets_back"` // given back to the sponsor
-	Links        int64      `json:"links"`        // of transactions, histories and the audit that fit their chains
+	Hashes       int64      `json:"hashes"`       // of transactions and audit records that agree with their rows
 	Proved       bool       `json:"proved"`       // nothing is wrong
 	Findings     []string   `json:"findings,omitempty"`
 	More         int64      `json:"more,omitempty"` // findings beyond those
@@ -43,10 +42,7 @@ type checker struct {
 	given    packets
 	winners  map[string]totals // what the payouts say, less what the table winner says
 	escrow   rain.Money
-	links    map[link][]byte
 	page     page
-	newest   map[string]row // of the histories, by thing
-	each     Hears          // nil: nobody hears of the transactions
 }
 
 type totals struct{ wins, amount int64 }
@@ -69,15 +65,8 @@ func (p *packets) put(n int64) bool {
 }
 
 // Verify proves an export. The error is ErrNoExport where there is nothing to prove.
-func Verify(from io.Reader) (Verified, error) { return VerifyTxns(from, nil) }
-
-// Hears hears of a transaction that fits its chain, with what each account gets by its lines.
-type Hears func(t chain.Linked, gets map[string]int64)
-
-// VerifyTxns is Verify, and calls each with the transactions while the file is read.
-func VerifyTxns(from io.Reader, each Hears) (Verified, error) {
-	c := &checker{each: each, rows: map[string][]row{}, winners: map[string]totals{}, links: map[link][]byte{},
-		newest: map[string]row{}, page: newPage()}
+func Verify(from io.Reader) (Verified, error) {
+	c := &checker{rows: map[string][]row{}, winners: map[string]totals{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)
 	if err != nil {
 		return Verified{}, err
@@ -104,7 +93,7 @@ func (c *checker) begin(table string) {
 	case "txn":
 		c.settle()
 		c.provePage()
-	case "history":
+	case "audit":
 		c.provePage()
 	}
 }
@@ -115,7 +104,7 @@ func (c *checker) row(r row) {
 		switch {
 		case column == "campaign_id" && r.values[i].String != c.header.Campaign:
 			c.fault("a row of the table %s is of campaign %q", r.table, r.values[i].String)
-		case !r.values[i].Valid && column != "max_amount" && column != "before":
+		case !r.values[i].Valid && column != "max_amount":
 			c.fault("a row of the table %s has no %s", r.table, column)
 		}
 	}
@@ -131,8 +120,8 @@ func (c *checker) row(r row) {
 		id := r.number("txn_id")
 		c.page.payouts[id] = append(c.page.payouts[id], r)
 		c.payout(r)
-	case "history", "audit":
-		c.record(r)
+	case "audit":
+		c.proveRecord(r)
 	default:
 		c.rows[r.table] = append(c.rows[r.table], r)
 	}
@@ -285,5 +274,4 @@ func (c *checker) end() {
 			c.fault("dead letter %s waits for a person", letter.text("claim"))
 		}
 	}
-	c.proveHistories()
 }

@@ -18,8 +18,8 @@ func rowOf(table string, cells ...string) row {
 	return r
 }
 
-// TestWhoCanRewriteChainsCannotPayOtherwise: with every hash made anew, a payout is still held against the split.
-func TestWhoCanRewriteChainsCannotPayOtherwise(t *testing.T) {
+// TestPayoutsAreComparedWithTheSplit: with every hash made anew, a payout is still compared with the split.
+func TestPayoutsAreComparedWithTheSplit(t *testing.T) {
 	t.Parallel()
 	campaign := rain.Campaign{ID: "c1", Spec: rain.Spec{Budget: 1_000, Packets: 10, Min: 1, Split: rain.DoubleMean}}
 	amounts, err := rain.NewAmounts(&campaign)

@@ -1,7 +1,6 @@
 package export
 
 import (
-	"bytes"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -9,15 +8,8 @@ import (
 
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
-
-// link is the place of a row in its chain.
-type link struct {
-	book         string
-	stripe, link int64
-}
 
 // page is some transactions with all that belongs to them.
 type page struct {
@@ -44,7 +36,7 @@ func (c *checker) provePage() {
 	c.page = newPage()
 }
 
-// proveTxn holds a transaction against its papers, and against the chain.
+// proveTxn compares a transaction with its papers and with its hash.
 func (c *checker) proveTxn(t row) {
 	id, kind := t.number("id"), t.text("kind")
 	name := fmt.Sprintf("transaction %d (%s)", id, kind)
@@ -74,13 +66,16 @@ func (c *checker) proveTxn(t row) {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
-	linked := chain.Linked{ID: t.number("id"), Kind: kind, Key: t.text("idem_key")}
-	linked.Content, linked.Rest = chain.TxnContent(kind, linked.Key, t.number("created_at"), papers, lines)
-	hash, ok := c.proveLink(t, name, linked.Content)
-	if ok && c.each != nil {
-		linked.Stripe, linked.Link, linked.Hash = t.number("stripe"), t.number("link"), hash
-		c.each(linked, is)
+	c.proveHash(t, name, chain.HashTxn(kind, t.text("idem_key"), t.number("created_at"), papers, lines))
+}
+
+// proveHash compares a row with the hash that was written with it.
+func (c *checker) proveHash(r row, name string, is chain.Hash) {
+	if string(is[:]) != r.text("hash") {
+		c.fault("%s is not what was hashed: it was changed, or another put in its place", name)
+		return
 	}
+	c.v.Hashes++
 }
 
 // papersOf are the papers of a transaction, as the chain holds them, and what each account gets by them.
@@ -133,89 +128,11 @@ func (c *checker) first(table string) row {
 	return row{}
 }
 
-// record holds a line of a history, or an audit record, against its chain.
-func (c *checker) record(r row) {
+// proveRecord compares an audit record with its hash.
+func (c *checker) proveRecord(r row) {
 	var values []sql.NullString
-	for _, column := range chain.RecordColumns(r.table) {
+	for _, column := range chain.AuditColumns() {
 		values = append(values, r.of(column))
 	}
-	name := "audit record " + r.text("id")
-	if r.table == histories.name {
-		name = "line " + r.text("version") + " of the history of " + r.text("kind") + " " + r.text("thing")
-		key := r.text("kind") + " " + r.text("thing")
-		before, known := c.newest[key]
-		if next := r.number("version"); !known && next != 1 || known && next != before.number("version")+1 {
-			c.fault("%s: the line before it is missing", name)
-		}
-		c.newest[key] = r
-	}
-	c.proveLink(r, name, chain.RecordContent(values))
-}
-
-// proveLink holds a row against the chain that it is tied into. The hash is that of its link.
-func (c *checker) proveLink(r row, name string, content chain.Hash) (hash chain.Hash, ok bool) {
-	at := link{r.table, r.number("stripe"), r.number("link")}
-	before := r.of("before")
-	follows := chain.FirstHash(at.book, at.stripe)
-	if c.links[at] != nil {
-		c.fault("%s has its place in its chain with another", name)
-		return hash, false
-	}
-	if at.link == 1 && before.Valid {
-		c.fault("%s is the first link, and another before it", name)
-	}
-	if at.link != 1 {
-		if len(before.String) != len(follows) {
-			c.fault("%s: the hash of the link before it is missing", name)
-			return hash, false
-		}
-		follows = chain.Hash([]byte(before.String))
-	}
-	hash = chain.LinkHash(follows, content)
-	if string(hash[:]) != r.text("hash") {
-		c.fault("%s is not what was chained: it was changed, or another put in its place", name)
-		return hash, false
-	}
-	c.links[at] = hash[:]
-	earlier := link{at.book, at.stripe, at.link - 1}
-	if known := c.links[earlier]; known != nil && !bytes.Equal(known, follows[:]) {
-		c.fault("%s does not follow the link before it", name)
-	}
-	c.v.Links++
-	return hash, true
-}
-
-// none is the digest of nothing.
-var none = history.DigestOf(history.Letter, func(string) []func(string) sql.NullString { return nil })
-
-// proveHistories holds the campaign and its dead letters, as they are, against the newest lines of their histories.
-func (c *checker) proveHistories() {
-	if is, want := c.digest(history.Campaign, "", ""), c.newest["campaign "+c.campaign.ID].text("digest"); is != want {
-		c.fault("the campaign, or one of its rains, is not what its history says")
-	}
-	for _, letter := range c.rows["dead_letter"] {
-		of := letter.text("fingerprint")
-		want := c.newest[string(history.Letter)+" "+of].text("digest")
-		if c.digest(history.Letter, "fingerprint", of) != want {
-			c.fault("dead letter %s is not what its history says", letter.text("claim"))
-		}
-	}
-	for _, line := range c.newest {
-		of := line.text("thing")
-		if line.text("kind") == string(history.Letter) && c.digest(history.Letter, "fingerprint", of) == none {
-			c.fault("there is a history of dead letter %s, and no such letter", of)
-		}
-	}
-}
-
-// digest is what a history says of something: of the rows whose column is a text, or of all.
-func (c *checker) digest(kind history.Kind, column, is string) string {
-	return history.DigestOf(kind, func(table string) (of []func(string) sql.NullString) {
-		for _, r := range c.rows[table] {
-			if column == "" || r.text(column) == is {
-				of = append(of, r.of)
-			}
-		}
-		return of
-	})
+	c.proveHash(r, "audit record "+r.text("id"), chain.HashAudit(values))
 }

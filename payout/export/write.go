@@ -22,9 +22,9 @@ import (
 var ErrNotOver = errors.New("only a campaign that is over can be exported: closed, its leftover back at the sponsor, " +
 	"nothing refused and no dead letter waiting")
 
-// ErrDropped is returned for a campaign whose payouts have left the books.
-var ErrDropped = errors.New("the campaign's payouts have left the ledger: its export has them, whose SHA-256 is in " +
-	"the audit record campaign.drop")
+// ErrDropped is returned for a campaign whose payouts were removed after an export.
+var ErrDropped = errors.New("the campaign's payouts were removed from the ledger: its export has them, whose SHA-256 " +
+	"is in the audit record campaign.export")
 
 // rowsAtOnce is how many rows one statement reads, and auditAtOnce through how many audit records it looks.
 const (
@@ -61,7 +61,7 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 		return err
 	}
 	var one int
-	dropped, err := e.db.First(ctx, []any{&one}, "SELECT 1 FROM archive WHERE id = ?", campaign)
+	dropped, err := e.db.First(ctx, []any{&one}, "SELECT 1 FROM archive WHERE campaign_id = ?", campaign)
 	if err == nil && dropped {
 		err = ErrDropped
 	}
@@ -96,7 +96,7 @@ func (e *Exporter) Write(ctx context.Context, campaign, by string, proof any, to
 	w := &writer{to: to, sum: sha256.New()}
 	w.line(Header{version, campaign, e.clock(), by, proved})
 	for _, part := range []func(context.Context, *writer, string) error{
-		e.writeTables, e.writeTxns, e.writeHistory, e.writeAudit,
+		e.writeTables, e.writeTxns, e.writeAudit,
 	} {
 		if err := part(ctx, w, campaign); err != nil {
 			return t, fmt.Errorf("exporting campaign %s: %w", campaign, err)
@@ -143,7 +143,7 @@ func (w *writer) page(h heading, rows [][]value) error {
 // writeTables writes the rows of the tables that know their campaign.
 func (e *Exporter) writeTables(ctx context.Context, w *writer, campaign string) error {
 	for _, t := range wholeTables {
-		query := "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " WHERE " + t.of + " = ?"
+		query := t.query() + "WHERE " + t.of + " = ?"
 		if !t.pages {
 			if t.key != "" {
 				query += " ORDER BY " + t.key
@@ -183,17 +183,15 @@ func (e *Exporter) writeTxns(ctx context.Context, w *writer, campaign string) er
 		}
 		in := sqldb.Marks(len(ids))
 		for _, part := range []struct {
-			heading heading
-			query   string
+			of   table
+			rows string
 		}{
-			{linked(txns), selectLinked(txns) + "WHERE r.id IN " + in + " ORDER BY r.id"},
-			{entries.heading(), "SELECT " + strings.Join(entries.columns, ", ") + " FROM entry WHERE txn_id IN " + in +
-				" ORDER BY txn_id, line_no"},
-			{payouts.heading(), "SELECT " + strings.Join(payouts.columns, ", ") + " FROM payout WHERE txn_id IN " + in +
-				" ORDER BY txn_id, packet"},
+			{txns, "WHERE id IN " + in + " ORDER BY id"},
+			{entries, "WHERE txn_id IN " + in + " ORDER BY txn_id, line_no"},
+			{payouts, "WHERE txn_id IN " + in + " ORDER BY txn_id, packet"},
 		} {
-			rows, err := rowsOf(ctx, e.db, len(part.heading.Columns), part.query, sqldb.Args(ids)...)
-			if err := errors.Join(err, w.page(part.heading, rows)); err != nil {
+			rows, err := rowsOf(ctx, e.db, len(part.of.columns), part.of.query()+part.rows, sqldb.Args(ids)...)
+			if err := errors.Join(err, w.page(part.of.heading(), rows)); err != nil {
 				return err
 			}
 		}
@@ -201,37 +199,20 @@ func (e *Exporter) writeTxns(ctx context.Context, w *writer, campaign string) er
 	}
 }
 
-// writeHistory writes what the campaign has been, and what its dead letters have.
-func (e *Exporter) writeHistory(ctx context.Context, w *writer, campaign string) error {
-	h := linked(histories)
-	for _, of := range []string{
-		"WHERE r.kind = 'campaign' AND r.thing = ? ORDER BY r.version",
-		"WHERE r.kind = 'dead letter' AND r.thing IN (SELECT fingerprint FROM dead_letter WHERE campaign_id = ?) " +
-			"ORDER BY r.thing, r.version",
-	} {
-		rows, err := rowsOf(ctx, e.db, len(h.Columns), selectLinked(histories)+of, campaign)
-		if err := errors.Join(err, w.page(h, rows)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // writeAudit writes the audit records about the campaign, and about its claims.
 func (e *Exporter) writeAudit(ctx context.Context, w *writer, campaign string) error {
-	h := linked(audits)
 	var last int64
 	if _, err := e.db.First(ctx, []any{&last}, "SELECT COALESCE(MAX(id), 0) FROM audit"); err != nil {
 		return err
 	}
 	for after := int64(0); after < last; after += auditAtOnce {
-		rows, err := rowsOf(ctx, e.db, len(h.Columns), selectLinked(audits)+"WHERE r.id > ? AND r.id <= ? "+
-			"AND (r.target = ? OR r.target >= ? AND r.target < ?) ORDER BY r.id", after, after+auditAtOnce,
+		rows, err := rowsOf(ctx, e.db, len(audits.columns), audits.query()+"WHERE id > ? AND id <= ? "+
+			"AND (target = ? OR target >= ? AND target < ?) ORDER BY id", after, after+auditAtOnce,
 			"campaign:"+campaign, "claim:"+campaign+"-", "claim:"+campaign+".")
 		if err != nil {
 			return err
 		}
-		if err := w.page(h, about(campaign, rows)); err != nil {
+		if err := w.page(audits.heading(), about(campaign, rows)); err != nil {
 			return err
 		}
 	}

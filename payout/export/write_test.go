@@ -135,7 +135,7 @@ func TestAnExportIsProved(t *testing.T) {
 			t.Errorf("%+v, %v; %+v", v, err, trailer)
 		}
 		if v.Paid+v.Reclaimed != 1000 || v.Paid == 0 || v.Reclaimed == 0 || v.Transactions < 5 ||
-			v.Links < v.Transactions {
+			v.Hashes < v.Transactions {
 			t.Errorf("%+v", v)
 		}
 		for _, part := range []string{`"payout.dismiss"`, `"campaign.close"`, `"a move"`} {

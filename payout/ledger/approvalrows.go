@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 )
 
 func newApprovalID() string { return "a" + strings.ToLower(rand.Text()) }
@@ -22,10 +21,7 @@ func writeApproval(ctx context.Context, tx *sqldb.Tx, a Approval) error {
 		a.Asked.Reason, a.Asked.Name, a.Asked.ID, a.AskedAt, a.ExpiresAt,
 		string(a.State), "", "", 0, "",
 	}}
-	if err := tx.Insert(ctx, "approval", approvalColumns, row, sqldb.Merge{}); err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, a.AskedAt, history.Approval, a.ID)
+	return tx.Insert(ctx, "approval", approvalColumns, row, sqldb.Merge{})
 }
 
 // writeDecision writes how an order has ended.
@@ -33,10 +29,7 @@ func writeDecision(ctx context.Context, tx *sqldb.Tx, a Approval) error {
 	_, err := tx.Exec(ctx, "UPDATE approval SET state = ?, decided_by = ?, decided_id = ?, decided_at = ?, "+
 		"decision = ? WHERE id = ?", string(a.State), a.Decided.Name, a.Decided.ID, a.DecidedAt,
 		a.Decided.Reason, a.ID)
-	if err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, a.DecidedAt, history.Approval, a.ID)
+	return err
 }
 
 // list reads orders. One that is too old is told as expired.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -223,9 +222,6 @@ func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, 
 		a = list[0]
 		if a.State != ApprovalPending {
 			return ErrApprovalOver
-		}
-		if err := history.Check(ctx, tx, history.Approval, id); err != nil {
-			return err
 		}
 		if err := do(ctx, tx, a); err != nil {
 			return err

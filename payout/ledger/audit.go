@@ -120,8 +120,9 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	if detail == "" {
 		detail = "null"
 	}
-	err := chain.Append(ctx, tx, chain.Audits, []any{now, sqldb.Storable(r.Actor, maxActor), sqldb.Storable(r.Role, 32),
-		sqldb.Storable(r.Action, 64), sqldb.Storable(r.Target, 200), detail})
+	err := chain.AppendAudit(ctx, tx, chain.AuditRecord{At: now, Actor: sqldb.Storable(r.Actor, maxActor),
+		Role: sqldb.Storable(r.Role, 32), Action: sqldb.Storable(r.Action, 64), Target: sqldb.Storable(r.Target, 200),
+		Detail: detail})
 	if err != nil {
 		return fmt.Errorf("audit of %s: %w", r.Action, err)
 	}

@@ -211,8 +211,7 @@ type badAmountsError struct{ cause error }
 func (e *badAmountsError) Error() string { return "amounts: " + e.cause.Error() }
 
 // givenAmounts are the amounts of a campaign with the split "list". They are read once: they never change, and every
-// node looks at its live campaigns every few seconds. Those that somebody has changed by hand are read again, so that
-// they are right as soon as they are put right.
+// node looks at its live campaigns every few seconds.
 func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campaign string) ([]rain.Money, error) {
 	r.mu.Lock()
 	amounts, ok := r.amounts[campaign]
@@ -231,14 +230,17 @@ func (r *campaignRows) givenAmounts(ctx context.Context, q sqldb.Querier, campai
 	if err := json.Unmarshal(text, &amounts); err != nil {
 		return nil, &badAmountsError{err}
 	}
-	funded, err := chain.StateOf(ctx, q, posting.FundKey(campaign))
-	if err != nil || funded != chain.Whole {
-		return amounts, err
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.amounts[campaign] = amounts
 	return amounts, nil
+}
+
+// forgetAmountsOf drops the amounts of a campaign, so that they are read again.
+func (r *campaignRows) forgetAmountsOf(campaign string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.amounts, campaign)
 }
 
 // forgetAmounts drops the amounts of campaigns that are not live any more.

@@ -11,7 +11,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -53,12 +52,6 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 			booking.EscrowAccount(c.ID), c.Budget)
 		fund.Papers = campaignPaper(c, amounts)
 		if _, err := booking.Book(ctx, tx, s.clock(), []booking.Txn{fund}, nil); err != nil {
-			return err
-		}
-		if err := checkBalance(ctx, tx, booking.SponsorAccount(c.Sponsor)); err != nil {
-			return err
-		}
-		if err := history.Note(ctx, tx, s.clock(), history.Campaign, c.ID); err != nil {
 			return err
 		}
 		left, _, err := booking.BalanceOf(ctx, tx, booking.SponsorAccount(c.Sponsor))
@@ -113,24 +106,10 @@ func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, er
 	return one(found, id, err)
 }
 
-// WholeCampaign reads a campaign that nobody has changed by hand, else it is history.ErrTampered. It is for steps that
-// cannot be taken back.
-func (s *Campaigns) WholeCampaign(ctx context.Context, id string) (c *rain.Campaign, err error) {
-	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		if c, err = s.rows.Read(ctx, tx, id); err != nil {
-			return err
-		}
-		return posting.CheckCampaign(ctx, tx, id)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// CampaignAsStored reads a campaign also where its row makes no sense: then it has a Fault. ErrUnknownCampaign where
-// there is none.
+// CampaignAsStored reads a campaign from the database, with its amounts, also where its row makes no sense: then it has
+// a Fault. ErrUnknownCampaign where there is none.
 func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error) {
+	s.rows.forgetAmountsOf(id)
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
 	if err == nil && len(found) == 0 {
 		return nil, fmt.Errorf("%q: %w", id, posting.ErrUnknownCampaign)
@@ -177,12 +156,11 @@ func (s *Campaigns) LiveIDs(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish.
-// The revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on
-// any node. change may be called several times, each time with a fresh copy; its error is returned as it is and
-// leaves the campaign as it was. Changing anything else is ErrImmutable, and one that somebody has changed by hand is
-// history.ErrTampered. With ErrUnchanged, Update returns the
-// campaign as it is, and there is nothing to audit.
+// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
+// revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on any node.
+// change may be called several times, each time with a fresh copy; its error is returned as it is and leaves the
+// campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the campaign as it is,
+// and there is nothing to audit.
 func (s *Campaigns) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return s.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
@@ -196,9 +174,6 @@ func (s *Campaigns) update(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		if err := posting.CheckCampaign(ctx, tx, id); err != nil {
-			return err
-		}
 		after := before.Clone()
 		switch err := change(ctx, tx, after); {
 		case errors.Is(err, ErrUnchanged):
@@ -210,11 +185,6 @@ func (s *Campaigns) update(ctx context.Context, id string,
 		updated = after
 		if err := saveCampaign(ctx, tx, before, after); err != nil {
 			return err
-		}
-		if after.Revision != before.Revision {
-			if err := history.Note(ctx, tx, s.clock(), history.Campaign, id); err != nil {
-				return err
-			}
 		}
 		return auditChange(ctx, tx, s.clock(), campaignState(before), campaignState(after))
 	})

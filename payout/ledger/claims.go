@@ -151,9 +151,10 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
-// DroppedAt is when a campaign's payouts began to leave the ledger, in Unix ms; 0 where they are here.
+// DroppedAt is when a campaign's payouts were removed from the ledger, in Unix ms; 0 if they are here.
 func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err error) {
-	if _, err = s.db.First(ctx, []any{&at}, "SELECT began_at FROM archive WHERE id = ?", campaign); err != nil {
+	_, err = s.db.First(ctx, []any{&at}, "SELECT removed_at FROM archive WHERE campaign_id = ?", campaign)
+	if err != nil {
 		return 0, fmt.Errorf("whether campaign %s was dropped: %w", campaign, err)
 	}
 	return at, nil

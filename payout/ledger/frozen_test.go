@@ -14,13 +14,12 @@ import (
 )
 
 // held are queries for the rows that one transaction holds in these tests: balances that belong to nobody alone, a
-// player's, every stripe of world, and the end of every chain.
+// player's, and every stripe of world.
 var held = []string{
 	"SELECT account_id FROM balance WHERE account_id = '" + booking.SponsorAccount("acme").ID() + "'",
 	"SELECT account_id FROM balance WHERE account_id = '" + booking.EscrowAccount("c1").ID() + "'",
 	"SELECT account_id FROM balance WHERE account_id = '" + booking.UserAccount("u1").ID() + "'",
 	"SELECT account_id FROM balance WHERE account_id LIKE 'world:%'",
-	"SELECT stripe FROM chain_head",
 }
 
 // want is something that another node does meanwhile.
@@ -110,8 +109,8 @@ func TestAFrozenNodeStopsNobody(t *testing.T) {
 }
 
 // TestATransactionThatNeverEndsIsBusy: of a client that is not redrain, whose transactions redrain cannot limit. Who
-// wants one of the rows is told that it is in use, and nothing is done by halves. For stripes of world and ends
-// of chains others stand in, so nobody hears of those.
+// wants one of the rows is told that it is in use, and nothing is done by halves. For stripes of world
+// others stand in, so nobody hears of those.
 func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	t.Parallel()
 	b, dsn := frozenBooks(t, 1)

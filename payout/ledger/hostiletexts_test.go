@@ -115,6 +115,6 @@ func TestWhateverIsAudited(t *testing.T) {
 		if list, _, err := b.ListAudit(t.Context(), "", 500); err != nil || len(list) != 2*len(testenv.HostileTexts()) {
 			t.Errorf("%d records, %v", len(list), err)
 		}
-		b.CheckChains(t)
+		b.CheckBooks(t)
 	})
 }

@@ -23,8 +23,6 @@ var hotRows = map[string]string{
 	"winner":         "SELECT user_id FROM winner",
 	"payout":         "SELECT packet FROM payout",
 	"txn":            "SELECT id FROM txn",
-	"history":        "SELECT id FROM history",
-	"chain_head":     "SELECT stripe FROM chain_head",
 	"seal_key":       "SELECT id FROM seal_key",
 	"lease":          "SELECT name FROM lease",
 	"withdrawal":     "SELECT id FROM withdrawal",

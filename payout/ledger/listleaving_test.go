@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -113,6 +115,16 @@ func TestALeavingListDeniesNobody(t *testing.T) {
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		wantProved(t, b)
 	})
+}
+
+// meanwhile calls do once, just before the database gets the nth statement with this prefix.
+func meanwhile(b *paytest.Books, statement string, nth int64, do func()) {
+	var heard atomic.Int64
+	b.DB.Heard = func(text string, _ []any) {
+		if strings.HasPrefix(text, statement) && heard.Add(1) == nth {
+			do()
+		}
+	}
 }
 
 // No campaign comes to need a list while it is removed, also not where the removal was frozen for so long that it

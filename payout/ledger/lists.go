@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/playerlist"
 	"redrain/rain"
 )
@@ -36,7 +35,7 @@ const MaxListed = 1000
 const MaxNetworks = 100_000
 
 var listColumns = []string{"name", "kind", "purpose", "members", "revision", "busy_until", "created_at", "changed_at",
-	"changed_by", "digest"}
+	"changed_by"}
 
 // Create makes an empty list.
 func (s *Lists) Create(ctx context.Context, name string, kind playerlist.Kind, purpose playerlist.Purpose) (
@@ -48,16 +47,12 @@ func (s *Lists) Create(ctx context.Context, name string, kind playerlist.Kind, p
 		l = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
 		row := [][]any{{l.Name, string(l.Kind), string(l.Purpose), l.Members, l.Revision, l.BusyUntil, l.CreatedAt,
-			l.ChangedAt, l.ChangedBy, l.Digest.String()}}
-		// It waits for whoever is just removing a list of this name. So its history is read after that.
+			l.ChangedAt, l.ChangedBy}}
 		err := tx.Insert(ctx, "player_list", listColumns, row, sqldb.Merge{})
 		if sqldb.IsDuplicate(err) {
 			return ErrListExists
 		}
 		if err != nil {
-			return err
-		}
-		if err := history.NoteMade(ctx, tx, now, history.List, name); err != nil {
 			return err
 		}
 		return auditChange(ctx, tx, now, change{}, listState(l))
@@ -154,17 +149,6 @@ func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []strin
 	return on, err
 }
 
-// rowsAmong are the rows that a list has of some, also of those who are off it again.
-func rowsAmong(ctx context.Context, q sqldb.Querier, name string, who []string) (map[string]playerlist.Row, error) {
-	on := make(map[string]playerlist.Row, len(who))
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		row, err := playerlist.ScanRow(scan)
-		on[row.Who] = row
-		return err
-	}, "SELECT "+playerlist.RowColumns+" FROM list_member WHERE list_name = ? AND who IN", who, name)
-	return on, err
-}
-
 // change changes a list and raises its revision. Nobody else changes it meanwhile. One that is leaving changes only by
 // its removal.
 func (s *Lists) change(ctx context.Context, name string, removal bool, do func(ctx context.Context, tx *sqldb.Tx,
@@ -183,7 +167,7 @@ func (s *Lists) change(ctx context.Context, name string, removal bool, do func(c
 		}
 		after = before
 		after.BusyUntil, after.ChangedAt, after.ChangedBy, after.Revision = 0, now, auditActor(ctx), before.Revision+1
-		if err := changeList(ctx, tx, &after, now, do); err != nil {
+		if err := changeList(ctx, tx, &after, do); err != nil {
 			return err
 		}
 		return auditChange(ctx, tx, now, listState(before), listState(after))
@@ -191,23 +175,16 @@ func (s *Lists) change(ctx context.Context, name string, removal bool, do func(c
 	return after, listError(name, err)
 }
 
-// changeList changes a list that tx has locked, and keeps what has become of it.
-func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, now int64, do func(ctx context.Context,
-	tx *sqldb.Tx, l *playerlist.List) error) error {
-	whole, err := history.Whole(ctx, tx, history.List, l.Name)
-	if err != nil {
-		return err
-	}
+// changeList changes a list that tx has locked.
+func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, do func(ctx context.Context, tx *sqldb.Tx,
+	l *playerlist.List) error) error {
 	if err := do(ctx, tx, l); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "UPDATE player_list SET purpose = ?, members = ?, revision = ?, busy_until = ?, "+
-		"changed_at = ?, changed_by = ?, digest = ? WHERE name = ?", string(l.Purpose), l.Members, l.Revision,
-		l.BusyUntil, l.ChangedAt, l.ChangedBy, l.Digest.String(), l.Name)
-	if err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, now, history.List, whole...)
+	_, err := tx.Exec(ctx, "UPDATE player_list SET purpose = ?, members = ?, revision = ?, busy_until = ?, "+
+		"changed_at = ?, changed_by = ? WHERE name = ?", string(l.Purpose), l.Members, l.Revision,
+		l.BusyUntil, l.ChangedAt, l.ChangedBy, l.Name)
+	return err
 }
 
 // Add puts members, as Kind.Canonical has them, on a list. Who is on it stays.
@@ -227,24 +204,18 @@ func (s *Lists) Remove(ctx context.Context, name string, who []string) (playerli
 // putMembers adds members to a list, and marks them with its revision.
 func putMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
 	who = slices.Compact(slices.Sorted(slices.Values(who)))
-	on, err := rowsAmong(ctx, tx, l.Name, who)
+	on, err := membersAmong(ctx, tx, l.Name, who)
 	if err != nil {
 		return err
 	}
 	var fresh, known [][]any
 	for _, one := range who {
-		was, is := on[one]
-		row := playerlist.Row{Who: one, Added: now, Mark: l.Revision}
-		if is {
-			l.Digest.Take(was)
-		}
 		values := []any{l.Name, one, now, 0, l.Revision}
-		if is && was.Removed == 0 {
-			row.Added, known = was.Added, append(known, values)
+		if _, is := on[one]; is {
+			known = append(known, values)
 		} else {
 			fresh = append(fresh, values)
 		}
-		l.Digest.Add(row)
 	}
 	columns, key := []string{"list_name", "who", "added_at", "removed_at", "mark"}, []string{"list_name", "who"}
 	err = tx.Insert(ctx, "list_member", columns, fresh, sqldb.Merge{Key: key, Set: columns[2:]})
@@ -262,17 +233,6 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []str
 }
 
 func dropMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
-	on, err := rowsAmong(ctx, tx, l.Name, who)
-	if err != nil {
-		return err
-	}
-	for _, row := range on {
-		if row.Removed == 0 {
-			l.Digest.Take(row)
-			row.Removed = now
-			l.Digest.Add(row)
-		}
-	}
 	for some := range slices.Chunk(who, sqldb.Chunk) {
 		n, err := tx.Exec(ctx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
 			"who IN "+sqldb.Marks(len(some)), append([]any{now, l.Name}, sqldb.Args(some)...)...)

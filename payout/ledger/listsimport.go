@@ -8,7 +8,6 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/playerlist"
 )
 
@@ -93,18 +92,19 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	begun := l.Revision
 	for left := true; left && err == nil; {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
-			rows, err := sqldb.List(ctx, tx, playerlist.ScanRow, "SELECT "+playerlist.RowColumns+
-				" FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
-			left = len(rows) == sqldb.Chunk
-			if err != nil || len(rows) == 0 {
-				return err
-			}
-			who := make([]string, len(rows))
-			for i, row := range rows {
-				l.Digest.Take(row)
-				if who[i] = row.Who; row.Removed == 0 {
+			var who []string
+			err := tx.Each(ctx, func(scan sqldb.Scan) error {
+				var one string
+				var removed int64
+				err := scan(&one, &removed)
+				if who = append(who, one); removed == 0 {
 					l.Members--
 				}
+				return err
+			}, "SELECT who, removed_at FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
+			left = len(who) == sqldb.Chunk
+			if err != nil || len(who) == 0 {
+				return err
 			}
 			_, err = tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(who)),
 				append([]any{name}, sqldb.Args(who)...)...)
@@ -114,9 +114,6 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	if err == nil {
 		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
 			if _, err := tx.Exec(ctx, "DELETE FROM player_list WHERE name = ?", name); err != nil {
-				return err
-			}
-			if err := history.NoteGone(ctx, tx, s.clock(), history.List, name); err != nil {
 				return err
 			}
 			return auditChange(ctx, tx, s.clock(), listState(*l),
@@ -151,7 +148,7 @@ func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx 
 			return ErrListBusy // it was silent for too long, and somebody else has changed the list
 		}
 		l.BusyUntil = s.clock() + importPause.Milliseconds()
-		return changeList(ctx, tx, &l, s.clock(), do)
+		return changeList(ctx, tx, &l, do)
 	})
 	return l, listError(name, err)
 }

@@ -17,7 +17,6 @@ type Proofs struct{ db *sqldb.DB }
 // Proof is the last proof of a campaign, or of everything.
 type Proof struct {
 	Campaign   string     `json:"campaign,omitempty"` // "": everything
-	Kind       string     `json:"kind,omitempty"`     // of everything: recent or full
 	ProvedAt   int64      `json:"proved_at"`          // Unix ms, when it was done; 0: never
 	TookMS     int64      `json:"took_ms"`
 	Balanced   bool       `json:"balanced"`
@@ -25,22 +24,16 @@ type Proof struct {
 	Difference rain.Money `json:"difference"`
 }
 
-// The kinds of proof of everything.
-const (
-	ProofFull   = "full"   // every row was read
-	ProofRecent = "recent" // what came since the proof before, and what was not over
-)
-
-var proofColumns = []string{"campaign_id", "kind", "proved_at", "took_ms", "balanced", "findings", "difference"}
+var proofColumns = []string{"campaign_id", "proved_at", "took_ms", "balanced", "findings", "difference"}
 
 // NoteProofs keeps the last proof of each campaign, or of everything.
 func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
 	rows := make([][]any, len(proofs))
 	for i, p := range proofs {
-		rows[i] = []any{p.Campaign, p.Kind, p.ProvedAt, p.TookMS, p.Balanced, p.Findings, int64(p.Difference)}
+		rows[i] = []any{p.Campaign, p.ProvedAt, p.TookMS, p.Balanced, p.Findings, int64(p.Difference)}
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Insert(ctx, "proof", proofColumns, rows, sqldb.Merge{Key: proofColumns[:2], Set: proofColumns[2:]})
+		return tx.Insert(ctx, "proof", proofColumns, rows, sqldb.Merge{Key: proofColumns[:1], Set: proofColumns[1:]})
 	})
 	if err != nil {
 		return fmt.Errorf("noting what was proved: %w", err)
@@ -50,8 +43,7 @@ func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
 
 // LastProofs are the last proofs.
 type LastProofs struct {
-	Recent Proof // of what was recent
-	Full   Proof // of every row
+	Full Proof // of everything
 	// of each campaign that is not drained; one that was never proved counts as proved when it was created
 	Live []Proof
 }
@@ -60,59 +52,25 @@ type LastProofs struct {
 func (s *Proofs) LastProofs(ctx context.Context) (last LastProofs, err error) {
 	read := func(row sqldb.Scan) (p Proof, err error) {
 		var balanced int64
-		err = row(&p.Campaign, &p.Kind, &p.ProvedAt, &p.TookMS, &balanced, &p.Findings, &p.Difference)
+		err = row(&p.Campaign, &p.ProvedAt, &p.TookMS, &balanced, &p.Findings, &p.Difference)
 		p.Balanced = balanced == 1
 		return p, err
 	}
 	last.Live, err = sqldb.List(ctx, s.db, read,
-		"SELECT c.id, '', COALESCE(p.proved_at, c.created_at), COALESCE(p.took_ms, 0), "+
+		"SELECT c.id, COALESCE(p.proved_at, c.created_at), COALESCE(p.took_ms, 0), "+
 			"COALESCE(p.balanced, 0), COALESCE(p.findings, 0), COALESCE(p.difference, 0) FROM campaign c "+
-			"LEFT JOIN proof p ON p.campaign_id = c.id AND p.kind = '' WHERE "+undrained)
+			"LEFT JOIN proof p ON p.campaign_id = c.id WHERE "+undrained)
 	slices.SortFunc(last.Live, func(a, b Proof) int { return cmp.Compare(a.Campaign, b.Campaign) })
 	if err == nil {
 		err = s.db.Each(ctx, func(row sqldb.Scan) error {
 			p, err := read(row)
-			if p.Kind == ProofFull {
-				last.Full = p
-			} else {
-				last.Recent = p
-			}
+			last.Full = p
 			return err
-		}, "SELECT campaign_id, kind, proved_at, took_ms, balanced, findings, difference "+
+		}, "SELECT campaign_id, proved_at, took_ms, balanced, findings, difference "+
 			"FROM proof WHERE campaign_id = ''")
 	}
 	if err != nil {
 		return LastProofs{}, fmt.Errorf("reading when the books were proved: %w", err)
 	}
 	return last, nil
-}
-
-// Reading is how far the full proof has come that is made in the background.
-type Reading struct {
-	BeganAt int64  // Unix ms; 0: none is under way
-	SpentMS int64  // reading, without the pauses
-	Place   string // for who reads
-}
-
-// Reading is how far the full proof in the background has come; zero where none is under way.
-func (s *Proofs) Reading(ctx context.Context) (at Reading, err error) {
-	_, err = s.db.First(ctx, []any{&at.BeganAt, &at.SpentMS, &at.Place},
-		"SELECT began_at, spent_ms, place FROM proof_reading WHERE id = 1")
-	if err != nil {
-		return Reading{}, fmt.Errorf("how far the full proof has come: %w", err)
-	}
-	return at, nil
-}
-
-// KeepReading keeps how far the full proof in the background has come.
-func (s *Proofs) KeepReading(ctx context.Context, at Reading) error {
-	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Insert(ctx, "proof_reading", []string{"id", "began_at", "spent_ms", "place"},
-			[][]any{{1, at.BeganAt, at.SpentMS, at.Place}},
-			sqldb.Merge{Key: []string{"id"}, Set: []string{"began_at", "spent_ms", "place"}})
-	})
-	if err != nil {
-		return fmt.Errorf("keeping how far the full proof has come: %w", err)
-	}
-	return nil
 }

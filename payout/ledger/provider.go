@@ -7,14 +7,12 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/chain"
 )
 
 // The receiver of withdrawals is confirmed before any is bound to it: the first by itself, as there is no other, and
 // each after it by a person, where one has a name. Until then withdrawals that nobody was asked for wait; those that
 // were sent before stay with their receivers. The receiver that is confirmed is the newest line of the audit with the
-// action of [ActProvider], as it was chained. Where somebody has changed or removed it by hand, nothing new is
-// bound until it is put right, or a person confirms a receiver.
+// action of [ActProvider].
 
 // maxTarget is the length of what an order or a line of the audit is about, in bytes.
 const maxTarget = 200
@@ -44,27 +42,10 @@ func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err e
 	return c, nil
 }
 
-// isLost tells whether somebody has changed or removed the line by hand, so that nobody can say which receiver is
-// confirmed. Where there is none, no node was ever started with another receiver than this one.
-func (c confirmed) isLost(ctx context.Context, q sqldb.Querier, receiver string) (bool, error) {
-	if c.line != 0 {
-		state, err := chain.RecordState(ctx, q, chain.Audits, c.line)
-		return state != chain.Whole, err
-	}
-	var first, last string
-	_, err := q.First(ctx, []any{&first, &last}, "SELECT COALESCE((SELECT MIN(receiver) FROM provider_pace), ''), "+
-		"COALESCE((SELECT MAX(receiver) FROM provider_pace), '')")
-	return first != last || first != "" && first != receiver, err
-}
-
 // mayBind tells whether a receiver can be asked for withdrawals that nobody was asked for.
 func (s *Withdrawals) mayBind(ctx context.Context, receiver string) (bool, error) {
 	is, err := confirmedProvider(ctx, s.db)
-	if err != nil || is.line != 0 && is.provider != providerName(receiver) {
-		return false, err
-	}
-	lost, err := is.isLost(ctx, s.db, receiver)
-	return err == nil && !lost, err
+	return err == nil && (is.line == 0 || is.provider == providerName(receiver)), err
 }
 
 // ProviderStart is what has become of the receiver that a node was started with.
@@ -87,14 +68,13 @@ func (s *Approvals) StartProvider(ctx context.Context, receiver string, named bo
 		if err != nil {
 			return err
 		}
-		lost, err := is.isLost(ctx, tx, receiver)
-		if err != nil || is.provider == d.Target && is.line != 0 && !lost {
-			return err
+		if is.provider == d.Target && is.line != 0 {
+			return nil
 		}
 		p.Before = is.provider
 		ctx = WithAudit(sqldb.Joined(ctx, s.db, tx), AuditRecord{Actor: byRedrain, Role: byRedrain})
 		by := Person{Name: byRedrain, Reason: "a node was started with it; confirmed until now: " + is.provider}
-		if is.line == 0 && !lost || !named {
+		if is.line == 0 || !named {
 			return s.confirmProvider(ctx, d.Target, by)
 		}
 		a, err := s.ask(ctx, d, looked{seen: strconv.FormatInt(is.line, 10)}, by.stored())

@@ -26,50 +26,6 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 	}
 }
 
-// TestNobodyConfirmsAReceiverByHand: neither by removing the line of the audit that names another, nor by adding one.
-func TestNobodyConfirmsAReceiverByHand(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		ctx := t.Context()
-		b.Rich(t, "u1", 100)
-		starts := func(receiver string) ledger.ProviderStart {
-			t.Helper()
-			p, err := b.Approvals.StartProvider(ctx, receiver, true)
-			paytest.Must(t, err)
-			return p
-		}
-		starts("first")
-		b.MustWithdraw(t, "w1", "u1", 10)
-		wantLeased(t, b, "first", "w1")
-		order := starts("other").Pending
-		if order == nil {
-			t.Fatal("nobody has to confirm another one")
-		}
-		b.MustWithdraw(t, "w2", "u1", 10)
-		for what, hand := range map[string][2]string{
-			"removed": {"UPDATE audit SET action = 'other' WHERE action = 'provider'",
-				"UPDATE audit SET action = 'provider' WHERE action = 'other'"},
-			"changed": {"UPDATE audit SET target = 'other' WHERE action = 'provider'",
-				"UPDATE audit SET target = 'first' WHERE action = 'provider'"},
-			"added": {"INSERT INTO audit (at, actor, role, action, target, detail, stripe, link, hash) " +
-				"SELECT at, actor, role, action, 'other', detail, stripe, 1000, hash FROM audit " +
-				"WHERE action = 'provider'",
-				"DELETE FROM audit WHERE link = 1000"},
-		} {
-			b.Statement(t, hand[0])
-			wantLeased(t, b, "other")
-			if p := starts("other"); p.Pending == nil {
-				t.Errorf("%s: confirmed by itself", what)
-			}
-			wantLeased(t, b, "other")
-			b.Statement(t, hand[1])
-		}
-		wantLeased(t, b, "first", "w1", "w2")
-		b.CheckBooks(t)
-	})
-}
-
 // TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
 // person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {

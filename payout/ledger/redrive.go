@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -18,14 +17,7 @@ type Redriven struct {
 	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
 	StillDead int
 	NeedTwo   int // letters that were left out, because they need a second person
-
-	// Tampered are the claims of the first of those that wait on because somebody has changed them, or their
-	// withdrawals, by hand.
-	Tampered []string
 }
-
-// mostTampered is how many claims Redriven names.
-const mostTampered = 10
 
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
@@ -82,9 +74,6 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 			r.Retried++
 			if !one.resolved {
 				r.StillDead++
-				if one.tampered && len(r.Tampered) < mostTampered && !slices.Contains(r.Tampered, one.claim) {
-					r.Tampered = append(r.Tampered, one.claim)
-				}
 				continue
 			}
 			r.Settled++
@@ -108,15 +97,12 @@ func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...
 // retried is what has become of one letter.
 type retried struct {
 	found    bool // it was still waiting
-	claim    string
 	resolved bool
 	why      error // it was not
-	tampered bool  // because somebody has changed it, or its withdrawal, by hand
 	settled  []posting.Settlement
 }
 
-// retryLetter tries one letter, in a transaction of its own: one that the database refuses, or of which somebody has
-// changed the withdrawal by hand, takes no other with it.
+// retryLetter tries one letter, in a transaction of its own: one that the database refuses takes no other with it.
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
@@ -126,12 +112,9 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 			return err
 		}
 		d := letters[0]
-		r.found, r.claim = true, d.Claim
-		reason, err := posting.Tampered(ctx, tx, d.ID)
-		r.tampered = reason != ""
-		if err == nil && reason == "" {
-			r.settled, reason, err = s.redrive(ctx, tx, d)
-		}
+		r.found = true
+		var reason string
+		r.settled, reason, err = s.redrive(ctx, tx, d)
 		if err != nil || reason != "" {
 			r.why = errors.New(reason)
 			return err
@@ -153,8 +136,6 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 	switch joined := sqldb.IsJoined(ctx); { // where it is not the transaction was rolled back, so the letter waits on
 	case err == nil:
 		return r, nil
-	case errors.Is(err, history.ErrTampered) && !joined:
-		return retried{found: true, claim: r.claim, why: err, tampered: true}, nil
 	case posting.MayBePoison(err) && !joined:
 		return retried{found: true, why: errors.New(sqldb.Storable(err.Error(), posting.MaxReason))}, nil
 	default:

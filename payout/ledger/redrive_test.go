@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -127,48 +124,6 @@ func TestRetryAfterARebuild(t *testing.T) {
 		if p := b.MustPost(t, living); p.New != 1 {
 			t.Errorf("a win of the living: %+v", p)
 		}
-		b.CheckBooks(t)
-	})
-}
-
-// TestATamperedWithdrawalHoldsUpNoLetters: a dead withdrawal that somebody has changed by hand waits on, its retry says
-// why, and those behind it are tried all the same.
-func TestATamperedWithdrawalHoldsUpNoLetters(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		ctx := t.Context()
-		b.Rich(t, "u1", 100)
-		for _, id := range []string{"w1", "w2"} {
-			paytest.Must(t, b.RecordDead(ctx, b.MustSend(t, id, "u1", 5), "no answer"))
-		}
-		due := func(want ...string) {
-			t.Helper()
-			taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute)
-			var ids []string
-			for _, w := range taken {
-				ids = append(ids, w.ID)
-			}
-			if err != nil || !slices.Equal(ids, want) {
-				t.Errorf("due are %q, want %q, %v", ids, want, err)
-			}
-		}
-		b.Statement(t, "UPDATE withdrawal SET reference = 'by hand' WHERE id = 'w1'")
-		if r, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 2, Settled: 1, StillDead: 1, Tampered: []string{"w1"}}) {
-			t.Errorf("%+v, %v", r, err)
-		}
-		due("w2")
-		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrStillDead) || !errors.Is(err, history.ErrTampered) ||
-			!strings.Contains(err.Error(), "withdrawal w1") {
-			t.Errorf("the one that was changed: %v", err)
-		}
-		b.Statement(t, "UPDATE withdrawal SET reference = '' WHERE id = 'w1'")
-		if r, err := b.RetryAll(ctx, "", func([]posting.Settlement) {}); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, Settled: 1}) {
-			t.Errorf("put right: %+v, %v", r, err)
-		}
-		due("w1")
 		b.CheckBooks(t)
 	})
 }

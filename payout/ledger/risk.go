@@ -3,10 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
 )
@@ -35,16 +33,6 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
 			return err
 		}
-		users := make([]string, len(given))
-		for i, v := range given {
-			users[i] = v.User
-		}
-		slices.Sort(users)
-		// After the number, which another cannot have then.
-		whole, err := history.Whole(ctx, tx, history.Verdict, slices.Compact(users)...)
-		if err != nil {
-			return err
-		}
 		var rows [][]any
 		for _, v := range given {
 			was, found, err := newestVerdict(ctx, tx, v.User)
@@ -63,15 +51,12 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 		if fresh = len(rows); fresh == 0 {
 			return nil
 		}
-		err = tx.Insert(ctx, "verdict", []string{"number", "user_id", "verdict", "score", "reasons", "given_by",
+		err := tx.Insert(ctx, "verdict", []string{"number", "user_id", "verdict", "score", "reasons", "given_by",
 			"given_at"}, rows, sqldb.Merge{})
 		if sqldb.IsDuplicate(err) {
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another node has come first; so numbers have no gaps
 		}
-		if err != nil {
-			return err
-		}
-		return history.Note(ctx, tx, now, history.Verdict, whole...)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("%d verdicts about players: %w", len(given), err)

@@ -11,7 +11,6 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
@@ -24,25 +23,15 @@ const MaxDecided = 1000
 type Decided struct {
 	Wins     []Held               // those that were asked for and exist, as they are now, in the order of their claims
 	Released []posting.Settlement // those that have become their players' by it
-	Left     []string             // claims of wins left as they are: somebody has changed them, or their campaigns
-}
-
-// IsLeft tells whether a win was left as it is.
-func (d *Decided) IsLeft(claim string) bool {
-	_, left := slices.BinarySearch(d.Left, claim)
-	return left
 }
 
 // Release gives held wins to their players, and lets these play on: what they win from now on is not held for what the
-// rules say. A win that was decided about before stays as it is. Asked for again it does nothing. What somebody has
-// changed by hand holds up no others, unless nothing else that is held was asked for: then it is history.ErrTampered.
+// rules say. A win that was decided about before stays as it is. Asked for again it does nothing.
 func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldReleased, by)
 }
 
-// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is, and so
-// does one that somebody has changed by hand, as in Release, or whose campaign somebody has changed: it may name
-// another sponsor.
+// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is.
 func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
@@ -56,7 +45,6 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		return d, rain.Invalid{{Field: "claims", Message: errTooManyDecided.Error()}}
 	}
 	by = by.stored()
-	seemed := map[string]int{}
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		d = Decided{}
 		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
@@ -69,18 +57,10 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 			return err
 		}
 		slices.SortFunc(d.Wins, func(a, b Held) int { return cmp.Compare(a.Claim, b.Claim) })
-		if d.Left, err = tamperedHeld(ctx, tx, d.Wins, seemed); err != nil {
-			return err
-		}
-		if to == HeldConfirmed {
-			if err := d.leaveTamperedCampaigns(ctx, tx); err != nil {
-				return err
-			}
-		}
 		now := s.clock()
-		open, err := d.open(to, by, now)
-		if err != nil || len(open) == 0 {
-			return err
+		open := d.open(to, by, now)
+		if len(open) == 0 {
+			return nil
 		}
 		txn, err := s.moveHeld(ctx, tx, open, to)
 		if err != nil {
@@ -112,28 +92,15 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	return d, err
 }
 
-// open decides about those of the wins that are open and that nobody has changed by hand. It fails where there are only
-// others.
-func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held, err error) {
+// open decides about those of the wins that are open.
+func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held) {
 	for i := range d.Wins {
-		h := &d.Wins[i]
-		switch {
-		case h.State != HeldOpen:
-		case d.IsLeft(h.Claim):
-			which := "%s %s: %w"
-			if to == HeldConfirmed {
-				which = "%s %s, or its campaign: %w"
-			}
-			err = cmp.Or(err, fmt.Errorf(which, history.Held, h.Claim, history.ErrTampered))
-		default:
+		if h := &d.Wins[i]; h.State == HeldOpen {
 			h.State, h.By, h.Decision, h.DecidedAt = to, by.Name, by.Reason, now
 			open = append(open, h)
 		}
 	}
-	if len(open) > 0 {
-		err = nil
-	}
-	return open, err
+	return open
 }
 
 func total(wins []*Held) (sum rain.Money) {
@@ -230,7 +197,7 @@ func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to 
 	if changed != int64(len(claims)) {
 		return fmt.Errorf("%w: somebody else has decided about some of the wins", sqldb.ErrAgain)
 	}
-	return history.Note(ctx, tx, wins[0].DecidedAt, history.Held, claims...)
+	return nil
 }
 
 // released are wins as their players are told of them.
@@ -250,7 +217,7 @@ func (s *Risk) trust(ctx context.Context, d Decided, by Person) error {
 	known := map[string]bool{}
 	var given []verdict.Verdict
 	for _, h := range d.Wins {
-		if h.State == HeldReleased && !d.IsLeft(h.Claim) && !known[h.User] {
+		if h.State == HeldReleased && !known[h.User] {
 			known[h.User] = true
 			given = append(given, verdict.Verdict{User: h.User, Act: verdict.Allow, Reasons: reasons})
 		}

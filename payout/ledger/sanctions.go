@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/sanction"
 	"redrain/rain"
 )
@@ -39,10 +38,6 @@ func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by 
 		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM sanction"); err != nil {
 			return err
 		}
-		whole, err := history.Whole(ctx, tx, history.Sanction, user) // after the number, which another cannot have then
-		if err != nil {
-			return err
-		}
 		g = sanction.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
 			At: s.clock()}
 		row := [][]any{{g.Number, g.User, string(g.Act), g.Reason, g.By, g.ByID, g.At}}
@@ -52,9 +47,6 @@ func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by 
 			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another one has come first; so numbers have no gaps
 		}
 		if err != nil {
-			return err
-		}
-		if err := history.Note(ctx, tx, g.At, history.Sanction, whole...); err != nil {
 			return err
 		}
 		is := act == sanction.Ban || act == sanction.Disconnect && was

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 )
 
@@ -24,17 +22,18 @@ type WithdrawalEvent struct {
 const byRedrain = "redrain"
 
 // writeEvents adds to the history of withdrawals, in the transaction of what has happened to them, and once that is
-// written.
+// written: an event has the receiver as the withdrawal's row has it.
 func writeEvents(ctx context.Context, tx *sqldb.Tx, now int64, events map[string]WithdrawalEvent) error {
-	rows := make([][]any, 0, len(events))
-	for id, e := range events {
-		rows = append(rows, []any{id, now, string(e.State), sqldb.Storable(e.Actor, 200),
-			sqldb.Storable(e.Reason, posting.MaxReason)})
+	for _, id := range slices.Sorted(maps.Keys(events)) {
+		e := events[id]
+		_, err := tx.Exec(ctx, "INSERT INTO withdrawal_event (withdrawal_id, at, state, actor, reason, receiver) "+
+			"SELECT id, ?, ?, ?, ?, receiver FROM withdrawal WHERE id = ?", now, string(e.State),
+			sqldb.Storable(e.Actor, 200), sqldb.Storable(e.Reason, posting.MaxReason), id)
+		if err != nil {
+			return err
+		}
 	}
-	if err := chain.Append(ctx, tx, chain.Events, rows...); err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, now, history.Withdrawal, slices.Sorted(maps.Keys(events))...)
+	return nil
 }
 
 func writeEvent(ctx context.Context, tx *sqldb.Tx, now int64, id string, e WithdrawalEvent) error {

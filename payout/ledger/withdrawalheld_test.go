@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -68,31 +67,4 @@ func TestWhoseVerdictCounts(t *testing.T) {
 			t.Errorf("after %s said %s: %+v, %v", c.by, c.act, v, err)
 		}
 	}
-}
-
-// TestAReturnedWithdrawalIsNotSentAgain by a row of before and a line that vouches for it: that line is in no chain.
-func TestAReturnedWithdrawalIsNotSentAgain(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		ctx := t.Context()
-		b.Rich(t, "u1", 100)
-		b.MustWithdraw(t, "w1", "u1", 70)
-		sent := b.LeaseOne(t)
-		var finished, returned, waits sql.NullInt64
-		var digest string
-		_, err := b.DB.First(ctx, []any{&finished, &returned, &waits, &digest}, "SELECT finished_at, return_id, "+
-			"waits_since, h.digest FROM withdrawal JOIN history h ON h.thing = 'w1' ORDER BY h.version DESC LIMIT 1")
-		paytest.Must(t, err)
-		paytest.Must(t, b.RecordRefused(ctx, sent, "no"))
-		_, err = b.DB.Exec(ctx, "UPDATE withdrawal SET state = 'sent', next_at = 0, finished_at = ?, return_id = ?, "+
-			"waits_since = ? WHERE id = 'w1'", finished, returned, waits)
-		paytest.Must(t, err)
-		_, err = b.DB.Exec(ctx, "INSERT INTO history (at, kind, thing, version, digest, stripe, link, hash) "+
-			"VALUES (1, 'withdrawal', 'w1', 99, ?, 999, 1, ?)", digest, make([]byte, 32))
-		paytest.Must(t, err)
-		if due, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(due) != 0 {
-			t.Errorf("asked again: %+v, %v", due, err)
-		}
-	})
 }

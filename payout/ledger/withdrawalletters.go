@@ -23,9 +23,6 @@ func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
 // revive makes a dead withdrawal due again, as if it had never been tried. Its receiver stays.
 func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
 	now := s.clock()
-	if err := lockWhole(ctx, tx, id); err != nil {
-		return err
-	}
 	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, waits_since = 0, next_at = ? "+
 		"WHERE id = ? AND dead = 1", now, id)
 	if err != nil {

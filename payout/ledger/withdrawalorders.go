@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 )
 
@@ -124,9 +123,6 @@ func (s *Withdrawals) order(ctx context.Context, id string,
 		}
 		if len(list) == 0 {
 			return ErrUnknownWithdrawal
-		}
-		if err := history.Check(ctx, tx, history.Withdrawal, id); err != nil {
-			return err
 		}
 		event, err := do(ctx, tx, list[0])
 		if err != nil {

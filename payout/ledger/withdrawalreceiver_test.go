@@ -164,38 +164,3 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		b.CheckBooks(t)
 	})
 }
-
-// TestATamperedStrayHoldsUpNoOthers: withdrawals of another receiver that somebody has changed by hand are left alone,
-// and what comes behind them is given up all the same, also where they are more than one round looks at.
-func TestATamperedStrayHoldsUpNoOthers(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		ctx := t.Context()
-		b.Rich(t, "u1", 100)
-		var sent []ledger.Withdrawal
-		for _, id := range []string{"w1", "w2", "w3", "w4"} {
-			sent = append(sent, b.MustSend(t, id, "u1", 5))
-		}
-		for _, w := range sent {
-			paytest.Must(t, b.RecordRetry(ctx, w, 0, "no answer"))
-			b.Clock.Add(1000)
-		}
-		b.Statement(t, "UPDATE withdrawal SET amount = 6 WHERE id IN ('w1', 'w2')")
-		b.Clock.Add(time.Minute.Milliseconds())
-		for _, want := range []string{"w3", "w4"} {
-			strays, err := b.BuryStrays(ctx, "wallet", 1)
-			if err != nil || len(strays) != 1 || strays[0].ID != want {
-				t.Errorf("given up are %+v, want %s; %v", strays, want, err)
-			}
-		}
-		if strays, err := b.BuryStrays(ctx, "wallet", 1); err != nil || len(strays) != 0 {
-			t.Errorf("then %+v, %v", strays, err)
-		}
-		b.Statement(t, "UPDATE withdrawal SET amount = 5 WHERE id IN ('w1', 'w2')")
-		if strays, err := b.BuryStrays(ctx, "wallet", 2); err != nil || len(strays) != 2 {
-			t.Errorf("put right: %+v, %v", strays, err)
-		}
-		b.CheckBooks(t)
-	})
-}

@@ -109,7 +109,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		now := s.clock()
 		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
 		out.Papers = withdrawalPaper(id, user, amount, now)
-		booked, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
+		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
 			row := [][]any{{id, user, int64(amount), string(WithdrawalRequested), now, now, b.IDs[out.Key]}}
 			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
 				return err
@@ -123,9 +123,6 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return ErrIdempotencyUnequal
-		}
-		if err == nil && booked {
-			err = checkBalance(ctx, tx, booking.UserAccount(user))
 		}
 		if err == nil {
 			w, _, err = readWithdrawal(ctx, tx, id)

@@ -2,13 +2,11 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/history"
 )
 
 // strayGrace is how long a withdrawal that was sent to another receiver may be due, before it is taken for one that
@@ -17,8 +15,7 @@ import (
 const strayGrace = time.Minute
 
 // BuryStrays makes dead letters of up to limit withdrawals of each state that were sent to another receiver than this
-// one, and for which nobody asks it any more. It returns them, as they were. Those that somebody has changed by hand
-// hold up no others, however many they are: the proof names them.
+// one, and for which nobody asks it any more. It returns them, as they were.
 func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int) (buried []Withdrawal, err error) {
 	for _, state := range []WithdrawalState{WithdrawalSent, WithdrawalAction} {
 		var passed spot
@@ -35,9 +32,6 @@ func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int
 					return err
 				})
 				passed = spotOf(w)
-				if errors.Is(err, history.ErrTampered) {
-					continue
-				}
 				if err != nil {
 					return buried, err
 				}

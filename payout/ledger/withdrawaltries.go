@@ -10,7 +10,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 )
 
@@ -65,7 +64,7 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 		if err != nil || len(taken) > 0 || full {
 			return taken, err
 		}
-		// Somebody has changed all of these by hand, or other nodes were faster; there may be more behind them.
+		// Other nodes were faster; there may be more behind them.
 		passed.add(due, now)
 	}
 }
@@ -125,17 +124,10 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 			return err
 		}
 		full = turns.count == 0
-		whole, err := wholeWithdrawals(ctx, tx, due)
-		if err != nil {
-			return err
-		}
 		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
 			if len(taken) == turns.count {
 				break
-			}
-			if !slices.Contains(whole, w.ID) {
-				continue // nobody is asked for it; the proof names it
 			}
 			was := w
 			n, err := lease(ctx, tx, &w, receiver, now, until)
@@ -292,7 +284,7 @@ func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, is Waitin
 		case err != nil || n == 0:
 			return err
 		case is.State == w.State:
-			return history.Note(ctx, tx, now, history.Withdrawal, w.ID)
+			return nil
 		}
 		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: is.State, Actor: byRedrain, Reason: is.Reason})
 	})
@@ -340,7 +332,9 @@ func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reas
 
 func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		if err := lockWhole(ctx, tx, w.ID); err != nil {
+		var id string
+		_, err := tx.First(ctx, []any{&id}, "SELECT id FROM withdrawal WHERE id = ?"+tx.ForUpdate(), w.ID)
+		if err != nil {
 			return err
 		}
 		if err := s.end(ctx, tx, w); err != nil {

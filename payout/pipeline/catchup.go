@@ -81,9 +81,6 @@ func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error
 	switch {
 	case err == nil:
 		s.report.posted(posted)
-		if len(posted.Waiting) > 0 {
-			return posted.Waiting[0].Cause // the shard waits with it: the entry is to stay where it is
-		}
 		return nil
 	case !mayBePoison(err) || ctx.Err() != nil:
 		return err

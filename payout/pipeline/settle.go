@@ -66,7 +66,6 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	}
 	faults.Point("settle.after_commit")
 	s.money.Works()
-	group = s.setWaiting(ctx, group, posted.Waiting)
 	s.forgetAttempts(ctx, group)
 	// A panic of who is told holds nothing up: the money is in the ledger, and the player's next welcome says so.
 	s.recoverer.Do(partName, func() {
@@ -76,59 +75,6 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 		}
 	})
 	return s.finish(ctx, group)
-}
-
-// waitingTries is how often a message comes of an entry that waits for a person, and is in its outbox. That is for
-// longer than the relay waits until it publishes another copy of what is there, so one of them is always there, and
-// hardly more: messages that come again and again count among those that may be under way, and take the place of
-// others.
-const waitingTries = 2 * int(longestWait/longestRetry)
-
-// setWaiting gives entries back whose reclaims wait until a person has put their campaigns right, and is the others.
-// They stay in their outboxes, and in the stream.
-func (s *settlement) setWaiting(ctx context.Context, group []delivery,
-	waiting []posting.Waiting) (others []delivery) {
-	if len(waiting) == 0 {
-		return group
-	}
-	causes := make(map[rain.EntryRef]error, len(waiting))
-	for _, w := range waiting {
-		causes[w.Ref] = w.Cause
-	}
-	for _, d := range group {
-		if causes[d.entry.Ref] == nil {
-			others = append(others, d)
-			continue
-		}
-		if d.deliveries() == 1 { // the alarm is the reclaimer's, which comes upon the campaign too
-			s.log.Error("what is left of a campaign does not go back to its sponsor until its row in the database is "+
-				"put right", "campaign", d.entry.Ref.Campaign, "entry", d.entry.Ref.String(),
-				"err", causes[d.entry.Ref])
-		}
-		if d.deliveries() >= waitingTries && s.isInOutbox(ctx, d.entry.Ref) {
-			_ = d.msg.Ack() // a younger copy is there, or comes
-			continue
-		}
-		giveBack(retryDelay(d.deliveries()), d)
-	}
-	return others
-}
-
-// isInOutbox looks for an entry in its outbox. One that was settled before the ledger was restored from a backup is in
-// the stream only. Where Redis does not say, it is not there.
-func (s *settlement) isInOutbox(ctx context.Context, ref rain.EntryRef) bool {
-	for after := ""; ; {
-		page, next, err := s.outbox.Page(ctx, ref.Campaign, ref.Shard, after, pageLimit)
-		if err != nil {
-			return false
-		}
-		if slices.ContainsFunc(page, func(e rain.Entry) bool { return e.Ref == ref }) {
-			return true
-		}
-		if after = next; after == "" {
-			return false
-		}
-	}
 }
 
 // try posts entries. A panic is an error.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -45,20 +44,15 @@ type Reconciliation struct {
 	Fingerprint string `json:"-"`
 }
 
-// look is what a reconciliation looks at beside the sums. Where the sums do not fit it looks at everything.
+// look is the scope of a reconciliation. Without rows it compares sums; if these do not fit, it is repeated with rows.
 type look struct {
 	rows bool // payouts, the split, and what Redis has recorded
 	txns bool // the campaign's transactions and balances, if rows too
 	hot  Hot  // nil: what Redis has is not known, and of a drained campaign need not be
-	last bool // this is not tried again where a shard was rebuilt meanwhile
-
-	chained bool // its history, and the links of its transactions, too
-
-	from checkpoint.Checkpoint // the sums go on from it; its number is 0: all rows are added up
-	anew bool                  // all rows are added up, and the sums of from held against them
+	last bool // this is not tried again if a shard was rebuilt meanwhile
 
 	stretch int            // how many rows one statement adds up
-	seen    func(rows int) // hears how many payouts were looked at; nil: nobody does
+	seen    func(rows int) // is called with the number of payouts that were read; may be nil
 }
 
 // campaignCheck gathers the figures of one reconciliation.
@@ -73,20 +67,19 @@ type campaignCheck struct {
 	waiting  findings // the dead letters, in words
 
 	funded    rain.Money
-	short     rain.Money                // what the escrow holds less than what is neither paid nor given back
-	reclaimed rain.Money                // as of the snapshots
-	held      rain.Money                // of the payouts, kept apart
-	confirmed rain.Money                // of the payouts, given back to the sponsor
-	given     bool                      // the whole budget is back at the sponsor
-	dismissed []reclaimRow              // packets that dismissed letters held, back at the sponsor
-	letters   posting.Letters           // the dead letters that wait
-	astray    rain.Money                // paid in shards that there are not
-	all       posting.Totals            // of all rows, those newer than the snapshots too
-	added     map[string]checkpoint.Sum // all rows by what they are carried forward under
-	onTheWay  rain.Numbers              // from one shard to another
-	twiceSeen rain.Numbers              // in two snapshots: they moved between the one and the other
-	later     int64                     // packets that were paid since the snapshots
-	suspect   bool                      // the sums do not fit
+	short     rain.Money      // what the escrow holds less than what is neither paid nor given back
+	reclaimed rain.Money      // as of the snapshots
+	held      rain.Money      // of the payouts, kept apart
+	confirmed rain.Money      // of the payouts, given back to the sponsor
+	given     bool            // the whole budget is back at the sponsor
+	dismissed []reclaimRow    // packets that dismissed letters held, back at the sponsor
+	letters   posting.Letters // the dead letters that wait
+	astray    rain.Money      // paid in shards that do not exist; without rows, in all shards together
+	all       posting.Totals  // of all rows, those newer than the snapshots too
+	onTheWay  rain.Numbers    // from one shard to another
+	twiceSeen rain.Numbers    // in two snapshots: they moved between the one and the other
+	later     int64           // packets that were paid since the snapshots
+	suspect   bool            // the sums do not fit
 }
 
 // shardBooks is one shard as Redis and as the ledger see it.

@@ -20,19 +20,17 @@ type CampaignProved func(campaign string, r Reconciliation, err error)
 
 // Books is a reconciliation of all books.
 type Books struct {
-	Kind         string            `json:"kind"`            // KindFull, KindRecent
-	Since        *Since            `json:"since,omitempty"` // of KindRecent
-	Balanced     bool              `json:"balanced"`        // every campaign was checked, and nothing is wrong anywhere
-	Difference   rain.Money        `json:"difference"`      // of all campaigns together, each without its sign
-	Checked      int               `json:"checked"`         // campaigns that were looked at
-	Unbalanced   int               `json:"unbalanced"`      // campaigns in which something is wrong
-	Transactions int64             `json:"transactions"`    // that were looked at
-	Accounts     int64             `json:"accounts"`        // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`       // the first of those in which something is wrong
-	Unchecked    []CampaignProblem `json:"unchecked"`       // the first of those whose Redis could not be read
-	Findings     []string          `json:"findings"`        // what is wrong with the ledger itself
-	Letters      []string          `json:"letters"`         // all dead letters that wait for a person, in words
-	CheckedAt    int64             `json:"checked_at"`      // Unix ms, when it was done
+	Balanced     bool              `json:"balanced"`     // every campaign was checked, and nothing is wrong anywhere
+	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
+	Checked      int               `json:"checked"`      // campaigns that were looked at
+	Unbalanced   int               `json:"unbalanced"`   // campaigns in which something is wrong
+	Transactions int64             `json:"transactions"` // that were looked at
+	Accounts     int64             `json:"accounts"`     // that were looked at
+	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
+	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those whose Redis could not be read
+	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself
+	Letters      []string          `json:"letters"`      // all dead letters that wait for a person, in words
+	CheckedAt    int64             `json:"checked_at"`   // Unix ms, when it was done
 	TookMS       int64             `json:"took_ms"`
 
 	// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
@@ -51,8 +49,8 @@ type CampaignProblem struct {
 	Reason   string `json:"reason"`
 }
 
-func emptyBooks(kind string) Books {
-	return Books{Kind: kind, Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
+func emptyBooks() Books {
+	return Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 }
 
 // finish says what comes of a proof of all books.
@@ -62,18 +60,10 @@ func (s *Reconciler) finish(b *Books, found *findings, began int64) {
 	b.CheckedAt = s.clock()
 	b.TookMS = b.CheckedAt - began
 	b.Fingerprint = found.fingerprint("")
-	s.gauge.note(booksOf(b.Kind), fault{findings: len(b.Findings)})
+	s.gauge.note("", fault{findings: len(b.Findings)})
 }
 
-// booksOf is under which name the figures of all books are kept, which is no campaign's.
-func booksOf(kind string) string {
-	if kind == KindFull {
-		return ""
-	}
-	return " " + kind
-}
-
-// nextTxns are the next numbers of transactions, wherever they are found.
+// nextTxns are the next numbers of transactions, wherever they are found. A source row with the number 0 moved no money.
 func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
 	queries := []string{
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
@@ -84,7 +74,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 			continue
 		}
 		queries = append(queries, "SELECT DISTINCT "+p.column+" FROM "+p.table+
-			" WHERE "+p.column+" > ? ORDER BY "+p.column+" LIMIT ?")
+			" WHERE "+p.column+" > ? AND "+p.column+" > 0 ORDER BY "+p.column+" LIMIT ?")
 	}
 	return merged(ctx, q, queries, after, txnsAtOnce)
 }

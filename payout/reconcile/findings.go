@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -19,11 +19,8 @@ const maxFindings = 10
 type findings struct {
 	texts []string
 	keys  []string
-	of    []string // the kinds of the texts
 	count map[string]int
 	kinds []string // in the order found
-
-	things map[history.Kind]map[string]bool // in which something is wrong; nil where nobody asks
 }
 
 // add notes a fault. kind groups faults of the same sort; key is what stays the same about this one while money goes on
@@ -44,44 +41,11 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	}
 	f.texts = append(f.texts, fmt.Sprintf(format, args...))
 	f.keys = append(f.keys, key)
-	f.of = append(f.of, kind)
 }
 
-// addThing notes that something is wrong with a thing that has a history.
-func (f *findings) addThing(kind history.Kind, id string) {
-	if f.things == nil {
-		return
-	}
-	if f.things[kind] == nil {
-		f.things[kind] = map[string]bool{}
-	}
-	f.things[kind][id] = true
-}
-
-// addAll notes faults of one kind that are texts only.
-func (f *findings) addAll(kind string, texts []string) {
-	for _, text := range texts {
-		f.add(kind, text, "%s", text)
-	}
-}
-
-// absorb notes what was found elsewhere.
-func (f *findings) absorb(of *findings) {
-	for i, text := range of.texts {
-		f.add(of.of[i], strings.TrimPrefix(of.keys[i], of.of[i]+" "), "%s", text)
-	}
-	for _, kind := range of.kinds {
-		if more := of.count[kind] - maxFindings; more > 0 {
-			f.count[kind] += more
-		}
-	}
-}
-
-// take notes what was found of a campaign's payouts.
-func (f *findings) take(of *findings, campaign string) {
-	for i, text := range of.texts {
-		f.add("payouts of campaign "+campaign, of.keys[i], "campaign %s: %s", campaign, text)
-	}
+// addFault notes a row, or a block of rows, that is not what was hashed.
+func (f *findings) addFault(fault chain.Fault) {
+	f.add("a hash that does not agree", fault.String(), "%s", fault)
 }
 
 // all is what was found, in words.

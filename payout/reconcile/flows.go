@@ -5,10 +5,7 @@ import (
 )
 
 // flow is between which kinds of account a kind of transaction moves money.
-type flow struct{ from, to, or string }
-
-// gets tells whether a kind of account gets money by it.
-func (f flow) gets(kind string) bool { return kind == f.to || f.or != "" && kind == f.or }
+type flow struct{ from, to string }
 
 // flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes
 // from or gives to another kind of account.
@@ -20,7 +17,6 @@ var flows = map[string]flow{
 	booking.KindWithdraw: {from: booking.KindUser, to: booking.KindClearing},
 	booking.KindPaid:     {from: booking.KindClearing, to: booking.KindWorld},
 	booking.KindReturn:   {from: booking.KindClearing, to: booking.KindUser},
-	booking.KindCarried:  {from: booking.KindEscrow, to: booking.KindUser, or: booking.KindSponsor},
 	booking.KindHold:     {from: booking.KindUser, to: booking.KindHeld},
 	booking.KindRelease:  {from: booking.KindHeld, to: booking.KindUser},
 	booking.KindConfirm:  {from: booking.KindHeld, to: booking.KindSponsor},

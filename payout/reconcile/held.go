@@ -9,7 +9,7 @@ import (
 )
 
 // readHeld adds up what of the campaign's payouts is kept apart, or was and is back at the sponsor. That the money has
-// moved as these rows say is checked with the transactions, and that nobody has changed them by their histories.
+// moved as these rows say is checked with the transactions.
 func (r *campaignCheck) readHeld(ctx context.Context, q sqldb.Querier) error {
 	_, err := q.First(ctx, []any{&r.held, &r.confirmed}, "SELECT "+
 		"COALESCE(SUM(CASE WHEN state = 'held' THEN amount ELSE 0 END), 0), "+
@@ -45,5 +45,6 @@ func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 	}, "SELECT h.claim, h.user_id, h.amount FROM held h LEFT JOIN payout p ON p.campaign_id = h.campaign_id AND "+
 		"p.packet = h.packet AND p.claim = h.claim AND p.user_id = h.user_id AND p.amount = h.amount AND "+
 		"p.won_at = h.won_at AND p.drop_id = h.drop_id WHERE h.claim > '' AND p.packet IS NULL "+
-		"AND NOT EXISTS (SELECT 1 FROM archive a WHERE a.id = h.campaign_id) ORDER BY h.claim LIMIT ?", maxFindings+1)
+		"AND NOT EXISTS (SELECT 1 FROM archive a WHERE a.campaign_id = h.campaign_id) ORDER BY h.claim LIMIT ?",
+		maxFindings+1)
 }

@@ -173,22 +173,54 @@ func (r *campaignCheck) checkState(n int) {
 // fits tells whether a shard's packets are all somewhere once, as far as counts and sums can tell: those that are in no
 // other place must be paid.
 func (r *campaignCheck) fits(b *shardBooks) bool {
-	h := &b.holding
-	paid := h.list(func(w int) uint64 {
+	paid := b.mustBePaid()
+	won := b.wonNotPaid()
+	return len(b.inTwoPlaces()) == 0 && int64(paid.Count()) == b.paidPackets && sumOf(paid) == b.paidNumbers &&
+		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found ||
+		int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
+}
+
+// fitsTogether is fits of all shards at once, by the tally.
+func (r *campaignCheck) fitsTogether() bool {
+	var packets, won, counted int64
+	var amount rain.Money
+	for _, b := range r.shards {
+		if len(b.inTwoPlaces()) > 0 {
+			return false
+		}
+		paid := b.mustBePaid()
+		packets += int64(paid.Count())
+		amount += r.amounts.Sum(paid)
+		if b.snapshot.Found {
+			won += int64(paid.Count() + b.wonNotPaid().Count())
+			counted += int64(b.snapshot.Won)
+		}
+	}
+	return packets == r.all.Paid-r.later && amount == r.astray && won == counted
+}
+
+// mustBePaid are the packets that are nowhere else, with those that are known to be paid.
+func (b *shardBooks) mustBePaid() rain.Numbers {
+	return b.holding.list(func(w int) uint64 {
 		elsewhere := b.stock.word(w) | b.won.word(w) | b.returned.word(w) | b.dead.word(w) | b.deadReturned.word(w) |
 			b.reclaimed.word(w)
 		return ^elsewhere | b.paid.word(w)
 	})
-	twice := h.list(func(w int) uint64 {
+}
+
+// wonNotPaid are the packets that were won and wait for being paid.
+func (b *shardBooks) wonNotPaid() rain.Numbers {
+	return b.holding.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
+}
+
+// inTwoPlaces are the packets that are in two places which exclude each other.
+func (b *shardBooks) inTwoPlaces() rain.Numbers {
+	return b.holding.list(func(w int) uint64 {
 		free, given := b.stock.word(w), b.returned.word(w)|b.deadReturned.word(w)|b.reclaimed.word(w)
 		won := b.won.word(w) | b.dead.word(w) | b.paid.word(w)
 		return free&given | free&won | given&won | b.won.word(w)&b.dead.word(w)&^b.paid.word(w) |
 			b.returned.word(w)&(b.deadReturned.word(w)|b.reclaimed.word(w)) | b.deadReturned.word(w)&b.reclaimed.word(w)
 	})
-	won := h.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
-	return len(twice) == 0 && int64(paid.Count()) == b.paidPackets && sumOf(paid) == b.paidNumbers &&
-		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found ||
-		int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
 }
 
 // checkPlaces names the packets of a shard that are nowhere, and those that are in two places. All payouts have been

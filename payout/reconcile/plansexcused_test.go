@@ -3,23 +3,15 @@ package reconcile_test
 // wholeReads are the statements that read as many rows as there are, by package.function, and why they may. They are
 // of proofs, rebuilds and rounds: nothing that a player or an operator waits for.
 var wholeReads = map[string]string{
-	"posting.(*Rebuilds).Top":                "a rebuild reads all that players have won; this is its last part",
-	"reconcile.(*campaignCheck).addPayouts":  "the proof of a campaign adds up its payouts, 250,000 at once",
-	"reconcile.(*campaignCheck).addArchived": "the proof of a dropped campaign counts what is left of it",
+	"posting.(*Rebuilds).Top":               "a rebuild reads all that players have won; this is its last part",
+	"reconcile.(*campaignCheck).addPayouts": "the proof of a campaign adds up its payouts, 250,000 at once",
 	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
 		"at once",
-	"reconcile.eachStretch":                    "and asks where a stretch of so many ends",
-	"reconcile.(*rowSums).entries":             "what is carried forward is added up anew, 250,000 at once",
-	"reconcile.(*rowSums).payouts":             "what is carried forward is added up anew, 250,000 at once",
-	"reconcile.compareAccounts":                "a balance is proved by all lines of its account",
-	"reconcile.checkStates":                    "the full proof looks at every withdrawal",
-	"reconcile.(*Reconciler).newestCheckpoint": "a row for each campaign is read, until there is a checkpoint",
-	"reconcile.(*Reconciler).checkDateds":      "a row for each receiver, and for each try that is under way",
-	"reconcile.allBalances":                    "the full proof adds up all balances",
-	"reconcile.checkHeld":                      "the full proof compares every win that was held with its payout",
-	"reconcile.countSteps":                     "the steps of archives, a few for each campaign that left the books",
-	"chain.allArchives":                        "the full proof looks at every archive, a row for each such campaign",
-	"ledger.(*Lists).Heads":                    "a row for each list; every one of them may have changed",
-	"reconcile.(*fullProof).measure":           "the full proof says how long it will take",
-	"reconcile.checkClearing":                  "the proof of everything adds up what is on its way, of all players",
+	"reconcile.compareAccounts":      "a balance is proved by all lines of its account",
+	"reconcile.checkStates":          "the full proof looks at every withdrawal",
+	"reconcile.allBalances":          "the full proof adds up all balances",
+	"reconcile.checkHeld":            "the full proof compares every win that was held with its payout",
+	"ledger.(*Lists).Heads":          "a row for each list; every one of them may have changed",
+	"reconcile.(*fullProof).measure": "the full proof says how long it will take",
+	"reconcile.checkClearing":        "the proof of everything adds up what is on its way, of all players",
 }

@@ -9,15 +9,14 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/checkpoint"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
 // readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
 func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
-	if r.goesOn() {
-		return r.readPayoutsSince(ctx, q)
+	if !r.look.rows {
+		return r.readTally(ctx, q)
 	}
 	for from := math.MinInt64; ; {
 		next := max(from, 0) + r.look.stretch
@@ -30,6 +29,33 @@ func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error 
 		}
 		from = next
 	}
+}
+
+// readTally takes what was paid from the tally, and subtracts what is newer than the shards' snapshots. It reads as
+// many payouts as were posted since the snapshots, so it is cheap however large the campaign is.
+func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
+	t, err := r.tally(ctx, q)
+	if err != nil {
+		return err
+	}
+	r.all.Paid, r.all.AmountPaid, r.astray = t.Paid, t.AmountPaid, t.AmountPaid
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if b.cutMS == math.MaxInt64 {
+			continue
+		}
+		var packets int64
+		var amount rain.Money
+		_, err := q.First(ctx, []any{&packets, &amount}, "SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM payout "+
+			"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR (won_at = ? AND entry_seq > ?))", r.campaign.ID, n,
+			b.cutMS, b.cutMS, b.cutSeq)
+		if err != nil {
+			return err
+		}
+		r.later += packets
+		r.astray -= amount
+	}
+	return nil
 }
 
 // addPayouts adds the payouts of the packets after from, up to and with to.
@@ -58,17 +84,12 @@ func (r *campaignCheck) addPaid(scan sqldb.Scan) error {
 	var late bool
 	var packets, numbers int64
 	var amount rain.Money
-	err := scan(&n, &late, &packets, &numbers, &amount)
-	r.paidBy(n, late, packets, numbers, amount)
-	return err
-}
-
-// paidBy adds payouts of a shard. late says that they are newer than its snapshot.
-func (r *campaignCheck) paidBy(shard int, late bool, packets, numbers int64, amount rain.Money) {
+	if err := scan(&n, &late, &packets, &numbers, &amount); err != nil {
+		return err
+	}
 	r.all.Paid += packets
 	r.all.AmountPaid += amount
-	r.note(checkpoint.Payouts(r.campaign.ID, shard), packets, numbers, amount)
-	switch b := r.shards[shard]; {
+	switch b := r.shards[n]; {
 	case b == nil:
 		r.astray += amount // said where the rows are looked at
 		r.suspect = true
@@ -79,6 +100,7 @@ func (r *campaignCheck) paidBy(shard int, late bool, packets, numbers int64, amo
 	default:
 		r.later += packets
 	}
+	return nil
 }
 
 // reclaimRow is stock that was given back, as it is in the database.

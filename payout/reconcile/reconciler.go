@@ -11,8 +11,7 @@ import (
 
 	"redrain/internal/rounds"
 	"redrain/internal/sqldb"
-	ledgerchain "redrain/payout/ledger/chain"
-	"redrain/payout/ledger/checkpoint"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 )
 
@@ -21,15 +20,12 @@ type Depth int
 
 // The depths.
 const (
-	// Sums compares the numbers of the packets in Redis with counts and sums of what the ledger has, and looks at the
-	// rows only where these do not fit.
+	// Sums compares the numbers of the packets in Redis with the totals that the ledger keeps, and reads the rows only
+	// if these do not fit.
 	Sums Depth = iota
-	// Rows looks at every row: each transaction with its lines and what it was for, each payout with the split,
+	// Rows reads every row: each transaction with its lines, its hash and what it was for, each payout with the split,
 	// each balance with its entries, and each win that Redis knows with the ledger.
 	Rows
-	// Chained looks at every row, and holds the campaign, with what belongs to it, against its history, and each of its
-	// transactions against its link of the chain. Proofs of everything do these two for all that there is.
-	Chained
 )
 
 // campaignReader reads a campaign, also one whose row makes no sense; [ledger.Campaigns] is one.
@@ -37,23 +33,15 @@ type campaignReader interface {
 	CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
-// Reconciler proves the books. It changes nothing of them, and keeps how far it has come. It is safe for concurrent
-// use.
+// Reconciler proves the books. It changes nothing. It is safe for concurrent use.
 type Reconciler struct {
 	db        *sqldb.DB
 	campaigns campaignReader
 	clock     rain.Clock
 	gauge     reconcileGauges
 	guard     *rounds.Guard
-	seen      ledgerchain.Seen // by this process
-	stretch   int              // how many rows one statement adds up
+	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
-
-	step   int64 // how many links one step of a proof of what is recent reads
-	period int64 // how many rows a checkpoint closes
-	many   int64 // from how many entries on the sum of an account is carried forward
-	turn   int   // how many things of each of the turnKinds have their turn in one proof
-	small  int64 // up to how many links and payouts everything is read each time
 }
 
 // viewLimit is how long one view may take. The rows of the largest campaign take some minutes.
@@ -70,8 +58,7 @@ const sumAtOnce = 250_000
 // hears of a proof that panics, nil = it is logged only.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, guard *rounds.Guard) *Reconciler {
 	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), guard: guard,
-		stretch: sumAtOnce, hotLimit: hotLimit, step: stepLinks, period: periodRows, small: smallRows,
-		many: manyEntries, turn: turnThings}
+		stretch: sumAtOnce, hotLimit: hotLimit}
 }
 
 // Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
@@ -90,7 +77,7 @@ func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.re
 //
 // A drained campaign is proved by the ledger alone; its wins in Redis are compared as long as Redis has them.
 func (s *Reconciler) ReconcileWith(ctx context.Context, id string, hot Hot, depth Depth) (Reconciliation, error) {
-	return s.reconcileWith(ctx, id, hot, look{rows: depth != Sums, txns: true, chained: depth == Chained})
+	return s.reconcileWith(ctx, id, hot, look{rows: depth != Sums, txns: true})
 }
 
 // reconcileWith begins anew where a shard was rebuilt between two looks at it. A proof that panics is a finding:
@@ -131,21 +118,14 @@ func brokenOff(id string, why error) *campaignCheck {
 	return r
 }
 
-// once reconciles a campaign. Its sums go on from those of the newest checkpoint, where no row is to be looked at;
-// should they not fit, all rows are added up.
+// errDoubt says that sums do not fit.
+var errDoubt = errors.New("the sums do not fit")
+
+// once reconciles a campaign. If its sums do not fit, it reads all rows.
 func (s *Reconciler) once(ctx context.Context, id string, hot Hot, how look) (*campaignCheck, error) {
-	if !how.rows {
-		// Before Redis is read: what a checkpoint has closed was won before, so none of it is later than the snapshots.
-		// Those that are left out are named by the proof of what is recent.
-		from, err := checkpoint.Newest(ctx, s.db, func(string) {})
-		if err != nil {
-			return nil, err
-		}
-		how.from = from
-	}
 	r, err := s.look(ctx, id, hot, how)
 	if errors.Is(err, errDoubt) {
-		how.anew = true
+		how.rows, how.txns = true, true
 		r, err = s.look(ctx, id, hot, how)
 	}
 	return r, err
@@ -160,15 +140,13 @@ func (s *Reconciler) look(ctx context.Context, id string, hot Hot, how look) (*c
 	if r := newCampaignCheck(c, nil, how); r.amounts == nil {
 		return r, s.db.View(ctx, viewLimit, r.readBooks)
 	}
-	if archived, err := archivedOf(ctx, s.db, []string{id}); err != nil || len(archived) > 0 {
+	removed, err := chain.Removed(ctx, s.db, []string{id})
+	if err != nil {
+		return nil, err
+	}
+	if removed[id] {
 		r := newCampaignCheck(c, nil, how)
-		if err != nil {
-			return nil, err
-		}
-		return r, s.db.View(ctx, viewLimit, func(ctx context.Context,
-			tx *sqldb.Tx) error {
-			return r.readArchived(ctx, tx)
-		})
+		return r, s.db.View(ctx, viewLimit, r.readRemoved)
 	}
 	// Redis after the campaign and before the ledger: the ledger then leaves out what is newer than this.
 	reading, cancel := context.WithTimeout(ctx, s.hotLimit)
@@ -198,12 +176,12 @@ func readHot(ctx context.Context, c *rain.Campaign, hot Hot, how look) (*campaig
 
 // read takes everything from the ledger, as of one moment.
 func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
-	if archived, err := archivedOf(ctx, tx, []string{r.campaign.ID}); err != nil || len(archived) > 0 {
-		return cmp.Or(err, errStale) // its payouts have begun to leave the books since it was looked at
+	if removed, err := chain.Removed(ctx, tx, []string{r.campaign.ID}); err != nil || len(removed) > 0 {
+		return cmp.Or(err, errStale) // its payouts have begun to be removed since Redis was read
 	}
 	steps := []func(context.Context, sqldb.Querier) error{
-		r.checkHistory, r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
-		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkCarried, r.checkTally, r.readHeld,
+		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
+		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
 		r.checkLater,
 	}
 	if err := r.run(ctx, tx, steps); err != nil {
@@ -211,10 +189,10 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	r.checkShards()
 	if sums := r.sums(); r.suspect || sums.Difference != 0 || len(r.found.texts) > 0 {
-		if r.goesOn() {
+		if !r.look.rows {
 			return errDoubt
 		}
-		r.look.rows, r.look.txns = true, true
+		r.look.txns = true
 	}
 	steps = nil
 	if r.look.rows && r.look.txns {
@@ -233,9 +211,9 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 // readBooks is read for a campaign whose row makes no sense: which packets it has, and what they hold, is not known. So
 // the sums and the transactions are proved, and Redis is not asked.
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
-	r.look.rows, r.look.txns, r.look.anew, r.look.hot = true, true, true, nil
+	r.look.rows, r.look.txns, r.look.hot = true, true, nil
 	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
-		r.checkHistory, r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
+		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
 		r.checkTxns, r.checkPayouts,
 	})
 }

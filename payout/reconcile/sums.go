@@ -2,11 +2,12 @@ package reconcile
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/checkpoint"
+	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -29,7 +30,12 @@ func (r *campaignCheck) checkShards() {
 		if b.snapshot.Found {
 			r.checkState(n)
 		}
-		r.suspect = r.suspect || !r.fits(b)
+		if r.look.rows {
+			r.suspect = r.suspect || !r.fits(b)
+		}
+	}
+	if !r.look.rows {
+		r.suspect = r.suspect || !r.fitsTogether()
 	}
 }
 
@@ -47,8 +53,29 @@ func (r *campaignCheck) checkNumbers(context.Context, sqldb.Querier) error {
 	return nil
 }
 
-// checkEscrow compares the lines of the campaign's escrow with what they are there for.
+// checkEscrow compares the campaign's escrow with what it is there for: its lines by the kind of their transactions,
+// and its balance. Without rows it reads the balance and the transaction that funded the campaign only.
 func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error {
+	balance, _, err := booking.BalanceOf(ctx, q, booking.EscrowAccount(r.campaign.ID))
+	if err != nil {
+		return err
+	}
+	if r.look.rows {
+		err = r.checkEscrowLines(ctx, q, balance)
+	} else {
+		_, err = q.First(ctx, []any{&r.funded}, "SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id "+
+			"WHERE t.idem_key = ? AND e.account_id = ?", posting.FundKey(r.campaign.ID),
+			booking.EscrowAccount(r.campaign.ID).ID())
+	}
+	r.compare("funded", r.funded, "the campaign's budget is", r.campaign.Budget)
+	owed := r.campaign.Budget - r.all.AmountPaid - r.all.AmountReclaimed
+	r.compare("the escrow's balance", balance, "what is neither paid nor given back sums to", owed)
+	r.short = owed - balance
+	return err
+}
+
+// checkEscrowLines compares the lines of the campaign's escrow with its payouts and reclaims, and with its balance.
+func (r *campaignCheck) checkEscrowLines(ctx context.Context, q sqldb.Querier, balance rain.Money) error {
 	sums, err := r.escrowByKind(ctx, q)
 	if err != nil {
 		return err
@@ -58,54 +85,43 @@ func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error 
 		total += sum
 	}
 	r.funded = sums[booking.KindFund]
-	r.compare("funded", sums[booking.KindFund], "the campaign's budget is", r.campaign.Budget)
 	r.compare("paid out of the escrow", -sums[booking.KindPay], "the payouts sum to", r.all.AmountPaid)
 	r.compare("given back out of the escrow", -sums[booking.KindReclaim], "the reclaims sum to", r.all.AmountReclaimed)
 	for _, kind := range sortedKeys(sums) {
 		if !slices.Contains([]string{booking.KindFund, booking.KindPay, booking.KindReclaim}, kind) {
-			// Nothing of a campaign that was not dropped is carried, and no other kind touches an escrow.
-			r.compare("moved by transactions of kind "+kind+" in the escrow", sums[kind], "of this campaign it is", 0)
+			r.compare("moved by transactions of kind "+kind+" in the escrow", sums[kind], "of a campaign it is", 0)
 		}
 	}
-	balance, _, err := booking.BalanceOf(ctx, q, booking.EscrowAccount(r.campaign.ID))
 	r.compare("the escrow's balance", balance, "its entries sum to", total)
-	owed := r.campaign.Budget - r.all.AmountPaid - r.all.AmountReclaimed
-	r.compare("the escrow's balance", balance, "what is neither paid nor given back sums to", owed)
-	r.short = owed - balance
-	return err
+	return nil
 }
 
 // escrowByKind adds up the lines of the campaign's escrow by the kind of their transactions, in stretches.
 func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[string]rain.Money, error) {
-	if r.goesOn() {
-		return r.escrowSince(ctx, q)
-	}
 	escrow := booking.EscrowAccount(r.campaign.ID).ID()
 	sums := map[string]rain.Money{}
-	return sums, eachStretch(ctx, q, entryStretch, escrow, r.look.stretch, func(after, until int64) error {
-		query, args := r.escrowSums("e.txn_id > ? AND e.txn_id <= ?", after, until)
-		return q.Each(ctx, r.addEscrow(sums), query, args...)
-	})
-}
-
-// escrowSums is the query for the lines of the campaign's escrow that meet a condition, added up by kind.
-func (r *campaignCheck) escrowSums(where string, of ...any) (query string, args []any) {
-	return "SELECT COALESCE(t.kind, ''), COUNT(*), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id " +
-			"WHERE e.account_id = ? AND " + where + " GROUP BY t.kind",
-		append([]any{booking.EscrowAccount(r.campaign.ID).ID()}, of...)
-}
-
-// addEscrow adds the rows of escrowSums.
-func (r *campaignCheck) addEscrow(sums map[string]rain.Money) func(sqldb.Scan) error {
-	return func(scan sqldb.Scan) error {
-		var kind string
-		var rows int64
-		var amount rain.Money
-		err := scan(&kind, &rows, &amount)
-		sums[kind] += amount
-		r.note(checkpoint.Escrow(r.campaign.ID, kind), rows, 0, amount)
-		return err
+	for after, last := int64(math.MinInt64), false; !last; {
+		// A stretch ends with a transaction, so that all of its lines are in one.
+		until := int64(math.MaxInt64)
+		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? "+
+			"ORDER BY txn_id LIMIT 1 OFFSET ?", escrow, after, r.look.stretch)
+		if err != nil {
+			return nil, err
+		}
+		err = q.Each(ctx, func(scan sqldb.Scan) error {
+			var kind string
+			var amount rain.Money
+			err := scan(&kind, &amount)
+			sums[kind] += amount
+			return err
+		}, "SELECT COALESCE(t.kind, ''), SUM(e.amount) FROM entry e LEFT JOIN txn t ON t.id = e.txn_id "+
+			"WHERE e.account_id = ? AND e.txn_id > ? AND e.txn_id <= ? GROUP BY t.kind", escrow, after, until)
+		if err != nil {
+			return nil, err
+		}
+		after, last = until, !more
 	}
+	return sums, nil
 }
 
 func (r *campaignCheck) compare(what string, got rain.Money, source string, want rain.Money) {
@@ -114,12 +130,17 @@ func (r *campaignCheck) compare(what string, got rain.Money, source string, want
 	}
 }
 
-// checkTally compares the totals that are kept with the rows.
-func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
-	var t posting.Totals
-	_, err := q.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
+// tally reads the totals that are kept.
+func (r *campaignCheck) tally(ctx context.Context, q sqldb.Querier) (t posting.Totals, err error) {
+	_, err = q.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
 		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?",
 		r.campaign.ID)
+	return t, err
+}
+
+// checkTally compares the totals that are kept with the rows.
+func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
+	t, err := r.tally(ctx, q)
 	if err == nil && t != r.all {
 		r.found.add("the tally", delta(t.AmountPaid, r.all.AmountPaid)+" "+delta(t.AmountReclaimed,
 			r.all.AmountReclaimed),
@@ -142,7 +163,7 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 		if err := checkTxnPage(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
-		if err := r.checkLinks(ctx, q, ids); err != nil {
+		if err := checkContents(ctx, q, ids, &r.found); err != nil {
 			return err
 		}
 		after = ids[len(ids)-1]
@@ -160,6 +181,13 @@ func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, foun
 			found.add("rows that cannot be read", account,
 				"account %s: its rows cannot be added up, so somebody has changed them: %v", account, why)
 		})
+}
+
+// checkContents compares the content of transactions with the hashes that were written with them.
+func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
+	return oneByOne(ids,
+		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
+		func(int64, error) {}) // checkTxnPage has named it
 }
 
 func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {

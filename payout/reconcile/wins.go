@@ -30,7 +30,7 @@ type recordCheck struct {
 	*campaignCheck
 	b     *shardBooks
 	q     sqldb.Querier
-	chain chain
+	chain winChain
 	again map[int]bool // packets in the outbox that came twice
 	wins  int          // different ones, up to the snapshot
 
@@ -63,7 +63,7 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 
 func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int) error {
 	b := r.shards[n]
-	s := &recordCheck{campaignCheck: r, b: b, q: q, chain: newChain(), again: map[int]bool{}, ms: -1}
+	s := &recordCheck{campaignCheck: r, b: b, q: q, chain: newWinChain(), again: map[int]bool{}, ms: -1}
 	err := r.look.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
 	if err == nil && len(s.again) > 0 {
 		err = s.checkAgain(ctx)

@@ -33,7 +33,7 @@ var withdrawalFaults = []struct{ kind, where, number, text string }{
 // checkWithdrawals looks for withdrawals whose state is not what has become of their money, or is not where their
 // history ends, and compares all that is on its way with what the clearing accounts hold.
 func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) error {
-	if err := checkStates(ctx, q, found, ""); err != nil {
+	if err := checkStates(ctx, q, found); err != nil {
 		return err
 	}
 	if err := checkHistories(ctx, q, found); err != nil {
@@ -42,8 +42,8 @@ func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) err
 	return checkClearing(ctx, q, found)
 }
 
-// checkStates looks for withdrawals that contradict themselves, among those that a condition picks; "" picks all.
-func checkStates(ctx context.Context, q sqldb.Querier, found *findings, of string, args ...any) error {
+// checkStates looks for withdrawals that contradict themselves.
+func checkStates(ctx context.Context, q sqldb.Querier, found *findings) error {
 	for _, fault := range withdrawalFaults {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
 			var id, user, state string
@@ -53,8 +53,8 @@ func checkStates(ctx context.Context, q sqldb.Querier, found *findings, of strin
 			}
 			found.add(fault.kind, id, fault.text, id, user, state, amount, number)
 			return nil
-		}, "SELECT id, user_id, state, amount, "+fault.number+" FROM withdrawal WHERE "+of+"("+fault.where+
-			") ORDER BY id LIMIT ?", append(args, maxFindings+1)...)
+		}, "SELECT id, user_id, state, amount, "+fault.number+" FROM withdrawal WHERE "+fault.where+
+			" ORDER BY id LIMIT ?", maxFindings+1)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,8 @@ func checkStates(ctx context.Context, q sqldb.Querier, found *findings, of strin
 	return nil
 }
 
-// checkHistories compares the state of each withdrawal with the last line of its history, page by page.
+// checkHistories compares the state and the receiver of each withdrawal with the last line of its history, page by
+// page.
 func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error {
 	for after := ""; ; {
 		last, err := checkLastEvents(ctx, q, found, "w.id > ? ORDER BY w.id LIMIT ?", after, sqldb.Chunk)
@@ -77,18 +78,23 @@ func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error
 func checkLastEvents(ctx context.Context, q sqldb.Querier, found *findings, of string, args ...any) (at string,
 	err error) {
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		var id, state, last string
-		if err := scan(&id, &state, &last); err != nil {
+		var id, state, last, receiver, sentTo string
+		if err := scan(&id, &state, &last, &receiver, &sentTo); err != nil {
 			return err
 		}
 		at = id
+		if receiver != sentTo {
+			found.add("a withdrawal with another receiver", id,
+				"withdrawal %s names the receiver %q, but its history ends with %q", id, receiver, sentTo)
+		}
 		if last != state {
 			found.add("a withdrawal whose history says otherwise", id,
 				"withdrawal %s is %s, but its history ends with %q", id, state, last)
 		}
 		return nil
-	}, "SELECT w.id, w.state, COALESCE((SELECT e.state FROM withdrawal_event e WHERE e.withdrawal_id = w.id "+
-		"ORDER BY e.id DESC LIMIT 1), '') FROM withdrawal w WHERE "+of, args...)
+	}, "SELECT w.id, w.state, COALESCE(e.state, ''), w.receiver, COALESCE(e.receiver, '') FROM withdrawal w "+
+		"LEFT JOIN withdrawal_event e ON e.id = (SELECT MAX(n.id) FROM withdrawal_event n "+
+		"WHERE n.withdrawal_id = w.id) WHERE "+of, args...)
 	return at, err
 }
 

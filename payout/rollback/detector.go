@@ -27,9 +27,10 @@ const within = 5 * time.Second
 // key is where the mark is kept in its bucket.
 const key = "ledger"
 
-// Ends tells how long the ledger's chains are. [chain.Roots] does.
-type Ends interface {
-	Ends(ctx context.Context) ([]chain.End, error)
+// Rows knows the newest rows of the ledger. [chain.Roots] does.
+type Rows interface {
+	Heads(ctx context.Context) ([]chain.Head, error)
+	Holds(ctx context.Context, h chain.Head) (bool, error) // whether a row that was the newest once is still there
 }
 
 // Restores keeps when the ledger was put back. [ledger.Restores] does.
@@ -42,7 +43,7 @@ type Restores interface {
 type Options struct {
 	JetStream jetstream.JetStream
 	Namespace string // of the bucket's name
-	Ends      Ends
+	Rows      Rows
 	Restores  Restores
 	Clock     rain.Clock
 	Alarm     func(code, campaign, message string)
@@ -94,8 +95,8 @@ func (d *Detector) round(ctx context.Context) error {
 
 // mark is how far the ledger had come.
 type mark struct {
-	At   int64       `json:"at"` // Unix ms
-	Ends []chain.End `json:"ends"`
+	At    int64        `json:"at"` // Unix ms
+	Heads []chain.Head `json:"heads"`
 }
 
 // Look holds the ledger against how far it had come, notes a restore where it has not come that far, and keeps how far
@@ -114,7 +115,7 @@ func (d *Detector) Look(ctx context.Context) error {
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
 		return fmt.Errorf("reading how far the ledger had come: %w", err)
 	}
-	ends, err := d.o.Ends.Ends(ctx)
+	heads, err := d.o.Rows.Heads(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,11 @@ func (d *Detector) Look(ctx context.Context) error {
 	var revision uint64
 	if kept != nil {
 		revision = kept.Revision()
-		if missing, at := compare(kept, ends); missing != "" && !restore.Open && restore.At <= at {
+		missing, at, err := d.compare(ctx, kept)
+		if err != nil {
+			return err
+		}
+		if missing != "" && !restore.Open && restore.At <= at {
 			if err := d.notice(ctx, missing, at); err != nil {
 				return err
 			}
@@ -136,7 +141,7 @@ func (d *Detector) Look(ctx context.Context) error {
 	if restore.Open {
 		d.held.Set(1)
 	}
-	now, err := json.Marshal(mark{d.o.Clock(), ends})
+	now, err := json.Marshal(mark{d.o.Clock(), heads})
 	if err != nil {
 		return err
 	}
@@ -162,13 +167,25 @@ func (d *Detector) open(ctx context.Context) (jetstream.KeyValue, error) {
 }
 
 // compare says what the ledger lacks of what it had, and when it had that, Unix ms; "" where nothing.
-func compare(kept jetstream.KeyValueEntry, ends []chain.End) (missing string, at int64) {
+func (d *Detector) compare(ctx context.Context, kept jetstream.KeyValueEntry) (missing string, at int64, err error) {
 	var was mark
 	if err := json.Unmarshal(kept.Value(), &was); err != nil {
 		// It may say the truth to another version, or somebody has written it: withdrawals wait until a person knows.
-		return "how far it had come cannot be read", kept.Created().UnixMilli()
+		return "how far it had come cannot be read", kept.Created().UnixMilli(), nil //nolint:nilerr // it is reported
 	}
-	return behind(ends, was.Ends), was.At
+	for _, h := range was.Heads {
+		holds, err := d.o.Rows.Holds(ctx, h)
+		if errors.Is(err, chain.ErrUnknownBook) {
+			return "how far it had come cannot be read", was.At, nil
+		}
+		if err != nil {
+			return "", 0, err
+		}
+		if !holds {
+			return fmt.Sprintf("row %d of the table %s is gone, or another one", h.ID, h.Book), was.At, nil
+		}
+	}
+	return "", was.At, nil
 }
 
 // notice has the ledger count as put back from a backup.
@@ -184,27 +201,4 @@ func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
 		"before. Start every node again, so that the stream is read once more, and go on at step 5 of "+
 		"docs/backups.md", had, missing)
 	return nil
-}
-
-// behind says what a ledger lacks whose chains had come further; "" where nothing.
-func behind(is, was []chain.End) string {
-	type stripe struct {
-		book   string
-		number int64
-	}
-	now := make(map[stripe]chain.End, len(is))
-	for _, e := range is {
-		now[stripe{e.Book, e.Stripe}] = e
-	}
-	for _, w := range was {
-		e := now[stripe{w.Book, w.Stripe}]
-		switch {
-		case e.Links < w.Links:
-			return fmt.Sprintf("stripe %d of the chain of %s has %d rows, and had %d", w.Stripe, w.Book, e.Links,
-				w.Links)
-		case e.Links == w.Links && e.Hash != w.Hash:
-			return fmt.Sprintf("row %d of stripe %d of the chain of %s is another one", w.Links, w.Stripe, w.Book)
-		}
-	}
-	return ""
 }

@@ -3,6 +3,8 @@ package rollback
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,20 +17,30 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// fakeLedger is as long as the test says.
+// fakeLedger has the rows that the test says.
 type fakeLedger struct {
-	ends    []chain.End
+	rows    []chain.Head // the newest one of each book is its head
 	restore ledger.Restore
 	noticed []string
 	during  func() // while a look reads the ledger
 	now     int64
 }
 
-func (f *fakeLedger) Ends(context.Context) ([]chain.End, error) {
+func (f *fakeLedger) Heads(context.Context) ([]chain.Head, error) {
 	if f.during != nil {
 		f.during()
 	}
-	return f.ends, nil
+	newest := map[string]chain.Head{}
+	for _, h := range f.rows {
+		if h.ID > newest[h.Book].ID {
+			newest[h.Book] = h
+		}
+	}
+	return slices.Collect(maps.Values(newest)), nil
+}
+
+func (f *fakeLedger) Holds(_ context.Context, h chain.Head) (bool, error) {
+	return slices.Contains(f.rows, h), nil
 }
 
 func (f *fakeLedger) Newest(context.Context) (ledger.Restore, error) { return f.restore, nil }
@@ -58,9 +70,9 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{T: t, fakeLedger: &fakeLedger{ends: chains(7, 3), now: 1_000}}
+	h := &harness{T: t, fakeLedger: &fakeLedger{rows: rows(7, 3), now: 1_000}}
 	h.d = New(Options{
-		JetStream: js, Namespace: testenv.Namespace(t), Ends: h, Restores: h,
+		JetStream: js, Namespace: testenv.Namespace(t), Rows: h, Restores: h,
 		Clock: func() int64 { h.now++; return h.now },
 		Alarm: func(code, _, message string) { h.alarms = append(h.alarms, code+": "+message) },
 		Log:   slog.New(slog.DiscardHandler),
@@ -72,13 +84,15 @@ func newHarness(t *testing.T) *harness {
 	return h
 }
 
-// chains are two stripes of a book.
-func chains(links ...int64) (ends []chain.End) {
-	for stripe, n := range links {
-		ends = append(ends, chain.End{Book: chain.Txns, Stripe: int64(stripe), Links: n,
-			Hash: strings.Repeat("a", int(n))})
+// rows are so many transactions and audit records.
+func rows(counts ...int64) (all []chain.Head) {
+	for n, count := range counts {
+		for id := range count {
+			all = append(all, chain.Head{Book: []string{chain.Txns, chain.Audits}[n], ID: id + 1,
+				Hash: strings.Repeat("a", int(id+1))})
+		}
 	}
-	return ends
+	return all
 }
 
 func (h *harness) look() {
@@ -105,18 +119,18 @@ func (h *harness) wants(count int, reason string) {
 
 // TestALedgerThatWentBack is noticed once, whichever way it is not what it was; the alarm is given by Run.
 func TestALedgerThatWentBack(t *testing.T) {
-	other := chains(7, 3)
-	other[1].Hash = "another"
+	other := rows(7, 3)
+	other[len(other)-1].Hash = "another"
 	for name, back := range map[string]struct {
-		ends   []chain.End
+		rows   []chain.Head
 		reason string
 	}{
-		"a row less":          {chains(7, 2), "stripe 1 of the chain of txn has 2 rows, and had 3"},
-		"a stripe less":       {chains(7), "stripe 1 of the chain of txn has 0 rows, and had 3"},
-		"nothing":             {nil, "had 7"},
-		"more, and less":      {chains(6, 9), "stripe 0 of the chain of txn has 6 rows, and had 7"},
-		"as many, not these":  {other, "row 3 of stripe 1 of the chain of txn is another one"},
-		"what is kept is odd": {chains(8, 4), "cannot be read"},
+		"a row less":          {rows(7, 2), "row 3 of the table audit is gone, or another one"},
+		"a book less":         {rows(7), "row 3 of the table audit is gone"},
+		"nothing":             {nil, "is gone"},
+		"more, and less":      {rows(6, 9), "row 7 of the table txn is gone"},
+		"as many, not these":  {other, "row 3 of the table audit is gone, or another one"},
+		"what is kept is odd": {rows(8, 4), "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
@@ -126,7 +140,7 @@ func TestALedgerThatWentBack(t *testing.T) {
 				}
 				h.now = 1 << 50 // the servers' clock is not the test's
 			}
-			h.ends = back.ends
+			h.rows = back.rows
 			h.look()
 			h.wants(1, back.reason)
 			h.look()
@@ -142,11 +156,11 @@ func TestALedgerThatWentBack(t *testing.T) {
 			h.during, h.restore.Open = nil, false // an operator has ended it
 			h.look()
 			h.wants(1, back.reason)
-			h.ends = chains(20, 20)
+			h.rows = rows(20, 20)
 			h.look()
-			h.ends = chains(20, 19)
+			h.rows = rows(20, 19)
 			h.look()
-			h.wants(2, "had 20")
+			h.wants(2, "row 20 of the table audit")
 		})
 	}
 }
@@ -155,30 +169,29 @@ func TestALedgerThatWentBack(t *testing.T) {
 // further.
 func TestALedgerThatGoesOn(t *testing.T) {
 	h := newHarness(t)
-	h.ends = chains(8, 3, 1)
+	h.rows = rows(8, 4)
 	h.look()
 	h.wants(0, "")
 
-	h.ends, h.restore = chains(2), ledger.Restore{At: h.now + 1, Open: true}
+	h.rows, h.restore = rows(2), ledger.Restore{At: h.now + 1, Open: true}
 	h.now += 2
 	h.look() // an operator has said so before any node ran
 	h.wants(0, "")
-	h.ends = chains(5)
+	h.rows = rows(5)
 	h.look()
 	h.restore = ledger.Restore{At: h.now + 1} // and here even that it has ended
-	h.ends = chains(4)
+	h.rows = rows(4)
 	h.look()
 	h.wants(0, "")
 
 	h.during = func() { // another node looks meanwhile, later
 		h.during = nil
-		h.ends = chains(9, 9)
+		h.rows = rows(9, 9)
 		h.look()
-		h.ends = chains(5)
 	}
 	h.look()
 	h.wants(0, "")
-	h.ends = chains(6)
+	h.rows = rows(6)
 	h.look() // what the other one has kept is still there
-	h.wants(1, "had 9")
+	h.wants(1, "row 9")
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"redrain/internal/faults"
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -233,14 +231,6 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 		case errors.Is(err, ledger.ErrNotAsked):
 			p.o.Log.Error("a payment of somebody who was not asked for it", "withdrawal", w.ID, "err", err)
 			p.alarm(w, ledger.ErrNotAsked.Error())
-			return
-		case errors.Is(err, history.ErrTampered):
-			// Nobody asks again before it is put right, so this is the one moment at which the answer is known.
-			p.o.Log.Error("the provider's answer about a withdrawal that was changed by hand is not recorded",
-				"withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "outcome", v.outcome, "reason", v.reason,
-				"reference", v.reference, "err", err)
-			p.alarm(w, fmt.Sprintf("the provider's answer, %s (%s), is not recorded: %v", v.outcome,
-				cmp.Or(v.reference, v.reason, "no reference"), history.ErrTampered))
 			return
 		}
 		p.books.Failed(err)

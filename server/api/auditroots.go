@@ -9,15 +9,15 @@ import (
 	"redrain/rain"
 )
 
-// maxBreaks is how many broken places an answer names; the others are counted.
-const maxBreaks = 1000
+// maxFaults is how many faults an answer names; the others are counted.
+const maxFaults = 1000
 
 func (a *API) auditRoots(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return answerList(w, r, a.o.Roots.ListRoots, func(root chain.Root) chain.Root { return root })
 }
 
-// verifyAudit goes along the chains, and holds them against the roots that the ledger has and those that the caller has
-// noted. It may take minutes, and changes nothing.
+// verifyAudit compares all rows with their hashes, blocks and roots: those that the ledger has and those that the
+// caller has noted. It may take minutes, and changes nothing.
 func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) error {
 	asked, err := bodyOf[struct {
 		From  string       `json:"from"`
@@ -27,9 +27,9 @@ func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) er
 		return err
 	}
 	found := openapi.AuditVerification{Findings: []string{}}
-	audited, err := a.o.Roots.Audit(r.Context(), chain.AuditOptions{From: asked.From, Noted: asked.Roots,
+	v, err := a.o.Roots.Verify(r.Context(), chain.VerifyOptions{From: asked.From, Noted: asked.Roots,
 		Found: func(what string) {
-			if len(found.Findings) < maxBreaks {
+			if len(found.Findings) < maxFaults {
 				found.Findings = append(found.Findings, what)
 			}
 		}})
@@ -39,7 +39,7 @@ func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) er
 	if err != nil {
 		return err
 	}
-	found.Roots, found.Links, found.Broken = audited.Roots, audited.Links, audited.Broken
-	found.Whole = found.Broken == 0
+	found.Roots, found.Blocks, found.Rows, found.Faults = v.Roots, v.Blocks, v.Rows, v.Faults
+	found.Whole = found.Faults == 0
 	return answer(w, found, nil)
 }

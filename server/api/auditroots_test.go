@@ -16,7 +16,7 @@ import (
 // TestAuditOverHTTP: whoever may read gets the roots, and the answer of an audit with those that they kept.
 func TestAuditOverHTTP(t *testing.T) {
 	b := paytest.OnSQLite(t)
-	now := time.Date(2026, 11, 23, 0, 1, 0, 0, time.UTC)
+	now := time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 	roots := chain.NewRoots(b.DB, func() int64 { return now.UnixMilli() }) //nolint:gocritic // now goes on
 	mux := http.NewServeMux()
 	New(Options{Roots: roots, Operators: auth.NewOperators("operator", "viewer"), Log: paytest.Quiet}).Mount(mux)
@@ -30,6 +30,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	for _, reference := range []string{"one", "two"} {
 		_, err := b.Deposit(t.Context(), "acme", reference, 7)
 		paytest.Must(t, err)
+		paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
 		_, err = roots.Take(t.Context())
 		paytest.Must(t, err)
 		now = now.AddDate(0, 0, 1)
@@ -55,11 +56,11 @@ func TestAuditOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s", asked, status, body)
 		}
 	}
-	b.Statement(t, "DELETE FROM chain_root WHERE day = '2026-11-22'")
-	b.Statement(t, "UPDATE chain_root SET previous = ''")
+	b.Statement(t, "DELETE FROM root WHERE day = '2026-11-22'")
+	b.Statement(t, "UPDATE root SET previous = ''")
 	b.Statement(t, "UPDATE deposit SET amount = 8 WHERE reference = 'two'")
 	status, body := call("POST", "/audit/verify", "viewer", noted)
-	for _, want := range []string{`"whole":false`, `"broken":3`, "root of 2026-11-22 was noted",
+	for _, want := range []string{`"whole":false`, `"faults":3`, "root of 2026-11-22 was noted",
 		"root of 2026-11-23 in the",
 		"transaction 2 (deposit:acme:two"} {
 		if status != http.StatusOK || !strings.Contains(body, want) {

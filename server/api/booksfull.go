@@ -3,13 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"redrain/payout/reconcile"
-	"redrain/server/campaigns"
 )
 
 // fullLine is a line of the answer of a full proof: first how far it has come, each second, and at last what it found.
@@ -70,10 +68,7 @@ func (a *API) reconcileFull(w http.ResponseWriter, r *http.Request, _ caller) er
 				a.o.Log.Warn("a full proof was cut off", "err", p.err)
 				return errCut
 			}
-			if errors.Is(p.err, campaigns.ErrFullProof) {
-				return refuse(http.StatusConflict, "proof_running", p.err.Error())
-			}
-			return p.err
+			return proofRunning(p.err)
 		case <-tick.C:
 			if err := say(fullLine{Progress: at.Load()}); err != nil {
 				wait()

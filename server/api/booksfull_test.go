@@ -34,7 +34,7 @@ func (p slowProofs) Full(ctx context.Context, progress func(reconcile.Progress))
 		case <-time.After(time.Second):
 		}
 	}
-	return reconcile.Books{Kind: reconcile.KindFull, Balanced: true}, p.err
+	return reconcile.Books{Balanced: true}, p.err
 }
 
 // TestAFullProofTellsHowFarItHasCome: for longer than any answer may stand still; a second one is refused, one that
@@ -54,7 +54,7 @@ func TestAFullProofTellsHowFarItHasCome(t *testing.T) {
 		w, cut := ask(t.Context(), slowProofs{seconds: 100})
 		lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
 		if cut || w.Code != http.StatusOK || len(lines) < 99 || !strings.Contains(lines[50], `"part":"the accounts"`) ||
-			!strings.HasPrefix(lines[len(lines)-1], `{"books":{"kind":"full","balanced":true`) {
+			!strings.HasPrefix(lines[len(lines)-1], `{"books":{"balanced":true`) {
 			t.Errorf("%d, cut: %v, %q", w.Code, cut, lines)
 		}
 		w, _ = ask(t.Context(), slowProofs{err: campaigns.ErrFullProof})

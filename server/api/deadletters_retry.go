@@ -71,7 +71,7 @@ func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller
 		a.o.Log.Warn("not all dead letters could be checked", "checked", all.Retried, "err", failed)
 	}
 	done := openapi.Retried{Retried: all.Retried, Settled: all.Settled, StillDead: all.StillDead, NeedTwo: all.NeedTwo,
-		Complete: failed == nil, ChangedByHand: all.Tampered}
+		Complete: failed == nil}
 	a.audit(r, who, "payout.retry_all", in.Campaign, map[string]any{"retried": all.Retried, "settled": all.Settled,
 		"still_dead": all.StillDead})
 	return answer(w, done, nil)

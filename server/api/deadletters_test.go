@@ -58,7 +58,7 @@ func TestRetriedLetters(t *testing.T) {
 			status: 409, says: "still_dead", told: 1},
 		"unknown": {path: "/payouts/x/retry", err: ledger.ErrUnknownClaim, status: 404, says: "unknown_claim"},
 		"all": {path: "/payouts/retry", status: 200, told: 1, woken: 1,
-			says: `"still_dead":2,"need_two":0,"complete":true,"changed_by_hand":["w7"]`},
+			says: `"still_dead":2,"need_two":0,"complete":true`},
 		"all, and none could be": {path: "/payouts/retry", err: errors.New("away"), status: 500, says: "internal",
 			woken: 1},
 		"all, misspelt": {path: "/payouts/retry", body: `{"campagne":"c1"}`, status: 422, says: "campagne"},

@@ -97,7 +97,7 @@ func (d *desk) RetryAll(_ context.Context, campaign string, tell func([]posting.
 		return ledger.Redriven{}, d.all
 	}
 	tell([]posting.Settlement{{Claim: campaign + ".1"}})
-	return ledger.Redriven{Retried: 3, Settled: 1, StillDead: 2, Tampered: []string{"w7"}}, nil
+	return ledger.Redriven{Retried: 3, Settled: 1, StillDead: 2}, nil
 }
 
 func (d *desk) Do(_ context.Context, deed ledger.Deed, by ledger.Person) (o ledger.Outcome, err error) {

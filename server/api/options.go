@@ -142,17 +142,16 @@ type auditRecords interface {
 		err error)
 }
 
-// auditRoots is what the roots of the audit chains say, and whether the ledger still has what they hold.
+// auditRoots lists the roots of the days, and verifies the ledger's hashes.
 // [chain.Roots] does.
 type auditRoots interface {
 	ListRoots(ctx context.Context, cursor string, limit int) (list []chain.Root, next string, err error)
-	Audit(ctx context.Context, o chain.AuditOptions) (chain.Audited, error)
+	Verify(ctx context.Context, o chain.VerifyOptions) (chain.Verified, error)
 }
 
 // Proofs proves that the books balance. [campaigns.Proofs] does.
 type Proofs interface {
 	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
-	Recent(ctx context.Context) (reconcile.Books, error)
 	Full(ctx context.Context, progress func(reconcile.Progress)) (reconcile.Books, error)
 	Proved() *campaigns.Proved // when the books were proved last; nil where this node does not know
 }

@@ -15,7 +15,6 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -77,7 +76,6 @@ var problemOf = []struct {
 	{ledger.ErrSamePerson, http.StatusConflict, "same_person"},
 	{ledger.ErrNeedsName, http.StatusForbidden, "name_needed"},
 	{ledger.ErrChangedMeanwhile, http.StatusConflict, "changed_meanwhile"},
-	{history.ErrTampered, http.StatusConflict, "changed_by_hand"},
 	{rain.ErrUnknownRain, http.StatusNotFound, "unknown_rain"},
 	{booking.ErrInsufficientFunds, http.StatusConflict, "insufficient_funds"},
 	{rain.ErrRainRunning, http.StatusConflict, "rain_running"},

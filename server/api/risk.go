@@ -95,22 +95,7 @@ func (a *API) decideHeld(action string) handler {
 		if err != nil {
 			return err
 		}
-		a.showDecided(w, action, done)
+		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", heldViewOf))
 		return nil
 	}
-}
-
-// showDecided answers with the wins of a decision, and logs which of them were left as they are.
-func (a *API) showDecided(w http.ResponseWriter, action string, done ledger.Decided) {
-	if len(done.Left) > 0 {
-		a.o.Log.Warn("held wins were left as they are: somebody has changed them in the database; redrain "+
-			"reconcile names them", "claims", done.Left, "decided", action)
-	}
-	WriteJSON(w, http.StatusOK, listOf(done.Wins, "", func(h ledger.Held) openapi.HeldWin {
-		v := heldViewOf(h)
-		if done.IsLeft(h.Claim) {
-			v.Fault = "changed_by_hand" // the code of history.ErrTampered
-		}
-		return v
-	}))
 }

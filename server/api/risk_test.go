@@ -88,30 +88,6 @@ func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger
 	}
 }
 
-// TestHeldWinsThatWereChangedByHand: they are left as they are, and the answer and the log say which. Where there is
-// nothing else to decide about, that is a conflict.
-func TestHeldWinsThatWereChangedByHand(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	l := paytest.Node(t, b)
-	b.OpenCampaign(t, "c", rain.Spec{Budget: 40, Packets: 4, WinsPerUser: 9})
-	b.HoldWins()
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "bot", Act: verdict.Hold, Reasons: "[]"})
-	paytest.Must(t, err)
-	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
-	var log strings.Builder
-	ask := riskDesk(t, b, l, slog.New(slog.NewTextHandler(&log, nil)), func() {})
-	b.Statement(t, "UPDATE held SET score = 1 WHERE claim = 'c-0'")
-	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
-		`"claim":"c-0"`, `"state":"held","fault":"changed_by_hand"}`, `"claim":"c-1"`, `"state":"released"`)
-	if said := log.String(); !strings.Contains(said, "level=WARN") || !strings.Contains(said, "claims=[c-0]") {
-		t.Errorf("the log says %q", said)
-	}
-	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusConflict,
-		`"code":"changed_by_hand"`)
-	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`)
-}
-
 // noConnections is nobody's connections.
 type noConnections struct{}
 

@@ -9,7 +9,6 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/loop"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -48,7 +47,7 @@ type Sums interface {
 // DemoOptions of a demo. All are needed but those that say so.
 type DemoOptions struct {
 	Service   *Service
-	Campaigns WholeCampaigns // to find the one of before
+	Campaigns CampaignReader // to find the one of before
 	Sponsors  DemoSponsors
 	Sums      Sums
 	Known     Known
@@ -128,10 +127,7 @@ func (d *Demo) resume(ctx context.Context) (found bool, err error) {
 	if newest == nil {
 		return false, nil
 	}
-	whole, err := d.o.Campaigns.WholeCampaign(ctx, newest.ID)
-	if errors.Is(err, history.ErrTampered) {
-		return false, nil // the demo goes on with another
-	}
+	whole, err := d.o.Campaigns.Campaign(ctx, newest.ID)
 	if err != nil {
 		return false, err
 	}

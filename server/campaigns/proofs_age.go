@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// staleCampaign and staleEverything are after how many rounds of the schedule a proof is too old, beside the time
-	// that it takes.
-	staleCampaign   = 10
-	staleEverything = 3 * reconcileAllEvery
+	// staleCampaign is after how many rounds of the schedule a proof of a campaign is too old, beside the time that it
+	// takes.
+	staleCampaign = 10
+	// staleEverything is after how long a full reconciliation is too old, beside the time that it takes.
+	staleEverything = 48 * time.Hour
 	// maxStale is how many campaigns one look raises the alarm of.
 	maxStale = 10
 )
@@ -29,15 +30,11 @@ const (
 type KeptProofs interface {
 	NoteProofs(ctx context.Context, proofs []ledger.Proof) error
 	LastProofs(ctx context.Context) (ledger.LastProofs, error)
-	// Reading is how far the full proof in the background has come; zero where none is under way.
-	Reading(ctx context.Context) (ledger.Reading, error)
-	KeepReading(ctx context.Context, at ledger.Reading) error
 }
 
 // Proved is when the books were proved last, by whichever node.
 type Proved struct {
-	Everything ledger.Proof   `json:"everything"` // what was recent; of a small ledger every row
-	Full       ledger.Proof   `json:"full"`       // every row
+	Everything ledger.Proof   `json:"everything"` // every row of all books
 	Oldest     int64          `json:"oldest"`     // Unix ms, of the campaign that was proved the longest ago; 0: none
 	Stale      bool           `json:"stale"`      // one of these is too long ago
 	Campaigns  []ledger.Proof `json:"campaigns"`
@@ -51,7 +48,7 @@ type proofAge struct {
 	since      int64           // when this node has begun to look; 0: not yet
 	said       map[string]bool // campaigns whose proof is too old, which was said; "" is everything
 
-	everythingAt, fullAt, oldestAt, everythingTook, fullTook prometheus.Gauge
+	everythingAt, oldestAt, everythingTook prometheus.Gauge
 }
 
 func newProofAge(log *slog.Logger) *proofAge {
@@ -63,13 +60,9 @@ func newProofAge(log *slog.Logger) *proofAge {
 		asking:     loop.FailureLog{Work: "asking when the books were proved", Log: log},
 		said:       map[string]bool{},
 		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
-			"When all books were proved last, by whichever node: what had come since the proof before. An alarm "+
-				"where it does not rise."),
-		fullAt: gauge("redrain_reconcile_full_proved_timestamp_seconds",
-			"When every row of all books was proved last, by whichever node."),
-		everythingTook: gauge("redrain_reconcile_everything_seconds", "How long the last proof of all books took."),
-		fullTook: gauge("redrain_reconcile_full_seconds",
-			"How long the last proof of every row took, with the pauses of one that is made in the background."),
+			"When every row of all books was reconciled last, by whichever node. An alarm if it does not rise."),
+		everythingTook: gauge("redrain_reconcile_everything_seconds",
+			"How long the last reconciliation of all books took, with its pauses."),
 		oldestAt: gauge("redrain_reconcile_oldest_proved_timestamp_seconds",
 			"When the live campaign that was proved the longest ago was proved. An alarm where it does not rise."),
 	}
@@ -78,7 +71,7 @@ func newProofAge(log *slog.Logger) *proofAge {
 // Register adds the metrics of when the books were proved.
 func (r *Proofs) Register(reg prometheus.Registerer) error {
 	var err error
-	for _, g := range []prometheus.Gauge{r.everythingAt, r.fullAt, r.oldestAt, r.everythingTook, r.fullTook} {
+	for _, g := range []prometheus.Gauge{r.everythingAt, r.oldestAt, r.everythingTook} {
 		err = errors.Join(err, reg.Register(g))
 	}
 	return err
@@ -86,12 +79,6 @@ func (r *Proofs) Register(reg prometheus.Registerer) error {
 
 // Proved is when the books were proved last; nil where this node has not looked yet.
 func (r *Proofs) Proved() *Proved { return r.last.Load() }
-
-// neverProved is whether the books as a whole have never been proved, by any node, as far as this one knows.
-func (r *Proofs) neverProved() bool {
-	is := r.last.Load()
-	return is != nil && is.Everything.ProvedAt == 0
-}
 
 // keepProofs tells the others what was proved.
 func (r *Proofs) keepProofs(ctx context.Context) error {
@@ -106,18 +93,12 @@ func (r *Proofs) keepProofs(ctx context.Context) error {
 }
 
 // lookAtAge raises the alarm where the books were not proved for too long, on each node: the one that should prove them
-// may be frozen, or may not be there at all. The table may say what somebody has written there, so a node holds itself
-// to what it has proved itself, too.
+// may be frozen, or may not be there at all.
 func (r *Proofs) lookAtAge(ctx context.Context) {
 	now := r.o.Clock()
 	if r.since == 0 {
 		r.since = now // who has just started gives the others, and itself, the time to prove them
 	}
-	every := r.o.Every.Milliseconds()
-	r.mu.Lock()
-	own := r.own.last
-	r.mu.Unlock()
-	stale := r.tooOld(now, ownBooks, own, max(staleEverything*every, 3*ownLeast.Milliseconds()))
 	if r.o.Kept == nil {
 		return
 	}
@@ -127,28 +108,24 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 		return
 	}
 	live := last.Live
-	is := &Proved{Everything: last.Recent, Full: last.Full, Campaigns: live}
-	is.Stale = r.tooOld(now, "", last.Recent, staleEverything*every) || stale
-	is.Stale = r.tooOld(now, fullBooks, last.Full, staleFull.Milliseconds()) || is.Stale
+	is := &Proved{Everything: last.Full, Campaigns: live}
+	is.Stale = r.o.Share > 0 && r.tooOld(now, "", last.Full, staleEverything.Milliseconds())
 	old := 0
 	for _, p := range live {
 		if p.ProvedAt != 0 && (is.Oldest == 0 || p.ProvedAt < is.Oldest) {
 			is.Oldest = p.ProvedAt
 		}
-		if old < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*every) {
+		if old < maxStale && r.tooOld(now, p.Campaign, p, staleCampaign*r.o.Every.Milliseconds()) {
 			old++
 		}
 	}
 	is.Stale = is.Stale || old > 0
 	maps.DeleteFunc(r.said, func(id string, _ bool) bool {
-		return id != "" && id != fullBooks && id != ownBooks && !slices.ContainsFunc(live,
-			func(p ledger.Proof) bool { return p.Campaign == id })
+		return id != "" && !slices.ContainsFunc(live, func(p ledger.Proof) bool { return p.Campaign == id })
 	})
 	r.last.Store(is)
-	r.everythingAt.Set(float64(last.Recent.ProvedAt) / 1000)
-	r.fullAt.Set(float64(last.Full.ProvedAt) / 1000)
-	r.everythingTook.Set(float64(last.Recent.TookMS) / 1000)
-	r.fullTook.Set(float64(last.Full.TookMS) / 1000)
+	r.everythingAt.Set(float64(last.Full.ProvedAt) / 1000)
+	r.everythingTook.Set(float64(last.Full.TookMS) / 1000)
 	r.oldestAt.Set(float64(is.Oldest) / 1000)
 }
 
@@ -164,12 +141,7 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool
 			when = time.UnixMilli(p.ProvedAt).UTC().Format(time.RFC3339)
 		}
 		what := "all books were"
-		switch {
-		case key == fullBooks:
-			what = "every row of all books was"
-		case key == ownBooks:
-			what = "all books were, by this node itself,"
-		case key != "":
+		if key != "" {
 			what = "the books of the campaign were"
 		}
 		r.o.Log.Error("the books are not proved any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)

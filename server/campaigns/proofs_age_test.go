@@ -22,33 +22,14 @@ type fakeKept struct {
 	last  map[string]ledger.Proof
 	since int64
 	live  []string
-
-	reading ledger.Reading
 }
 
 func (k *fakeKept) NoteProofs(_ context.Context, proofs []ledger.Proof) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, p := range proofs {
-		if p.Kind == ledger.ProofFull {
-			k.last[fullBooks] = p
-		} else {
-			k.last[p.Campaign] = p
-		}
+		k.last[p.Campaign] = p
 	}
-	return nil
-}
-
-func (k *fakeKept) Reading(context.Context) (at ledger.Reading, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.reading, nil
-}
-
-func (k *fakeKept) KeepReading(_ context.Context, at ledger.Reading) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.reading = at
 	return nil
 }
 
@@ -62,7 +43,7 @@ func (k *fakeKept) LastProofs(context.Context) (last ledger.LastProofs, err erro
 		}
 		last.Live = append(last.Live, p)
 	}
-	last.Recent, last.Full = k.last[""], k.last[fullBooks]
+	last.Full = k.last[""]
 	return last, nil
 }
 
@@ -72,8 +53,8 @@ type agingBooks struct {
 	stuck chan struct{} // a proof of everything waits for it; nil: it does not
 }
 
-func (b agingBooks) ReconcileRecent(ctx context.Context, hot reconcile.Hot,
-	each reconcile.CampaignProved) (reconcile.Books, error) {
+func (b agingBooks) ReconcileFull(ctx context.Context, hot reconcile.Hot, o reconcile.FullOptions) (reconcile.Books,
+	error) {
 	if b.stuck != nil {
 		select {
 		case <-b.stuck:
@@ -81,7 +62,7 @@ func (b agingBooks) ReconcileRecent(ctx context.Context, hot reconcile.Hot,
 			return reconcile.Books{}, ctx.Err()
 		}
 	}
-	return b.nodeBooks.ReconcileRecent(ctx, hot, each)
+	return b.nodeBooks.ReconcileFull(ctx, hot, o)
 }
 
 // TestProofsThatGrowOldAreAnAlarm: on each node, also on one that does not prove, once for each campaign and for
@@ -104,7 +85,7 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 			books := agingBooks{nodeBooks{f, node}, stuck}
 			p = NewProofs(ProofsOptions{
 				Books: books, Campaigns: books, Kept: kept, Leases: books, Node: node, Every: time.Minute,
-				Log: slog.New(slog.DiscardHandler),
+				Share: 0.5, Log: slog.New(slog.DiscardHandler),
 				Alarm: func(_, campaign, message string) {
 					mu.Lock()
 					defer mu.Unlock()
@@ -122,11 +103,11 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 		defer stopB()
 		synctest.Wait()
 
-		minutes(29)
+		minutes(47 * 60)
 		if said := heard(); said != "" || a.Proved().Stale || b.Proved().Stale || b.Proved().Oldest == 0 {
 			t.Errorf("too early: %q, %+v", said, b.Proved())
 		}
-		minutes(30) // everything is being proved for an hour, and the live campaign all the time
+		minutes(2 * 60) // everything is being proved for two days, and the live campaign all the time
 		said := heard()
 		for _, node := range []string{"a", "b"} {
 			if strings.Count(said, node+" : all books were proved last at never") != 1 || strings.Contains(said, "c1") {
@@ -140,7 +121,7 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 		}
 		f.set(func() { f.down = errors.New("gone away") }) // and the proofs with it
 		minutes(15)
-		if said := heard(); strings.Count(said, "c1: the books of the campaign were proved last at 2000-01-01T") != 2 {
+		if said := heard(); strings.Count(said, "c1: the books of the campaign were proved last at 2000-01-03T") != 2 {
 			t.Errorf("nobody proves: %q", said)
 		}
 		f.set(func() { f.down = nil })
@@ -154,54 +135,6 @@ func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
 		b.lookAtAge(t.Context())
 		if said := heard(); strings.Count(said, "b c1") != 1 {
 			t.Errorf("proved in the future: %q", said)
-		}
-	})
-}
-
-// TestNewBooksAreProvedAtOnce: nobody waits for the tenth round to hear that new books balance, and no other is made
-// for it.
-func TestNewBooksAreProvedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		books := nodeBooks{newFakeBooks("c1"), "a"}
-		kept := &fakeKept{last: map[string]ledger.Proof{}, live: []string{"c1"}, since: time.Now().UnixMilli()}
-		p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Kept: kept, Leases: books, Node: "a",
-			Every: time.Minute, Log: slog.New(slog.DiscardHandler), Alarm: func(_, _, _ string) {}})
-		ctx, cancel := context.WithCancel(t.Context())
-		var ended sync.WaitGroup
-		ended.Go(func() { _ = p.Run(ctx) })
-		minutes(2)
-		synctest.Wait()
-		if is := p.Proved(); is == nil || is.Everything.ProvedAt == 0 {
-			t.Errorf("after two rounds: %+v", is)
-		}
-		before := books.all["a"]
-		minutes(7)
-		if all := books.all["a"]; before == 0 || all != before {
-			t.Errorf("proved as a whole %d times at first, then %d", before, all)
-		}
-		cancel()
-		ended.Wait()
-	})
-}
-
-// TestBooksThatAreProvedFastAreProvedInEachRound: so what is wrong with them is told within a minute. Slower ones are
-// proved in one of ten.
-func TestBooksThatAreProvedFastAreProvedInEachRound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeBooks("c1")
-		f.allTook = time.Minute / quickShare
-		heard, stop := reconcilerAt(t, f, "a")
-		defer stop()
-		minutes(11)
-		f.set(func() { f.found[""] = "transaction 3" })
-		minutes(1)
-		if all, said := f.all["a"], heard(); all < 2 || !strings.Contains(strings.Join(said, "\n"), "transaction 3") {
-			t.Errorf("proved %d times in 12 minutes: %v", all, said)
-		}
-		f.set(func() { f.allTook, f.all["a"] = f.allTook+time.Second, 0 })
-		minutes(21)
-		if all := f.all["a"]; all < 2 || all > 4 {
-			t.Errorf("slow ones are proved %d times in 21 minutes", all)
 		}
 	})
 }
@@ -226,12 +159,12 @@ func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		books := tornBooks{nodeBooks{newFakeBooks("a", "bad"), "n"}, map[string]int{}}
 		p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Leases: books, Node: "n", Every: time.Minute,
-			Log: slog.New(slog.DiscardHandler), Recoverer: quietGuard(t)})
+			Share: 0.5, Log: slog.New(slog.DiscardHandler), Recoverer: quietGuard(t)})
 		ctx, cancel := context.WithCancel(t.Context())
 		var ended sync.WaitGroup
 		ended.Go(func() { _ = p.Run(ctx) })
 		minutes(30)
-		if books.proved["a"] < 30 || books.all["n"] != 4 { // in minutes 1, 10, 20 and 30
+		if books.proved["a"] < 30 || books.all["n"] != 1 {
 			t.Errorf("proved %v, everything %v", books.proved, books.all)
 		}
 		cancel()

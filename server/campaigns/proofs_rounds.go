@@ -6,33 +6,38 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 )
 
-// round proves the live campaigns, as closely as least says, and those in which something is wrong. Its error says what
-// could not be looked at; the rest was.
-func (r *Proofs) round(ctx context.Context, least reconcile.Depth) error {
-	r.rounds++
+// round compares the sums of the live campaigns, and every row of those that were drained since the last round, or in
+// which something is wrong. Its error says what could not be read; the rest was.
+func (r *Proofs) round(ctx context.Context) error {
 	ids, err := r.o.Campaigns.LiveIDs(ctx)
 	if err != nil {
 		return err
 	}
-	faulty := r.faults()
-	for id := range faulty {
-		if id != "" && id != fullBooks && !slices.Contains(ids, id) {
+	byRow := r.faults()
+	delete(byRow, "")
+	for _, id := range r.live {
+		if !slices.Contains(ids, id) {
+			byRow[id] = ""
+		}
+	}
+	r.live = slices.Clone(ids)
+	for id := range byRow {
+		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	r.forgetMissed(ids)
 	var unread error
 	for _, id := range ids {
-		depth := least
-		if _, faulty := faulty[id]; faulty {
-			depth = reconcile.Rows // the sums alone cannot tell that it is healed
+		depth := reconcile.Sums
+		if _, is := byRow[id]; is {
+			depth = reconcile.Rows // the sums alone cannot tell that a fault is gone
 		}
 		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
 		if ctx.Err() != nil {
@@ -41,55 +46,9 @@ func (r *Proofs) round(ctx context.Context, least reconcile.Depth) error {
 		unread = errors.Join(unread, r.heed(id, rec, err))
 		r.miss(id, err)
 	}
-	return errors.Join(unread, r.keepProofs(ctx))
-}
-
-// proveEverything begins a proof of the books beside the rounds, which go on: it takes as long as there is something
-// new. The one before must have ended.
-func (r *Proofs) proveEverything(ctx context.Context, beside *sync.WaitGroup) {
-	r.mu.Lock()
-	busy := r.busy
-	r.busy = true
-	r.mu.Unlock()
-	if busy {
-		return
+	if r.o.Stream != nil {
+		unread = errors.Join(unread, r.o.Stream.Look(ctx))
 	}
-	beside.Go(func() {
-		err := r.o.Recoverer.Try("reconciliation", func() error { return r.all(ctx) })
-		r.mu.Lock()
-		r.busy = false
-		r.mu.Unlock()
-		r.provingAll.Record(ctx, err)
-	})
-}
-
-// all proves what is recent; of a small ledger that is everything. Its error says what could not be looked at; the rest
-// was.
-func (r *Proofs) all(ctx context.Context) error {
-	var unread error
-	faulty := r.faults()
-	books, err := r.recent(ctx, func(campaign string, rec reconcile.Reconciliation, err error) {
-		if _, known := faulty[campaign]; known && rec.Balanced {
-			return // its sums fit; the rounds look at its rows, and say when it is healed
-		}
-		if ctx.Err() == nil {
-			unread = errors.Join(unread, r.heed(campaign, rec, err))
-			r.miss(campaign, err)
-		}
-	})
-	if err != nil || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
-	}
-	r.large.Store(books.Kind == reconcile.KindRecent)
-	r.cheap.Store(quickShare*time.Duration(books.TookMS)*time.Millisecond <= r.o.Every)
-	r.note("", len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
-	r.mu.Lock()
-	r.proved[""] = proofOf(ledger.ProofRecent, r.o.Clock(), &books)
-	if books.Kind == reconcile.KindFull {
-		r.proved[fullBooks] = proofOf(ledger.ProofFull, r.o.Clock(), &books)
-	}
-	r.own.did(r.proved[""], books.Kind == reconcile.KindFull)
-	r.mu.Unlock()
 	return errors.Join(unread, r.keepProofs(ctx))
 }
 
@@ -152,21 +111,17 @@ func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []st
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, before := r.faulty[campaign]
-	key := campaign
-	if key == fullBooks {
-		campaign = ""
-	}
 	if r.missed[campaign].rounds >= unprovedRounds {
 		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
 	}
 	delete(r.missed, campaign)
 	switch {
 	case fits && before:
-		delete(r.faulty, key)
+		delete(r.faulty, campaign)
 		r.o.Log.Info("the books balance again", "campaign", campaign)
 	case fits, before && was == fingerprint:
 	default:
-		r.faulty[key] = fingerprint
+		r.faulty[campaign] = fingerprint
 		for _, f := range found {
 			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
 		}

@@ -45,7 +45,7 @@ const (
 // RebuilderOptions of a rebuilder. All are needed but those that say so.
 type RebuilderOptions struct {
 	Service   *Service
-	Campaigns WholeCampaigns
+	Campaigns CampaignReader
 	Ledger    RebuilderLedger
 	Stream    Stream
 	Outbox    LeftOver
@@ -62,10 +62,10 @@ type RebuilderOptions struct {
 // NewRebuilder makes a rebuilder.
 func NewRebuilder(o RebuilderOptions) *Rebuilder { return &Rebuilder{o: o, running: map[string]bool{}} }
 
-// WholeCampaigns reads campaigns as nobody has changed them by hand. [ledger.Campaigns] does.
-type WholeCampaigns interface {
+// CampaignReader reads campaigns. [ledger.Campaigns] does.
+type CampaignReader interface {
 	LiveCampaigns
-	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // else history.ErrTampered
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 }
 
 // RebuilderLedger says what is somebody's, and keeps the epochs of a shard apart. [posting.Rebuilds] does.
@@ -141,7 +141,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 
 // rebuildable returns the error that says why nothing of a campaign has to be in Redis, or not yet.
 func (r *Rebuilder) rebuildable(ctx context.Context, id string) error {
-	c, err := r.o.Campaigns.WholeCampaign(ctx, id)
+	c, err := r.o.Campaigns.Campaign(ctx, id)
 	switch {
 	case err != nil:
 		return err
@@ -172,7 +172,7 @@ func (r *Rebuilder) end(campaign string) {
 
 // rebuild is Rebuild of a campaign that nobody else is known to rebuild.
 func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error {
-	c, err := r.o.Campaigns.WholeCampaign(ctx, id)
+	c, err := r.o.Campaigns.Campaign(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *Rebuilder) rebuild(ctx context.Context, id string, done *Rebuilt) error
 	defer r.o.Bus.Restored(id)
 	faults.Point("rebuild.after_restore")
 	// Commands that were given meanwhile could not be applied. One that comes from here on applies itself.
-	if c, err = r.o.Campaigns.WholeCampaign(ctx, id); err != nil {
+	if c, err = r.o.Campaigns.Campaign(ctx, id); err != nil {
 		return err
 	}
 	if err := r.o.Service.Enforce(ctx, c); err != nil {

@@ -14,7 +14,6 @@ import (
 	"redrain/internal/faults"
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/timeout"
@@ -47,7 +46,7 @@ type Reclaimer struct {
 // ReclaimerLedger knows which campaigns are due, and which of them it has all of. [ledger.Campaigns] does.
 type ReclaimerLedger interface {
 	Due(ctx context.Context, now int64, after string, limit int) (list []ledger.DueCampaign, next string, err error)
-	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error)
 	Emptied(ctx context.Context, campaign string) (bool, error)
@@ -168,13 +167,6 @@ func (r *Reclaimer) handle(ctx context.Context, due ledger.DueCampaign) {
 		}
 		was.alarmed = "escrow_not_cleared"
 		was.at = r.o.Clock() + wait(was.tries, 60_000)
-	case errors.Is(err, history.ErrTampered):
-		if was.alarmed != "reconciliation" {
-			r.o.Bus.Alarm("reconciliation", due.ID, err.Error()+"; until that is put right the campaign is "+
-				"not ended, and nothing goes back to its sponsor")
-		}
-		was.alarmed = "reconciliation"
-		was.at = r.o.Clock() + wait(was.tries, 5_000)
 	default:
 		if was.tries < 3 { // said a few times; what lasts is said by the outages of its back end
 			r.o.Log.Warn("a campaign that is due could not be ended; trying again later", "campaign", due.ID, "status",
@@ -199,7 +191,7 @@ func (r *Reclaimer) end(ctx context.Context, due ledger.DueCampaign) error {
 		faults.Point("reclaim.after_close")
 	}
 	// A shard that is shut stays shut, and what it has left is on its way to the sponsor.
-	c, err := r.o.Ledger.WholeCampaign(ctx, due.ID)
+	c, err := r.o.Ledger.Campaign(ctx, due.ID)
 	if err != nil {
 		return err
 	}

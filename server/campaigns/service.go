@@ -21,7 +21,7 @@ type Service struct{ o ServiceOptions }
 type ServiceLedger interface {
 	// CreateCampaign fails with ledger.ErrCampaignExists where its id is taken.
 	CreateCampaign(ctx context.Context, c *rain.Campaign) error
-	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) // as nobody has changed it by hand
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error)
 	Abandon(ctx context.Context, id string) (*rain.Campaign, error)
 	Cleared(ctx context.Context, campaign string) (bool, error) // whether it holds nothing of it any more
@@ -104,7 +104,7 @@ func (s *Service) fund(ctx context.Context, spec rain.Spec, idemKey string) (*ra
 		if !errors.Is(err, ledger.ErrCampaignExists) || idemKey == "" {
 			return c, err
 		}
-		found, err := s.o.Ledger.WholeCampaign(ctx, c.ID)
+		found, err := s.o.Ledger.Campaign(ctx, c.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ const stockWithinMS = 10_000
 // campaign after it was played.
 func (s *Service) Stock(ctx context.Context, id string) (*rain.Campaign, error) {
 	until := s.o.Clock() + stockWithinMS
-	c, err := s.o.Ledger.WholeCampaign(ctx, id) // a shard is stocked once
+	c, err := s.o.Ledger.Campaign(ctx, id) // a shard is stocked once
 	if err != nil || c.Status != rain.Loading {
 		return c, err
 	}
@@ -242,14 +242,6 @@ func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 	case rain.Loading:
 		return nil
 	case rain.Closed:
-		// A shard that is shut stays shut. Who calls may have read a row that somebody has changed by hand.
-		whole, err := s.o.Ledger.WholeCampaign(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		if whole.Status != rain.Closed {
-			return nil
-		}
 		return s.o.Stock.CloseCampaign(ctx, c)
 	default:
 		return s.o.Stock.Apply(ctx, c)

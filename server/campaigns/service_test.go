@@ -29,10 +29,6 @@ func (m memoryLedger) Campaign(_ context.Context, id string) (*rain.Campaign, er
 	return nil, posting.ErrUnknownCampaign
 }
 
-func (m memoryLedger) WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error) {
-	return m.Campaign(ctx, id)
-}
-
 func (m memoryLedger) Update(ctx context.Context, id string,
 	change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	c, err := m.Campaign(ctx, id)

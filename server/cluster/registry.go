@@ -1,18 +1,15 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 
 	"golang.org/x/sync/singleflight"
 
 	"redrain/internal/loop"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 	"redrain/server/timeout"
@@ -20,8 +17,7 @@ import (
 
 // Source is where campaigns are kept for good.
 type Source interface {
-	// WholeCampaign fails with history.ErrTampered for one that somebody has changed by hand.
-	WholeCampaign(ctx context.Context, id string) (*rain.Campaign, error)
+	Campaign(ctx context.Context, id string) (*rain.Campaign, error)
 	Live(ctx context.Context) ([]*rain.Campaign, error)
 }
 
@@ -39,15 +35,12 @@ type RegistryOptions struct {
 	Log       *slog.Logger
 }
 
-// Registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change. It
-// follows nothing that somebody has changed in the database by hand: players were told otherwise, and Redis would keep
-// it. A node goes on with what it knows of such a campaign, and one that knows nothing does not serve it.
+// Registry keeps the campaigns that this node knows fresh from the database, and tells who must follow a change.
 type Registry struct {
 	*Known
 
 	o    RegistryOptions
 	load singleflight.Group
-	hand map[string]int64 // campaign → the revision of a row changed by hand that was told of; Run's alone
 
 	heard     sync.Mutex
 	announced map[string]int64 // campaign → the newest revision that another node has announced
@@ -63,12 +56,11 @@ func NewRegistry(o RegistryOptions) *Registry {
 		o.Forgotten = func(string) {}
 	}
 	return &Registry{
-		Known: o.Known, o: o, hand: map[string]int64{}, announced: map[string]int64{}, wake: loop.NewWake(),
+		Known: o.Known, o: o, announced: map[string]int64{}, wake: loop.NewWake(),
 	}
 }
 
-// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none, history.ErrTampered
-// where somebody has changed it by hand.
+// Get finds a campaign, here or in the database; posting.ErrUnknownCampaign where there is none.
 func (r *Registry) Get(ctx context.Context, id string) (*rain.Campaign, error) {
 	if c := r.Cached(id); c != nil {
 		return c, nil
@@ -99,7 +91,7 @@ func (r *Registry) Reload(ctx context.Context, id string) (*rain.Campaign, error
 func (r *Registry) read(ctx context.Context, id string) (*rain.Campaign, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout.Backend)
 	defer cancel()
-	c, err := r.o.Source.WholeCampaign(ctx, id)
+	c, err := r.o.Source.Campaign(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +155,10 @@ func (r *Registry) refresh(ctx context.Context) error {
 		return err
 	}
 	found := make(map[string]bool, len(live))
-	var failed error
 	for _, c := range live {
 		found[c.ID] = true
-		if ctx.Err() == nil { // else the next round goes on
-			failed = errors.Join(failed, r.follow(ctx, c))
+		if known := r.Cached(c.ID); ctx.Err() == nil && (known == nil || known.Revision < c.Revision) {
+			r.Put(c)
 		}
 	}
 	for _, c := range r.Live() {
@@ -177,35 +168,16 @@ func (r *Registry) refresh(ctx context.Context) error {
 		// It has been drained meanwhile; one last look brings that version. Where its row makes no sense any more, what
 		// this node has of it stays, and the proof of the books raises the alarm.
 		if _, err := r.Reload(ctx, c.ID); err != nil && !noSense(err) {
-			return errors.Join(failed, err)
+			return err
 		}
 	}
-	maps.DeleteFunc(r.hand, func(id string, _ int64) bool { return !found[id] })
 	r.forgetDrained()
-	return cmp.Or(failed, ctx.Err())
-}
-
-// follow takes a version of a live campaign if it is newer than what is known.
-func (r *Registry) follow(ctx context.Context, c *rain.Campaign) error {
-	if known := r.Cached(c.ID); known != nil && known.Revision >= c.Revision {
-		return nil
-	}
-	_, err := r.Reload(ctx, c.ID)
-	if !noSense(err) {
-		return err
-	}
-	if r.hand[c.ID] != c.Revision {
-		r.hand[c.ID] = c.Revision
-		r.o.Log.Error("a campaign's row in the database is not followed; redrain reconcile tells more",
-			"campaign", c.ID, "revision", c.Revision, "err", err)
-	}
-	return nil
+	return ctx.Err()
 }
 
 // noSense tells whether there is no campaign, or none that can be believed. The database works.
 func noSense(err error) bool {
-	return errors.Is(err, posting.ErrUnknownCampaign) || errors.Is(err, posting.ErrUnreadableCampaign) ||
-		errors.Is(err, history.ErrTampered)
+	return errors.Is(err, posting.ErrUnknownCampaign) || errors.Is(err, posting.ErrUnreadableCampaign)
 }
 
 // forgetDrained keeps the memory of a node that has seen many campaigns small.

@@ -1,17 +1,14 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -21,20 +18,16 @@ type fakeSource struct {
 	mu    sync.Mutex
 	byID  map[string]*rain.Campaign
 	reads int
-	hand  map[string]bool // campaigns that somebody has changed by hand
-	gate  chan struct{}   // a query waits until it is closed; nil: it does not
+	gate  chan struct{} // a query waits until it is closed; nil: it does not
 }
 
-func (f *fakeSource) WholeCampaign(_ context.Context, id string) (*rain.Campaign, error) {
+func (f *fakeSource) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
 	if f.gate != nil {
 		<-f.gate
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.reads++
-	if f.hand[id] {
-		return nil, history.ErrTampered
-	}
 	if c := f.byID[id]; c != nil {
 		return c.Clone(), nil
 	}
@@ -57,16 +50,6 @@ func (f *fakeSource) set(c rain.Campaign) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.byID[c.ID] = &c
-}
-
-// byHand says which campaigns somebody has changed.
-func (f *fakeSource) byHand(ids ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hand = map[string]bool{}
-	for _, id := range ids {
-		f.hand[id] = true
-	}
 }
 
 func newTestRegistry(source *fakeSource) *Registry {
@@ -168,49 +151,6 @@ func TestRegistryReadsWhatIsAnnounced(t *testing.T) {
 		synctest.Wait()
 		if source.reads != before {
 			t.Error("what is known was read again")
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// TestRegistryFollowsNoHand: of a campaign that somebody has changed in the database a node keeps what it knows, and
-// one that knows nothing does not serve it. That holds up no other campaign, is said once, and ends when it is put
-// right.
-func TestRegistryFollowsNoHand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &fakeSource{byID: map[string]*rain.Campaign{}}
-		source.set(rain.Campaign{ID: "known", Revision: 1})
-		var said bytes.Buffer
-		r := NewRegistry(RegistryOptions{Source: source, Known: NewKnown(),
-			Log: slog.New(slog.NewTextHandler(&said, nil))})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- r.Run(ctx) }()
-		synctest.Wait()
-
-		source.byHand("known", "new")
-		source.set(rain.Campaign{ID: "known", Revision: 90})
-		source.set(rain.Campaign{ID: "new", Revision: 1})
-		source.set(rain.Campaign{ID: "other", Revision: 1})
-		r.Announce("known", 90)
-		time.Sleep(3 * RefreshEvery) // of the bubble's clock
-		if c := r.Cached("known"); c == nil || c.Revision != 1 || r.Cached("new") != nil || r.Cached("other") == nil {
-			t.Errorf("known %+v, new %+v, other %+v", c, r.Cached("new"), r.Cached("other"))
-		}
-		if _, err := r.Get(ctx, "new"); !errors.Is(err, history.ErrTampered) {
-			t.Errorf("new: %v", err)
-		}
-		if n := strings.Count(said.String(), "level="); n != 2 || strings.Count(said.String(), "not followed") != 2 {
-			t.Errorf("%d lines:\n%s", n, said.String())
-		}
-		source.byHand()
-		source.set(rain.Campaign{ID: "known", Revision: 2})
-		time.Sleep(2 * RefreshEvery) // of the bubble's clock
-		if c := r.Cached("known"); c.Revision != 2 || r.Cached("new") == nil {
-			t.Errorf("put right: known %+v, new %+v", c, r.Cached("new"))
 		}
 		cancel()
 		if err := <-done; err != nil {

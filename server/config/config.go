@@ -124,8 +124,8 @@ type Config struct {
 	LogLevel      slog.Level    `group:"process" default:"info" help:"Least level of log lines: debug, info, warn or error."`
 	LogFormat     string        `group:"process" oneof:"text,json" placeholder:"FORMAT" help:"Format of the log on standard error. Defaults to text on a terminal, else json."`
 
-	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval of reconciliation by one of the nodes. It checks the sums and all that is new, each tenth time all of small books, and the rows of live campaigns in between."`
-	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reads all books again in the background."`
+	ReconcileEvery time.Duration `group:"process" default:"1m" range:"1s.." zero:"never" help:"Interval at which one of the nodes compares the sums of live campaigns. It reconciles everything each night."`
+	ReconcileShare float64       `group:"process" default:"0.2" range:"0..1" zero:"never" placeholder:"PART" help:"Part of its time in which that node reconciles everything each night."`
 	AuditRootFile  string        `group:"process" placeholder:"FILE" help:"File to which the root of each day is appended, one line of JSON each. redrain audit verify --root proves with it that earlier records are unchanged."`
 }
 

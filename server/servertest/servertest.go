@@ -49,7 +49,7 @@ func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 type Campaigns map[string]*rain.Campaign
 
 // WholeCampaign finds one; posting.ErrUnknownCampaign where there is none.
-func (m Campaigns) WholeCampaign(_ context.Context, id string) (*rain.Campaign, error) {
+func (m Campaigns) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
 	if c := m[id]; c != nil {
 		return c.Clone(), nil
 	}

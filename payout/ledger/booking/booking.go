@@ -82,16 +82,6 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 	return false, nil
 }
 
-// Carry writes a transaction that takes the place of others, which tx removes, and returns its number. Its lines are
-// what those have done to each account, so every balance stays as it is, and none is locked.
-func Carry(ctx context.Context, tx *sqldb.Tx, now int64, t Txn) (id int64, err error) {
-	if _, err := net([]Txn{t}); err != nil {
-		return 0, err
-	}
-	ids, err := writeTxns(ctx, tx, now, []Txn{t})
-	return ids[t.Key], AgainIfDuplicate(err)
-}
-
 // AgainIfDuplicate turns the fault of having come second into the wish to read again and decide anew.
 func AgainIfDuplicate(err error) error {
 	if sqldb.IsDuplicate(err) {
@@ -105,16 +95,13 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })
 	ids := make(map[string]int64, len(txns))
-	links, err := tie(ctx, tx, now, txns)
-	if err != nil {
-		return nil, err
-	}
+	hashes := hashTxns(now, txns)
 	// Counting on from the first id would need servers that number without gaps.
-	err = tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
+	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
 		r.Text(txns[i].Kind)
 		r.Text(txns[i].Key)
 		r.Int(now)
-		links[i].Put(r)
+		r.Bytes(hashes[i][:])
 	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
 		var id int64
 		var key string
@@ -128,29 +115,21 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 	return ids, writeLines(ctx, tx, txns, ids)
 }
 
-// tie ties the transactions to a chain, in the order in which they are inserted.
-func tie(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) ([]chain.Link, error) {
-	if len(txns) == 0 {
-		return nil, nil
-	}
-	head, err := chain.Take(ctx, tx, chain.Txns)
-	if err != nil {
-		return nil, err
-	}
+// hashTxns hashes the contents of transactions, as package chain reads them.
+func hashTxns(now int64, txns []Txn) []chain.Hash {
 	var c chain.Content
-	links := make([]chain.Link, len(txns))
+	hashes := make([]chain.Hash, len(txns))
 	for i := range txns {
 		t := &txns[i]
-		c.Txn(now, t.Papers)
+		c.Txn(t.Kind, t.Key, now, t.Papers)
 		for n, ln := range t.Lines {
 			c.Int(int64(n))
 			ln.Account.addTo(&c)
 			c.Int(int64(ln.Amount))
 		}
-		content, _ := c.SumTxn(t.Kind, t.Key)
-		links[i] = head.Add(content)
+		hashes[i] = c.Sum()
 	}
-	return links, head.Save(ctx, tx)
+	return hashes
 }
 
 func writeLines(ctx context.Context, tx *sqldb.Tx, txns []Txn, ids map[string]int64) error {

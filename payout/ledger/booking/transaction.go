@@ -17,8 +17,6 @@ const (
 	KindWithdraw = "withdraw"
 	KindPaid     = "paid"   // of a withdrawal: its money has left
 	KindReturn   = "return" // of a withdrawal that is not paid and never will be
-	// KindCarried takes the place of payments and reclaims that have left the books: the net sum of each account.
-	KindCarried = "carried"
 
 	KindHold    = "hold"    // of wins: what was paid to a player in the same breath is kept apart
 	KindRelease = "release" // of held wins: the player has them

@@ -8,8 +8,6 @@ import (
 	"hash"
 	"math"
 	"strconv"
-
-	"redrain/internal/sqldb"
 )
 
 // Hash is a SHA-256.
@@ -113,41 +111,11 @@ func (c *Content) Sum() (sum Hash) {
 // Reset begins another content in the same memory.
 func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
 
-// after is the hash of a link: of its content, and of the link before.
-func after(before, content Hash) Hash {
-	var both [2 * sha256.Size]byte
-	copy(both[:], before[:])
-	copy(both[sha256.Size:], content[:])
-	return sha256.Sum256(both[:])
-}
-
-// Txn begins a transaction's content, whose lines are added next. SumTxn ends it.
-func (c *Content) Txn(at int64, papers Hash) {
+// Txn begins a transaction's content: its kind, key, time and the hash of its papers. Its lines are added next.
+func (c *Content) Txn(kind, key string, at int64, papers Hash) {
 	c.Reset()
+	c.Text(kind)
+	c.Text(key)
 	c.Int(at)
 	c.Bytes(papers[:])
 }
-
-// SumTxn is the hash of a transaction: of its kind, its key, and of the hash of all the rest. So kind and key can be
-// proved of one whose row has left the books, by its rest.
-func (c *Content) SumTxn(kind, key string) (content, rest Hash) {
-	rest = c.Sum()
-	return c.ofRest(kind, key, rest[:]), rest
-}
-
-func (c *Content) ofRest(kind, key string, rest []byte) Hash {
-	c.Text(kind)
-	c.Text(key)
-	c.Bytes(rest)
-	return c.Sum()
-}
-
-// Put puts a link into a row: the stripe, the link's number, and its hash.
-func (l *Link) Put(r *sqldb.Row) {
-	r.Int(l.stripe)
-	r.Int(l.number)
-	r.Bytes(l.hash[:])
-}
-
-// Columns are those of a link, in every table that is chained.
-var Columns = []string{"stripe", "link", "hash"}

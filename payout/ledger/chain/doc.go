@@ -1,12 +1,10 @@
-// Package chain ties the rows of append-only tables together: each row carries a hash over what it says and over the
-// hash of the row before. Whoever changes, removes or adds a row changes the hash of every later one.
+// Package chain makes changes of the ledger's transactions and of the audit evident.
 //
-// There is not one chain but several, its stripes, because a chain is written by one transaction at a time. A
-// transaction takes any stripe that nobody holds, and makes a new one where all are held, so nobody waits. Its rows get
-// the stripe's number and their place in it, the link, counted from 1. The stripe's head, which the transaction has
-// locked until its commit, knows how many links there are and the hash of the last one; a transaction that is rolled
-// back leaves no trace in it.
+// Each transaction and each audit record is written with a SHA-256 of its content: of a transaction also of its lines
+// and of its papers, the rows that say what it was for. A hasher in the background hashes the rows of each table, in
+// the order of their ids, into blocks, each of which holds the hash of the block before. Once a day the newest blocks
+// are written down as the root of the day: into the log, a file and the API. Verify compares rows, blocks and roots.
 //
-// The chain is worth as much as what an attacker cannot reach: the roots. A root says how long each stripe was at the
-// end of a day, with its hash, and is written to the log and to a file, and told to whoever asks.
+// A root that was kept outside the database is what an attacker cannot change. Rows that are not in a block yet, for
+// about two minutes, are held by their own hashes only.
 package chain

@@ -34,7 +34,6 @@ var papers = map[string]paper{
 		"r.reclaimed_at", "cut.asked", "cut.given", "cut.numbers", "cut.reason", "cut.created_at"},
 		"reclaim r LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard " +
 			"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq", "r.txn_id", "r.closed_at"},
-	"carried":  {stepColumns, "archive_step", "txn_id", "number"},
 	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
 	"paid":     {endedWithdrawal, "withdrawal", "paid_id", "id"},
 	"return":   {endedWithdrawal, "withdrawal", "return_id", "id"},
@@ -81,9 +80,7 @@ func readPapers(ctx context.Context, q sqldb.Querier, kind string, ids []int64) 
 			c = &Content{}
 			contents[id] = c
 		}
-		for _, value := range values {
-			c.text(value)
-		}
+		c.values(values)
 		return nil
 	}, "SELECT "+p.id+", "+strings.Join(p.columns, ", ")+" FROM "+p.from+" WHERE "+p.id+" IN "+sqldb.Marks(len(ids))+
 		" ORDER BY "+p.id+", "+p.order, sqldb.Args(ids)...)

@@ -14,7 +14,7 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// maxRoot is how long a line of a file of roots may be: a root of ten thousand stripes.
+// maxRoot is how long a line of a file of roots may be: longer than any root.
 const maxRoot = 4 << 20
 
 // ReadRoots reads roots, a line of JSON each, as a file of roots has them, or GET /api/v1/audit/roots one by one.

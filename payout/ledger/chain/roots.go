@@ -10,22 +10,14 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Root says how long every stripe was soon after the end of a day, and what its last hash was. Whoever has it can tell
-// that nothing from before was changed since, whatever has become of the database.
+// Root is the newest block of each book soon after the end of a day. A root that was kept outside the database proves
+// that no row of that day or before was changed since.
 type Root struct {
-	Day      string `json:"day"`      // that has ended, in UTC: 2026-11-23
-	At       int64  `json:"at"`       // when it was taken, Unix ms
-	Previous string `json:"previous"` // the hash of the root before; "" = it is the first
-	Stripes  []End  `json:"stripes"`
-	Hash     string `json:"root"` // SHA-256 of all of the above
-}
-
-// End is how long a stripe was.
-type End struct {
-	Book   string `json:"book"`
-	Stripe int64  `json:"stripe"`
-	Links  int64  `json:"links"`
-	Hash   string `json:"hash"` // of the last link
+	Day      string  `json:"day"`      // that has ended, in UTC: 2026-11-23
+	At       int64   `json:"at"`       // when it was taken, Unix ms
+	Previous string  `json:"previous"` // the hash of the root before; "" = it is the first
+	Blocks   []Block `json:"blocks"`
+	Hash     string  `json:"root"` // SHA-256 of all of the above
 }
 
 // sum is the hash that the root must have.
@@ -34,25 +26,14 @@ func (r *Root) sum() string {
 	c.Text(r.Day)
 	c.Int(r.At)
 	c.Text(r.Previous)
-	for _, e := range r.Stripes {
-		c.Text(e.Book)
-		c.Int(e.Stripe)
-		c.Int(e.Links)
-		c.Text(e.Hash)
+	for _, b := range r.Blocks {
+		c.Text(b.Book)
+		c.Int(b.Number)
+		c.Int(b.Last)
+		c.Int(b.Rows)
+		c.Text(b.Hash)
 	}
 	return c.Sum().String()
-}
-
-// Whole tells whether the root's hash is that of what it says.
-func (r *Root) Whole() bool { return r.Hash == r.sum() }
-
-// AllRoots are the roots that the database has, the oldest first.
-func AllRoots(ctx context.Context, q sqldb.Querier) ([]Root, error) {
-	roots, err := sqldb.List(ctx, q, scanRoot, rootSelect+"ORDER BY day")
-	if err != nil {
-		return nil, fmt.Errorf("the roots: %w", err)
-	}
-	return roots, nil
 }
 
 // Roots takes the roots of the days and keeps them. It is safe for concurrent use, here and by any number of processes
@@ -67,37 +48,48 @@ func NewRoots(db *sqldb.DB, clock func() int64) *Roots {
 	return &Roots{db: db, clock: clock}
 }
 
-// Take takes the root of yesterday. It returns nil where there is one already, and while nothing is chained. Days on
-// which no node ran have no root of their own: the next one speaks for them.
+// rootAfter is how long after the end of a day its root is taken: the rows of the day are in blocks by then.
+const rootAfter = 5 * time.Minute
+
+// Take takes the root of yesterday. It returns nil if there is one already, and while there are no blocks. Days on
+// which no node ran have no root of their own: the next one covers them.
 func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 	now := r.clock()
-	day := time.UnixMilli(now).UTC().AddDate(0, 0, -1).Format(time.DateOnly)
+	day := time.UnixMilli(now).UTC().Add(-rootAfter).AddDate(0, 0, -1).Format(time.DateOnly)
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
 		root := Root{Day: day, At: now}
 		var last string
 		found, err := tx.First(ctx, []any{&last, &root.Previous},
-			"SELECT day, hash FROM chain_root ORDER BY day DESC LIMIT 1")
+			"SELECT day, hash FROM root ORDER BY day DESC LIMIT 1")
 		switch {
 		case err != nil:
 			return err
 		case found && last > day:
 			return fmt.Errorf("there is a root of %s already, a day that has not ended: the clock has gone back, or "+
-				"somebody "+
-				"has written to the table chain_root; no root is taken until that day is over", last)
+				"somebody has written to the table root; no root is taken until that day is over", last)
 		case found && last == day:
 			return nil
 		}
-		if root.Stripes, err = readEnds(ctx, tx); err != nil || len(root.Stripes) == 0 {
-			return err
+		for _, book := range books {
+			b, err := newest(ctx, tx, book)
+			if err != nil {
+				return err
+			}
+			if b.Number > 0 {
+				root.Blocks = append(root.Blocks, b)
+			}
+		}
+		if len(root.Blocks) == 0 {
+			return nil
 		}
 		root.Hash = root.sum()
-		ends, err := json.Marshal(root.Stripes)
+		blocks, err := json.Marshal(root.Blocks)
 		if err != nil {
 			return err
 		}
-		err = tx.Insert(ctx, "chain_root", []string{"day", "taken_at", "previous", "stripes", "hash"},
-			[][]any{{root.Day, root.At, root.Previous, string(ends), root.Hash}}, sqldb.Merge{})
+		err = tx.Insert(ctx, "root", []string{"day", "taken_at", "previous", "blocks", "hash"},
+			[][]any{{root.Day, root.At, root.Previous, string(blocks), root.Hash}}, sqldb.Merge{})
 		if sqldb.IsDuplicate(err) {
 			return errTaken
 		}
@@ -115,33 +107,21 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 
 var errTaken = errors.New("another node has taken it")
 
-// Ends tells how long every stripe is now.
-func (r *Roots) Ends(ctx context.Context) ([]End, error) {
-	ends, err := readEnds(ctx, r.db)
-	if err != nil {
-		return nil, fmt.Errorf("the heads of the chains: %w", err)
-	}
-	return ends, nil
-}
+// Heads are the newest rows of the books that have any.
+func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return Heads(ctx, r.db) }
 
-func readEnds(ctx context.Context, q sqldb.Querier) ([]End, error) {
-	return sqldb.List(ctx, q, func(scan sqldb.Scan) (e End, err error) {
-		var hash []byte
-		err = scan(&e.Book, &e.Stripe, &e.Links, &hash)
-		e.Hash = fmt.Sprintf("%x", hash)
-		return e, err
-	}, "SELECT book, stripe, links, hash FROM chain_head ORDER BY book, stripe")
-}
+// Holds reports whether a row that was the newest once is still there.
+func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) { return h.Holds(ctx, r.db) }
 
-const rootSelect = "SELECT day, taken_at, previous, stripes, hash FROM chain_root "
+const rootSelect = "SELECT day, taken_at, previous, blocks, hash FROM root "
 
 func scanRoot(scan sqldb.Scan) (root Root, err error) {
-	var ends []byte
-	if err := scan(&root.Day, &root.At, &root.Previous, &ends, &root.Hash); err != nil {
+	var blocks []byte
+	if err := scan(&root.Day, &root.At, &root.Previous, &blocks, &root.Hash); err != nil {
 		return root, err
 	}
-	if err := json.Unmarshal(ends, &root.Stripes); err != nil {
-		root.Stripes = nil // so its hash is wrong, which the check names
+	if err := json.Unmarshal(blocks, &root.Blocks); err != nil {
+		root.Blocks = nil // so its hash is wrong, which the check names
 	}
 	return root, nil
 }
@@ -153,7 +133,7 @@ func (r *Roots) ListRoots(ctx context.Context, cursor string, limit int) (list [
 	}
 	list, err = sqldb.List(ctx, r.db, scanRoot, rootSelect+"WHERE day < ? ORDER BY day DESC LIMIT ?", cursor, limit+1)
 	if err != nil {
-		return nil, "", fmt.Errorf("the roots of the audit chains: %w", err)
+		return nil, "", fmt.Errorf("listing the roots: %w", err)
 	}
 	if len(list) > limit {
 		list = list[:limit]

@@ -21,27 +21,36 @@ import (
 const day = 24 * time.Hour
 
 // dawn is soon after the end of 2026-11-22.
-var dawn = time.Date(2026, 11, 23, 0, 0, 5, 0, time.UTC)
+var dawn = time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 
-// take takes the root of the day before a time.
+// take hashes all rows, and takes the root of the day before a time.
 func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 	t.Helper()
+	paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
 	root, err := chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())
 	paytest.Must(t, err)
 	return root
 }
 
-// audit is what an audit finds.
-func audit(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Audited, []string) {
+// verify returns the findings of a verification.
+func verify(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Verified, []string) {
 	t.Helper()
 	var found []string
-	a, err := chain.Audit(t.Context(), b.DB, chain.AuditOptions{From: from, Noted: noted,
+	v, err := chain.Verify(t.Context(), b.DB, chain.VerifyOptions{From: from, Noted: noted,
 		Found: func(what string) { found = append(found, what) }})
 	paytest.Must(t, err)
-	if int(a.Broken) != len(found) {
-		t.Errorf("%d broken places, %q", a.Broken, found)
+	if int(v.Faults) != len(found) {
+		t.Errorf("%d faults, %q", v.Faults, found)
 	}
-	return a, found
+	return v, found
+}
+
+// fill writes transactions and audit records.
+func fill(t testing.TB, b *paytest.Books) {
+	t.Helper()
+	for n := range 5 {
+		deposit(t, b, fmt.Sprint("r", n))
+	}
 }
 
 func deposit(t testing.TB, b *paytest.Books, reference string) {
@@ -57,11 +66,11 @@ func TestADayHasOneRoot(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		if root := take(t, b, dawn); root != nil {
-			t.Errorf("before anything is chained: %+v", root)
+			t.Errorf("before anything is hashed: %+v", root)
 		}
-		fill(b)
+		fill(t, b)
 		first := take(t, b, dawn)
-		if first == nil || first.Day != "2026-11-22" || first.Previous != "" {
+		if first == nil || first.Day != "2026-11-22" || first.Previous != "" || len(first.Blocks) != 2 {
 			t.Fatalf("%+v", first)
 		}
 		if again := take(t, b, dawn.Add(day-time.Minute)); again != nil {
@@ -72,17 +81,14 @@ func TestADayHasOneRoot(t *testing.T) {
 		if second == nil || second.Day != "2026-11-25" || second.Previous != first.Hash || second.Hash == first.Hash {
 			t.Fatalf("%+v", second)
 		}
-		links := int64(0)
-		for _, e := range second.Stripes {
-			links += e.Links
+		v, found := verify(t, b, "", *first, *second)
+		if v.Roots != 2 || v.Rows != 12 || v.Blocks != 4 || len(found) > 0 {
+			t.Errorf("%+v, %q", v, found)
 		}
-		if a, found := audit(t, b, "", *first, *second); a.Roots != 2 || a.Links != links || len(found) > 0 {
-			t.Errorf("%+v, %q", a, found)
+		if v, _ := verify(t, b, "2026-11-22"); v.Roots != 2 || v.Rows != 2 {
+			t.Errorf("from the first root on: %+v", v)
 		}
-		if a, _ := audit(t, b, "2026-11-22"); a.Roots != 2 || a.Links != 2 {
-			t.Errorf("from the first root on: %+v", a)
-		}
-		_, err := chain.Audit(t.Context(), b.DB, chain.AuditOptions{From: "2026-11-23"})
+		_, err := chain.Verify(t.Context(), b.DB, chain.VerifyOptions{From: "2026-11-23"})
 		if unknown, ok := errors.AsType[chain.UnknownDayError](err); !ok || unknown != "2026-11-23" {
 			t.Errorf("%v", err)
 		}
@@ -102,64 +108,136 @@ func TestARootFromTheFuture(t *testing.T) {
 	}
 }
 
-// TestWhatAnAuditFinds: what was changed before a root was taken, whatever the thief has made whole again. With the
-// roots that were noted outside of the database nothing escapes.
-func TestWhatAnAuditFinds(t *testing.T) {
+// TestVerify: edits are found by the hashes of rows, deletions by the blocks, and hashes that were made anew by the
+// roots that were kept outside the database.
+func TestVerify(t *testing.T) {
 	t.Parallel()
 	const (
-		theft  = "UPDATE deposit SET reference = 'thief' WHERE txn_id = 13"
-		insert = "INSERT INTO audit (at, actor, role, action, target, detail, stripe, link, hash) SELECT at, 'ann', " +
-			"role, " +
-			"'thief', target, detail, stripe, 4, hash FROM audit WHERE id = 3"
-		lastDay = "DELETE FROM chain_root WHERE day = '2026-11-23'"
-		hashOf  = "(SELECT hash FROM txn WHERE id = 14)"
+		edit   = "UPDATE deposit SET reference = 'thief' WHERE txn_id = 3"
+		rehash = "UPDATE txn SET hash = x'" + "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff" +
+			"' WHERE id = 3"
 	)
 	for name, c := range map[string]struct {
-		sql     []string
-		rewrite bool
-		noted   bool
-		want    string // "" = nothing
+		sql   []string
+		noted bool
+		want  []string // none: nothing is found
 	}{
-		"one byte": {[]string{theft}, false, false, "transaction 13 (deposit:big:r0; link 13 of chain"},
-		"the last row": {[]string{"DELETE FROM txn WHERE id = 15"}, false, false,
-			"link 15: link 15 was removed at the end"},
-		"a row that is added": {[]string{insert}, false, false, "audit record 4 (thief; link 4 of chain"},
-		"the last row, and the head goes back": {[]string{"DELETE FROM txn WHERE id = 15",
-			"UPDATE chain_head SET links = 14, hash = " + hashOf + " WHERE book = 'txn'"}, false, false,
-			"link 15: by the root of 2026-11-22 it was there, and is removed"},
-		"a root": {[]string{"UPDATE chain_root SET taken_at = 7"}, false, false,
-			"the root of 2026-11-22 in the table"},
-		"the first root": {[]string{"DELETE FROM chain_root WHERE day = '2026-11-22'"}, false, false,
-			"there was one before it"},
-		"the last root": {[]string{lastDay}, false, true, "the root of 2026-11-23 was noted, and is not in the " +
-			"table"},
-		"everything, unnoted": {[]string{theft}, true, false, ""},
-		"everything": {[]string{theft}, true, true,
-			"row 15 of the table txn (link 15 of chain "},
-		"everything, from the last row on": {[]string{"DELETE FROM audit WHERE id = 3"}, true, true,
-			"link 3: by the root of 2026-11-22 it was there, and is removed"},
+		"nothing": {nil, true, nil},
+		"a paper": {
+			[]string{edit},
+			false,
+			[]string{"transaction 3 (deposit:big:r2) is not what was hashed"},
+		},
+		"a line": {
+			[]string{"UPDATE entry SET amount = amount + 1 WHERE txn_id = 3"},
+			false,
+			[]string{"transaction 3"},
+		},
+		"an audit record": {
+			[]string{"UPDATE audit SET actor = 'thief' WHERE id = 2"},
+			false,
+			[]string{"audit record 2 (sponsor.deposit)"},
+		},
+		"a hash": {
+			[]string{rehash},
+			false,
+			[]string{"transaction 3", "block 1 of the table txn is not the hash"},
+		},
+		"a record removed": {
+			[]string{"DELETE FROM audit WHERE id = 2"},
+			false,
+			[]string{"block 1 of the table audit has 4 of 5 rows"},
+		},
+		"a record numbered": {
+			[]string{"UPDATE audit SET id = 77 WHERE id = 2"},
+			false,
+			[]string{"block 1 of the table audit has 4 of 5 rows"},
+		},
+		"a record numbered below 1": {
+			[]string{"UPDATE audit SET id = -2 WHERE id = 2"},
+			false,
+			[]string{"row -2 of the table audit is in no block", "block 1 of the table audit has 4 of 5 rows"},
+		},
+		"a block": {
+			[]string{"UPDATE block SET rows_hashed = 4 WHERE book = 'txn' AND number = 1"},
+			false,
+			[]string{"block 1 of the table txn has 5 of 4 rows", "is not the one of the root of 2026-11-22"},
+		},
+		"a block removed": {
+			[]string{"DELETE FROM block WHERE book = 'txn' AND number = 1"},
+			false,
+			[]string{"block 2 of the table txn does not follow block 0"},
+		},
+		"a root": {
+			[]string{"UPDATE root SET taken_at = 7"},
+			false,
+			[]string{"the root of 2026-11-22 in the table root was changed"},
+		},
+		"the first root": {
+			[]string{"DELETE FROM root WHERE day = '2026-11-22'"},
+			false,
+			[]string{"there was one before it"},
+		},
+		"the last root": {
+			[]string{"DELETE FROM root WHERE day = '2026-11-23'"},
+			true,
+			[]string{"the root of 2026-11-23 was noted, and is not in"},
+		},
+		"all blocks, made anew": {
+			[]string{"DELETE FROM audit WHERE id = 2", "DELETE FROM block", "DELETE FROM root"}, true,
+			[]string{"block 1 of the table audit is not the one of the root of 2026-11-22"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			paytest.OnEach(t, func(b *paytest.Books) {
 				t := b.T
-				fill(b)
-				noted := []chain.Root{*take(t, b, dawn), *take(t, b, dawn.Add(day))}
+				fill(t, b)
+				noted := []chain.Root{*take(t, b, dawn)}
+				deposit(t, b, "more")
+				noted = append(noted, *take(t, b, dawn.Add(day)))
 				for _, statement := range c.sql {
 					b.Statement(t, statement)
 				}
-				if c.rewrite {
-					paytest.Must(t, chain.Rewrite(t.Context(), b.DB))
+				if strings.Contains(name, "anew") {
+					paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
 				}
 				if !c.noted {
 					noted = nil
 				}
-				_, found := audit(t, b, "", noted...)
-				if all := strings.Join(found, "\n"); (c.want == "") != (all == "") || !strings.Contains(all, c.want) {
+				_, found := verify(t, b, "", noted...)
+				all := strings.Join(found, "\n")
+				if (len(c.want) == 0) != (all == "") {
 					t.Errorf("found %q, want %q", found, c.want)
+				}
+				for _, want := range c.want {
+					if !strings.Contains(all, want) {
+						t.Errorf("found %q, want %q", found, want)
+					}
 				}
 			})
 		})
+	}
+}
+
+// TestTheHasherWaits: rows are hashed once no transaction with a lower id can come, which is after a minute.
+func TestTheHasherWaits(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	h := chain.NewHasher(b.DB)
+	deposit(t, b, "first")
+	now := time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		rows  int
+	}{{0, 0}, {59 * time.Second, 0}, {61 * time.Second, 1}, {110 * time.Second, 1}, {130 * time.Second, 2}} {
+		paytest.Must(t, h.Round(t.Context(), now.Add(c.after)))
+		if rows := b.Count(t, "SELECT COALESCE(SUM(rows_hashed), 0) FROM block WHERE book = 'txn'"); rows != c.rows {
+			t.Errorf("after %s %d rows are hashed, want %d", c.after, rows, c.rows)
+		}
+		if c.after == 0 {
+			deposit(t, b, "second")
+		}
 	}
 }
 
@@ -169,8 +247,8 @@ func TestANotedRootThatWasChanged(t *testing.T) {
 	b := paytest.OnSQLite(t)
 	deposit(t, b, "first")
 	noted := *take(t, b, dawn)
-	noted.Stripes[0].Links++
-	_, found := audit(t, b, "", noted)
+	noted.Blocks[0].Rows++
+	_, found := verify(t, b, "", noted)
 	if len(found) != 1 || !strings.HasPrefix(found[0], "the noted root of 2026-11-22 was changed") {
 		t.Errorf("%q", found)
 	}
@@ -210,10 +288,10 @@ func TestRootsGoToAFile(t *testing.T) {
 		})
 	}
 	_, roots := days(t)
-	if a, found := audit(t, b, "", roots...); a.Roots != 4 || len(found) > 0 || roots[0].Hash != other.Hash {
-		t.Errorf("%+v, %q", a, found)
+	if v, found := verify(t, b, "", roots...); v.Roots != 4 || len(found) > 0 || roots[0].Hash != other.Hash {
+		t.Errorf("%+v, %q", v, found)
 	}
-	if n := strings.Count(log.String(), `"the root of the audit chains"`); n != 3 {
+	if n := strings.Count(log.String(), `"the root of the day"`); n != 3 {
 		t.Errorf("%d roots are in the log, want those that this node took:\n%s", n, log.String())
 	}
 	if !strings.Contains(log.String(), fmt.Sprintf("%q", roots[3].Hash)) {

@@ -51,18 +51,15 @@ type List struct {
 	CreatedAt int64 // Unix ms
 	ChangedAt int64 // Unix ms
 	ChangedBy string
-	Digest    Digest // of its rows of members
 }
 
 // Columns are those of the table, in the order in which Scan reads them.
-const Columns = "name, kind, purpose, members, revision, busy_until, created_at, changed_at, changed_by, digest"
+const Columns = "name, kind, purpose, members, revision, busy_until, created_at, changed_at, changed_by"
 
 // Scan reads a row.
 func Scan(scan sqldb.Scan) (l List, err error) {
-	var digest string
 	err = scan(&l.Name, &l.Kind, &l.Purpose, &l.Members, &l.Revision, &l.BusyUntil, &l.CreatedAt, &l.ChangedAt,
-		&l.ChangedBy, &digest)
-	l.Digest = ParseDigest(digest)
+		&l.ChangedBy)
 	return l, err
 }
 

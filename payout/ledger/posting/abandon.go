@@ -8,6 +8,9 @@ import (
 	"redrain/rain"
 )
 
+// FundKey is the key of the transaction that funds a campaign.
+func FundKey(campaign string) string { return booking.KindFund + ":" + campaign }
+
 // ReturnBudget gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
 // void.
 func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {

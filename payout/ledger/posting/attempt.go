@@ -87,9 +87,6 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 		return nil, err
 	}
 	b.classify(e)
-	if err := b.refuseWaiting(); err != nil {
-		return nil, err // as a letter it might be taken for nobody's
-	}
 	letters := b.letters // these contradict the ledger: that is their reason
 	for _, w := range b.wins {
 		letters = append(letters, winLetter(e.Ref, e.SealedAt, w.win, w.position, reason))

@@ -30,8 +30,6 @@ type batch struct {
 	listed    playerlist.Refused      // nil: a person has decided
 	verdictOf verdictOf               // nil: a person has decided, or verdicts hold nothing
 	holdings  map[shardKey]*packetSet // what the shards can have that give something back
-	tampered  map[string]error        // campaigns that give something back, and that somebody has changed by hand
-	unknown   map[string]error        // campaigns of which nothing is known but that somebody has changed them by hand
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -40,7 +38,6 @@ type batch struct {
 	reclaims []postedReclaim
 	cuts     []ReclaimCut
 	letters  []DeadLetter
-	waiting  []Waiting
 	dropped  int          // letters for which there was no room
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
 	held     []heldWin    // of the wins
@@ -90,14 +87,10 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	packets, closing := packetsOf(entries)
 	if closing {
 		with = max(with, thorough)
-		// Before the escrows, which everybody wants, and which are held no longer than need be.
-		if b.tampered, err = lockGivingBack(ctx, tx, entries); err != nil {
-			return nil, err
-		}
 	}
 	b.quick = with == quick
 	b.asked = slices.Collect(maps.Keys(packets))
-	if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, b.asked); err != nil {
+	if b.campaigns, err = p.terms.read(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
@@ -106,7 +99,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if b.campaigns, b.unknown, err = p.terms.read(ctx, tx, b.asked); err != nil {
+		if b.campaigns, err = p.terms.read(ctx, tx, b.asked); err != nil {
 			return nil, err
 		}
 	}

@@ -35,8 +35,6 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	switch {
 	case err != nil:
 		fault = err.Error()
-	case b.unknown[e.Ref.Campaign] != nil:
-		fault = changedByHand(b.unknown[e.Ref.Campaign])
 	case !known:
 		fault = ErrUnknownCampaign.Error()
 	case campaign.dropped:
@@ -51,12 +49,9 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	return at, campaign, fault, void
 }
 
-// Dropped is why nothing is posted of a campaign whose payouts have left the books.
-const Dropped = "the campaign's payouts have left the ledger, so all of it was paid or given back: look into its " +
-	"export, and dismiss this"
-
-// changedByHand is why nothing is paid by a campaign's row: it may hold other amounts than the players were told.
-func changedByHand(cause error) string { return cause.Error() + "; put it right, and retry this" }
+// Dropped is why nothing is posted of a campaign whose payouts were removed after an export.
+const Dropped = "the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into " +
+	"its export, and dismiss this"
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
@@ -86,7 +81,13 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
-		reason, hopeless := b.whyNot(e, w, campaign, fault, paid)
+		reason, hopeless := fault, false
+		switch _, known := b.campaigns[e.Ref.Campaign]; {
+		case fault == "":
+			reason, hopeless = b.refusal(e, w, campaign)
+		case paid && !known: // it was right when it was paid
+			reason = ""
+		}
 		if reason == "" && !before {
 			reason = b.spend(campaign.ID, w, max(e.SealedAt, at.ms))
 		}
@@ -157,19 +158,6 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[campaign] = t
 }
 
-// whyNot is refusal where nothing is wrong with the win's entry, else its fault. What is paid was right then: a row
-// that somebody has changed since has nothing to say about it.
-func (b *batch) whyNot(e rain.Entry, w rain.Win, campaign terms, fault string, paid bool) (reason string,
-	forGood bool) {
-	switch {
-	case fault == "":
-		return b.refusal(e, w, campaign)
-	case paid && b.unknown[e.Ref.Campaign] != nil:
-		return "", false
-	}
-	return fault, false
-}
-
 // refusal says why a win cannot be in the ledger, and whether that is for good; "" where it can, or is.
 func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string, forGood bool) {
 	if reason := b.contradiction(e, w, campaign); reason != "" {
@@ -178,10 +166,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string
 	if _, is := b.paid[packetKey{campaign.ID, w.Packet}]; is {
 		return "", false
 	}
-	switch err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); {
-	case err != nil && campaign.stale != nil: // its rain may be newer than what is known
-		return changedByHand(campaign.stale), false
-	case err != nil:
+	if err := campaign.CheckTicket(w.User, w.Drop, e.SealedAt); err != nil {
 		return err.Error(), true
 	}
 	reason = b.players.refusal(campaign, w)
@@ -253,13 +238,9 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		}
 		return
 	}
-	tampered := b.tampered[e.Ref.Campaign]
 	switch {
 	case void != "":
 		b.annul(reclaimLetter(e, at, void))
-		return
-	case tampered != nil && fault != Dropped:
-		b.waiting = append(b.waiting, Waiting{e.Ref, tampered})
 		return
 	case fault != "":
 	case campaign.Status != rain.Closed:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"math"
 	"regexp"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -137,18 +135,7 @@ func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 			d.resolvedAt,
 		}
 	}
-	prints := make([]string, len(letters))
-	for i := range letters {
-		prints[i] = letters[i].fingerprint()
-	}
-	whole, err := history.Whole(ctx, tx, history.Letter, prints...)
-	if err != nil {
-		return err
-	}
-	if err := tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]}); err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, now, history.Letter, whole...)
+	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
 }
 
 // ResolveLetters notes that dead letters are dealt with; it returns how many of them still waited.
@@ -156,44 +143,8 @@ func ResolveLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) 
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	err = changeLetters(ctx, tx, now, func() error {
-		n, err = tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
-			sqldb.Marks(len(ids)), append([]any{now}, sqldb.Args(ids)...)...)
-		return err
-	}, ids...)
-	return n, err
-}
-
-// changeLetters has letters changed, and keeps what has become of them.
-func changeLetters(ctx context.Context, tx *sqldb.Tx, now int64, change func() error, ids ...int64) error {
-	prints, err := sqldb.Column[string](ctx, tx, "SELECT fingerprint FROM dead_letter WHERE id IN "+
-		sqldb.Marks(len(ids)), sqldb.Args(ids)...)
-	if err != nil {
-		return err
-	}
-	whole, err := history.Whole(ctx, tx, history.Letter, prints...)
-	if err != nil {
-		return err
-	}
-	if err := change(); err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, now, history.Letter, whole...)
-}
-
-// Tampered is why nothing is done with a letter, which tx has locked, because somebody has changed it by hand; "" where
-// nobody has.
-func Tampered(ctx context.Context, tx *sqldb.Tx, id int64) (reason string, err error) {
-	var fingerprint string
-	_, err = tx.First(ctx, []any{&fingerprint}, "SELECT fingerprint FROM dead_letter WHERE id = ?", id)
-	if err != nil {
-		return "", err
-	}
-	err = history.Check(ctx, tx, history.Letter, fingerprint)
-	if errors.Is(err, history.ErrTampered) {
-		return err.Error(), nil
-	}
-	return "", err
+	return tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ? WHERE resolved_at = 0 AND id IN "+
+		sqldb.Marks(len(ids)), append([]any{now}, sqldb.Args(ids)...)...)
 }
 
 // LetterSelect begins a query for dead letters, whose rows ScanLetter reads.

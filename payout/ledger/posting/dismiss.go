@@ -1,15 +1,12 @@
 package posting
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/entrytext"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/history"
 	"redrain/rain"
 )
 
@@ -38,9 +35,6 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	if d.Kind == LetterWithdrawal {
 		return 0, NotDismissedError("a withdrawal is its player's until the provider has paid or refused it: retry it")
 	}
-	if tampered, err := Tampered(ctx, tx, d.ID); err != nil || tampered != "" {
-		return 0, cmp.Or(err, error(NotDismissedError(tampered)))
-	}
 	reason := sqldb.Storable(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {
 		return 0, resolveLetter(ctx, tx, d.ID, p.clock(), reason)
@@ -48,14 +42,6 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	e, err := entrytext.Decode(d.Payload)
 	if err != nil {
 		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
-	}
-	// What is forged keeps nothing, and so no money moves by it.
-	if d.Kind != LetterForged {
-		if err := LockCampaign(ctx, tx, d.Campaign); errors.Is(err, history.ErrTampered) {
-			return 0, NotDismissedError(err.Error())
-		} else if err != nil {
-			return 0, err
-		}
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e, p.bans.BannedAt)
 	if err != nil {
@@ -69,7 +55,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	}
 	c, known := b.campaigns[d.Campaign]
 	if !known || c.dropped || d.Kind == LetterForged {
-		return 0, nil
+		return 0, nil // no money moves by it
 	}
 	free, err := nobodysOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // the letter does not count any more
 	if err != nil || len(free) == 0 {
@@ -92,10 +78,8 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 }
 
 func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason string) error {
-	return changeLetters(ctx, tx, now, func() error {
-		_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ?, reason = ? WHERE id = ?", now, reason, id)
-		return err
-	}, id)
+	_, err := tx.Exec(ctx, "UPDATE dead_letter SET resolved_at = ?, reason = ? WHERE id = ?", now, reason, id)
+	return err
 }
 
 // keptBy are those of the packets of a letter's entry that there are.

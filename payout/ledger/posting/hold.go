@@ -8,7 +8,6 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/history"
 	"redrain/payout/ledger/verdict"
 )
 
@@ -113,19 +112,13 @@ func (b *batch) writeHeld(ctx context.Context, tx *sqldb.Tx, ids map[string]int6
 		return nil
 	}
 	slices.SortFunc(b.held, func(x, y heldWin) int { return cmp.Compare(x.claim, y.claim) })
-	rows, claims := make([][]any, len(b.held)), make([]string, len(b.held))
+	rows := make([][]any, len(b.held))
 	for i, h := range b.held {
-		claims[i] = h.claim
 		rows[i] = []any{h.claim, h.ref.Campaign, h.win.Packet, h.win.User, int64(h.win.Amount), h.ms, h.win.Drop,
 			string(h.because.Act), h.because.Score, h.because.Reasons, now, ids[h.key]}
 	}
-	err := tx.Insert(ctx, "held", []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
-		"verdict", "score",
-		"reasons", "held_at", "hold_id"}, rows, sqldb.Merge{})
-	if err != nil {
-		return err
-	}
-	return history.Note(ctx, tx, now, history.Held, claims...)
+	return tx.Insert(ctx, "held", []string{"claim", "campaign_id", "packet", "user_id", "amount", "won_at", "drop_id",
+		"verdict", "score", "reasons", "held_at", "hold_id"}, rows, sqldb.Merge{})
 }
 
 // leaveOutHeld takes wins out of what is told as settled that an earlier copy of the entries has brought, and that are

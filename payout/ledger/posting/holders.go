@@ -14,13 +14,6 @@ type Holder struct {
 	Amount rain.Money
 }
 
-// Holders reads to whom packets of a campaign are paid. A packet that is not paid is missing in the answer.
-func Holders(ctx context.Context, q sqldb.Querier, campaign string, packets []int) (map[int]Holder, error) {
-	holders := make(map[int]Holder, len(packets))
-	err := eachHolder(ctx, q, campaign, packets, func(packet int, h Holder) { holders[packet] = h })
-	return holders, err
-}
-
 // eachHolder reads who has the packets. Those of a batch mostly lie close together, as they were won one after the
 // other: then the range is read, with the few others in it, because a list of hundreds of numbers costs more than
 // finding the rows.

@@ -51,10 +51,8 @@ var (
 // counts that a node has sealed, of a campaign that the ledger knows to be closed, for packets that are nobody's. All
 // else becomes a dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the
 // escrow holds, an entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that
-// asks for packets of which some are somebody's is posted with the others. One of a campaign that somebody has changed
-// by hand is not posted, and is neither dead: it waits, and with it nothing else. Wins of such a campaign go by what
-// was known of it, and are dead letters where that is nothing. What is of a shard's epoch before Redis lost it, and was
-// not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+// asks for packets of which some are somebody's is posted with the others. What is of a shard's epoch before Redis lost
+// it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
 //
 // It fills in the amounts of the entries.
 //
@@ -255,7 +253,7 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	}
 	// The campaign's one row is last, as its escrow is in book: all workers want it.
 	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
-			Cut: b.cuts, Held: len(b.held), Waiting: b.waiting},
+			Cut: b.cuts, Held: len(b.held)},
 		Tally(ctx, tx, b.totals)
 }
 

@@ -33,7 +33,6 @@ type Posted struct {
 	Dropped int          // what nobody has sealed, and was not kept because many like it are
 	Held    int          // wins that this call has kept apart; they are among New, and not among Settled
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
-	Waiting []Waiting    // entries that are to be posted again, once their campaigns' rows are put right
 }
 
 // ReclaimCut is a reclaim that got less than it asked for.

@@ -27,9 +27,6 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if len(refused) > 0 {
 		return nil, refused[0].Reason, nil
 	}
-	if err := b.refuseWaiting(); err != nil {
-		return nil, "", err
-	}
 	posted, err := p.write(ctx, tx, b)
 	return posted.Settled, "", err
 }

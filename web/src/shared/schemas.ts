@@ -462,7 +462,7 @@ export interface paths {
         };
         /**
          * Where every cent of the budget is
-         * @description funded = paid + reclaimed + stock + unsettled + dead, or else `difference` says by how much not. Every row of the campaign is looked at, and every win that Redis has recorded; the campaign and its rains are held against their history, its transactions against the chain. It is exact also while a rain falls.
+         * @description funded = paid + reclaimed + stock + unsettled + dead, or else `difference` says by how much not. Reads every row of the campaign, and every win in Redis. Compares its transactions with their hashes. It is exact also while a rain falls.
          */
         get: operations["reconcile"];
         put?: never;
@@ -482,7 +482,7 @@ export interface paths {
         };
         /**
          * Whether all books balance
-         * @description Reads what has come since the newest checkpoint (each transaction with its lines and what it was for, each account and campaign that was touched) and what is not over, as live campaigns and withdrawals on their way; what was before it takes from the checkpoint, which `since` names. A small ledger is read as a whole, every row of it: `kind` says which. Every row of a large one is read by GET /reconciliation/full, and again and again in the background; faults that were found there make `balanced` false here too. A campaign whose Redis does not answer is in `unchecked`, and then nothing is proved: `balanced` is false.
+         * @description Reads every row of the ledger and of every campaign, as GET /reconciliation/full does, and answers at the end. A reader of a large ledger asks that one, which reports its progress. 409 `proof_running`: another one is under way. A campaign whose Redis does not answer is in `unchecked`, and then nothing is proved: `balanced` is false.
          */
         get: operations["reconcileAll"];
         put?: never;
@@ -502,7 +502,7 @@ export interface paths {
         };
         /**
          * Whether all books balance, by every row
-         * @description Reads every row of the ledger and of every campaign, and takes nothing from an earlier proof. The answer is a line of JSON each second, with `progress`, and a last one with `books`; without that the answer was cut off, and nothing is proved. It takes as long as there are rows, and ends when its reader goes. One is made at a time, by all nodes together.
+         * @description Reads every row of the ledger and of every campaign. The answer is a line of JSON each second, with `progress`, and a last one with `books`; without that the answer was cut off, and nothing is proved. It takes as long as there are rows, and ends when its reader goes. One is made at a time, by all nodes together.
          */
         get: operations["reconcileFull"];
         put?: never;
@@ -885,7 +885,7 @@ export interface paths {
         put?: never;
         /**
          * Give held wins to their players
-         * @description The players are told as of every settlement, and are not held again for what the rules say. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer. One that somebody has changed in the database stays as it is, with its `fault`, and holds up no others; where nothing else is left to decide about, the answer is 409 `changed_by_hand`.
+         * @description The players are told as of every settlement, and are not held again for what the rules say. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer.
          */
         post: operations["releaseHeldWins"];
         delete?: never;
@@ -905,7 +905,7 @@ export interface paths {
         put?: never;
         /**
          * Give held wins back to their sponsors
-         * @description The claims are `dead` then. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer. One that somebody has changed in the database, or whose campaign (it may name another sponsor), stays as it is, with its `fault`, and holds up no others; where nothing else is left to decide about, the answer is 409 `changed_by_hand`.
+         * @description The claims are `dead` then. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer.
          */
         post: operations["confirmHeldWins"];
         delete?: never;
@@ -1300,8 +1300,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The roots of the ledger's chains, one for each day
-         * @description Transactions, audit records and the histories of withdrawals are tied into chains of hashes. A root says how long each was soon after the end of a day. Kept where nobody who can write to the database can reach it, it proves that nothing from before was changed since.
+         * The roots of the ledger's blocks, one for each day
+         * @description Transactions and audit records are hashed, and their hashes are hashed in blocks. A root names the newest blocks soon after the end of a day. Keep it where the database's users cannot write: it proves that no earlier row was edited.
          */
         get: operations["auditRoots"];
         put?: never;
@@ -1323,7 +1323,7 @@ export interface paths {
         put?: never;
         /**
          * Prove that no row was changed behind redrain's back
-         * @description Goes along the chains and holds them against the roots that the ledger has, and against those that the caller has kept elsewhere: whoever can write to the database can make its own chains and roots whole again, and not those. It reads every row and may take minutes. Nothing is changed.
+         * @description Computes every row's hash and every block, and compares them with the ledger's roots and with those of the caller. A user of the database can compute hashes, blocks and roots again, but cannot change roots that are kept elsewhere. It reads every row and may take minutes. It changes nothing.
          */
         post: operations["verifyAudit"];
         delete?: never;
@@ -2274,12 +2274,6 @@ export interface components {
             later?: number;
         };
         Books: {
-            /**
-             * @description `full`: every row was read. `recent`: what has come since a checkpoint, and what is not over.
-             * @enum {string}
-             */
-            kind: "recent" | "full";
-            since?: components["schemas"]["ProofSince"];
             /** @description Everything was checked, and nothing is wrong. */
             balanced: boolean;
             /**
@@ -2323,24 +2317,6 @@ export interface components {
             campaign: string;
             reason: string;
         };
-        /** @description What a proof of what is recent has taken from the ones before. */
-        ProofSince: {
-            /**
-             * Format: int64
-             * @description The number of the checkpoint that it has gone on from; 0: there was none.
-             */
-            checkpoint: number;
-            /**
-             * Format: int64
-             * @description Unix ms, when that was made.
-             */
-            at: number;
-            /**
-             * Format: int64
-             * @description That were proved before, and not read again.
-             */
-            transactions: number;
-        };
         /** @description A line of the answer of a full proof, with one of the two. */
         FullProofLine: {
             progress?: components["schemas"]["ProofProgress"];
@@ -2372,11 +2348,6 @@ export interface components {
             /** @description Missing where it is all books. */
             campaign?: string;
             /**
-             * @description Of all books: whether every row was read; missing where it was never proved.
-             * @enum {string}
-             */
-            kind?: "recent" | "full";
-            /**
              * Format: int64
              * @description Unix ms; 0: never.
              */
@@ -2391,10 +2362,8 @@ export interface components {
         };
         /** @description When the books were proved last, by whichever node. */
         Proved: {
-            /** @description The last proof of all books, by what was recent. */
+            /** @description The last proof of all books, by every row. */
             everything: components["schemas"]["Proof"];
-            /** @description The last proof of all books by every row. */
-            full: components["schemas"]["Proof"];
             /**
              * Format: int64
              * @description Unix ms: when the live campaign was proved that was proved the longest ago; 0: there is none.
@@ -2447,8 +2416,6 @@ export interface components {
             need_two: number;
             /** @description False where the time ran out before all were tried: send it again. */
             complete: boolean;
-            /** @description The claims of the first of those that go on waiting because somebody has changed them, or their withdrawals, in the database. */
-            changed_by_hand?: string[];
         };
         Dismissed: {
             claim: string;
@@ -2484,8 +2451,8 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
-        /** @description The last link of a chain. */
-        AuditLink: {
+        /** @description The newest block of a book. */
+        AuditBlock: {
             /**
              * @description The table.
              * @example txn
@@ -2493,15 +2460,20 @@ export interface components {
             book: string;
             /**
              * Format: int64
-             * @description Which of the table's chains.
+             * @description From 1.
              */
-            stripe: number;
+            number: number;
+            /**
+             * Format: int64
+             * @description The highest id in it.
+             */
+            last: number;
             /**
              * Format: int64
              * @description How many rows it has.
              */
-            links: number;
-            /** @description Of the last one: SHA-256 in hexadecimal. */
+            rows: number;
+            /** @description SHA-256 of the block before and of its rows, in hexadecimal. */
             hash: string;
         };
         AuditRoot: {
@@ -2513,25 +2485,30 @@ export interface components {
             at: components["schemas"]["Time"];
             /** @description The root before; empty: it is the first. */
             previous: string;
-            stripes: components["schemas"]["AuditLink"][];
+            blocks: components["schemas"]["AuditBlock"][];
             /** @description SHA-256 of all of the above, in hexadecimal. */
             root: string;
         };
         AuditVerification: {
             whole: boolean;
-            /** @description How many were held against the chains. */
+            /** @description How many were compared with the blocks. */
             roots: number;
             /**
              * Format: int64
-             * @description How many rows were looked at.
+             * @description How many were computed.
              */
-            links: number;
+            blocks: number;
             /**
              * Format: int64
-             * @description How many places are not whole.
+             * @description How many rows were read.
              */
-            broken: number;
-            /** @description Those places in words, at most a thousand. */
+            rows: number;
+            /**
+             * Format: int64
+             * @description How many were found.
+             */
+            faults: number;
+            /** @description The faults in words, at most a thousand. */
             findings: string[];
         };
         StatementReport: {
@@ -2687,8 +2664,6 @@ export interface components {
             /** @description Why. */
             decision?: string;
             decided_at?: components["schemas"]["Time"];
-            /** @description In the answer to a decision: why it has left this win as it was. `changed_by_hand`: somebody has changed its row in the database or, where it is confirmed, that of its campaign; `redrain reconcile` names it. */
-            fault?: string;
         };
         Sanction: {
             /** @enum {string} */
@@ -3246,7 +3221,6 @@ export type Reconciliation = components['schemas']['Reconciliation'];
 export type Books = components['schemas']['Books'];
 export type CampaignBooks = components['schemas']['CampaignBooks'];
 export type UncheckedCampaign = components['schemas']['UncheckedCampaign'];
-export type ProofSince = components['schemas']['ProofSince'];
 export type FullProofLine = components['schemas']['FullProofLine'];
 export type ProofProgress = components['schemas']['ProofProgress'];
 export type Proof = components['schemas']['Proof'];
@@ -3256,7 +3230,7 @@ export type Retried = components['schemas']['Retried'];
 export type Dismissed = components['schemas']['Dismissed'];
 export type Alarm = components['schemas']['Alarm'];
 export type AuditRecord = components['schemas']['AuditRecord'];
-export type AuditLink = components['schemas']['AuditLink'];
+export type AuditBlock = components['schemas']['AuditBlock'];
 export type AuditRoot = components['schemas']['AuditRoot'];
 export type AuditVerification = components['schemas']['AuditVerification'];
 export type StatementReport = components['schemas']['StatementReport'];
@@ -4100,12 +4074,6 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "kind": "recent",
-                     *       "since": {
-                     *         "checkpoint": 812,
-                     *         "at": 1763711000000,
-                     *         "transactions": 3981250
-                     *       },
                      *       "balanced": false,
                      *       "difference": 1,
                      *       "checked": 12,
@@ -4142,6 +4110,15 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            /** @description `proof_running`: another one is under way. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4205,15 +4182,6 @@ export interface operations {
                     /**
                      * @example {
                      *       "everything": {
-                     *         "kind": "recent",
-                     *         "proved_at": 1763712000000,
-                     *         "took_ms": 812,
-                     *         "balanced": true,
-                     *         "findings": 0,
-                     *         "difference": 0
-                     *       },
-                     *       "full": {
-                     *         "kind": "full",
                      *         "proved_at": 1763711000000,
                      *         "took_ms": 912000,
                      *         "balanced": true,
@@ -5464,10 +5432,11 @@ export interface operations {
                      * @example {
                      *       "whole": false,
                      *       "roots": 31,
-                     *       "links": 40211,
-                     *       "broken": 1,
+                     *       "blocks": 84,
+                     *       "rows": 40211,
+                     *       "faults": 1,
                      *       "findings": [
-                     *         "transaction 4711 (pay:c1.0.9-0; link 4711 of chain 7) is not what was chained: it was changed, or another put in its place"
+                     *         "transaction 4711 (pay:c1.0.9-0) is not what was hashed: it, its lines or its papers were changed"
                      *       ]
                      *     }
                      */

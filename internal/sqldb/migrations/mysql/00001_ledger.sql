@@ -67,21 +67,22 @@ CREATE TABLE IF NOT EXISTS rain (
     UNIQUE KEY rain_id (campaign_id, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- The ends of the chains that txn, audit and withdrawal_event are tied into: see payout/ledger/chain.
-CREATE TABLE IF NOT EXISTS chain_head (
-    book   VARBINARY(16) NOT NULL,                   -- the table
-    stripe BIGINT        NOT NULL,                   -- one chain of the table
-    links  BIGINT        NOT NULL,                   -- rows in it
-    hash   BINARY(32)    NOT NULL,                   -- of the last one
-    PRIMARY KEY (book, stripe)
+-- Append-only. Blocks of hashes of the rows of txn and audit: see payout/ledger/chain.
+CREATE TABLE IF NOT EXISTS block (
+    book        VARBINARY(16) NOT NULL,              -- the table
+    number      BIGINT        NOT NULL,              -- from 1
+    last_id     BIGINT        NOT NULL,              -- the highest id in it; the rows follow those of the block before
+    rows_hashed BIGINT        NOT NULL,
+    hash        VARBINARY(64) NOT NULL,              -- SHA-256 of the block before and of its rows, in hexadecimal
+    PRIMARY KEY (book, number)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
--- Append-only. How long the chains were at the end of each day.
-CREATE TABLE IF NOT EXISTS chain_root (
+-- Append-only. The newest blocks at the end of each day.
+CREATE TABLE IF NOT EXISTS root (
     day      VARBINARY(10) NOT NULL PRIMARY KEY,     -- 2026-11-23, UTC
     taken_at BIGINT        NOT NULL,
     previous VARBINARY(64) NOT NULL,                 -- the hash of the root before, in hexadecimal; '': it is the first
-    stripes  LONGTEXT      NOT NULL,                 -- JSON: the heads as they were
+    blocks   LONGTEXT      NOT NULL,                 -- JSON
     hash     VARBINARY(64) NOT NULL                  -- SHA-256 of all that, in hexadecimal
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
@@ -90,11 +91,8 @@ CREATE TABLE IF NOT EXISTS txn (
     kind       VARCHAR(16)    NOT NULL,              -- deposit, fund, pay, reclaim
     idem_key   VARBINARY(320) NOT NULL,              -- what it is for; the same is never posted twice
     created_at BIGINT         NOT NULL,
-    stripe     BIGINT         NULL,                  -- the chain that it is tied into
-    link       BIGINT         NULL,                  -- its place there, from 1
-    hash       BINARY(32)     NULL,                  -- SHA-256 of the one before and of all that it says, with its lines and papers
-    UNIQUE KEY txn_idem (idem_key),
-    UNIQUE KEY txn_link (stripe, link)
+    hash       BINARY(32)     NOT NULL,              -- SHA-256 of its content, with its lines and papers
+    UNIQUE KEY txn_idem (idem_key)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- Append-only. The lines of a transaction sum to zero.
@@ -229,26 +227,8 @@ CREATE TABLE IF NOT EXISTS audit (
     action VARCHAR(64)    NOT NULL,
     target VARBINARY(200) NOT NULL,
     detail LONGTEXT       NOT NULL,                  -- JSON
-    stripe BIGINT         NULL,                      -- as in txn
-    link   BIGINT         NULL,
-    hash   BINARY(32)     NULL,
+    hash   BINARY(32)     NOT NULL,                  -- SHA-256 of its content
     KEY audit_action (action, id),                   -- finds restores
-    KEY audit_target (target, id),                   -- what was done about one player
-    UNIQUE KEY audit_link (stripe, link)
-) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
-
--- Append-only. What each campaign, withdrawal and dead letter has been: see payout/ledger/history.
-CREATE TABLE IF NOT EXISTS history (
-    id      BIGINT        NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    at      BIGINT        NOT NULL,
-    kind    VARBINARY(16) NOT NULL,                  -- campaign, withdrawal, dead letter
-    thing   VARBINARY(128) NOT NULL,                 -- its id, or its fingerprint; of a player as long as theirs
-    version BIGINT        NOT NULL,                  -- from 1; the newest is how it must be
-    digest  VARBINARY(64) NOT NULL,                  -- SHA-256 of its row and of those that belong to it, in hexadecimal
-    stripe  BIGINT        NULL,                      -- as in txn
-    link    BIGINT        NULL,
-    hash    BINARY(32)    NULL,
-    UNIQUE KEY history_thing (kind, thing, version),
-    UNIQUE KEY history_link (stripe, link)
+    KEY audit_target (target, id)                    -- what was done about one player
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 -- +goose StatementEnd

@@ -42,11 +42,8 @@ CREATE TABLE IF NOT EXISTS withdrawal_event (
     state         VARCHAR(16)    NOT NULL,             -- from now on
     actor         VARBINARY(200) NOT NULL,             -- player:<id>, operator:<name>, or redrain
     reason        VARCHAR(500)   NOT NULL,
-    stripe        BIGINT         NULL,                 -- as in txn
-    link          BIGINT         NULL,
-    hash          BINARY(32)     NULL,
-    KEY withdrawal_event_of (withdrawal_id, id),
-    UNIQUE KEY withdrawal_event_link (stripe, link)
+    receiver      VARBINARY(400) NOT NULL,             -- the withdrawal's from now on
+    KEY withdrawal_event_of (withdrawal_id, id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 -- When the next try may begin with a receiver that is asked for so many payments a second; a row for each receiver.

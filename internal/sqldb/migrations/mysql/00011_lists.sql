@@ -12,7 +12,6 @@ CREATE TABLE IF NOT EXISTS player_list (
     created_at BIGINT         NOT NULL,
     changed_at BIGINT         NOT NULL,
     changed_by VARBINARY(200) NOT NULL,
-    digest     VARBINARY(512) NOT NULL, -- of its rows in list_member, in hexadecimal: playerlist.Digest
     KEY player_list_purpose (purpose, kind, name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

@@ -66,29 +66,25 @@ CREATE TABLE txn (
     kind             TEXT    NOT NULL,
     idem_key         TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
-    stripe           INTEGER, -- the chain that it is tied into
-    link             INTEGER, -- its place there, from 1
-    hash             BLOB     -- SHA-256 of the one before and of all that it says, with its lines and papers
+    hash             BLOB    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX txn_idem ON txn (idem_key);
-CREATE UNIQUE INDEX txn_link ON txn (stripe, link);
 
--- Append-only. How long the chains were at the end of each day.
-CREATE TABLE chain_root (
-    day              TEXT    NOT NULL PRIMARY KEY, -- 2026-11-23, UTC
-    taken_at         INTEGER NOT NULL,
-    previous         TEXT    NOT NULL, -- the hash of the root before, in hexadecimal; '': it is the first
-    stripes          TEXT    NOT NULL, -- JSON: the heads as they were
-    hash             TEXT    NOT NULL  -- SHA-256 of all that, in hexadecimal
+CREATE TABLE block (
+    book             TEXT    NOT NULL,
+    number           INTEGER NOT NULL,
+    last_id          INTEGER NOT NULL,
+    rows_hashed      INTEGER NOT NULL,
+    hash             TEXT    NOT NULL,
+    PRIMARY KEY (book, number)
 ) STRICT, WITHOUT ROWID;
 
--- The ends of the chains that txn, audit and withdrawal_event are tied into: see payout/ledger/chain.
-CREATE TABLE chain_head (
-    book             TEXT    NOT NULL, -- the table
-    stripe           INTEGER NOT NULL, -- one chain of the table
-    links            INTEGER NOT NULL, -- rows in it
-    hash             BLOB    NOT NULL, -- of the last one
-    PRIMARY KEY (book, stripe)
+CREATE TABLE root (
+    day              TEXT    NOT NULL PRIMARY KEY,
+    taken_at         INTEGER NOT NULL,
+    previous         TEXT    NOT NULL,
+    blocks           TEXT    NOT NULL,
+    hash             TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE entry (
@@ -216,26 +212,8 @@ CREATE TABLE audit (
     action           TEXT    NOT NULL,
     target           TEXT    NOT NULL,
     detail           TEXT    NOT NULL,
-    stripe           INTEGER,
-    link             INTEGER,
-    hash             BLOB
+    hash             BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX audit_action ON audit (action, id);
 CREATE INDEX audit_target ON audit (target, id);
-CREATE UNIQUE INDEX audit_link ON audit (stripe, link);
-
--- Append-only. What each campaign, withdrawal and dead letter has been: see payout/ledger/history.
-CREATE TABLE history (
-    id               INTEGER PRIMARY KEY AUTOINCREMENT,
-    at               INTEGER NOT NULL,
-    kind             TEXT    NOT NULL, -- campaign, withdrawal, dead letter
-    thing            TEXT    NOT NULL, -- its id, or its fingerprint
-    version          INTEGER NOT NULL, -- from 1; the newest is how it must be
-    digest           TEXT    NOT NULL, -- SHA-256 of its row and of those that belong to it, in hexadecimal
-    stripe           INTEGER,          -- as in txn
-    link             INTEGER,
-    hash             BLOB
-) STRICT;
-CREATE UNIQUE INDEX history_thing ON history (kind, thing, version);
-CREATE UNIQUE INDEX history_link ON history (stripe, link);
 -- +goose StatementEnd

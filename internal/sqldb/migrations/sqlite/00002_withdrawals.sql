@@ -41,12 +41,9 @@ CREATE TABLE withdrawal_event (
     state         TEXT    NOT NULL,
     actor         TEXT    NOT NULL,
     reason        TEXT    NOT NULL,
-    stripe        INTEGER,
-    link          INTEGER,
-    hash          BLOB
+    receiver      TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX withdrawal_event_of ON withdrawal_event (withdrawal_id, id);
-CREATE UNIQUE INDEX withdrawal_event_link ON withdrawal_event (stripe, link);
 
 CREATE TABLE provider_pace (
     receiver  TEXT    NOT NULL PRIMARY KEY,

@@ -11,8 +11,7 @@ CREATE TABLE player_list (
     busy_until INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     changed_at INTEGER NOT NULL,
-    changed_by TEXT    NOT NULL,
-    digest     TEXT    NOT NULL
+    changed_by TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX player_list_purpose ON player_list (purpose, kind, name);
 

@@ -15,7 +15,6 @@ export const faults = {
   campaign_not_over: { zh: "活动关闭并结清后才能导出。", en: "Only a campaign that is closed and settled can be exported." },
   challenge_failed: { zh: "验证没有通过，请重试。", en: "The check did not succeed. Try again." },
   challenge_required: { zh: "需要先完成验证。", en: "A check has to be done first." },
-  changed_by_hand: { zh: "有人直接修改了数据库里的这条记录，因此什么都没有做。请运行 redrain reconcile 查看。", en: "Somebody has changed this row in the database, so nothing was done. Run redrain reconcile." },
   changed_meanwhile: { zh: "提出申请之后情况变了。请重新核对并重新提出。", en: "What it is about has changed since. Look again, and ask for it anew." },
   code_used_or_expired: { zh: "登录码已用过或已过期。", en: "The login code was used, or is too old." },
   daily_limit: { zh: "超过了这位玩家一天的提现上限。", en: "That is more than this player may withdraw in a day." },

@@ -7,26 +7,26 @@ import (
 	"redrain/rain"
 )
 
-// chain compares, for all players of a shard at once, how many wins Redis has counted for them with how many it has
+// winChain compares, for all players of a shard at once, how many wins Redis has counted for them with how many it has
 // recorded, and what it says is the newest win, and the one before that, and so on, with the wins that there are. It
 // takes no memory for a player: both sides add up, in any order, numbers that are drawn for each player and each of
 // their wins. A difference is then looked for one by one.
-type chain struct {
+type winChain struct {
 	seed             maphash.Seed
 	counted, wins    uint64 // by player: what is counted, what there is
 	followed, ticket uint64 // by win: what is said to be there, what there is
 }
 
-func newChain() chain { return chain{seed: maphash.MakeSeed()} }
+func newWinChain() winChain { return winChain{seed: maphash.MakeSeed()} }
 
-func (c *chain) fits() bool { return c.counted == c.wins && c.followed == c.ticket }
+func (c *winChain) fits() bool { return c.counted == c.wins && c.followed == c.ticket }
 
-func (c *chain) player(user string) uint64 { return maphash.String(c.seed, user) }
+func (c *winChain) player(user string) uint64 { return maphash.String(c.seed, user) }
 
-func (c *chain) drop(user, drop string) uint64 { return maphash.String(c.seed, user+"\n"+drop) }
+func (c *winChain) drop(user, drop string) uint64 { return maphash.String(c.seed, user+"\n"+drop) }
 
 // win adds a win that there is.
-func (c *chain) win(w *rain.WinRecord) {
+func (c *winChain) win(w *rain.WinRecord) {
 	c.wins += c.player(w.User)
 	c.ticket += c.drop(w.User, w.Drop)
 	if w.Before != "" {
@@ -35,7 +35,7 @@ func (c *chain) win(w *rain.WinRecord) {
 }
 
 // of adds what is counted for a player as of the snapshot.
-func (c *chain) of(p rain.PlayerRecord) {
+func (c *winChain) of(p rain.PlayerRecord) {
 	if p.Wins > 0 {
 		c.counted += uint64(p.Wins) * c.player(p.User)
 		c.followed += c.drop(p.User, p.Newest)

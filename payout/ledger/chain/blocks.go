@@ -1,0 +1,181 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"redrain/internal/sqldb"
+)
+
+// The tables whose rows are hashed into blocks.
+const (
+	Txns   = "txn"
+	Audits = "audit"
+)
+
+var books = []string{Audits, Txns}
+
+const (
+	// blockRows is how many rows a block has at most.
+	blockRows = 10_000
+	// settled is after how long no transaction can commit a row with a lower id than one that was seen. A transaction
+	// of the ledger ends within seconds.
+	settled = time.Minute
+	// viewLimit is how long one view may take.
+	viewLimit = time.Minute
+)
+
+// Block is the rows of a book with ids behind those of the block before, up to and with Last.
+type Block struct {
+	Book   string `json:"book"`
+	Number int64  `json:"number"` // from 1
+	Last   int64  `json:"last"`   // the highest id
+	Rows   int64  `json:"rows"`
+	Hash   string `json:"hash"` // SHA-256 of the block before and of the ids and hashes of the rows, in hexadecimal
+}
+
+const blockSelect = "SELECT book, number, last_id, rows_hashed, hash FROM block "
+
+func scanBlock(scan sqldb.Scan) (b Block, err error) {
+	err = scan(&b.Book, &b.Number, &b.Last, &b.Rows, &b.Hash)
+	return b, err
+}
+
+// newest is the newest block of a book; its number is 0 if there is none.
+func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
+	list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? ORDER BY number DESC LIMIT 1", book)
+	if err != nil || len(list) == 0 {
+		return Block{Book: book}, err
+	}
+	return list[0], nil
+}
+
+// next hashes the rows behind a block, up to and with the id until and at most limit.
+func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit int) (Block, error) {
+	is := Block{Book: b.Book, Number: b.Number + 1}
+	var c Content
+	c.Text(b.Book)
+	c.Int(is.Number)
+	c.Text(b.Hash)
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		var hash []byte
+		err := scan(&is.Last, &hash)
+		c.Int(is.Last)
+		c.Bytes(hash)
+		is.Rows++
+		return err
+	}, "SELECT id, hash FROM "+b.Book+" WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", b.Last, until, limit)
+	is.Hash = c.Sum().String()
+	return is, err
+}
+
+// Hasher hashes the rows of the books into blocks. Any number of processes may run one on one database: the first to
+// insert a block has made it.
+type Hasher struct {
+	db   *sqldb.DB
+	seen map[string]int64 // the highest id of each book, at the time seenAt
+	at   time.Time
+}
+
+// NewHasher makes a hasher of a migrated database.
+func NewHasher(db *sqldb.DB) *Hasher { return &Hasher{db: db} }
+
+// Round hashes the rows up to the ids that an earlier round has seen at least a minute ago: a transaction with a lower
+// id has ended by now.
+func (h *Hasher) Round(ctx context.Context, now time.Time) error {
+	if h.seen != nil && now.Sub(h.at) < settled {
+		return nil
+	}
+	for book, until := range h.seen {
+		if err := h.hash(ctx, book, until); err != nil {
+			return err
+		}
+	}
+	heads, err := Heads(ctx, h.db)
+	if err != nil {
+		return err
+	}
+	h.seen, h.at = map[string]int64{}, now
+	for _, head := range heads {
+		h.seen[head.Book] = head.ID
+	}
+	return nil
+}
+
+// HashAll hashes all rows, while no other process writes.
+func (h *Hasher) HashAll(ctx context.Context) error {
+	for _, book := range books {
+		if err := h.hash(ctx, book, math.MaxInt64); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hash makes blocks of the rows up to an id.
+func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
+	for full := true; full; {
+		err := h.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+			last, err := newest(ctx, tx, book)
+			if err != nil {
+				return err
+			}
+			b, err := last.next(ctx, tx, until, blockRows)
+			if full = b.Rows == blockRows; err != nil || b.Rows == 0 {
+				return err
+			}
+			return tx.Insert(ctx, "block", []string{"book", "number", "last_id", "rows_hashed", "hash"},
+				[][]any{{b.Book, b.Number, b.Last, b.Rows, b.Hash}}, sqldb.Merge{})
+		})
+		if sqldb.IsDuplicate(err) {
+			return nil // another node is at it
+		}
+		if err != nil {
+			return fmt.Errorf("hashing rows of %s into a block: %w", book, err)
+		}
+	}
+	return nil
+}
+
+// Head is the newest row of a book.
+type Head struct {
+	Book string `json:"book"`
+	ID   int64  `json:"id"`
+	Hash string `json:"hash"` // in hexadecimal
+}
+
+// Heads are the newest rows of the books that have any.
+func Heads(ctx context.Context, q sqldb.Querier) (heads []Head, err error) {
+	for _, book := range books {
+		var hash []byte
+		head := Head{Book: book}
+		found, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
+		if err != nil {
+			return nil, fmt.Errorf("reading the newest row of %s: %w", book, err)
+		}
+		if found {
+			head.Hash = fmt.Sprintf("%x", hash)
+			heads = append(heads, head)
+		}
+	}
+	return heads, nil
+}
+
+// ErrUnknownBook is the error of a table whose rows have no hashes.
+var ErrUnknownBook = errors.New("no such book")
+
+// Holds reports whether a row that was the newest once is still there.
+func (h Head) Holds(ctx context.Context, q sqldb.Querier) (bool, error) {
+	if h.Book != Txns && h.Book != Audits {
+		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
+	}
+	var hash []byte
+	found, err := q.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
+	if err != nil {
+		return false, fmt.Errorf("reading row %d of %s: %w", h.ID, h.Book, err)
+	}
+	return found && fmt.Sprintf("%x", hash) == h.Hash, nil
+}

@@ -1,0 +1,141 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"redrain/internal/sqldb"
+)
+
+// VerifyOptions say what is verified. The zero value verifies everything.
+type VerifyOptions struct {
+	From  string       // begin with the root of this day, and take what was before as it is; "" = from the beginning
+	Noted []Root       // roots that were kept outside the database, which are believed
+	Found func(string) // is called with each fault, in words
+}
+
+// Verified is what a verification has read.
+type Verified struct {
+	Roots  int   // days
+	Blocks int64 // that were compared with their rows
+	Rows   int64 // that were compared with their hashes
+	Faults int64
+}
+
+// UnknownDayError says that there is no root of a day to begin with.
+type UnknownDayError string
+
+func (e UnknownDayError) Error() string { return fmt.Sprintf("there is no root of %s", string(e)) }
+
+// Verify is [Verify] of the database that the roots are kept in.
+func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
+	return Verify(ctx, r.db, o)
+}
+
+// Verify compares all rows with their hashes, these with the blocks, and the blocks with every root: those that the
+// database has, and those that were noted outside it. It may run while others write. The error is the database's.
+func Verify(ctx context.Context, db *sqldb.DB, o VerifyOptions) (v Verified, err error) {
+	found := func(fault string) {
+		v.Faults++
+		o.Found(fault)
+	}
+	roots, err := believed(ctx, db, o.Noted, found)
+	if err != nil {
+		return v, err
+	}
+	w := &Walk{Found: func(f Fault) { found(f.String()) }}
+	if o.From != "" {
+		begin := slices.IndexFunc(roots, func(r Root) bool { return r.Day == o.From })
+		if begin < 0 {
+			return v, UnknownDayError(o.From)
+		}
+		roots = roots[begin:]
+		w.Begin(roots[0].Blocks)
+	}
+	for i := range roots {
+		v.Roots++
+		if err := roots[i].check(ctx, db, found); err != nil {
+			return v, err
+		}
+	}
+	for more := true; more; {
+		if more, err = w.Step(ctx, db); err != nil {
+			return v, err
+		}
+	}
+	v.Blocks, v.Rows = w.Blocks, w.Rows
+	return v, nil
+}
+
+// CheckRoots compares the roots that the database has with each other and with the blocks that they name.
+func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error {
+	roots, err := believed(ctx, q, nil, found)
+	if err != nil {
+		return err
+	}
+	for i := range roots {
+		if err := roots[i].check(ctx, q, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// believed are the roots by day, those that were noted outside the database before those of the database.
+func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(string)) ([]Root, error) {
+	found := func(format string, args ...any) { say(fmt.Sprintf(format, args...)) }
+	kept, err := sqldb.List(ctx, q, scanRoot, rootSelect+"ORDER BY day")
+	if err != nil {
+		return nil, fmt.Errorf("reading the roots: %w", err)
+	}
+	byDay := map[string]Root{}
+	for i, root := range kept {
+		switch {
+		case root.Hash != root.sum():
+			found("the root of %s in the table root was changed: its hash is not that of its blocks", root.Day)
+			continue
+		case i > 0 && root.Previous != kept[i-1].Hash:
+			found("the root of %s does not follow the one of %s: one of them was replaced, or one between them removed",
+				root.Day, kept[i-1].Day)
+		case i == 0 && root.Previous != "":
+			found("the root of %s is the first in the table root, and there was one before it", root.Day)
+		}
+		byDay[root.Day] = root
+	}
+	for _, root := range noted {
+		is, known := byDay[root.Day]
+		switch {
+		case root.Hash != root.sum():
+			found("the noted root of %s was changed: its hash is not that of its blocks", root.Day)
+			continue
+		case !known:
+			found("the root of %s was noted, and is not in the table root, or was changed there", root.Day)
+		case is.Hash != root.Hash:
+			found("the root of %s is %s in the table root, but %s was noted", root.Day, is.Hash, root.Hash)
+		}
+		byDay[root.Day] = root
+	}
+	roots := make([]Root, 0, len(byDay))
+	for _, root := range byDay {
+		roots = append(roots, root)
+	}
+	slices.SortFunc(roots, func(a, b Root) int { return cmp.Compare(a.Day, b.Day) })
+	return roots, nil
+}
+
+// check compares the blocks that the root names with those of the database.
+func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
+	for _, want := range r.Blocks {
+		list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? AND number = ?", want.Book, want.Number)
+		if err != nil {
+			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
+		}
+		if len(list) != 1 || list[0] != want {
+			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
+				"end, was changed or removed", want.Number, want.Book, r.Day))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"redrain/internal/testenv"
+	"redrain/payout/paytest"
+)
+
+// edited are the columns that an edit by hand must not change unnoticed, by table: amounts, accounts, owners, states
+// and links, the terms of campaigns, and the audit. row finds the row that is edited; names are queries for what may
+// name it.
+var edited = []struct {
+	table, columns, row string
+	names               []string
+}{
+	{"txn", "id kind idem_key created_at hash", "id = 5",
+		[]string{"SELECT 'transaction 5'"}},
+	{"entry", "txn_id line_no account_id amount", "txn_id = 5 AND line_no = 1", []string{"SELECT 'transaction 5'"}},
+	{"balance", "account_id amount", "account_id = 'user:u1'", []string{"SELECT 'user:u1'"}},
+	{"payout", "campaign_id packet claim user_id amount state drop_id shard won_at entry_seq settled_at txn_id",
+		"campaign_id = 'c1' AND packet = 1", []string{"SELECT 'c1-1'",
+			"SELECT CONCAT('transaction ', txn_id) FROM payout WHERE campaign_id = 'c1' AND packet = 1"}},
+	{"deposit", "sponsor reference amount actor created_at txn_id", "reference = 'more'", []string{
+		"SELECT CONCAT('transaction ', txn_id) FROM deposit WHERE reference = 'more'"}},
+	{"withdrawal", "id user_id amount state receiver created_at txn_id paid_id return_id finished_at", "id = 'w-paid'",
+		[]string{"SELECT 'w-paid'"}},
+	{"withdrawal", "id user_id amount state receiver created_at txn_id paid_id return_id", "id = 'w-sent'",
+		[]string{"SELECT 'w-sent'"}},
+	{"campaign", "id name sponsor budget packets split min_amount max_amount wins_per_user taps_per_user shards " +
+		"capacity admit_per_second players_list guests_share expires_in_ms created_at split_seed", "id = 'c2'",
+		[]string{"SELECT 'campaign c2'", "SELECT 'fund:c2'", "SELECT 'escrow:c2'"}},
+	{"campaign_amounts", "campaign_id amounts", "campaign_id = 'c1'",
+		[]string{"SELECT 'campaign c1'", "SELECT 'fund:c1'"}},
+	{"audit", "id at actor role action target detail hash", "id = 1",
+		[]string{"SELECT 'audit record 1 '", "SELECT 'block 1 of the table audit'"}},
+}
+
+// values are the edits of columns whose value cannot just be another.
+var values = map[string]string{
+	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
+	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
+	"txn.hash":            "x'00'", "audit.hash": "x'00'", "txn.kind": "'fund'", "payout.state": "'granted'",
+	"withdrawal.state": "'returned'", "campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
+}
+
+// TestEditedRowsAreNamed edits each of these columns, and expects the full reconciliation to name the row. Once the
+// value is put back, the next run is clean.
+func TestEditedRowsAreNamed(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
+	t.Parallel()
+	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
+		"mysql": paytest.OnMySQL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t)
+			f := fullLedger(t, b)
+			if _, found := everything(t, b, f, "c2"); found != "" {
+				t.Fatalf("not edited: %s", found)
+			}
+			for _, e := range edited {
+				for column := range strings.FieldsSeq(e.columns) {
+					editColumn(t, b, f, e.table, column, e.row, e.names)
+				}
+			}
+		})
+	}
+}
+
+func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, column, row string, names []string) {
+	t.Helper()
+	what := table + "." + column
+	var wanted []string
+	for _, query := range names {
+		var name string
+		_, err := b.DB.First(t.Context(), []any{&name}, query)
+		paytest.Must(t, err)
+		wanted = append(wanted, name)
+	}
+	value, given := values[what]
+	if !given {
+		var number int
+		_, err := b.DB.First(t.Context(), []any{&number}, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s AND "+
+			"%s + 0 <> 0", table, row, column))
+		paytest.Must(t, err)
+		value = "CONCAT(" + column + ", 'x')"
+		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
+			"return_id capacity admit_per_second guests_share taps_per_user finished_at"), column) {
+			value = column + " + 1000"
+		}
+	}
+	restore := keepTables(t, b, []string{table})
+	change(t, b, "UPDATE "+table+" SET "+column+" = "+value+" WHERE "+row)
+	books, err := b.Proof.ReconcileAll(t.Context(), f, nil)
+	paytest.Must(t, err)
+	found := slices.Clone(books.Findings)
+	for _, c := range books.Campaigns {
+		for _, text := range c.Findings {
+			found = append(found, "campaign "+c.Campaign+": "+text)
+		}
+	}
+	all := strings.Join(found, "\n")
+	if books.Balanced || !slices.ContainsFunc(wanted, func(name string) bool { return strings.Contains(all, name) }) {
+		t.Errorf("%s: none of %q is named in\n%s", what, wanted, all)
+	}
+	restore()
+	change(t, b, "DROP TABLE kept_"+table)
+	if books, err = b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !books.Balanced {
+		t.Errorf("%s, put back: %+v, %v", what, books, err)
+	}
+}

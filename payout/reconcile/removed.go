@@ -1,0 +1,101 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/posting"
+	"redrain/rain"
+)
+
+// The payouts of a campaign may be removed once they are exported: see docs/retention.md. The transactions with their
+// lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive says
+// which export has the payouts and what they sum to.
+
+// readRemoved finds the payments of a page whose payouts were removed.
+func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64) error {
+	of := map[string][]int64{}
+	for _, id := range ids {
+		if p.kinds[id] != booking.KindPay || p.sources[id][booking.KindPay] != nil {
+			continue
+		}
+		for _, ln := range p.lines[id] {
+			if campaign, escrow := strings.CutPrefix(ln.account, booking.KindEscrow+":"); escrow {
+				of[campaign] = append(of[campaign], id)
+			}
+		}
+	}
+	removed, err := chain.Removed(ctx, q, sortedKeys(of))
+	p.removed = map[int64]bool{}
+	for campaign := range removed {
+		for _, id := range of[campaign] {
+			p.removed[id] = true
+		}
+	}
+	return err
+}
+
+// readRemoved proves a campaign whose payouts were removed, by what is left of it.
+func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
+	r.given = true // no packet has a place of its own any more
+	r.look.rows = true
+	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
+		r.found.add("a campaign that was removed", r.campaign.ID,
+			"the table archive has the campaign, which is not over")
+	}
+	steps := []func(context.Context, sqldb.Querier) error{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
+		r.checkEscrow, r.checkTally}
+	if r.look.txns {
+		steps = append(steps, r.checkTxns)
+	}
+	return r.run(ctx, tx, steps)
+}
+
+// readRemovedPayouts takes what was paid from the row of the table archive.
+func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier) error {
+	var file string
+	_, err := q.First(ctx, []any{&file, &r.all.Paid, &r.all.AmountPaid},
+		"SELECT file, payouts, amount FROM archive WHERE campaign_id = ?", r.campaign.ID)
+	if err != nil {
+		return err
+	}
+	r.astray = r.all.AmountPaid
+	if n := r.all.Paid + r.all.Reclaimed; n != int64(r.campaign.Packets) {
+		r.found.add("packets of a removed campaign", r.campaign.ID, "by the table archive and the reclaims %d packets "+
+			"were paid and %d given back, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
+	}
+	exported := false
+	err = q.Each(ctx, func(scan sqldb.Scan) error {
+		var detail []byte
+		var says struct {
+			SHA256 string `json:"sha256"`
+		}
+		err := scan(&detail)
+		exported = exported || json.Unmarshal(detail, &says) == nil && says.SHA256 == file
+		return err
+	}, "SELECT detail FROM audit WHERE action = 'campaign.export' AND target = ?", "campaign:"+r.campaign.ID)
+	if err != nil {
+		return fmt.Errorf("reading the audit of its export: %w", err)
+	}
+	if !exported {
+		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the "+
+			"audit has no such export of the campaign", file)
+	}
+	return nil
+}
+
+// noteLetters reads the dead letters that wait. They hold no money: what they are about is in the export.
+func (r *campaignCheck) noteLetters(ctx context.Context, q sqldb.Querier) error {
+	return q.Each(ctx, func(scan sqldb.Scan) error {
+		d, err := posting.ScanLetter(scan)
+		if err == nil {
+			r.waiting.letter(letterRow{d.ID, d.Kind, "", d.Claim, d.Packet, d.User, d.Amount, d.Reason})
+		}
+		return err
+	}, posting.LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id", r.campaign.ID)
+}
