@@ -195,39 +195,6 @@ type promptConn struct {
 func (c *promptConn) tryWrite(p []byte) (int, error) { c.m.Gone(); return len(p), nil }
 func (c *promptConn) Close() error                   { c.closed = true; return nil }
 
-// A client that goes on pinging is let go like any other: its pongs do not keep it.
-func TestPingsDoNotKeepAMemberThatIsLeaving(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		conn := &pingedConn{leaving: make(chan struct{})}
-		closed := make(chan int, 1)
-		conn.m = l.newMember(conn, func(code int) { closed <- code })
-		conn.m.Send([]byte("bad message"))
-		conn.m.CloseAfterFlush(CodeBadToken, "bad token")
-		close(conn.leaving)
-		if code := <-closed; code != CodeBadToken || conn.writes != 2 {
-			t.Errorf("closed with %d, after %d writes; want the message and the close frame", code, conn.writes)
-		}
-	})
-}
-
-// pingedConn is the connection of a client that answers each write with a ping. It writes nothing until the member is
-// leaving.
-type pingedConn struct {
-	idleConn
-	m       *Member
-	leaving chan struct{}
-	writes  int
-}
-
-func (c *pingedConn) tryWrite(p []byte) (int, error) {
-	<-c.leaving
-	if c.writes++; c.writes < 10_000 { // for ever
-		c.m.relay(append(ws.AppendHeader(nil, websocket.PongMessage, 4), "pong"...))
-	}
-	return len(p), nil
-}
-
 func TestALongReasonDoesNotCostTheCode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, p := seatPeer(t, running(t), nil)
