@@ -84,7 +84,6 @@ func TestCommands(t *testing.T) {
 		"rebuild": {args: "rebuild c1", golden: "rebuild.golden",
 			request: "POST /api/v1/campaigns/c1/rebuild "},
 		"everything": {args: "reconcile", golden: "reconcile-all.golden"},
-		"all":        {args: "reconcile --all", golden: "reconcile-all.golden"},
 		"audit verify": {args: "audit verify", golden: "audit-verify.golden",
 			request: "POST /api/v1/audit/verify {}"},
 		"audit from": {args: "audit verify --from 2026-02-15", golden: "audit-verify.golden",

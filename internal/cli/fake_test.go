@@ -139,8 +139,10 @@ func (f *fake) handler() http.Handler {
 			return nil
 		},
 		"GET /api/v1/campaigns/c1/reconciliation": func(http.ResponseWriter, *http.Request) any { return f.books },
-		"GET /api/v1/reconciliation":              func(http.ResponseWriter, *http.Request) any { return f.all },
 		"GET /api/v1/reconciliation/full": func(w http.ResponseWriter, _ *http.Request) any {
+			if f.full == nil {
+				return map[string]any{"books": f.all}
+			}
 			lines := json.NewEncoder(w)
 			for _, line := range f.full {
 				_ = lines.Encode(line)

@@ -162,6 +162,13 @@ func askOrders(t testing.TB, b *paytest.Books) {
 	}
 	paytest.Must(t, paced.RecordRetry(ctx, taken[0], 0, "no answer"))
 	b.Clock.Add(time.Hour.Milliseconds())
+	if strays, err := b.BuryStrays(ctx, "another bank", 1); err != nil || len(strays) == 0 { // askLetters retries them
+		t.Fatal(strays, err)
+	}
+	for range 2 {
+		_, err := b.Deposit(ctx, "acme", "twice", 1)
+		paytest.Must(t, err)
+	}
 }
 
 // askApprovals has orders asked for, listed, confirmed and rejected.
