@@ -39,7 +39,7 @@ func (g *Gateway) settledOf(gate Gate, user string, claims []cluster.SettledClai
 		return
 	}
 	text := wire.Encode(m) // before the lock that joins take
-	g.arrivals.tell(user, m, func() { g.o.Lobby.Tell(user, func() []byte { return text }) })
+	g.arrivals.tell(user, m, func() { g.o.Lobby.ToUserLater(user, func() []byte { return text }) })
 }
 
 // gateOf is the gate of a campaign that players of this node are in; nil where there is none.

@@ -89,7 +89,7 @@ func (s *session) Text(data []byte) { s.text(data, len(data)) }
 // text is Text of a message that has come in so many bytes.
 func (s *session) text(data []byte, size int) {
 	now := time.Now()
-	s.member.Heard(now)
+	s.member.PongAt(now)
 	s.ended = s.ended || s.out.Load()
 	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
 		s.end(room.CodeExpired, expired)
