@@ -7,35 +7,35 @@ import (
 	"redrain/grab/outcome"
 )
 
-// droughtTime is how long a tap waits for stock from another shard.
-const droughtTime = 300 * time.Millisecond
+// shortageTime is the longest that a tap waits for stock from another shard.
+const shortageTime = 300 * time.Millisecond
 
-// drought holds the taps of a shard that has nothing left, while its campaign may have more elsewhere. They are asked
-// again when stock has come. Those that have waited for long enough are told that there was nothing for them this time.
-type drought[T any] struct {
+// shortage holds the taps of an empty shard while its campaign may have stock elsewhere. They are sent again when
+// stock has come. A tap that has waited for atMost is answered with its losing result.
+type shortage[T any] struct {
 	workers *workers
 	again   func(*Tap[T]) bool // puts a tap into the queue of its shard
-	soldOut func() bool        // nothing is left for the lane
-	dry     func(taps int)
-	atMost  time.Duration // that a tap waits
+	soldOut func() bool        // no stock is left for the lane
+	onEmpty func(taps int)
+	atMost  time.Duration // longest wait of a tap
 
 	mu      sync.Mutex
 	taps    []*Tap[T]
 	running bool
-	timer   *time.Timer   // fires when the first of them has waited for long enough
-	due     time.Time     // when it fires; zero where it is not set
+	timer   *time.Timer   // fires when the first of them has waited for atMost
+	due     time.Time     // when it fires; zero if it is not set
 	news    chan struct{} // stock has come, or the campaign is sold out
 	answers answers[T]    // the waiting goroutine's
 }
 
-func newDrought[T any](w *workers, a answers[T]) *drought[T] {
-	timer := time.NewTimer(droughtTime)
+func newShortage[T any](w *workers, a answers[T]) *shortage[T] {
+	timer := time.NewTimer(shortageTime)
 	timer.Stop()
-	return &drought[T]{workers: w, answers: a, atMost: droughtTime, timer: timer, news: make(chan struct{}, 1)}
+	return &shortage[T]{workers: w, answers: a, atMost: shortageTime, timer: timer, news: make(chan struct{}, 1)}
 }
 
-// add lets taps wait. It is false at the end of the node, and they are not taken.
-func (d *drought[T]) add(taps []*Tap[T]) bool {
+// add lets taps wait. At the end of the node it returns false, and does not take them.
+func (d *shortage[T]) add(taps []*Tap[T]) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.running && !d.workers.start(d.wait) {
@@ -47,15 +47,15 @@ func (d *drought[T]) add(taps []*Tap[T]) bool {
 		if t.waits.IsZero() {
 			t.waits = now
 		}
-		d.wake(t) // who was asked again in vain has waited for longer than those that are here
+		d.wake(t) // a tap that was sent again in vain has waited longer than those that are here
 	}
 	d.taps = append(d.taps, taps...)
-	d.dry(len(d.taps))
+	d.onEmpty(len(d.taps))
 	return true
 }
 
-// wake sets the timer so that it fires when t has waited for long enough, if not before. The caller holds mu.
-func (d *drought[T]) wake(t *Tap[T]) {
+// wake sets the timer so that it fires when t has waited for atMost, if not before. The caller holds mu.
+func (d *shortage[T]) wake(t *Tap[T]) {
 	at := t.waits.Add(d.atMost)
 	if d.due.IsZero() || at.Before(d.due) {
 		d.due = at
@@ -63,17 +63,17 @@ func (d *drought[T]) wake(t *Tap[T]) {
 	}
 }
 
-// end tells the taps that wait that there is news. Where none waits the next ones hear of it: it may have come while
-// they were on their way here.
-func (d *drought[T]) end() {
+// end notifies the waiting taps of news. If none waits, the next ones receive it: the news may have come while they
+// were in flight.
+func (d *shortage[T]) end() {
 	select {
 	case d.news <- struct{}{}:
 	default:
 	}
 }
 
-// wait looks after the taps until there is none.
-func (d *drought[T]) wait() {
+// wait serves the taps until there is none.
+func (d *shortage[T]) wait() {
 	for {
 		again := false
 		select {
@@ -88,9 +88,9 @@ func (d *drought[T]) wait() {
 	}
 }
 
-// round answers the taps that have waited for long enough, and with again has the others asked again.
-// Where more is false none is left, and the goroutine that called it is no longer the waiting one.
-func (d *drought[T]) round(again bool) (more bool) {
+// round answers the taps that have waited for atMost; if again is true, it sends the others again. If more is false
+// none is left, and the calling goroutine is no longer the waiting one.
+func (d *shortage[T]) round(again bool) (more bool) {
 	d.mu.Lock()
 	taps := d.taps
 	d.taps = nil

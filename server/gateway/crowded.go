@@ -18,7 +18,7 @@ import (
 var errCrowded = addresses.ErrFull
 
 // ofAddress is what a player may win together with others of their address; nil: all that the campaign allows.
-func (g *shared) ofAddress(ctx context.Context, c *rain.Campaign, addr, user string) (grab.Allowance, error) {
+func (g *shared) ofAddress(ctx context.Context, c *rain.Campaign, addr, user string) (grab.Quota, error) {
 	if g.o.Addresses == nil {
 		return nil, nil //nolint:nilnil // no bound
 	}

@@ -67,7 +67,7 @@ type Door interface {
 type Addresses interface {
 	// Enter returns what the player may win together with others; nil: all that the campaign allows. Leave is called
 	// for each connection that it has let in.
-	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Allowance, error)
+	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Quota, error)
 	Leave(campaign, address, user string)
 }
 

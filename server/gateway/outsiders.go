@@ -29,7 +29,7 @@ func outsider(err error) *refusal {
 }
 
 // invited lets a player in who may take part.
-func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (grab.Allowance, error) {
+func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (grab.Quota, error) {
 	if err := s.g.o.MayPlay(ctx, c, user, s.addr); err != nil {
 		return nil, err
 	}

@@ -222,7 +222,7 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
 	}
 	t := &grab.Tap[Asked]{
-		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Allowance: s.seat.allowed,
+		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Quota: s.seat.allowed,
 		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
 	}
 	a := &t.Caller

@@ -33,8 +33,8 @@ type seat struct {
 	gate     Gate
 	count    *live.CampaignCount
 	metrics  *metrics
-	ranks    *rain.Ranks    // of the campaign's amounts
-	allowed  grab.Allowance // what the player may win together with others; nil: as the campaign says
+	ranks    *rain.Ranks // of the campaign's amounts
+	allowed  grab.Quota  // what the player may win together with others; nil: as the campaign says
 }
 
 // counted counts a tap that was answered.

@@ -30,7 +30,7 @@ func waits(err error) *store.Turn {
 
 // letIn passes a player through the door of a campaign, and returns what they may win together with others. leaveDoor
 // undoes it.
-func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (grab.Allowance, error) {
+func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (grab.Quota, error) {
 	turn, err := s.g.o.Door.Enter(ctx, c, user)
 	if err != nil {
 		return nil, err
