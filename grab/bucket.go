@@ -10,8 +10,8 @@ type bucket struct {
 // bucketFillsIn is the time in which an empty bucket fills, in milliseconds, or somewhat longer at a rate below one.
 const bucketFillsIn = 1000
 
-// take takes one token if there is one. rate is tokens per second and in one burst, shared among nodes; a burst is at
-// least one tap.
+// take takes one token if there is one. The rate is tokens per second and in one burst, shared among nodes; a burst
+// is at least one tap.
 func (b *bucket) take(now int64, rate, nodes int) bool {
 	perSecond := float64(rate) / float64(max(nodes, 1))
 	full := max(perSecond, 1)

@@ -54,8 +54,8 @@ type decider[T any] struct {
 	failing bool      // the last batch failed, and was logged
 }
 
-// decide answers every tap of the batch. If the batch fails, its taps are unavailable and undecided: if the script
-// has decided them all the same, it decides them in the same way when it is asked again.
+// decide answers every tap of the batch. If the batch fails, its taps are unavailable and undecided. The script may
+// have decided them all the same. A repeated call then returns the same decisions.
 //
 // If wins have to be confirmed, the losers are notified at once, and the winners after the confirmation. An
 // unconfirmed winner gets the answer "unavailable". The tap sent again finds the win, which is confirmed then.
@@ -122,7 +122,7 @@ func (d *decider[T]) publish(a *store.Answer) {
 }
 
 // inTime answers the taps that the script may not decide any more, and returns the others. These taps belong to a
-// rain that another one has replaced, or arrived too long ago. at is the time that the others are sealed with.
+// rain that another one has replaced, or arrived too long ago. The others are sealed with the time at.
 func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
 	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {

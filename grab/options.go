@@ -21,11 +21,11 @@ type Options struct {
 	Log *slog.Logger
 	// Registerer takes the metrics. Defaults to none: they stay unregistered.
 	Registerer prometheus.Registerer
-	// OnWin is called with the outbox entry of a batch's wins when it may leave Redis, so that it is published in the
+	// OnWin is called with the outbox entry of a batch's wins when it may leave Redis. So entries are published in the
 	// order of the decisions. It must not block. May be nil.
 	OnWin func(*rain.Entry)
-	// OnEmpty is called when a shard has no stock left for taps of this node. taps is the number of taps that wait
-	// for stock from elsewhere. It must not block. May be nil.
+	// OnEmpty is called when a shard has no stock left for taps of this node. Its argument taps counts those that
+	// wait for stock from elsewhere. It must not block. May be nil.
 	OnEmpty func(campaign string, shard, taps int)
 	// Amounts caches the amounts of the campaigns' packets, shared with the rest of the process. Defaults to a new
 	// cache.

@@ -25,8 +25,8 @@ type stripe[T any] struct {
 	left    []leaver // in the order in which they left
 }
 
-// leaver is a player who has left within a second of their last tap: a player who comes back at once has no new burst
-// of taps.
+// leaver is a player who has left within a second of their last tap. If the player comes back at once, there is no
+// new burst of taps.
 type leaver struct {
 	user   string
 	bucket bucket

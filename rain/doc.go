@@ -1,5 +1,5 @@
-// Package rain holds the types of the domain. It makes every decision that needs no I/O: the schedule of a rain, the
-// split of a budget, the outcome of a tap, and the transitions of a campaign.
+// Package rain holds the types of the domain. It makes every decision that needs no I/O. These are the schedule of a
+// rain, the split of a budget, the outcome of a tap, and the transitions of a campaign.
 //
 // Everything here is a pure function of its arguments. There is no clock, no source of randomness and no I/O. Callers
 // pass the time (Unix milliseconds on the cluster's clock) and secret seeds. So every node computes the same rain

@@ -108,8 +108,8 @@ func (r *Rain) OddsOf(beat int64, lane Lane) Odds {
 	return r.Odds
 }
 
-// staleOdds returns the best odds that a node may have used in a beat: those of the beat, or earlier ones that ended
-// less than oddsLateMS before it.
+// staleOdds returns the best odds that a node may have used in a beat: those of the beat, or earlier ones. The earlier
+// ones ended less than oddsLateMS before it.
 func (r *Rain) staleOdds(beat int64, lane Lane) Odds {
 	best := r.OddsOf(beat, lane)
 	if r.Odds != OddsAuto {

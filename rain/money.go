@@ -10,8 +10,8 @@ import (
 // positive; only a ledger line may be negative.
 type Money int64
 
-// MaxBudget is the largest budget of one campaign or one deposit, in minor units (ten trillion yuan):
-// small enough that no sum in the program can overflow, and exact as a JSON number in a browser.
+// MaxBudget is the largest budget of one campaign or one deposit, in minor units (ten trillion yuan).
+// No sum in the program can overflow, and it is exact as a JSON number in a browser.
 const MaxBudget Money = 1_000_000_000_000_000
 
 // ErrMoneyOverflow is returned by Sum if the total does not fit.

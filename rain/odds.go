@@ -220,8 +220,8 @@ func (r OddsRecord) with(next OddsFrom) OddsRecord {
 	return r + " " + OddsRecord(text)
 }
 
-// before returns the last change of the record that begins at a beat or before it, and the text before that change;
-// ok is false if there is none. It reads from the end, because callers nearly always ask about recent beats.
+// before returns the last change of the record that begins at a beat or before it, and the text before that change.
+// If there is none, ok is false. It reads from the end, because callers nearly always ask about recent beats.
 func (r OddsRecord) before(beat int64) (is OddsFrom, rest OddsRecord, ok bool) {
 	for rest = r; rest != ""; {
 		var last string

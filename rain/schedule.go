@@ -39,7 +39,7 @@ func (r *Rain) Wave(n int64) Wave {
 	return w
 }
 
-// drops returns the number of drops of wave n. DropsPerSecond need not be a multiple of four: the waves' counts
+// drops returns the number of drops of wave n. DropsPerSecond need not be a multiple of four. The waves' counts
 // alternate so that each second has exactly that many.
 func (r *Rain) drops(n int64) int {
 	if !r.Has(n) {

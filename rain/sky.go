@@ -2,7 +2,7 @@ package rain
 
 import "sync/atomic"
 
-// Sky caches the drops of a rain that are in the air, so that a drop is not hashed for each player who taps on it. It
+// Sky caches the drops of a rain that are in the air. So a drop is not hashed for each player who taps on it. It
 // is safe for concurrent use.
 type Sky struct {
 	rain  *Rain                   // nil: there is none

@@ -7,7 +7,7 @@ type SplitKind string
 
 // The splits.
 const (
-	// DoubleMean (二倍均值) draws each packet uniformly between the minimum and twice the mean of what is left.
+	// DoubleMean (二倍均值) draws each packet uniformly between the minimum and twice the mean of the rest.
 	DoubleMean SplitKind = "double_mean"
 	// LowVariance gives each packet the same share, and splits one more share among all by double mean.
 	LowVariance SplitKind = "low_variance"
@@ -116,9 +116,9 @@ func splitEven(amounts []Money, budget Money) {
 }
 
 // splitDoubleMean draws each packet uniformly around the mean of the rest, from the minimum up to twice the mean
-// (二倍均值法). If the maximum cuts the upper end, the lower end rises as much, so that the mean stays and no rest gathers
-// for the last packets. Twice the mean is rounded up with a probability equal to its fraction, for the same reason:
-// rounding down always would leave the rest to the last packet.
+// (二倍均值法). If the maximum cuts the upper end, the lower end rises as much. So the mean stays and no rest gathers
+// for the last packets. Twice the mean is rounded up with a probability equal to its fraction, for the same reason.
+// Rounding down always would leave the rest to the last packet.
 func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *source) {
 	n := Money(len(amounts))
 	left := budget - n*least // the rest above the minimum

@@ -70,7 +70,7 @@ func divide(a, b, c, d Money) Money {
 // point may differ from machine to machine.
 //
 // It draws a position s, uniform in 0 … 1 of the reach, and keeps it with the probability exp(-(3s)²/2) (rejection,
-// von Neumann 1951). That probability is exp(-s²/2) nine times.
+// von Neumann 1951). The probability is exp(-s²/2), multiplied nine times.
 func (s *source) normal(reach Money) Money {
 	for {
 		word := s.chacha.Uint64()
@@ -99,7 +99,7 @@ func (s *source) survives(x uint64, coins int) bool {
 
 // heads is true with the probability exp(-x), x in units of 2^-64. It draws numbers while each is less than the one
 // before, the first less than x. It is true if their count is even. A run is at least k long with the probability
-// x^k/k!, so an even length has 1 - x + x²/2! - …, which is exp(-x) (von Neumann 1951, "Various techniques used in
+// x^k/k!. So an even length has 1 - x + x²/2! - …, which is exp(-x) (von Neumann 1951, "Various techniques used in
 // connection with random digits").
 func (s *source) heads(x uint64) bool {
 	even := true

@@ -18,7 +18,7 @@ const (
 )
 
 // Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now, the
-// cluster's time. paused says whether the campaign is paused. A nil rain is NotOpen.
+// cluster's time. The campaign may be paused. A nil rain is NotOpen.
 func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
 	if class := r.classifyWave(id, now, paused); class != InAir {
 		return class
@@ -108,7 +108,7 @@ func (c *Campaign) CheckTicket(user, ticket string, at int64) error {
 	return nil
 }
 
-// CheckLuck returns an error if a player was paid for a ticket that the seed did not let win: a beat without luck, or
+// CheckLuck returns an error if a player was paid for a losing ticket. Losing are a beat without luck, and
 // a drop of a rain with draws. It accepts any other ticket. While the campaign is not closed, it also accepts a beat
 // whose odds may have been set since the campaign was read.
 func (c *Campaign) CheckLuck(user, ticket string) error {

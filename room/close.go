@@ -35,8 +35,8 @@ func (m *Member) Gone() {
 	})
 }
 
-// relay takes over a frame that the WebSocket library writes. It reports whether the library may write such a frame:
-// a pong, of which only the newest matters, or a close frame, which ends the member.
+// relay takes over a frame that the WebSocket library writes. It reports whether the library may write such a frame.
+// It is a pong, of which only the newest matters, or a close frame, which ends the member.
 func (m *Member) relay(wire []byte) bool {
 	opcode := ws.Opcode(wire[0])
 	if opcode != ws.OpPong && opcode != ws.OpClose {
@@ -100,7 +100,7 @@ func (m *Member) writeFailed(err error) (ready bool) {
 	return m.lose(err.Error())
 }
 
-// expired is called by the timer wheel: a ping is due, the peer was silent for too long, or it has not answered the
+// expired is called by the timer wheel. A ping is due, the peer was silent for too long, or it has not answered the
 // close frame.
 func (m *Member) expired() {
 	m.do(func() (ready bool) {

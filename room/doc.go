@@ -1,4 +1,4 @@
-// Package room tracks members and delivers messages to them: rooms of members, two outbound lanes for each member,
+// Package room tracks members and delivers messages to them. It has rooms of members, two outbound lanes for each member,
 // and the fan-out of one message to a full room. It does not parse the messages.
 //
 // A [Lobby] holds one [Room] for each campaign with members. A [Member] is one connection. It has two lanes, which
@@ -13,7 +13,7 @@
 // twice while others wait (turn.go). A worker writes as much as the connection takes at once and never waits. A
 // separate goroutine waits for a peer that has stalled, for at most WriteTimeout (wait.go).
 //
-// News of settled wins is not urgent. It waits in the results lane for the next frame to its member (news.go): tens
+// News of settled wins is not urgent. It waits in the results lane for the next frame to its member (news.go). Tens
 // of thousands of frames with a few bytes each would cost more than all other notifications.
 //
 // Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for

@@ -206,8 +206,8 @@ func (l *Lobby) Has(user string) bool {
 }
 
 // ToUser sends a message to all of a user's connections in all rooms, in the results lane, and returns their number.
-// encode makes the message, which must not be changed afterwards. It is called once, without a lock; if the user has
-// no connection, it is not called.
+// The function encode makes the message, which must not be changed afterwards. It is called once, without a lock; if
+// the user has no connection, it is not called.
 func (l *Lobby) ToUser(user string, encode func() []byte) int {
 	return l.toUser(user, encode, func(m *Member, f frame) { m.queue(Results, f) })
 }

@@ -106,7 +106,8 @@ func (n *news) release(due []waiter) {
 }
 
 // hold queues a frame without asking for a time slice, unless too many wait already. It reports whether the caller
-// must put the member in the ready queue of the results lane, and whether the caller must release the frame later.
+// must put the member in the ready queue of the results lane. The result held means that the caller must release the
+// frame later.
 func (m *Member) hold(f frame, since time.Duration) (ready, held bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// rainShare gives every eighth time slice to the rain lane while results wait too: a storm of results slows the
+	// rainShare gives every eighth time slice to the rain lane while results wait too. A storm of results slows the
 	// rain down and does not stop it.
 	rainShare = 8
 	// yieldEvery is the number of time slices of the rain lane after which a worker lets other goroutines run. Go
