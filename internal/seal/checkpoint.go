@@ -6,9 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// Checkpoint is the seal of what a proof of the books has found and goes on from, in hexadecimal. Whoever changes
-// such a
-// row has to have the secret to make it fit.
+// Checkpoint returns the seal of a proof's checkpoint of the books, in hexadecimal. Changing such a row unnoticed
+// takes the secret.
 func (s Secret) Checkpoint(text []byte) string {
 	h := hmac.New(sha256.New, derive(s, "checkpoint"))
 	h.Write(text)
