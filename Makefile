@@ -2,12 +2,16 @@
 
 GO        ?= go
 LINT       = $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
+VALE       = $(GO) tool -modfile=$(CURDIR)/tools/lint/go.mod vale --config tools/lint/vale/vale.ini --output line
 GREMLINS   = $(GO) run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 HOSTILE   ?= 1h
 ARGS      ?=
 ROWS      ?=
+# The packages whose comments follow our rules of prose; the list grows until it is complete.
+PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server/gateway internal/wire internal/ws \
+             internal/auth internal/seal internal/signed internal/certs internal/rawio internal/embedded internal/sqldb
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
 # The pages' types of the API, which openapi-typescript makes; it needs version 5 of the compiler as a library.
@@ -81,12 +85,16 @@ size: ## count lines of Go, packages and tables (ARGS=-packages lists each packa
 	$(GO) run -C tools ./size $(ARGS)
 
 .PHONY: lint
-lint: ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports
+lint: prose ## check go.mod, go vet, golangci-lint: format, faults, and the directions of imports; and the prose
 	$(GO) mod tidy -diff
 	$(GO) -C tools mod tidy -diff
 	$(GO) vet -tags faults ./...
 	$(LINT) run ./...
 	cd tools && $(LINT) run ./...
+
+.PHONY: prose
+prose: ## check the comments of the packages in PROSE with Vale: short sentences, and the field's words
+	$(VALE) $(filter-out %_test.go,$(wildcard $(PROSE:%=%/*.go) $(PROSE:%=%/*.lua)))
 
 .PHONY: types
 types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)

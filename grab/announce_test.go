@@ -31,7 +31,7 @@ func TestABatchHasTwoSeconds(t *testing.T) {
 	})
 }
 
-// Where a campaign has one shard, it is sold out when that has nothing left. Where it has more, one that is dry says
+// Where a campaign has one shard, it is sold out when that has nothing left. Where it has more, one that is empty says
 // nothing of the campaign.
 func TestOneShardIsTheCampaign(t *testing.T) {
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
 	told := ""
-	d.answers.tell = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
+	d.answers.report = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
 	players := newPlayerCache[string]()
 	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=3 err=`,
 		`level=INFO msg="taps are decided again" campaign=c shard=3`
@@ -119,7 +119,7 @@ func TestBatchesAreMeasured(t *testing.T) {
 		log: slog.New(slog.DiscardHandler), onWin: func(*rain.Entry) {}, onSoldOut: func() {},
 		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
 	}
-	d.answers.tell = func([]*Tap[string]) {}
+	d.answers.report = func([]*Tap[string]) {}
 	players := newPlayerCache[string]()
 	taps := []*Tap[string]{{User: "p"}, {User: "q"}, {User: "r"}}
 	for _, tap := range taps {

@@ -2,21 +2,21 @@ package grab
 
 import "redrain/grab/outcome"
 
-// Answer is called with taps that have their results, in the order in which they were decided: with each tap once for
-// which Gate.Tap did not know the result. It is called by the goroutine that decides a shard's taps, with no lock held:
-// it must not block, or all others on the shard wait. The slice is only lent.
+// Answer is called with taps that have their results, in the order in which they were decided. It is called exactly
+// once for each tap whose result Gate.Tap did not know. The goroutine that decides a shard's taps calls it without a
+// lock: it must not block, or all others on the shard wait. The slice is only lent.
 type Answer[T any] func(taps []*Tap[T])
 
-// answers gives taps their results and tells those who asked, many at once. Nothing else does either.
+// answers gives taps their results and reports them to the callers, many at once. No other type does either.
 type answers[T any] struct {
-	tell  Answer[T]
-	next  func(*Tap[T]) bool // sends the player's next tap to the script; false where it cannot
-	taps  []*Tap[T]
-	nexts []*Tap[T] // whose turn it is when those before them are told
+	report Answer[T]
+	next   func(*Tap[T]) bool // sends the player's next tap to the script; false if it cannot
+	taps   []*Tap[T]
+	nexts  []*Tap[T] // sent when those before them are answered
 }
 
-// add gives a tap that is under way its result, and takes it along with the copies that wait for it. sent says whether
-// the script may have seen it.
+// add gives a tap in flight its result, together with the copies that wait for it. sent says whether the script may
+// have seen it.
 func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 	p := t.player
 	p.mu.Lock()
@@ -38,17 +38,16 @@ func (a *answers[T]) add(t *Tap[T], r outcome.Result, sent bool) {
 			a.nexts = append(a.nexts, next)
 			return
 		}
-		// What waits behind a tap that nobody can decide is given up with it: Redis is away, and each would wait for
-		// it anew.
+		// Taps behind an undecided one are abandoned with it: Redis is away, and each would wait for it anew.
 		t, r, sent = next, outcome.Result{}, false
 	}
 }
 
-// send tells of all that was added, and then sends the taps that have waited for it: a player hears of their taps in
-// the order in which they came.
+// send reports all results that were added, and then sends the taps that have waited for them. So a player's results
+// come in the order of the taps.
 func (a *answers[T]) send() {
 	for len(a.taps) > 0 {
-		a.tell(a.taps)
+		a.report(a.taps)
 		clear(a.taps)
 		a.taps = a.taps[:0]
 		nexts := a.nexts

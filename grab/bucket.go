@@ -1,17 +1,17 @@
 package grab
 
 // bucket lets a player tap at a rate, and in one burst as often as in one second. It runs on the cluster's time. A
-// player who is on several nodes has a bucket on each, with a part of the rate.
+// player on several nodes has a bucket on each, with a part of the rate.
 type bucket struct {
 	tokens float64
-	at     int64 // when they were counted; 0: never, and the bucket is full
+	at     int64 // time of the count; 0: never, and the bucket is full
 }
 
-// bucketFillsIn is how long an empty bucket takes to be full, in milliseconds, or somewhat longer at a rate below one.
+// bucketFillsIn is the time in which an empty bucket fills, in milliseconds, or somewhat longer at a rate below one.
 const bucketFillsIn = 1000
 
-// take takes one token if there is one. rate is tokens per second and in one burst, shared among nodes; a burst is one
-// tap at least.
+// take takes one token if there is one. The rate is tokens per second and in one burst, shared among nodes; a burst
+// is at least one tap.
 func (b *bucket) take(now int64, rate, nodes int) bool {
 	perSecond := float64(rate) / float64(max(nodes, 1))
 	full := max(perSecond, 1)

@@ -3,22 +3,23 @@ package grab
 import "sync"
 
 const (
-	// maxBatch is the most taps of one call of the script. More would not be cheaper for each, and would hold Redis up.
+	// maxBatch is the most taps of one call of the script. A larger batch would not be cheaper for each tap, and
+	// would block Redis.
 	maxBatch = 500
-	// maxQueue is the most taps that wait for one shard. Who comes then would wait for seconds, and is told to try
-	// again.
+	// maxQueue is the most taps that wait for one shard. Another tap would wait for seconds, so it is unavailable and
+	// the player may retry.
 	maxQueue = 100_000
 )
 
-// coalescer gathers what comes for one shard into batches. One batch is away at any time; what comes meanwhile is the
-// next one. So a lone tap leaves at once, and under load the batches grow by themselves: no timer, and no time lost.
-// The batches of hundreds of nodes are small, and grow too when Redis has to have them wait (tools/nodes simulates
-// it).
+// coalescer gathers the taps on one shard into batches. One batch is in flight at any time; the taps that arrive
+// meanwhile are the next one. So a lone tap leaves at once, and batches grow under load without a timer and without
+// lost time. The batches of hundreds of nodes are small, and also grow when they wait for Redis (tools/nodes
+// simulates it).
 type coalescer[E any] struct {
 	workers *workers
-	decide  func(batch []E) error // answers the whole batch, also where it fails
-	giveUp  func(rest []E)        // answers what is not decided at all
-	run     func()                // flush; kept, because to make it is an allocation
+	decide  func(batch []E) error // answers the batch, also if it fails
+	giveUp  func(rest []E)        // answers taps that are not decided at all
+	run     func()                // flush; kept, because making it is an allocation
 
 	mu      sync.Mutex
 	queue   []E // queue[:head] has been taken already
@@ -34,8 +35,7 @@ func newCoalescer[E any](w *workers, decide func(batch []E) error, giveUp func(r
 	return c
 }
 
-// push puts a tap in the queue. It is false, and the tap is not taken, when the queue is full or the workers are
-// closed.
+// push queues a tap. It returns false, and does not take the tap, if the queue is full or the workers are closed.
 func (c *coalescer[E]) push(e E) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,15 +45,15 @@ func (c *coalescer[E]) push(e E) bool {
 	if !c.running && !c.workers.start(c.run) {
 		return false
 	}
-	c.running = true // flush waits for the lock before it looks
+	c.running = true // flush waits for the lock first
 	c.queue = append(c.queue, e)
 	return true
 }
 
-// flush decides batches until nothing waits any more. Its goroutine lives only as long as there is work.
+// flush decides batches until the queue is empty. Its goroutine lives only while there is work.
 //
-// A batch that fails takes with it all that waits: Redis, or what has to confirm a win, is away, and the ones
-// behind would otherwise wait for one time-out after the other, the last of a long queue for minutes.
+// A batch that fails takes all waiting taps with it: Redis, or the confirmation of a win, is away. The taps behind
+// would otherwise wait for one time-out after the other, the last of a long queue for minutes.
 func (c *coalescer[E]) flush() {
 	for c.next(maxBatch) {
 		if c.decide(c.batch) == nil {
@@ -66,8 +66,8 @@ func (c *coalescer[E]) flush() {
 	}
 }
 
-// next moves up to limit taps from the queue to the batch. When there is none it is false, and the goroutine that
-// called it is no longer the flushing one.
+// next moves up to limit taps from the queue to the batch. If there is none, it returns false, and the calling
+// goroutine is no longer the flushing one.
 func (c *coalescer[E]) next(limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,7 +80,7 @@ func (c *coalescer[E]) next(limit int) bool {
 	switch {
 	case c.head == len(c.queue):
 		c.queue, c.head = c.queue[:0], 0
-	case c.head > len(c.queue)/2: // so that a queue that never empties does not grow for ever
+	case c.head > len(c.queue)/2: // so that a queue that is never empty does not grow without limit
 		rest := copy(c.queue, c.queue[c.head:])
 		clear(c.queue[rest:])
 		c.queue, c.head = c.queue[:rest], 0

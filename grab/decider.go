@@ -14,25 +14,25 @@ import (
 	"redrain/rain"
 )
 
-// decideTimeout is the longest that a batch of taps may wait for its decision, by Redis and, with --confirm, by a
-// replica or JetStream. Then its taps are unavailable. A tap that comes while a batch is away waits for the next one.
+// decideTimeout is the longest that a batch of taps may wait for its decision by Redis and, with --confirm, by a
+// replica or JetStream. Then its taps are unavailable. Taps that arrive meanwhile are in the next batch.
 const decideTimeout = 2 * time.Second
 
 // script decides the taps on one shard; store.Batch is one.
 type script interface {
 	Add(user *string, ticket rain.Ticket)
 	Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*store.Answer, error)
-	Lasts() // what the last answer told has what --confirm asks for
+	Lasts() // the wins of the last answer have what --confirm asks for
 }
 
-// confirmer makes sure of wins before their players are told; confirm.Confirmer is one.
+// confirmer confirms wins before their players are notified; confirm.Confirmer is one.
 type confirmer interface {
 	Immediate() bool
 	Confirm(ctx context.Context, campaign string, shard int, p *confirm.Pending) error
 }
 
-// decider has the script decide the batches of one shard, and tells the results. Only one batch is under way at a time,
-// so it needs no lock.
+// decider sends the batches of one shard to the script, and reports the results. Only one batch is in flight at a
+// time, so it needs no lock.
 type decider[T any] struct {
 	campaign  string
 	shard     int
@@ -44,21 +44,21 @@ type decider[T any] struct {
 	rain      func() *rain.Rain // the newest, or nil
 	amounts   *rain.Amounts
 	clock     rain.Clock
-	drought   *drought[T]
-	alone     bool              // its lane has no other shard that stock could come from
-	onWin     func(*rain.Entry) // what a batch has won may leave Redis
-	onSoldOut func()            // the only shard of its lane has nothing left
-	soldOut   func() bool       // nothing is left for the lane
+	shortage  *shortage[T]
+	alone     bool              // the only shard of its lane: no stock can come from elsewhere
+	onWin     func(*rain.Entry) // the batch's entry may leave Redis
+	onSoldOut func()            // the only shard of its lane is empty
+	soldOut   func() bool       // no stock is left for the lane
 
-	dry     []*Tap[T] // of the batch in hand
-	failing bool      // the last batch failed, and the log knows
+	empty   []*Tap[T] // of the current batch
+	failing bool      // the last batch failed, and was logged
 }
 
-// decide answers every tap of the batch. Where it fails nothing is known of those that are unavailable: what the script
-// may have decided all the same, it decides the same way when it is asked again.
+// decide answers every tap of the batch. If the batch fails, its taps are unavailable and undecided. The script may
+// have decided them all the same. A repeated call then returns the same decisions.
 //
-// Where wins have to be confirmed, the losers are told at once, and the winners when what has to have their wins has
-// them. A winner without that is told that nothing is known: the tap sent again finds the win, which is confirmed then.
+// If wins have to be confirmed, the losers are notified at once, and the winners after the confirmation. An
+// unconfirmed winner gets the answer "unavailable". The tap sent again finds the win, which is confirmed then.
 func (d *decider[T]) decide(taps []*Tap[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decideTimeout)
 	defer cancel()
@@ -69,8 +69,8 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	}
 	answer, err := d.ask(ctx, r, taps, at)
 	if err != nil {
-		d.logged(err)
-		d.tell(taps, nil, true)
+		d.logFailure(err)
+		d.answer(taps, nil, true)
 		return err
 	}
 	faults.Point("grab.after_script")
@@ -81,7 +81,7 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
 		case r.Outcome == outcome.SoldOut && !d.alone:
-			d.dry = append(d.dry, t)
+			d.empty = append(d.empty, t)
 		case r.Outcome != outcome.Won || immediate:
 			d.answers.add(t, r, true)
 		}
@@ -92,18 +92,18 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	d.answers.send()
 	d.wait()
 	if immediate {
-		d.logged(nil)
-		d.leaves(answer)
+		d.logFailure(nil)
+		d.publish(answer)
 		return nil
 	}
 	confirmed, err := d.confirm(ctx, taps, answer)
 	if confirmed(answer.Entry) {
 		d.script.Lasts()
-		defer d.leaves(answer)
+		defer d.publish(answer)
 	}
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
-		case r.Outcome != outcome.Won: // has been told
+		case r.Outcome != outcome.Won: // notified already
 		case confirmed(answer.Entries[i]):
 			d.answers.add(t, r, true)
 		default:
@@ -114,16 +114,15 @@ func (d *decider[T]) decide(taps []*Tap[T]) error {
 	return err
 }
 
-// leaves sends what was won now on its way to the ledger. The players are told first.
-func (d *decider[T]) leaves(a *store.Answer) {
+// publish passes the batch's outbox entry on to the ledger. The players are notified first.
+func (d *decider[T]) publish(a *store.Answer) {
 	if a.Entry != "" {
 		d.onWin(&a.Written)
 	}
 }
 
-// inTime answers the taps that the script may not decide any more, at being the time that they are sealed with, and
-// returns the others: those that are not of a rain, because another one has been scheduled since they came, and those
-// that came too long ago.
+// inTime answers the taps that the script may not decide any more, and returns the others. These taps belong to a
+// rain that another one has replaced, or arrived too long ago. The others are sealed with the time at.
 func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
 	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {
@@ -137,36 +136,36 @@ func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 		case r == nil || !r.Has(t.Drop.N):
 			d.answers.add(t, outcome.Result{Outcome: outcome.Late}, false)
 		default:
-			d.answers.add(t, outcome.Result{}, false) // the machine hung; it may be tapped again
+			d.answers.add(t, outcome.Result{}, false) // the machine hung; the player may tap again
 		}
 	}
 	return rest
 }
 
-// wait lets the taps wait for which the shard has nothing left.
+// wait queues the taps that found the shard empty.
 func (d *decider[T]) wait() {
-	if len(d.dry) == 0 {
+	if len(d.empty) == 0 {
 		return
 	}
 	last := outcome.Result{Outcome: outcome.Empty}
 	if d.soldOut() {
 		last.Outcome = outcome.SoldOut
 	}
-	if last.Outcome == outcome.SoldOut || !d.drought.add(d.dry) {
-		for _, t := range d.dry {
+	if last.Outcome == outcome.SoldOut || !d.shortage.add(d.empty) {
+		for _, t := range d.empty {
 			d.answers.add(t, last, true)
 		}
 		d.answers.send()
 	}
-	clear(d.dry)
-	d.dry = d.dry[:0]
+	clear(d.empty)
+	d.empty = d.empty[:0]
 }
 
-// giveUp tells taps that were not sent that nothing is known of them.
-func (d *decider[T]) giveUp(taps []*Tap[T]) { d.tell(taps, nil, false) }
+// giveUp answers taps that were not sent: they are unavailable.
+func (d *decider[T]) giveUp(taps []*Tap[T]) { d.answer(taps, nil, false) }
 
-// tell tells all taps of a batch their results; that they are unavailable where there are none.
-func (d *decider[T]) tell(taps []*Tap[T], results []outcome.Result, sent bool) {
+// answer gives all taps of a batch their results; without results they are unavailable.
+func (d *decider[T]) answer(taps []*Tap[T], results []outcome.Result, sent bool) {
 	for i, t := range taps {
 		var r outcome.Result
 		if results != nil {
@@ -177,7 +176,7 @@ func (d *decider[T]) tell(taps []*Tap[T], results []outcome.Result, sent bool) {
 	d.answers.send()
 }
 
-// ask has the script decide the taps, sealed with the time at.
+// ask sends the taps to the script, sealed with the time at.
 func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at int64) (*store.Answer, error) {
 	for _, t := range taps {
 		d.script.Add(&t.User, t.ticket)
@@ -189,12 +188,13 @@ func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at i
 	return answer, err
 }
 
-// has tells whether any tap of the batch has that outcome.
+// has reports whether any tap of the batch has that outcome.
 func has(a *store.Answer, o outcome.Outcome) bool {
 	return slices.ContainsFunc(a.Results, func(r outcome.Result) bool { return r.Outcome == o })
 }
 
-// confirm makes sure of the batch's wins, and returns of which outbox entries the winners may be told.
+// confirm confirms the batch's wins. It returns a function that reports whether the winners of an outbox entry may be
+// notified.
 func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
 	var wins confirm.Pending
 	if a.Entry != "" {
@@ -208,15 +208,15 @@ func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answe
 	began := time.Now()
 	err := d.confirmer.Confirm(ctx, d.campaign, d.shard, &wins)
 	d.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
-	d.logged(err)
+	d.logFailure(err)
 	if errors.Is(err, confirm.ErrForgotten) {
-		err = nil // no reason to give up those that wait
+		err = nil // no reason to abandon the waiting taps
 	}
 	return wins.Confirmed, err
 }
 
-// logged says in the log when a shard's taps begin to fail and when they work again, and not each batch in between.
-func (d *decider[T]) logged(err error) {
+// logFailure logs when a shard's taps begin to fail and when they work again, and not each batch in between.
+func (d *decider[T]) logFailure(err error) {
 	switch {
 	case err != nil && !d.failing:
 		d.log.Warn("taps cannot be decided", "campaign", d.campaign, "shard", d.shard, "err", err)

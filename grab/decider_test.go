@@ -114,7 +114,7 @@ type bench struct {
 	gate  *Gate[string]
 	mu    sync.Mutex
 	told  []string // "caller outcome" in the order of telling
-	dry   []int    // how many taps waited for stock, each time that some did
+	empty []int    // how many taps waited for stock, each time that some did
 	wins  int
 	late  atomic.Int64 // how much later it is than 2,000, ms
 }
@@ -141,10 +141,10 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			defer b.mu.Unlock()
 			b.wins++
 		},
-		OnDry: func(_ string, _, taps int) {
+		OnEmpty: func(_ string, _, taps int) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.dry = append(b.dry, taps)
+			b.empty = append(b.empty, taps)
 		},
 	})
 	b.gate = b.gates.Gate(&rain.Campaign{
@@ -221,7 +221,7 @@ func TestLosersDoNotWait(t *testing.T) {
 		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler),
 		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain,
 		clock: func() int64 { return 2_000 },
-		answers: answers[string]{tell: func(taps []*Tap[string]) {
+		answers: answers[string]{report: func(taps []*Tap[string]) {
 			for _, t := range taps {
 				told <- t.Caller + " " + t.Result().Outcome.String()
 			}
@@ -260,7 +260,7 @@ func BenchmarkCoalescer(b *testing.B) {
 	var all sync.WaitGroup
 	players := newPlayerCache[struct{}]()
 	p := players.stripe("u").add("u")
-	a := answers[struct{}]{tell: func(taps []*Tap[struct{}]) {
+	a := answers[struct{}]{report: func(taps []*Tap[struct{}]) {
 		for range taps {
 			all.Done()
 		}

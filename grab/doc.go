@@ -1,4 +1,4 @@
-// Package grab decides who gets which packet. A node's taps come in at a Gate, one for each campaign:
+// Package grab decides which player gets which packet. A node's taps come in at a Gate, one for each campaign:
 //
 //	Gate.Tap ── known already? in the air? a decoy? too fast? sold out? ──▶ answered here, at no cost to Redis
 //	   │
@@ -6,11 +6,11 @@
 //	                                                                       ├─▶ losers: Answer
 //	                                                                       └─▶ confirm.Confirmer ──▶ winners: Answer
 //
-// What a Gate knows of its players is a cache that any node may lose: the script alone decides, and it gives a win
-// again to whoever asks again.
+// A Gate only caches the state of its players, and any node may lose it. The script alone decides, and it returns the
+// same win if a tap is sent again.
 //
-// The packages below: grab/store is what is in Redis, grab/confirm makes sure of wins before they are told,
-// grab/outcome names what can come of a tap. Tests have their campaigns from grab/grabtest.
+// Package grab/store accesses Redis, grab/confirm confirms wins before players are notified, and grab/outcome names
+// the outcomes of a tap. Tests have their campaigns from grab/grabtest.
 //
-// Times are Unix milliseconds on the cluster's clock, which is Redis's own: see store.Clock.
+// Times are Unix milliseconds on the cluster's clock, which is Redis's clock: see store.Clock.
 package grab

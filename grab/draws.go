@@ -6,8 +6,8 @@ import (
 	"redrain/rain"
 )
 
-// draws are the beats of a rain in which a player has drawn with luck, and the drop with which the draw was taken, in
-// the order of the beats. A draw without luck needs no memory: whoever computes it finds the same.
+// draws holds the beats of a rain in which a player has drawn with luck, in order, and the drop that took each draw.
+// A draw without luck needs no memory: it is computed again.
 type draws []drawn
 
 type drawn struct {
@@ -15,7 +15,7 @@ type drawn struct {
 	with dropKey
 }
 
-// take notes that a draw is taken with a drop. Any other ticket changes nothing.
+// take records that a drop takes a draw. Any other ticket changes nothing.
 func (d *draws) take(ticket rain.Ticket, with rain.DropID) {
 	beat, ok1 := keyOf(ticket)
 	drop, ok2 := keyOf(with.Ticket())
@@ -32,8 +32,8 @@ func (d *draws) take(ticket rain.Ticket, with rain.DropID) {
 	}
 }
 
-// giveBack lets a draw be taken again, because nothing came of it.
-func (d *draws) giveBack(ticket rain.Ticket) {
+// release lets a draw be taken again, because it had no result.
+func (d *draws) release(ticket rain.Ticket) {
 	if !ticket.IsBeat() {
 		return
 	}
@@ -44,14 +44,14 @@ func (d *draws) giveBack(ticket rain.Ticket) {
 	}
 }
 
-// tookWith tells whether a draw was taken with a drop.
+// tookWith reports whether a draw was taken with a drop.
 func (d draws) tookWith(ticket rain.Ticket, with rain.DropID) bool {
 	drop, is := d.of(ticket)
 	want, ok := keyOf(with.Ticket())
 	return is && ok && drop == want
 }
 
-// tookAnother tells whether a draw was taken with a drop, and not with this one.
+// tookAnother reports whether a draw was taken with a drop, and not with this one.
 func (d draws) tookAnother(ticket rain.Ticket, with rain.DropID) bool {
 	_, is := d.of(ticket)
 	return is && !d.tookWith(ticket, with)

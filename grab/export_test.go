@@ -5,7 +5,7 @@ import "time"
 // WaitForStock has taps wait for stock for so long at most. It is set before there are any.
 func (g *Gate[T]) WaitForStock(atMost time.Duration) {
 	for _, s := range g.shards {
-		s.drought.atMost = atMost
+		s.shortage.atMost = atMost
 	}
 }
 

@@ -72,7 +72,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 				case 3:
 					b.gate.Forget(user)
 				case 4:
-					after(droughtTime / 2)
+					after(shortageTime / 2)
 				case 5:
 					synctest.Wait()
 				default:
@@ -83,7 +83,7 @@ func TestABatchHasAPlayerOnce(t *testing.T) {
 					taps = append(taps, tapped{user, drop})
 				}
 			}
-			after(2 * droughtTime)
+			after(2 * shortageTime)
 			if n := b.gate.UnderWay(); n != 0 {
 				rt.Errorf("%d taps are under way for ever", n)
 			}

@@ -168,9 +168,9 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 func TestADryShardIsNotSoldOut(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		t.Helper()
-		dry := make(chan int, 10)
+		empty := make(chan int, 10)
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Wins: 9,
-			Options: func(o *grabtest.Options) { o.OnDry = func(_ string, shard, _ int) { dry <- shard } }})
+			Options: func(o *grabtest.Options) { o.OnEmpty = func(_ string, shard, _ int) { empty <- shard } }})
 		on := func(shard int) string {
 			for n := 0; ; n++ {
 				if user := fmt.Sprint("u", n); rain.HomeShard(user, 2) == shard {
@@ -185,8 +185,8 @@ func TestADryShardIsNotSoldOut(t *testing.T) {
 		later := make(chan outcome.Result, 1)
 		tap := func(i int) { grabtest.Ask(gm.Gate, user, gm.Drop(i), func(r outcome.Result) { later <- r }) }
 		tap(2)
-		if shard := <-dry; shard != 0 {
-			t.Errorf("shard %d is dry", shard)
+		if shard := <-empty; shard != 0 {
+			t.Errorf("shard %d is empty", shard)
 		}
 		lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", 1)
 		if err != nil || lent == nil {

@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// Gates are where the taps of this node come in, one for each campaign. T is what whoever makes taps needs to tell
-// their results. Methods may be called from any goroutine.
+// Gates takes the taps of this node, with one Gate for each campaign. T is the caller's data for answering a tap.
+// Methods are safe for concurrent use.
 type Gates[T any] struct {
 	scripts   func(campaign string, shard int) script
 	confirmer confirmer
@@ -22,7 +22,7 @@ type Gates[T any] struct {
 	gates map[string]*Gate[T]
 }
 
-// NewGates makes Gates whose taps are decided in Redis, and told to answer when c has confirmed them.
+// NewGates returns Gates whose taps are decided in Redis. It reports them to answer when c has confirmed them.
 func NewGates[T any](s *store.Store, c *confirm.Confirmer, answer Answer[T], o Options) *Gates[T] {
 	script := func(campaign string, shard int) script { return store.NewBatch(s, campaign, shard) }
 	return newGates(script, c, answer, o)
@@ -38,7 +38,7 @@ func newGates[T any](
 	}
 }
 
-// Gate is the campaign's gate, made where there is none. It learns c if that is newer than what it knows.
+// Gate returns the campaign's gate, and makes it if there is none. It gives the gate c, if that is newer.
 func (gs *Gates[T]) Gate(c *rain.Campaign) *Gate[T] {
 	gs.mu.RLock()
 	g := gs.gates[c.ID]
@@ -58,7 +58,7 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 	}
 	g := newGate[T](c, gs.o)
 	amounts, err := gs.o.Amounts.Of(c)
-	if err != nil { // a campaign that cannot be split is never stocked, so nothing can be won of it
+	if err != nil { // an invalid split is never stocked, so the campaign has no packets
 		gs.o.Log.Error("a campaign's packets are unknown", "campaign", c.ID, "err", err)
 		amounts = &rain.Amounts{}
 	}
@@ -69,21 +69,21 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 	return g
 }
 
-// shard makes the way of one shard's taps.
+// shard makes the decider of one shard's taps.
 func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[T] {
 	s := &shard[T]{}
 	push := func(t *Tap[T]) bool { return s.push(t) } // the coalescer comes last
-	tell := answers[T]{tell: gs.answer, next: push}
-	s.drought = newDrought(gs.work, tell)
+	results := answers[T]{report: gs.answer, next: push}
+	s.shortage = newShortage(gs.work, results)
 	lane := g.layout.LaneOfShard(number)
 	shards, _ := g.layout.Part(lane)
 	soldOut := g.soldOut[lane].Load
-	s.drought.again, s.drought.soldOut = push, soldOut
-	s.drought.dry = func(taps int) { gs.o.OnDry(g.campaign, number, taps) }
+	s.shortage.again, s.shortage.soldOut = push, soldOut
+	s.shortage.onEmpty = func(taps int) { gs.o.OnEmpty(g.campaign, number, taps) }
 	d := &decider[T]{
 		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
-		answers: tell, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
-		amounts: amounts, clock: gs.o.Clock, drought: s.drought, alone: shards.Count() == 1,
+		answers: results, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
+		amounts: amounts, clock: gs.o.Clock, shortage: s.shortage, alone: shards.Count() == 1,
 		onWin:     gs.o.OnWin,
 		onSoldOut: func() { g.SoldOut(lane) }, soldOut: soldOut,
 	}
@@ -91,13 +91,12 @@ func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[
 	return s
 }
 
-// Drop forgets a campaign's gate and what it remembers. Taps that are under way still get their results.
+// Drop removes a campaign's gate and its cache. Taps in flight still get their results.
 func (gs *Gates[T]) Drop(campaign string) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	delete(gs.gates, campaign)
 }
 
-// Close waits until the batches in flight and what waits behind them have their answers. Taps that come later are
-// unavailable.
+// Close waits until the batches in flight and the taps behind them have their answers. Later taps are unavailable.
 func (gs *Gates[T]) Close() { gs.work.close() }

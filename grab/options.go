@@ -11,26 +11,28 @@ import (
 
 // Options set Gates up. The zero value works.
 type Options struct {
-	// TapRate is how many taps per second a player may make on one node, and in one burst; 0 is no limit.
+	// TapRate is the number of taps per second that a player may make on one node, and in one burst. Defaults to 0,
+	// no limit.
 	TapRate int
-	// Clock is the cluster's time (see store.Clock); nil is the machine's own, which is right only where Redis runs
-	// on the same machine.
+	// Clock is the cluster's time (see store.Clock). Defaults to the machine's clock, which is right only if Redis
+	// runs on the same machine.
 	Clock rain.Clock
-	// Log receives what an operator should know; nil drops it.
+	// Log receives warnings and errors. Defaults to none.
 	Log *slog.Logger
-	// Registerer takes the metrics; nil keeps them unregistered.
+	// Registerer takes the metrics. Defaults to none: they stay unregistered.
 	Registerer prometheus.Registerer
-	// OnWin is called with the outbox entry of what a batch has won, when it may leave Redis, so that it is on its way
-	// to the ledger as it was decided. It must not block. May be nil.
+	// OnWin is called with the outbox entry of a batch's wins when it may leave Redis. So entries are published in the
+	// order of the decisions. It must not block. May be nil.
 	OnWin func(*rain.Entry)
-	// OnDry is called when a shard has nothing left for taps of this node, with how many wait for stock from
-	// elsewhere. It must not block. May be nil.
-	OnDry func(campaign string, shard, taps int)
-	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
+	// OnEmpty is called when a shard has no stock left for taps of this node. Its argument taps counts those that
+	// wait for stock from elsewhere. It must not block. May be nil.
+	OnEmpty func(campaign string, shard, taps int)
+	// Amounts caches the amounts of the campaigns' packets, shared with the rest of the process. Defaults to a new
+	// cache.
 	Amounts *rain.AmountsCache
 }
 
-// withDefaults fills in what is left out.
+// withDefaults sets the missing options.
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
@@ -41,8 +43,8 @@ func (o Options) withDefaults() Options {
 	if o.OnWin == nil {
 		o.OnWin = func(*rain.Entry) {}
 	}
-	if o.OnDry == nil {
-		o.OnDry = func(string, int, int) {}
+	if o.OnEmpty == nil {
+		o.OnEmpty = func(string, int, int) {}
 	}
 	if o.Amounts == nil {
 		o.Amounts = rain.NewAmountsCache()

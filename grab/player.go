@@ -8,35 +8,37 @@ import (
 )
 
 const (
-	// keptResults is how many results of taps that won nothing are kept of a player; those of the lowest drops go
-	// first. At 20 taps a second it is more than a drop is in the air.
+	// keptResults is the number of losing results that are kept of a player; those of the lowest drops go first. At
+	// 20 taps a second it covers more than the time for which a drop is in the air.
 	keptResults = 512
-	// keptSlack is by how much they may be more: to let go of one at a time would be to move all the others each time.
+	// keptSlack is the number by which they may exceed it: removing one at a time would move all the others each
+	// time.
 	keptSlack = 64
 )
 
-// player is what is remembered of one player.
+// player is the cached state of one player.
 type player struct {
-	rain   string // the rain that all but the wins is of
+	rain   string // the rain of all fields except the wins
 	bucket bucket
 	lost   lost
 	won    []wonDrop // in the order of the tickets
 	draws  draws
-	newest dropKey // the last one's, beside which nothing has to be read for nearly every tap
+	newest dropKey // the key of the last win; nearly every tap is compared with it only
 
-	// of taps that the script may have decided, or has without confirmation, and the player was told nothing
+	// tickets that the script may have decided, or has decided without confirmation, and whose result the player does
+	// not have
 	undecided []rain.Ticket
 }
 
-// dropKey is a ticket as the cache sorts it: the wave, and in its last byte the drop's place in it, or beatKey. So a
-// player's taps, which follow the waves, are remembered nearly in order, at eight bytes each, and a tap is found among
-// thousands in a few steps.
+// dropKey is a ticket in the order of the cache: the wave, and in its last byte the drop's position in it, or
+// beatKey. A player's taps follow the waves, so they are stored nearly in order, at eight bytes each. A search among
+// thousands takes a few steps.
 type dropKey uint64
 
 // beatKey is the last byte of a beat's key. A wave has at most MaxDropsPerSecond/4 drops.
 const beatKey = 0xff
 
-// keyOf is a ticket's key; false for a drop that no rain has, whose results are not kept.
+// keyOf returns a ticket's key. It returns false for a drop that no rain has; the results of such drops are not kept.
 func keyOf(id rain.Ticket) (dropKey, bool) {
 	if id.IsBeat() {
 		id.K = beatKey
@@ -54,23 +56,23 @@ type wonDrop struct {
 	drop    dropKey // of the ticket
 	amount  rain.Money
 	packet  int32
-	settled bool // the player was told that it is in the ledger
+	settled bool // the player was notified that it is in the ledger
 }
 
-// lost are the results of taps that won nothing, in the order of the drops; outcomes[i] is that of drops[i].
+// lost holds the results of losing taps, in the order of the drops; outcomes[i] is that of drops[i].
 type lost struct {
 	drops    []dropKey
 	outcomes []outcome.Outcome
 }
 
-// enter makes the player one of a rain. Of another rain only what was won is still good.
+// enter moves the player to a rain. Of another rain only the wins are kept.
 func (p *player) enter(rain string) {
 	if p.rain != rain {
 		*p = player{rain: rain, won: p.won, newest: p.newest, bucket: p.bucket}
 	}
 }
 
-// settle notes that a win is in the ledger. It tells whether that is news.
+// settle marks a win as in the ledger. It reports whether that is news.
 func (p *player) settle(id rain.Ticket, r outcome.Result) (news bool) {
 	p.remember(id, r)
 	drop, ok := keyOf(id)
@@ -85,15 +87,15 @@ func (p *player) settle(id rain.Ticket, r outcome.Result) (news bool) {
 	return true
 }
 
-// mayTap counts a tap off the player's rate, which is shared among the nodes where the player is; 0 is no limit.
+// mayTap takes a tap from the player's rate, which is shared among the player's nodes; 0 is no limit.
 func (p *player) mayTap(now int64, rate, nodes int) bool {
 	return rate == 0 || p.bucket.take(now, rate, nodes)
 }
 
-// wins is how many packets the player has won in the campaign.
+// wins returns the number of packets that the player has won in the campaign.
 func (p *player) wins() int { return len(p.won) }
 
-// recall finds the result of the player's tap on a drop, which asks for a ticket.
+// recall finds the result of the player's tap on a drop with a ticket.
 func (p *player) recall(id rain.DropID, ticket rain.Ticket) (outcome.Result, bool) {
 	if ticket.IsBeat() && !p.draws.tookWith(ticket, id) {
 		return p.lost.recall(id) // another drop has won, or this one cannot: it may be a decoy
@@ -104,7 +106,7 @@ func (p *player) recall(id rain.DropID, ticket rain.Ticket) (outcome.Result, boo
 	return p.lost.recall(id)
 }
 
-// recallWin finds what the player has won with a ticket.
+// recallWin finds the player's win with a ticket.
 func (p *player) recallWin(ticket rain.Ticket) (outcome.Result, bool) {
 	key, ok := keyOf(ticket)
 	if i, found := p.findWin(key); ok && found {
@@ -128,8 +130,8 @@ func (p *player) findWin(drop dropKey) (int, bool) {
 	})
 }
 
-// remember keeps a result: a win by its ticket, any other by its drop. The first one of a drop stays, except that a win
-// replaces any other.
+// remember keeps a result: a win by its ticket, any other by its drop. The first result of a drop stays, except that
+// a win replaces any other.
 func (p *player) remember(id rain.Ticket, r outcome.Result) {
 	drop, ok := keyOf(id)
 	if !ok {
@@ -148,7 +150,7 @@ func (p *player) remember(id rain.Ticket, r outcome.Result) {
 	}
 }
 
-// recall finds the result of a tap that won nothing.
+// recall finds the result of a losing tap.
 func (l *lost) recall(id rain.DropID) (outcome.Result, bool) {
 	if drop, ok := keyOf(id.Ticket()); ok {
 		if i, found := slices.BinarySearch(l.drops, drop); found {
@@ -178,11 +180,11 @@ func (l *lost) forget(drop dropKey) {
 	}
 }
 
-// decided takes in what came of the player's tap on a drop, which asked for a ticket. sent says whether the script may
-// have seen the tap: one that was given up unsent leaves an earlier one of the same ticket as undecided as it was.
+// decided records the result of the player's tap on a drop with a ticket. sent says whether the script may have seen
+// the tap. An unsent tap leaves an earlier one of the same ticket undecided.
 func (p *player) decided(drop rain.DropID, ticket rain.Ticket, r outcome.Result, sent bool) {
 	if r.Outcome == outcome.Unavailable {
-		p.draws.giveBack(ticket)
+		p.draws.release(ticket)
 		if sent {
 			p.unsure(ticket)
 		}
@@ -196,12 +198,12 @@ func (p *player) decided(drop rain.DropID, ticket rain.Ticket, r outcome.Result,
 		p.remember(ticket, r)
 	case outcome.Already, outcome.Limited, outcome.Empty, outcome.SoldOut:
 		p.remember(drop.Ticket(), r)
-	default: // NotOpen may be another the next moment
-		p.draws.giveBack(ticket)
+	default: // NotOpen may change at any moment
+		p.draws.release(ticket)
 	}
 }
 
-// unsure notes that the script may have decided on a ticket, and the player was told nothing.
+// unsure records that the script may have decided on a ticket, and that the player does not have the result.
 func (p *player) unsure(ticket rain.Ticket) {
 	if len(p.undecided) < keptResults && !slices.Contains(p.undecided, ticket) {
 		p.undecided = append(p.undecided, ticket)

@@ -9,23 +9,24 @@ import (
 	"redrain/rain"
 )
 
-// stripes is how many locks the players are spread over: enough that a tap seldom waits for another player's.
+// stripes is the number of locks that the players share: enough that a tap seldom waits for another player's.
 const stripes = 256
 
-// playerCache is what this node knows of the players who are on it. It may forget any of them at any time.
+// playerCache holds the players who are on this node. It may drop any of them at any time.
 type playerCache[T any] struct {
 	seed    maphash.Seed
 	stripes [stripes]stripe[T]
 }
 
-// stripe holds some of the players. Its lock guards them and all that is in them.
+// stripe holds some of the players. Its lock guards them and all their state.
 type stripe[T any] struct {
 	mu      sync.Mutex
 	players map[string]*cachedPlayer[T]
 	left    []leaver // in the order in which they left
 }
 
-// leaver is a player who has left within a second of their last tap: who comes back at once has no new burst of taps.
+// leaver is a player who has left within a second of their last tap. If the player comes back at once, there is no
+// new burst of taps.
 type leaver struct {
 	user   string
 	bucket bucket
@@ -43,7 +44,7 @@ func (c *playerCache[T]) stripe(user string) *stripe[T] {
 	return &c.stripes[maphash.String(c.seed, user)%stripes]
 }
 
-// addWins takes in what a player has won.
+// addWins adds wins of a player.
 func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	if len(wins) == 0 {
 		return
@@ -51,7 +52,7 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.known(user)
+	p := s.find(user)
 	for _, w := range wins {
 		if ticket, ok := rain.ParseTicket(w.Drop); ok {
 			p.remember(ticket, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
@@ -59,7 +60,7 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	}
 }
 
-// settle takes in a win of a player that is in the ledger. It tells whether that is news.
+// settle marks a win of a player as in the ledger. It reports whether that is news.
 func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
 	ticket, ok := rain.ParseTicket(w.Drop)
 	if !ok {
@@ -68,12 +69,12 @@ func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.known(user)
+	p := s.find(user)
 	return p.settle(ticket, outcome.Result{Outcome: outcome.Won, Packet: w.Packet, Amount: w.Amount})
 }
 
-// addUnsure takes in wins of a player that may not be told yet: what the player asks for again is asked of the
-// script, as long as the rain lasts.
+// addUnsure adds wins that the player may not be notified of yet: taps with their tickets go to the script while the
+// rain lasts.
 func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	if len(wins) == 0 {
 		return
@@ -81,7 +82,7 @@ func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.known(user)
+	p := s.find(user)
 	p.enter(ofRain)
 	for _, w := range wins {
 		if ticket, ok := rain.ParseTicket(w.Drop); ok {
@@ -90,7 +91,8 @@ func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	}
 }
 
-// forget drops a player; one with a tap under way when that is decided, unless the player has tapped again.
+// forget drops a player. If a tap is in flight, the player is dropped when it is decided, unless the player has
+// tapped again.
 func (c *playerCache[T]) forget(user string) {
 	s := c.stripe(user)
 	s.mu.Lock()
@@ -114,8 +116,8 @@ func (s *stripe[T]) remove(user string, p *cachedPlayer[T]) {
 	s.left = append(s.left, leaver{user, p.bucket})
 }
 
-// known is a player who is here, with what is known of them.
-func (s *stripe[T]) known(user string) *cachedPlayer[T] {
+// find returns a player who is here, with the cached state.
+func (s *stripe[T]) find(user string) *cachedPlayer[T] {
 	p := s.players[user]
 	if p == nil {
 		return s.add(user)

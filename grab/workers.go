@@ -16,7 +16,7 @@ type workers struct {
 
 func newWorkers() *workers { return &workers{ending: make(chan struct{})} }
 
-// start runs f in a goroutine. It is false, and f does not run, after close.
+// start runs f in a goroutine. After close, it returns false and does not run f.
 func (w *workers) start(f func()) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -27,7 +27,7 @@ func (w *workers) start(f func()) bool {
 	return true
 }
 
-// close lets nothing start any more, and waits for what has been started.
+// close refuses new goroutines, and waits for the running ones.
 func (w *workers) close() {
 	w.mu.Lock()
 	if !w.closed.Swap(true) {

@@ -1,25 +1,25 @@
--- admit.lua: lets a player into a campaign's room, or tells their place in the waiting room.
+-- admit.lua: admits a player to a campaign's room, or returns their position in the waiting room.
 --
 -- KEYS
---   1  rr:{<campaign>.room}:seats   sorted set: players who have a seat → until when it is theirs, Unix ms
---   2  rr:{<campaign>.room}:queue   sorted set: players who wait → their number, in the order in which they came
---   3  rr:{<campaign>.room}:asked   sorted set: players who wait → until when their place is kept, Unix ms
---   4  rr:{<campaign>.room}:nodes   hash: a player who has a seat → the node where they are, '*' for several
+--   1  rr:{<campaign>.room}:seats   sorted set: players with a slot → its end, Unix ms
+--   2  rr:{<campaign>.room}:queue   sorted set: waiting players → their number, in the order of arrival
+--   3  rr:{<campaign>.room}:asked   sorted set: waiting players → the end of their position, Unix ms
+--   4  rr:{<campaign>.room}:nodes   hash: a player with a slot → their node, '*' for several
 --   5  rr:{<campaign>.room}:door    hash: next (the newest number); tokens, at, last; from, before, since, now: see below
 -- ARGV
---   1  how many may be in the room; 0: no limit
---   2  how many are let in within a second; 0: all at once
+--   1  most players in the room; 0: no limit
+--   2  most admissions in a second; 0: no limit
 --   3  the player
---   4  the node on which the player comes in now; '' for one who only asks
---   5  how long a seat is kept from now on, in ms: until the player comes in, or until the node says again that they are there
---   6  a factor for the time after which to ask again, which spreads those who ask
---   7  how long the keys are kept after the last call, in ms
+--   4  the player's node; '' for a player who is not connected yet
+--   5  life of a slot from now on, in ms: until the player connects, or until their node renews it
+--   6  a factor for the time after which to ask again, which spreads the requests
+--   7  life of the keys after the last call, in ms
 -- RETURNS
---   an array. 1, then 1 for a player who has just been let in and 0 for one who has a seat already; or 0, then the player's
---   place from 1, the time after which to ask again in ms, and how long it will take until they are let in, in ms, as far
---   as that can be told from those before them; -1 where it cannot
+--   an array. 1, then 1 for a player who has just been admitted and 0 for one with a slot already. Or 0, then the player's
+--   position from 1, the time after which to ask again in ms, and the expected wait in ms. The wait is derived from the
+--   admissions before; -1 if it is unknown
 -- ATOMICITY
---   One step, so there are never more seats than ARGV[1]. Run again it changes nothing for who has a seat or a place. The
+--   One step, so there are never more slots than ARGV[1]. Run again it changes no slot and no position. The
 --   first write is one that a full Redis refuses.
 
 local seats, queue, asked, nodes, door = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -28,13 +28,13 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local function ms(n) return string.format('%.0f', n) end
 
--- tokens are how many may come in, as counted at the time "at". What flows in within two seconds may come in at once: who may is there to ask only about once a second.
+-- tokens are the admissions left, counted at the time "at". Two seconds' worth may be admitted at once, because a waiting player asks about once a second.
 local d = redis.call('HMGET', door, 'tokens', 'at', 'from', 'before', 'since', 'now', 'last')
 local most = math.max(1, 2 * rate)
 local tokens = math.min(most, tonumber(d[1] or most) + math.max(0, now - tonumber(d[2] or now)) * rate / 1000)
 redis.call('HSET', door, 'tokens', string.format('%.3f', tokens), 'at', ms(now))
 
--- Seats and places that nobody keeps any more go, a hundred with each call.
+-- Expired slots and positions are removed, a hundred with each call.
 for _, gone in ipairs(redis.call('ZRANGEBYSCORE', seats, '-inf', ms(now), 'LIMIT', 0, 100)) do
   redis.call('ZREM', seats, gone)
   redis.call('HDEL', nodes, gone)
@@ -55,12 +55,12 @@ if not seated then
   if capacity > 0 then
     free = capacity - redis.call('ZCOUNT', seats, '(' .. ms(now), '+inf')
   end
-  -- The first ones have the way in. Where none of them has come for two seconds they may have gone, though their places are
-  -- kept for a while: then some more have it, those of one more second with each second, ten at most.
+  -- The first ones may enter. If none of them has come for two seconds they may have left, though their positions are
+  -- kept for a while. Then more may enter: those of one more second with each second, ten at most.
   local idle = math.max(0, now - tonumber(d[7] or now) - 2000)
   local flow = rate == 0 or tokens >= 1 and before < most + math.min(10, math.floor(idle * rate / 1000))
 
-  -- Who came in lately is counted in two spans of ten seconds or more: from..since, and since then.
+  -- Recent admissions are counted in two spans of ten seconds or more: from..since, and since then.
   local from, earlier = tonumber(d[3] or now), tonumber(d[4] or 0)
   local since, lately = tonumber(d[5] or now), tonumber(d[6] or 0)
   if before >= free or not flow then

@@ -1,18 +1,18 @@
--- allot.lua: lends nodes wins that the guests of an address may still have in a campaign.
+-- allot.lua: leases wins of an address's guests in a campaign to nodes.
 --
 -- KEYS
 --   1  rr:{<campaign>.room}:allotted   hash: address → wins that nodes have, used or not; "<address>\n<node>" → a node's
 -- ARGV
---   1  the most that an address may have
+--   1  the most wins of an address
 --   2  the node
---   3  how long the key is kept after the last call, in ms
---   4, 5, 6, 7, 8, 9, …  for each address: the address; what the node has of it already, used or not; how many it wants, or
---      below 0 how many of these it gives back
+--   3  life of the key after the last call, in ms
+--   4, 5, 6, 7, 8, 9, …  for each address: the address; the node's leased wins of it, used or not; the number that it requests,
+--      or below 0 the number that it returns
 -- RETURNS
---   an array: of each address how many the node has got, and how many all nodes have now
+--   an array: for each address the number granted to the node, and the sum of all nodes now
 -- ATOMICITY
---   One step. A node that has more than is written has it from a Redis that has forgotten: it is counted again. Run again (a
---   lost answer) it lends again, and what was lent before is nobody's: an address has less then, and never more.
+--   One step. If a node has more than is stored, Redis has lost the lease: it is counted again. Run again (a
+--   lost answer) it leases again, and the earlier lease is lost: an address has fewer wins then, and never more.
 
 local most, node = tonumber(ARGV[1]), ARGV[2]
 local answer = {}

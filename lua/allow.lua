@@ -1,15 +1,15 @@
 -- allow.lua: takes from a token bucket that all nodes share.
 --
 -- KEYS
---   1  rr:{allow.<name>.<key>}:bucket   hash: tokens (a decimal number), at (when they were counted, Unix microseconds)
+--   1  rr:{allow.<name>.<key>}:bucket   hash: tokens (a decimal number), at (time of the count, Unix microseconds)
 -- ARGV
 --   1  tokens that flow in per second, a decimal number above 0
 --   2  tokens that the bucket holds, a decimal number
 --   3  tokens to take
 -- RETURNS
 --   an array: 1 if they were taken and 0 if not; the time to wait before there are enough, in ms; the tokens
---   that are left. What the bucket can never
---   hold has to wait for a full bucket
+--   that are left. A request above the size of the bucket
+--   has to wait for a full bucket
 -- ATOMICITY
 --   Run again it takes again: a caller whose answer was lost has fewer tokens, and never more.
 --   A full bucket is the same as none, so the key goes when it would be full.

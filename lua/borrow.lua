@@ -2,21 +2,21 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state     hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock     list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock     list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
 --   3  rr:{<campaign>.<shard>}:borrowed  hash: id of a move to here -> its number among the moves of this shard
---   4  rr:{<campaign>.<shard>}:outbox    stream: what has to be paid
+--   4  rr:{<campaign>.<shard>}:outbox    stream: entries to be paid
 -- ARGV
 --   1      id of the move
---   2      how many packets it brings
---   3      when this was sealed, Unix ms
+--   2      number of its packets
+--   3      time of the seal, Unix ms
 --   4      the seal of a reclaim of this shard
 --   5 ...  the packets' ranges, "<first>-<last>"
 -- RETURNS
 --   the number of this move among those of the shard
---   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
+--   error NOSTATE  Redis has no state of this shard, or it is being restored
 -- ATOMICITY
---   The packets come in the step that writes the move down, so they come once however often this is called. A closed shard gives
---   them back to the sponsor at once. The first write is one that a full Redis refuses.
+--   The packets come in the step that records the move, so repeated calls add them once. A closed shard returns
+--   them to the sponsor at once. The first write is one that a full Redis refuses.
 
 local state, stock, borrowed, outbox = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local s = redis.call('HMGET', state, 'status', 'left', 'moves', 'base_wave', 'first_wave', 'base')

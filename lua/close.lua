@@ -1,19 +1,19 @@
--- close.lua: shuts a shard for good. What is left of its stock goes to the outbox as reclaims.
+-- close.lua: closes a shard for good. The rest of its stock goes to the outbox as reclaims.
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>", a '.', and behind it what was given back
---   3  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>", a '.', and behind it the returned packets
+--   3  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
 -- ARGV
---   1  how many ranges to reclaim at most
---   2  when this was sealed, Unix ms
+--   1  most ranges to reclaim
+--   2  time of the seal, Unix ms
 --   3  the seal of a reclaim of this shard
 -- RETURNS
---   the number of packets still to be reclaimed: where it is not 0, call again
---   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
+--   the number of packets still to be reclaimed: if it is not 0, call again
+--   error NOSTATE  Redis has no state of this shard, or it is being restored
 -- ATOMICITY
---   A reclaim is written in the step that removes its ranges from the stock, so a packet is reclaimed once however often and from
---   wherever this is called. The first write is one that a full Redis refuses. The wins stay: a win can be asked for again for ever.
+--   A reclaim is written in the step that removes its ranges from the stock, so repeated calls from any
+--   node reclaim a packet once. The first write is one that a full Redis refuses. The wins stay readable.
 --   A closed shard is final: its revision is the largest there is, and no update is newer.
 
 local state, stock, outbox = KEYS[1], KEYS[2], KEYS[3]

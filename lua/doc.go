@@ -1,14 +1,14 @@
-// Package lua holds the Redis scripts of redrain, one file each. Redis runs a script as one step that nothing can
-// come between, so a script is where a rule about money or order is kept; the Go code around it carries arguments
-// and results, which package grab/store does.
+// Package lua holds the Redis scripts of redrain, one file each. Redis runs a script atomically,
+// so the scripts enforce the rules about money and order. Package grab/store passes their arguments
+// and results.
 //
 // Each file begins with the same header:
 //
-//	KEYS       every key, as a real pattern, and what lies under it
+//	KEYS       every key, as a real pattern, and its content
 //	ARGV       every argument and its unit
 //	RETURNS    every answer and every error
-//	ATOMICITY  what holds when the script is cut off, refused or run twice
+//	ATOMICITY  guarantees if the script is interrupted, refused or run twice
 //
-// A script touches the keys that it is given and builds none, so that Redis Cluster can tell where it has to run.
-// The package's test reads each script and holds it to this header and this rule.
+// A script uses its KEYS and builds no others, so that Redis Cluster can route it.
+// The package's test checks each script for this header and this rule.
 package lua

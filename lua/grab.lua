@@ -1,42 +1,42 @@
--- grab.lua: decides a batch of taps on one shard: who gets which packet. The players of a batch are all different.
+-- grab.lua: decides a batch of taps on one shard: which player gets which packet. The players of a batch are all different.
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
 --   3  rr:{<campaign>.<shard>}:wins    hash: the players' wins, see below
 --   4  rr:{<campaign>.<shard>}:taps    hash: "<user>" -> taps counted; "<user>\n<ticket>" -> '' for each of them
---   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   5  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
 -- RECORDS
 --   The wins hash has for each player "<user>" -> "<number of wins> <newest ticket>", and for each win "<user>\n<ticket>" ->
---   "<packet> <outbox entry> <ticket won before that, '' in the first>". So a tap costs the same however many its player has won.
+--   "<packet> <outbox entry> <ticket won before that, '' in the first>". So a tap's cost does not grow with the player's wins.
 -- ARGV
 --   1              the first wave of the rain that the taps are of
---   2              id of the newest outbox entry of this shard that the caller has heard of, '0-0' for none
---   3              number of moves of this shard that the caller has heard of
---   4              when the taps were sealed, Unix ms
+--   2              id of the newest outbox entry of this shard that the caller has seen, '0-0' for none
+--   3              number of moves of this shard that the caller has seen
+--   4              time of the seals of the taps, Unix ms
 --   5              the line that its outbox entry gets if it wins, of each tap; '\n' between them
 --   6 ... 2n+5     user of each tap, in the order they came, then ticket of each tap; 1 to 500 taps
 -- RETURNS
 --   a string of lines:
 --    1     packets left; moves of this shard; Redis's time in seconds and its microseconds, separated by a space
---    2     the id of the outbox entry with all that is won now, '' where nothing is
---    3     a letter for each tap:
+--    2     the id of the outbox entry with all new wins, '' if there are none
+--    3     a code for each tap:
 --          w  won now
 --          b  won before, and asked for again
 --          a  the player has all the wins allowed
---          d  dry: this shard has none left
+--          d  empty: this shard has no packets left
 --          n  not open: no rain, another rain, before or after it, paused, closed
 --          l  the player's taps are used up
 --          e  nothing in this one: the pacing has released no more by now
 --    4     the ranges of packets won now, in the order of the taps that won, separated by a space
---    5 ... of each b in turn what the wins hash has of it
---   error NOSTATE  Redis knows nothing of this shard, or not enough: it is lost, or being restored
---   error BEHIND   Redis knows less of this shard than the caller: it has lost what it once knew
+--    5 ... for each b in turn its record in the wins hash
+--   error NOSTATE  Redis has no state of this shard: it is lost, or being restored
+--   error BEHIND   Redis has less of this shard than the caller has seen: it was rolled back
 -- ATOMICITY
 --   Everything is read and decided before anything is written, so an error strikes while nothing has changed. The first write is
 --   one that a full Redis refuses, and Redis lets a script finish that it has let write: either all of the batch is recorded,
 --   its wins in the outbox included, or none of it.
---   Run again (a lost answer, a player tapping twice) it gives a win again instead of another one, whatever the time and the
+--   Run again (a lost answer, a player tapping twice) it returns the same win instead of another one, at any time and in any
 --   state; and it does not count a tap twice.
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
@@ -81,9 +81,9 @@ local tapped_before = limited and redis.call('HMGET', taps, unpack(field))
 
 -- Decide ---------------------------------------------------------------------------------------------------------------
 
--- How many packets may go now. The pacing counts from what was there when the rain's first batch came. Where luck decides
--- it releases the packets of a whole beat at once, and is ahead of the time: who draws early in a beat must not find what those
--- after them do not. It only holds back what a crowd that comes all at once would take beyond its odds.
+-- The number of packets that may go now. The pacing counts from the stock at the rain's first batch. With draws it
+-- releases the packets of a complete beat at once, ahead of the time. Early draws in a beat must not have better
+-- chances than late ones. It only holds back packets that a sudden crowd would take beyond its odds.
 local released, base = left, nil
 if open and s[11] == '1' then
   base = s[13] == argv[1] and tonumber(s[14]) or left
@@ -94,7 +94,7 @@ if open and s[11] == '1' then
 end
 
 local codes, again, new_wins, new_taps, winners, asked = {}, {}, {}, {}, 0, 0
-local more, newest = {}, {} -- by a player's record: number of wins with one more, false where that is too many; newest ticket
+local more, newest = {}, {} -- by a player's record: number of wins with one more, false if that is too many; newest ticket
 for i = 1, n do
   local record, win, code = records[i] or '0 ', nil, nil
   if records[i] then asked = asked + 1; win = before[asked] end
@@ -131,7 +131,7 @@ for i = 1, n do
   codes[i] = code
 end
 
--- Which packets they are, from the front of the stock; used is how many of its ranges go as a whole.
+-- Which packets they are, from the front of the stock; used is the number of its ranges that go completely.
 -- To turn a number into text is slow, so it is done for ten packets at once: their tens, and the last digit of each.
 local tens, ones, ranges, got, used, rest = {}, {}, {}, 0, 0, nil
 if winners > 0 then

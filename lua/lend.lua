@@ -2,19 +2,19 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state  hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock  list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock  list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
 --   3  rr:{<campaign>.<shard>}:lent   hash: id of a move from here -> "<to> <number> <epoch> <ranges>" until it is done
 -- ARGV
 --   1  id of the move, made for it alone
---   2  number of the shard that gets the packets
---   3  how many packets to take at most
---   4  how many ranges to look at, at most
+--   2  number of the shard that receives the packets
+--   3  most packets to take
+--   4  most ranges to read
 -- RETURNS
---   "<to> <number> <epoch> <ranges>": where they go, the number of this move among those of the shard, the time in which the shard
---   lives (see restore.lua), and the packets; '' where there is nothing to lend
---   error NOSTATE  Redis knows nothing of this shard, or not enough yet: it is being restored
+--   "<to> <number> <epoch> <ranges>": the receiving shard, the number of this move among those of the shard, the shard's
+--   epoch (see restore.lua), and the packets; '' if there is nothing to lend
+--   error NOSTATE  Redis has no state of this shard, or it is being restored
 -- ATOMICITY
---   The packets leave the stock in the step that writes down where they go, so they are in one place. Run again with the same id it
+--   The packets leave the stock in the step that records the move, so they are in one place. Run again with the same id it
 --   gives the same answer, until the move is done. The first write is one that a full Redis refuses.
 
 local state, stock, lent = KEYS[1], KEYS[2], KEYS[3]
@@ -50,7 +50,7 @@ local number = s[3] + 1
 local move = ARGV[2] .. ' ' .. number .. ' ' .. s[4] .. ' ' .. table.concat(ranges, ' ')
 redis.call('HSET', lent, ARGV[1], move)
 redis.call('HSET', state, 'moves', number, 'left', s[2] - count)
-if s[6] == s[7] then -- the pacing of this rain has begun: what is lent is not this shard's to release
+if s[6] == s[7] then -- the pacing of this rain has begun: this shard cannot release lent stock
   redis.call('HSET', state, 'base', s[8] - count)
 end
 redis.call('LTRIM', stock, 0, -2 - used)

@@ -1,16 +1,16 @@
--- lose.lua: takes a shard that Redis knows too little of out of the game, until it is restored.
+-- lose.lua: closes a shard for taps if Redis has lost a part of it, until it is restored.
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state  hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:lent   hash: the moves from here that are under way, see lend.lua
+--   2  rr:{<campaign>.<shard>}:lent   hash: the moves from here that are in flight, see lend.lua
 -- ARGV
 --   1  id of an outbox entry of this shard that was written
 --   2  number of a move of this shard that was made
---   3  id of a move from here that is under way; '' for none
---   4  the time in which that was lent (see restore.lua): a shard that was restored since has forgotten it with reason
+--   3  id of a move from here that is in flight; '' for none
+--   4  the epoch in which that was lent (see restore.lua): a shard that was restored since need not have it
 -- RETURNS
---   1  Redis does not know all of them: the shard takes no taps any more
---   0  Redis knows them, or knows nothing of the shard at all
+--   1  Redis does not have all of them: the shard takes no taps any more
+--   0  Redis has them, or has no state of the shard
 -- ATOMICITY
 --   Comparing and setting are one step. Run again it changes nothing.
 

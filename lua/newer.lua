@@ -1,11 +1,11 @@
--- newer.lua: updates a hash, unless what it holds is as new or newer.
+-- newer.lua: updates a hash, unless its content is as new or newer.
 --
 -- KEYS
---   1  rr:{<campaign>.<shard>}:state or rr:{<campaign>.0}:nodes   hash: what is updated
+--   1  rr:{<campaign>.<shard>}:state or rr:{<campaign>.0}:nodes   the updated hash
 -- ARGV
---   1  field in which the revision is kept
+--   1  field of the revision
 --   2  revision, an integer; the larger one is the newer
---   3  'create', or 'update' where only what has a revision already may be updated
+--   3  'create', or 'update' for a hash that must have a revision already
 --   4  time to live of the hash from now on, in ms; 0 leaves it as it is
 --   5, 6, 7, 8, ...  field and value, field and value
 -- RETURNS
@@ -13,7 +13,7 @@
 --    0  stale: the hash holds this revision or a newer one
 --   -1  with 'update': there is no revision to be newer than
 -- ATOMICITY
---   Comparing and setting are one step: of updates that overtake each other on the way the newest one stays.
+--   Comparing and setting are one step: of updates that overtake each other the newest one stays.
 --   Run again it changes nothing. The first write is one that a full Redis refuses.
 
 local hash, field, revision = KEYS[1], ARGV[1], tonumber(ARGV[2])

@@ -2,17 +2,17 @@
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
 --   3  rr:{<campaign>.<shard>}:wins    hash: the players' wins, see grab.lua
 --   4  rr:{<campaign>.<shard>}:taps    hash: the players' taps, see grab.lua
---   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
---   6  rr:{<campaign>.<shard>}:lent    hash: stock on its way to other shards, see lend.lua
---   7  rr:{<campaign>.<shard>}:borrowed  hash: what has come from other shards, see borrow.lua
+--   5  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
+--   6  rr:{<campaign>.<shard>}:lent    hash: stock in flight to other shards, see lend.lua
+--   7  rr:{<campaign>.<shard>}:borrowed  hash: moves from other shards, see borrow.lua
 -- ARGV
---   1  Redis's time from which on this call comes too late, Unix ms
+--   1  deadline of this call in Redis's time, Unix ms
 --   2  the campaign's revision
 --   3  the shard's packets, "<first>-<last>"; empty: none
---   4  how many they are
+--   4  their number
 --   5  wins allowed to a player
 --   6  taps allowed to a player, 0 without limit
 -- RETURNS
@@ -22,9 +22,9 @@
 --   error NOSTATE  the shard is being restored, and is not opened meanwhile
 --   error LATE     the call comes too late: the shard may have been opened, played and lost since it was sent
 -- ATOMICITY
---   One step, and nothing is done to a shard that is there, so it may be repeated, from several nodes. The first write is one that a
+--   One step that leaves an existing shard unchanged, so it may be repeated, from several nodes. The first write is one that a
 --   full Redis refuses. Every key of the shard is there from then on, if only with an empty mark: a command on several keys, of which some
---   do not exist, is refused while their slot is on its way to another node of a Cluster.
+--   do not exist, is refused while their slot migrates to another node of a Cluster.
 
 local state, stock, wins, taps, outbox, lent, borrowed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local status = redis.call('HGET', state, 'status')

@@ -1,13 +1,13 @@
--- restore.lua: tells Redis again what it has forgotten of a shard, step by step.
+-- restore.lua: restores a shard that Redis has lost, step by step.
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
 --   3  rr:{<campaign>.<shard>}:wins    hash: the players' wins, see grab.lua
 --   4  rr:{<campaign>.<shard>}:taps    hash: the players' taps, see grab.lua
---   5  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
---   6  rr:{<campaign>.<shard>}:lent    hash: stock on its way to other shards, see lend.lua
---   7  rr:{<campaign>.<shard>}:borrowed  hash: what has come from other shards, see borrow.lua
+--   5  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
+--   6  rr:{<campaign>.<shard>}:lent    hash: stock in flight to other shards, see lend.lua
+--   7  rr:{<campaign>.<shard>}:borrowed  hash: moves from other shards, see borrow.lua
 -- ARGV
 --   1  token of the restoration, different for each
 --   2  'begin'                        'stock', 'back', 'moves', 'wins'   'finish'
@@ -19,19 +19,19 @@
 --   8                                 moves: id of each move to here     when it was cut off from the life before, Unix ms
 --   9                                 wins, of each in the order won:
 --  10                                   user, ticket, packet, entry
---   Where two packets are promised to a player with one ticket, the first is what the player is told of; both count as won
+--   If two packets are promised to a player with one ticket, the player is notified of the first; both count as won
 -- RETURNS
 --   1  done, or it was done already
 --   error ALIVE       the shard is there, and nothing has to be restored; another restoration may just have done it
 --   error UNSETTLED   'begin': the outbox is there, with entries that the ledger may not have
 --   error SUPERSEDED  another restoration has begun since
---   error NOSTATE     Redis has forgotten the restoration, too
+--   error NOSTATE     Redis has lost the restoration, too
 --   error MISPLACED   the chunk does not follow the one before
---   error INCOMPLETE  'finish': what has come is not what was announced
+--   error INCOMPLETE  'finish': the packets differ from the announcement
 -- ATOMICITY
---   Until 'finish' the state has no revision and the status rebuilding, with which every script takes the shard for one that
---   Redis knows nothing of. So a restoration that is cut off has done no harm: the next one begins anew.
---   Whoever begins takes over: what another one sends from then on is refused. A step that is sent again changes nothing.
+--   Until 'finish' the state has no revision and the status rebuilding, with which every script treats the shard as
+--   missing. So an interrupted restoration has done no harm: the next one begins anew.
+--   The last one to begin takes over: later steps of another one are refused. A step that is sent again changes nothing.
 --   The first write of each step is one that a full Redis refuses. The caller sends at most 500 wins or ranges in a chunk.
 
 local state, stock, wins, taps, outbox, lent, borrowed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]

@@ -11,13 +11,13 @@ var (
 	Open string // stocks a shard and opens it
 
 	//go:embed close.lua
-	Close string // shuts a shard for good and turns what is left of its stock into reclaims
+	Close string // closes a shard for good and turns the rest of its stock into reclaims
 
 	//go:embed restore.lua
-	Restore string // tells Redis again what it has forgotten of a shard
+	Restore string // restores a shard that Redis has lost
 
 	//go:embed snapshot.lua
-	Snapshot string // reads what a shard has in stock
+	Snapshot string // reads a shard's stock
 
 	//go:embed wins.lua
 	Wins string // reads a player's wins
@@ -29,7 +29,7 @@ var (
 	Borrow string // puts packets into a shard's stock that another shard has lent
 
 	//go:embed lose.lua
-	Lose string // takes a shard out of the game that Redis knows too little of
+	Lose string // closes a shard for taps if Redis has lost a part of it
 
 	//go:embed newer.lua
 	Newer string // updates a hash unless it holds a later revision
@@ -38,16 +38,16 @@ var (
 	Allow string // takes from a token bucket
 
 	//go:embed admit.lua
-	Admit string // lets a player into a room, or tells their place
+	Admit string // admits a player to a room, or returns their position
 
 	//go:embed seats.lua
-	Seats string // keeps seats in a room, or gives them up
+	Seats string // renews slots in a room, or frees them
 
 	//go:embed allot.lua
-	Allot string // lends nodes wins that the guests of an address may still have
+	Allot string // leases wins of an address's guests to nodes
 
 	//go:embed sit.lua
-	Sit string // seats guests of one address
+	Sit string // gives guests of one address slots
 
 	//go:embed mark.lua
 	Mark string // writes a marker for replicas into a full Redis

@@ -1,22 +1,21 @@
--- seats.lua: keeps the seats of players who are on a node, or gives up those of players who have gone.
+-- seats.lua: renews the slots of a node's players, or frees those of players who have left.
 --
 -- KEYS
---   1  rr:{<campaign>.room}:seats   sorted set: players who have a seat → until when it is theirs, Unix ms
---   2  rr:{<campaign>.room}:nodes   hash: a player who has a seat → the node where they are, '*' for several
+--   1  rr:{<campaign>.room}:seats   sorted set: players with a slot → its end, Unix ms
+--   2  rr:{<campaign>.room}:nodes   hash: a player with a slot → their node, '*' for several
 -- ARGV
---   1  'keep' for players who are there; 'lost' for those whose line has gone, and who may come back; 'left' for those
---      who have said that they go
+--   1  'keep' for present players; 'lost' for players with a lost connection, who may come back; 'left' for players
+--      who have left for good
 --   2  the node
---   3  how long the seat is theirs from now on, in ms; of no meaning with 'left'
---   4  how long the keys are kept after the last call, in ms
+--   3  life of the slots from now on, in ms; ignored with 'left'
+--   4  life of the keys after the last call, in ms
 --   5, 6, 7, …  the players
 -- RETURNS
---   how many seats there are that Redis did not know: it has forgotten them, or the node has not said for too long that
---   they are taken
+--   the number of slots that Redis did not have: it has lost them, or the node has not renewed them for too long
 -- ATOMICITY
---   One step. Run again it changes nothing but the times. A seat of a player who is on several nodes is not given up by one
---   of them: it ends by itself. The first write is one that a full Redis refuses; giving up may be refused with it, and
---   then the seats end by themselves.
+--   One step. Run again it changes nothing but the times. The slot of a player on several nodes is not freed by one
+--   of them: it ends by itself. The first write is one that a full Redis refuses; freeing may be refused with it, and
+--   then the slots end by themselves.
 
 local seats, nodes, what, node = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 local clock = redis.call('TIME')

@@ -1,13 +1,13 @@
--- sit.lua: seats guests of one address in a campaign's room, as far as there is room for them.
+-- sit.lua: gives guests of one address slots in a campaign's room, up to a limit.
 --
 -- KEYS
---   1  rr:{<campaign>.room}:guests.<address>   sorted set: the address's guests who are there → until when, Unix ms
+--   1  rr:{<campaign>.room}:guests.<address>   sorted set: the address's present guests → end of their slots, Unix ms
 -- ARGV
---   1  how many may be there; 0 for those who are there already and are kept
---   2  for how long from now on, in ms
+--   1  most guests; 0 to renew the slots of present guests
+--   2  life of the slots from now on, in ms
 --   3, 4, 5, …  the guests
 -- RETURNS
---   how many of them were refused
+--   the number of refused guests
 -- ATOMICITY
 --   One step. Run again it changes nothing but the times. The first write is one that a full Redis refuses.
 

@@ -1,19 +1,19 @@
--- snapshot.lua: reads what a shard has in stock and on its way to other shards, at one moment.
+-- snapshot.lua: reads a shard's stock and its stock in flight to other shards, at one moment.
 --
 -- KEYS
 --   1  rr:{<campaign>.<shard>}:state   hash: the shard's settings and counts, see grab/store/keys.go
---   2  rr:{<campaign>.<shard>}:stock   list of what is left: ranges "<first>-<last>" of packets, and a '.' at its end
---   3  rr:{<campaign>.<shard>}:lent    hash: stock on its way to other shards, see lend.lua
---   4  rr:{<campaign>.<shard>}:outbox  stream: what has to be paid
+--   2  rr:{<campaign>.<shard>}:stock   list of the packets left: ranges "<first>-<last>" of packets, and a '.' at its end
+--   3  rr:{<campaign>.<shard>}:lent    hash: stock in flight to other shards, see lend.lua
+--   4  rr:{<campaign>.<shard>}:outbox  stream: entries to be paid
 -- ARGV
---   1  how many ranges to read at most
+--   1  most ranges to read
 -- RETURNS
---   an array: the state as field, value, field, value, ... (empty where there is none); the ranges; what is
---   lent, as field, value, field, value, ...; the id of the newest entry that the outbox ever had, '' where there is no
---   outbox, '?' where this Redis (the stand-in) cannot say
+--   an array: the state as field, value, field, value, ... (empty if there is none); the ranges; the lent
+--   stock, as field, value, field, value, ...; the id of the newest entry that the outbox ever had, '' if there is no
+--   outbox, '?' if this Redis (the in-process one) does not have it
 -- ATOMICITY
---   It is one step and writes nothing. A MULTI would do the same, but a full Redis refuses a MULTI, and that is when
---   somebody wants to know.
+--   It is one step and writes nothing. A MULTI would do the same, but a full Redis refuses a MULTI, and operators need a
+--   snapshot most of all then.
 
 local newest = ''
 if redis.call('EXISTS', KEYS[4]) == 1 then

@@ -5,12 +5,12 @@
 -- ARGV
 --   1  the player
 --   2  the ticket of the win to begin with, '' for the newest
---   3  how many wins to read at most
+--   3  most wins to read
 -- RETURNS
---   an array: how many wins the player has in all; then of each win its ticket and what the hash has of it. The last word of that
+--   an array: the number of the player's wins; then of each win its ticket and its record in the hash. The record's last word
 --   is the ticket of the win before, with which to go on
 -- ATOMICITY
---   It writes nothing. A win never changes, so what is read in several steps is as it was at the first, without newer ones.
+--   It writes nothing. A win never changes, so several steps read the state of the first, without newer wins.
 
 local record = redis.call('HGET', KEYS[1], ARGV[1])
 if not record then

@@ -6,12 +6,13 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// blocksKept is how many blocks of a split are held in memory, at 32 KB each. Packets are won in the order of their
-// numbers on each shard, so a block for each of the most shards, and one for the settlement of each, is enough.
+// blocksKept is the number of blocks of a split that are held in memory, at 32 KB each. Each shard gives out packets
+// in the order of their numbers. So one block for each of the most shards, and one for the settlement of each, is
+// enough.
 const blocksKept = 2 * MaxShards
 
-// Amounts is what the packets of one campaign hold. An amount is a pure function of the campaign's settings and its
-// secret seed, so nobody has to be told it who knows these. It may be used by any goroutine.
+// Amounts holds the amounts of one campaign's packets. An amount is a pure function of the campaign's settings and
+// its secret seed, so amounts are never sent. It is safe for concurrent use.
 type Amounts struct {
 	split  SplitSpec
 	seed   Seed
@@ -21,7 +22,8 @@ type Amounts struct {
 	ranks   *Ranks
 }
 
-// NewAmounts makes the amounts of a campaign. It computes nothing yet. An invalid split returns its Invalid.
+// NewAmounts returns the amounts of a campaign. It computes nothing yet. If the split is invalid, it returns an
+// Invalid.
 func NewAmounts(c *Campaign) (*Amounts, error) {
 	split := c.SplitSpec()
 	if err := split.Validate(); err != nil {
@@ -31,7 +33,7 @@ func NewAmounts(c *Campaign) (*Amounts, error) {
 	return &Amounts{split: split, seed: c.SplitSeed, blocks: kept}, err
 }
 
-// Of is the amount of a packet; 0 where the campaign has no such packet.
+// Of returns the amount of a packet, or 0 if the campaign has no such packet.
 func (a *Amounts) Of(packet int) Money {
 	if packet < 0 || packet >= a.split.Packets {
 		return 0
@@ -40,7 +42,7 @@ func (a *Amounts) Of(packet int) Money {
 	return a.block(b)[packet-a.split.blockStart(b)]
 }
 
-// Sum is the amount of all packets in some ranges. What is not in the campaign counts nothing.
+// Sum returns the amount of all packets in some ranges. Packets outside the campaign count 0.
 func (a *Amounts) Sum(numbers Numbers) (sum Money) {
 	for _, r := range numbers {
 		first, end := max(r.First, 0), min(r.Last+1, a.split.Packets)
@@ -51,7 +53,7 @@ func (a *Amounts) Sum(numbers Numbers) (sum Money) {
 	return sum
 }
 
-// upTo is the amount of all packets before one.
+// upTo returns the amount of all packets before one.
 func (a *Amounts) upTo(packet int) Money {
 	if packet == a.split.Packets {
 		return a.split.Budget
@@ -64,7 +66,7 @@ func (a *Amounts) upTo(packet int) Money {
 	return sum
 }
 
-// block is one block's amounts. Two who need the same one at the same time may both compute it.
+// block returns one block's amounts. Two goroutines that need the same block at the same time may both compute it.
 func (a *Amounts) block(b int) []Money {
 	if known, ok := a.blocks.Get(b); ok {
 		return known

@@ -2,27 +2,27 @@ package rain
 
 import lru "github.com/hashicorp/golang-lru/v2"
 
-// campaignsKept is how many campaigns' amounts a cache holds.
+// campaignsKept is the number of campaigns whose amounts a cache holds.
 const campaignsKept = 256
 
-// AmountsCache holds the amounts of campaigns that are in use. It may be used by any goroutine.
+// AmountsCache holds the amounts of campaigns that are in use. It is safe for concurrent use.
 type AmountsCache struct {
 	kept *lru.Cache[amountsKey, *Amounts]
 }
 
-// amountsKey is what the amounts are computed from: a row of the database that somebody had changed by hand, and that
-// is put right, has its own amounts again.
+// amountsKey holds every input of the amounts. So a tampered campaign row and the restored one have different
+// entries.
 type amountsKey struct {
 	id       string
 	seed     Seed
 	budget   Money
 	packets  int
 	split    SplitKind
-	min, max Money  // max is -1 where there is none
-	given    *Money // the first of given amounts: who reads them again has another list
+	min, max Money  // max is -1 if there is none
+	given    *Money // address of the first given amount: each read of the row makes another list
 }
 
-// NewAmountsCache makes an empty cache.
+// NewAmountsCache returns an empty cache.
 func NewAmountsCache() *AmountsCache {
 	kept, err := lru.New[amountsKey, *Amounts](campaignsKept)
 	if err != nil {
@@ -31,7 +31,7 @@ func NewAmountsCache() *AmountsCache {
 	return &AmountsCache{kept}
 }
 
-// Of is the amounts of a campaign. An invalid split returns its Invalid.
+// Of returns the amounts of a campaign. If the split is invalid, it returns an Invalid.
 func (c *AmountsCache) Of(of *Campaign) (*Amounts, error) {
 	key := amountsKey{of.ID, of.SplitSeed, of.Budget, of.Packets, of.Split, of.Min, -1, nil}
 	if of.Max != nil {

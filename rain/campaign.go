@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Status is the stored state of a campaign. Operators and players are shown State instead, which also
-// says whether a rain is falling.
+// Status is the stored state of a campaign. Operators and players see State instead, which also says whether a rain
+// is falling.
 type Status string
 
 // The states of a campaign; doc.go draws the transitions.
@@ -14,10 +14,10 @@ const (
 	Loading Status = "loading" // funded, its packets are being stocked
 	Open    Status = "open"    // stocked: rains may fall
 	Paused  Status = "paused"  // taps are refused until it is resumed
-	Closed  Status = "closed"  // over for good; what was left goes back to the sponsor
+	Closed  Status = "closed"  // final; the rest goes back to the sponsor
 )
 
-// The states that an open campaign is shown in.
+// The states of an open campaign that operators and players see.
 const (
 	StateReady   = "ready"
 	StateRaining = "raining"
@@ -44,25 +44,25 @@ type Spec struct {
 	WinsPerUser int       `json:"wins_per_user"` // over all rains of the campaign
 	TapsPerUser int       `json:"taps_per_user"` // over all rains; 0: no limit
 	Shards      int       `json:"shards"`
-	// Capacity is how many players may be in the room, over all nodes; 0: no limit. AdmitPerSecond is how many are let
-	// in within a second; 0: all at once.
+	// Capacity is the number of players that may be in the room, over all nodes; 0: no limit. AdmitPerSecond is the
+	// number of players admitted in one second; 0: no limit.
 	Capacity       int `json:"capacity"`
 	AdmitPerSecond int `json:"admit_per_second"`
-	// Players says who may take part; nil: everybody.
+	// Players limits the campaign to a list of players; nil: every player.
 	Players *Players `json:"players"`
-	// GuestsShare is the part of the packets that guests may win, and nobody else; the others are the players'. None:
-	// guests and players win from one stock.
+	// GuestsShare is the part of the packets that only guests may win. The other packets are the players'. If it is
+	// none, guests and players win from one stock.
 	GuestsShare Share `json:"guests_share"`
 
 	ExpiresInMS int64 `json:"expires_in_ms"`
 }
 
-// Players says who may take part in a campaign.
+// Players limits who may take part in a campaign.
 type Players struct {
-	List string `json:"list"` // only those on the list of this name
+	List string `json:"list"` // only the players on the list with this name
 }
 
-// Invited is the list of those who may take part; "" for everybody.
+// Invited returns the name of the list of invited players; "" for every player.
 func (s *Spec) Invited() string {
 	if s.Players == nil {
 		return ""
@@ -70,12 +70,13 @@ func (s *Spec) Invited() string {
 	return s.Players.List
 }
 
-// SplitSpec is how the campaign's budget is cut.
+// SplitSpec returns the part of the spec that describes how the budget is cut.
 func (s *Spec) SplitSpec() SplitSpec {
 	return SplitSpec{Budget: s.Budget, Packets: s.Packets, Split: s.Split, Min: s.Min, Max: s.Max, Amounts: s.Amounts}
 }
 
-// Cut cuts the campaign's budget into its packets, as SplitSpec.Cut does. An invalid spec returns its Invalid.
+// Cut cuts the campaign's budget into its packets, as SplitSpec.Cut does. If the spec is invalid, it returns an
+// Invalid.
 func (s *Spec) Cut(seed Seed) ([]Money, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -96,19 +97,19 @@ type Campaign struct {
 	Drained   bool  // closed, and the ledger has every entry of its outboxes
 	SplitSeed Seed
 	Rains     []Rain // oldest first
-	// Fault says why the row that this was read from makes no sense; "" where it does. Such a campaign can be shown and
+	// Fault describes why the stored row is invalid; "" if it is valid. A campaign with a fault can be shown and
 	// proved, and nothing else is done with it.
 	Fault string
 }
 
-// Waits tells whether players may have to wait before they are let in. Into a closed campaign's room everybody is:
-// there is nothing to win, and who waits should learn that it is over.
+// Waits reports whether players may have to wait before they are admitted. A closed campaign admits every player:
+// there is nothing to win, and waiting players should learn that it is over.
 func (c *Campaign) Waits() bool {
 	return c.Status != Closed && (c.Capacity > 0 || c.AdmitPerSecond > 0)
 }
 
-// State is what operators and players are shown: ready, raining, paused or closed, or loading while the
-// campaign is being stocked. now is the cluster's time.
+// State returns the state that operators and players see: ready, raining, paused, closed, or loading while the
+// campaign is stocked. now is the cluster's time.
 func (c *Campaign) State(now int64) string {
 	if c.Status != Open {
 		return string(c.Status)
@@ -119,7 +120,7 @@ func (c *Campaign) State(now int64) string {
 	return StateReady
 }
 
-// Current is the newest rain, or nil. It may have ended.
+// Current returns the newest rain, or nil. It may have ended.
 func (c *Campaign) Current() *Rain {
 	if len(c.Rains) == 0 {
 		return nil
@@ -137,7 +138,7 @@ func (c *Campaign) Rain(id string) (*Rain, error) {
 	return nil, ErrUnknownRain
 }
 
-// Clone is a copy that transitions can change without changing the original.
+// Clone returns a copy. Transitions of the copy leave the original as it is.
 func (c *Campaign) Clone() *Campaign {
 	d := *c
 	d.Rains = slices.Clone(c.Rains)
@@ -154,7 +155,7 @@ func (c *Campaign) Stocked() {
 // Pause refuses taps until Resume. Pausing a paused campaign changes nothing.
 func (c *Campaign) Pause() error { return c.setStatus(Paused) }
 
-// Resume undoes Pause. The rain went on in the meantime: its schedule does not shift.
+// Resume undoes Pause. The schedule did not shift in the meantime.
 func (c *Campaign) Resume() error { return c.setStatus(Open) }
 
 func (c *Campaign) setStatus(to Status) error {

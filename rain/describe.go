@@ -8,7 +8,7 @@ import (
 // maxBins is the largest number of bins in a histogram.
 const maxBins = 20
 
-// SplitSummary lets an operator look at a split before money is bound to it. Amounts are in minor units.
+// SplitSummary describes a split to an operator before money is bound to it. Amounts are in minor units.
 type SplitSummary struct {
 	Packets   int        `json:"packets"`
 	Mean      float64    `json:"mean"`      // to two decimals of a minor unit
@@ -19,7 +19,7 @@ type SplitSummary struct {
 	Histogram []SplitBin `json:"histogram"`
 }
 
-// SplitBin counts the packets that hold From to To, both included. All bins are equally wide, so the last may
+// SplitBin counts the packets that hold From to To, both included. All bins are equally wide, so the last one may
 // reach beyond the largest packet.
 type SplitBin struct {
 	From    Money `json:"from"`
@@ -27,8 +27,8 @@ type SplitBin struct {
 	Packets int   `json:"packets"`
 }
 
-// Describe summarizes the amounts of a split. There must be at least one, and their sum must fit into Money. It
-// sorts them in place, to save the memory of a copy, so the caller must not need their order any more.
+// Describe summarizes the amounts of a split. There must be at least one, and their sum must fit into Money. It sorts
+// them in place to save the memory of a copy.
 func Describe(amounts []Money) SplitSummary {
 	slices.Sort(amounts)
 	n := len(amounts)

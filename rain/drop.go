@@ -16,8 +16,8 @@ func (d DropID) Append(b []byte) []byte {
 	return strconv.AppendInt(append(strconv.AppendInt(b, d.N, 10), '.'), int64(d.K), 10)
 }
 
-// ParseDrop reads the text of a DropID. There is one text for each id, so "07.3" is none. ok is false for
-// any other text.
+// ParseDrop reads the text of a DropID. There is one text for each id, so "07.3" is invalid. ok is false for any
+// other text.
 func ParseDrop[T string | []byte](s T) (id DropID, ok bool) {
 	n, rest, ok := digits(s)
 	if !ok || len(rest) == 0 || rest[0] != '.' {
@@ -30,8 +30,8 @@ func ParseDrop[T string | []byte](s T) (id DropID, ok bool) {
 	return DropID{N: n, K: int(k)}, true
 }
 
-// digits reads a number of at most 15 digits without leading zeros. It is written by hand because it
-// runs for every tap, and because strconv accepts signs and leading zeros.
+// digits reads a number of at most 15 digits without leading zeros. It runs for every tap. strconv would also accept
+// signs and leading zeros.
 func digits[T string | []byte](s T) (n int64, rest T, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -46,7 +46,7 @@ func digits[T string | []byte](s T) (n int64, rest T, ok bool) {
 	return n, s[i:], true
 }
 
-// Kind says what a drop is. The numbers are those of the player protocol.
+// Kind is the kind of a drop. The numbers are those of the player protocol.
 type Kind int
 
 // The kinds.
@@ -63,7 +63,7 @@ type Drop struct {
 	FallMS int64 // how long it is in the air
 }
 
-// Wave is the drops that appear at the top of the screen at one moment.
+// Wave holds the drops that appear at the top of the screen at one moment.
 type Wave struct {
 	N     int64
 	At    int64 // Unix milliseconds on the cluster's clock

@@ -15,21 +15,21 @@ const (
 	MaxListLen = 64  // of the name of a list of players
 )
 
-// CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8 without control characters, line
-// separators, or characters that nobody sees: those of width zero, and those that turn the direction of writing. Ids
-// come from tokens that others sign, and travel through logs, CSV and line-based records; two that look the same must
-// be the same.
+// CheckUser returns an error unless a player's id is 1 to MaxUserLen bytes of UTF-8. Control characters, line
+// separators, characters of width zero and characters that change the direction of writing are refused. Ids come from
+// tokens that others sign, and travel through logs, CSV and line-based records. Two ids that look the same must be
+// the same.
 func CheckUser(id string) error {
-	if err := checkSeen(id, MaxUserLen); err != nil {
+	if err := checkVisible(id, MaxUserLen); err != nil {
 		return fmt.Errorf("a user id %w", err)
 	}
 	return nil
 }
 
-// CheckList returns an error unless a name can be a list's: any words, as a campaign's name, of what is seen. But it
-// is a part of a URL's path too, where proxies take slashes and dots for a way, and an argument of a command.
+// CheckList returns an error unless a name can be a list's: visible words, as in a campaign's name. The name is also
+// a part of a URL's path, where proxies interpret slashes and dots, and an argument of a command.
 func CheckList(name string) error {
-	if err := checkSeen(name, MaxListLen); err != nil {
+	if err := checkVisible(name, MaxListLen); err != nil {
 		return err
 	}
 	if name == "." || name == ".." || name[0] == '-' || strings.ContainsAny(name, `/\`) ||
@@ -39,8 +39,8 @@ func CheckList(name string) error {
 	return nil
 }
 
-// checkSeen returns an error unless a text is 1 to so many bytes of characters that are seen, on one line.
-func checkSeen(text string, most int) error {
+// checkVisible returns an error unless a text is 1 to so many bytes of visible characters, on one line.
+func checkVisible(text string, most int) error {
 	if text == "" || len(text) > most || !utf8.ValidString(text) {
 		return fmt.Errorf("is 1 to %d bytes of UTF-8", most)
 	}
@@ -49,16 +49,16 @@ func checkSeen(text string, most int) error {
 			return errors.New("has no control characters")
 		}
 		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
-			return fmt.Errorf("has no character that is not seen, such as U+%04X", r)
+			return fmt.Errorf("has no invisible character, such as U+%04X", r)
 		}
 	}
 	return nil
 }
 
-// HomeShard is the shard on which a player takes part, 0 to shards-1: FNV-1a of the id, its halves
-// folded, modulo shards. It never changes for a player, so one shard alone can enforce the
-// player's limits on wins and taps. The fold is needed: the lowest bit of FNV-1a is just the parity of
-// the bytes, so without it every id of a form such as "42:42" would fall on the same half of the shards.
+// HomeShard returns the shard on which a player takes part, 0 to shards-1: FNV-1a of the id, its halves folded,
+// modulo shards. It never changes for a player, so one shard alone can enforce the player's limits on wins and taps.
+// The fold is needed because the lowest bit of FNV-1a is the parity of the bytes. Without the fold every id of a form
+// such as "42:42" would fall on the same half of the shards.
 func HomeShard(user string, shards int) int {
 	if shards <= 1 {
 		return 0
@@ -69,8 +69,8 @@ func HomeShard(user string, shards int) int {
 	return int((sum ^ sum>>32) % uint64(shards)) //nolint:gosec // below shards, which is at most 256
 }
 
-// ShardRange is the part of the split that a shard is stocked with: packets first … first+n-1.
-// The parts differ by at most one packet.
+// ShardRange returns the part of the split that a shard is stocked with: packets first … first+n-1. The parts differ
+// by at most one packet.
 func ShardRange(packets, shards, shard int) (first, n int) {
 	base, rest := packets/shards, packets%shards
 	first = shard*base + min(shard, rest)
@@ -87,8 +87,8 @@ const GuestPrefix = "guest-"
 // GuestBytes is the number of random bytes that follow GuestPrefix, in lower-case hex.
 const GuestBytes = 10
 
-// IsGuest tells whether an id has the form of a guest's id. The prefix alone does not make a guest, because ids
-// in tokens that others sign may begin with it, too.
+// IsGuest reports whether an id has the form of a guest's id. The prefix alone does not make a guest: ids in tokens
+// that others sign may begin with it too.
 func IsGuest(user string) bool {
 	name, ok := strings.CutPrefix(user, GuestPrefix)
 	return ok && len(name) == 2*GuestBytes && strings.Trim(name, "0123456789abcdef") == ""

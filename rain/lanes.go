@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Share is a part of a whole, in millionths. The zero value is none: it is left out.
+// Share is a part of all packets, in millionths. The zero value is none: it is left out.
 type Share int64
 
 const (
@@ -17,7 +17,7 @@ const (
 	shareRule          = "is a number above 0 and below 1, in millionths; left out, guests and players share the stock"
 )
 
-// parseShare reads a share as a person writes it: 0.1.
+// parseShare reads a share as an operator writes it: 0.1.
 func parseShare(text string) Share {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(f > 0 && f < 1) {
@@ -29,7 +29,7 @@ func parseShare(text string) Share {
 	return shareInvalid
 }
 
-// String is the share as a person writes it: 0.1; "" for none.
+// String returns the share as an operator writes it: 0.1; "" for none.
 func (s Share) String() string {
 	switch {
 	case s == 0:
@@ -51,7 +51,7 @@ func (s Share) MarshalJSON() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// UnmarshalJSON reads a number, or null. What cannot be a share is refused by Spec.Validate, among the other faults.
+// UnmarshalJSON reads a number, or null. Spec.Validate refuses an invalid share, among the other faults.
 func (s *Share) UnmarshalJSON(text []byte) error {
 	if bytes.Equal(text, []byte("null")) {
 		return nil // as if it were left out
@@ -68,32 +68,32 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Lane is a part of a campaign that is for some of its players only: they win its packets and no others. A campaign
-// with a GuestsShare has two, any other one has one, which is everybody's.
+// Lane is a partition of a campaign's packets and shards for some of its players: they win its packets and no others.
+// A campaign with a GuestsShare has two. Any other campaign has one for all players.
 type Lane int
 
 // The lanes.
 const (
-	LanePlayers Lane = iota // of those with a token of somebody's; without a GuestsShare of everybody
+	LanePlayers Lane = iota // players with a signed token; without a GuestsShare, all players
 	LaneGuests
 	LaneCount int = iota
 )
 
-// Layout says where a campaign's packets and players are. It follows from the campaign's settings, and never changes.
-// A lane has packets and shards of its own: the guests' are the last ones. So whatever keeps a shard's packets apart
-// from another's keeps the lanes apart.
+// Layout describes where a campaign's packets and players are. It follows from the campaign's settings, and never
+// changes. A lane has its own packets and shards; the guests' are the last ones. So every mechanism that keeps shards
+// apart also keeps lanes apart.
 type Layout struct {
 	Packets     int
 	Shards      int
 	GuestsShare Share
 }
 
-// Layout is the campaign's.
+// Layout returns the campaign's layout.
 func (s *Spec) Layout() Layout {
 	return Layout{Packets: s.Packets, Shards: max(s.Shards, 1), GuestsShare: s.GuestsShare}
 }
 
-// Lanes are the lanes that there are, in the order of their numbers.
+// Lanes returns the lanes in the order of their numbers.
 func (l Layout) Lanes() int {
 	if l.GuestsShare == 0 {
 		return 1
@@ -101,9 +101,9 @@ func (l Layout) Lanes() int {
 	return LaneCount
 }
 
-// Part is what a lane has: its shards, and its packets. The guests' packets are the GuestsShare of all, rounded down.
-// How many tap does not follow from how much they may win, so each lane has half of the shards; the players have the
-// odd one.
+// Part returns the shards and the packets of a lane. The guests' packets are the GuestsShare of all, rounded down.
+// The number of taps does not follow from the number of packets, so each lane has half of the shards. The players
+// have the odd one.
 func (l Layout) Part(lane Lane) (shards, packets Range) {
 	if l.GuestsShare == 0 {
 		return Range{0, l.Shards - 1}, Range{0, l.Packets - 1}
@@ -116,7 +116,7 @@ func (l Layout) Part(lane Lane) (shards, packets Range) {
 	return Range{0, ofShards - 1}, Range{0, ofPackets - 1}
 }
 
-// Lane is the lane of a player.
+// Lane returns the lane of a player.
 func (l Layout) Lane(user string) Lane {
 	if l.GuestsShare != 0 && IsGuest(user) {
 		return LaneGuests
@@ -124,7 +124,7 @@ func (l Layout) Lane(user string) Lane {
 	return LanePlayers
 }
 
-// LaneOfShard is the lane that a shard is of.
+// LaneOfShard returns the lane of a shard.
 func (l Layout) LaneOfShard(shard int) Lane {
 	if shards, _ := l.Part(LanePlayers); shard > shards.Last {
 		return LaneGuests
@@ -132,20 +132,21 @@ func (l Layout) LaneOfShard(shard int) Lane {
 	return LanePlayers
 }
 
-// MayHave tells whether a packet is one that a player can win.
+// MayHave reports whether a player can win a packet.
 func (l Layout) MayHave(user string, packet int) bool {
 	_, packets := l.Part(l.Lane(user))
 	return packet >= packets.First && packet <= packets.Last
 }
 
-// Home is the shard on which a player takes part.
+// Home returns the shard on which a player takes part.
 func (l Layout) Home(user string) int {
 	shards, _ := l.Part(l.Lane(user))
 	return shards.First + HomeShard(user, shards.Count())
 }
 
-// Stock is the part of the split that a shard is stocked with: one range, or none where the lane has fewer packets than
-// shards; what such a shard's players win has to move there. The parts of a lane differ by at most one packet.
+// Stock returns the part of the split that a shard is stocked with: one range, or none if the lane has fewer packets
+// than shards. Packets then have to move to such a shard before its players can win. The parts of a lane differ by at
+// most one packet.
 func (l Layout) Stock(shard int) Numbers {
 	shards, packets := l.Part(l.LaneOfShard(shard))
 	first, n := ShardRange(packets.Count(), shards.Count(), shard-shards.First)
@@ -188,7 +189,7 @@ func (s *Spec) validateLanes(e *Invalid) {
 	}
 }
 
-// Complete raises the number of shards to what the lanes need at least.
+// Complete raises the number of shards to the least number that the lanes need.
 func (s *Spec) Complete() {
 	if s.GuestsShare != 0 && s.Shards == 1 {
 		s.Shards = LaneCount

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Range is the numbers of packets from First to Last, both included.
+// Range holds the numbers of packets from First to Last, both included.
 type Range struct{ First, Last int }
 
-// Count is how many packets there are in the range.
+// Count returns the number of packets in the range.
 func (r Range) Count() int { return r.Last - r.First + 1 }
 
-// Numbers is a list of packets' numbers as ranges, in the order in which they are given away.
+// Numbers is a list of packet numbers as ranges, in the order in which they are given out.
 type Numbers []Range
 
 // ErrNumbers is returned by ParseNumbers for a text that Numbers.String does not write.
 var ErrNumbers = errors.New("not ranges of packets' numbers")
 
-// ParseNumbers reads what Numbers.String writes: "0-62499 812-900". Each range is of this campaign's packets, and none
-// is backwards; whether they overlap is not looked at.
+// ParseNumbers is the inverse of Numbers.String: "0-62499 812-900". It refuses ranges outside the campaign and
+// backward ranges. It does not check for overlaps.
 func ParseNumbers(text string, packets int) (Numbers, error) {
 	if text == "" {
 		return nil, nil
@@ -63,7 +63,7 @@ func (n Numbers) Append(b []byte) []byte {
 	return b
 }
 
-// Count is how many packets there are in all ranges together.
+// Count returns the number of packets in all ranges.
 func (n Numbers) Count() (count int) {
 	for _, r := range n {
 		count += r.Count()
@@ -71,7 +71,7 @@ func (n Numbers) Count() (count int) {
 	return count
 }
 
-// Each goes through all numbers in order.
+// Each iterates over all numbers in order.
 func (n Numbers) Each() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, r := range n {
@@ -93,7 +93,7 @@ func (n Numbers) Add(packet int) Numbers {
 	return append(n, Range{packet, packet})
 }
 
-// Take removes the first number and returns it; ok is false where there is none.
+// Take removes the first number and returns it; ok is false if there is none.
 func (n *Numbers) Take() (packet int, ok bool) {
 	if len(*n) == 0 {
 		return 0, false
@@ -106,7 +106,7 @@ func (n *Numbers) Take() (packet int, ok bool) {
 	return packet, true
 }
 
-// Remaining is the numbers that have come more often than they have gone, in rising order.
+// Remaining returns the numbers that were added more often than removed, in rising order.
 func Remaining(came, gone Numbers) (rest Numbers) {
 	change := make(map[int]int, 2*(len(came)+len(gone))) // of the count, from this number on
 	for _, r := range came {

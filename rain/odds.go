@@ -10,28 +10,27 @@ import (
 	"strings"
 )
 
-// Odds are the chance of a player's draw in a beat, in billionths, so that everybody who checks a rain computes with
-// the same whole numbers. The zero value is the default: there are no draws, and every drop that holds a packet can
-// win.
+// Odds are the chance of a player's draw in a beat, in billionths, so that all checkers of a rain compute with the
+// same integers. The zero value is the default: there are no draws, and every drop that holds a packet can win.
 type Odds int64
 
-// The odds that are no number of billionths.
+// The special odds. They are not billionths.
 const (
 	OddsCertain Odds = 0
-	OddsAuto    Odds = -1 // set while the rain falls, from what is left and who is there
+	OddsAuto    Odds = -1 // set while the rain falls, from the stock that is left and the players who are present
 	oddsInvalid Odds = math.MinInt64
 )
 
 // OddsOne is the odds of a draw that always wins.
 const OddsOne Odds = 1_000_000_000
 
-// autoName is how OddsAuto is written.
+// autoName is the text of OddsAuto.
 const autoName = "auto"
 
-// valid tells whether a rain may have the odds.
+// valid reports whether a rain may have the odds.
 func (o Odds) valid() bool { return o == OddsCertain || o == OddsAuto || o > 0 && o < OddsOne }
 
-// String is the odds as a person writes them: 1, 0.25, auto.
+// String returns the odds as an operator writes them: 1, 0.25, auto.
 func (o Odds) String() string {
 	switch {
 	case o == OddsCertain || o == OddsOne:
@@ -44,7 +43,7 @@ func (o Odds) String() string {
 	return "0." + strings.TrimRight(fmt.Sprintf("%09d", int64(o)), "0")
 }
 
-// ParseOdds reads what String writes. What cannot be odds is refused by RainSpec.Validate, among the other faults.
+// ParseOdds is the inverse of String. RainSpec.Validate refuses invalid odds, among the other faults.
 func ParseOdds(text string) Odds {
 	if text == autoName {
 		return OddsAuto
@@ -84,7 +83,7 @@ func (o *Odds) UnmarshalJSON(text []byte) error {
 	}
 	quoted := bytes.HasPrefix(text, []byte(`"`))
 	if *o = ParseOdds(strings.Trim(string(text), `"`)); quoted != (*o == OddsAuto) {
-		*o = oddsInvalid // "0.5" is no number
+		*o = oddsInvalid // "0.5" in quotes is not a number
 	}
 	return nil
 }
@@ -97,11 +96,11 @@ func (o *Odds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// oddsRule says what odds may be.
+// oddsRule describes valid odds to an operator.
 const oddsRule = `is a number above 0 and up to 1, or "auto"`
 
-// below tells whether a draw wins at the odds: whether the luck is among the lowest of all 2^64, as many as the odds
-// say.
+// below reports whether a draw wins at the odds: whether the luck is in the lowest part of all 2^64 that the odds
+// give.
 func (o Odds) below(luck uint64) bool {
 	if o >= OddsOne {
 		return true
@@ -113,31 +112,31 @@ func (o Odds) below(luck uint64) bool {
 	return luck < threshold
 }
 
-// OddsRecord says which odds a rain with OddsAuto has had: "<first beat>:<odds>" for each change, or with lanes
-// "<first beat>:<odds>:<guests' odds>", in the order of the beats, with a space between them. It is text, so that it is
-// kept with the rain as it is.
+// OddsRecord holds the odds that a rain with OddsAuto has had: "<first beat>:<odds>" for each change, in the order of
+// the beats, separated by spaces. With lanes a change is "<first beat>:<odds>:<guests' odds>". It is text because the
+// rain stores it unchanged.
 type OddsRecord string
 
-// OddsStart is the odds of a rain with OddsAuto until they are set for the first time: it was scheduled too shortly
+// OddsStart applies to a rain with OddsAuto until its odds are set for the first time: it was scheduled too shortly
 // before its start.
 const OddsStart = OddsOne / 10
 
-// OddsLeadMS is how long before their first beat begins odds are set, in milliseconds: by then every node has heard of
+// OddsLeadMS is the time between setting odds and their first beat, in milliseconds. By then every node has received
 // them.
 const OddsLeadMS = 2_000
 
-// oddsLateMS is for how long after others a node may go by the odds before, in milliseconds: it had not heard of newer
-// ones. A win by them is paid. It is what a player was told.
+// oddsLateMS is the time for which a node may still use the odds before, in milliseconds: it had not received newer
+// ones. A win at these odds is paid, because the player was notified of it.
 const oddsLateMS = 10_000
 
-// OddsFrom is the odds from a beat on.
+// OddsFrom holds the odds from a beat on.
 type OddsFrom struct {
 	Beat   int64 `json:"beat"`
 	Odds   Odds  `json:"odds"`
 	Guests Odds  `json:"-"` // of the guests' lane; 0: the campaign has one lane
 }
 
-// in are the odds in a lane.
+// in returns the odds in a lane.
 func (f OddsFrom) in(lane Lane) Odds {
 	if lane == LaneGuests && f.Guests != 0 {
 		return f.Guests
@@ -145,7 +144,7 @@ func (f OddsFrom) in(lane Lane) Odds {
 	return f.Odds
 }
 
-// parseOddsFrom is one change of a record.
+// parseOddsFrom parses one change of a record.
 func parseOddsFrom(text string) (f OddsFrom, ok bool) {
 	beat, odds, _ := strings.Cut(text, ":")
 	odds, guests, lanes := strings.Cut(odds, ":")
@@ -160,7 +159,7 @@ func parseOddsFrom(text string) (f OddsFrom, ok bool) {
 	return f, ok1 && ok2 && ok3 && o > 0 && f.Odds <= OddsOne && f.Guests <= OddsOne
 }
 
-// List reads the record. ok is false for what no record is.
+// List parses the record. ok is false if the text is not a record.
 func (r OddsRecord) List() (list []OddsFrom, ok bool) {
 	if r == "" {
 		return nil, true
@@ -175,9 +174,9 @@ func (r OddsRecord) List() (list []OddsFrom, ok bool) {
 	return list, true
 }
 
-// Lists are the changes of the players' odds, and of the guests' where these have a lane of their own.
+// Lists returns the changes of the players' odds, and of the guests' if these have their own lane.
 func (r OddsRecord) Lists() (players, guests []OddsFrom) {
-	players, _ = r.List() // what is stored was checked
+	players, _ = r.List() // the stored record was checked
 	for _, one := range players {
 		if one.Guests != 0 {
 			guests = append(guests, OddsFrom{Beat: one.Beat, Odds: one.Guests})
@@ -186,7 +185,7 @@ func (r OddsRecord) Lists() (players, guests []OddsFrom) {
 	return players, guests
 }
 
-// OddsRecordOf is the reverse of OddsRecord.Lists. ok is false for what no record is.
+// OddsRecordOf is the inverse of OddsRecord.Lists. ok is false if the changes cannot be a record.
 func OddsRecordOf(players, guests []OddsFrom) (r OddsRecord, ok bool) {
 	if len(guests) > 0 && len(guests) != len(players) {
 		return "", false
@@ -209,7 +208,7 @@ func OddsRecordOf(players, guests []OddsFrom) (r OddsRecord, ok bool) {
 	return r, ok
 }
 
-// with is the record with one change more, of a beat after all others.
+// with returns the record with one more change, of a beat after all others.
 func (r OddsRecord) with(next OddsFrom) OddsRecord {
 	text := strconv.FormatInt(next.Beat, 10) + ":" + strconv.FormatInt(int64(next.Odds), 10)
 	if next.Guests != 0 {
@@ -221,8 +220,8 @@ func (r OddsRecord) with(next OddsFrom) OddsRecord {
 	return r + " " + OddsRecord(text)
 }
 
-// before reads the last change of the record that begins at a beat or before it, and where it stands in the text; ok is
-// false where there is none. It reads from the end, since what is asked about is nearly always new.
+// before returns the last change of the record that begins at a beat or before it, and the text before that change.
+// If there is none, ok is false. It reads from the end, because callers nearly always ask about recent beats.
 func (r OddsRecord) before(beat int64) (is OddsFrom, rest OddsRecord, ok bool) {
 	for rest = r; rest != ""; {
 		var last string

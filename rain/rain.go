@@ -1,6 +1,6 @@
 package rain
 
-// Pacing says how the stock is released over a rain's duration.
+// Pacing is the release of the stock over a rain's duration.
 type Pacing string
 
 // The pacings.
@@ -9,7 +9,7 @@ const (
 	PacingEven Pacing = "even" // in proportion to the time that has passed
 )
 
-// Phase is where a rain is in its life; doc.go draws it.
+// Phase is the stage of a rain's life; doc.go draws it.
 type Phase string
 
 // The phases of a rain.
@@ -20,12 +20,12 @@ const (
 	PhaseEnded     Phase = "ended"
 )
 
-// GraceMS is how long after a drop has landed a tap on it still counts, in milliseconds: the tap's
-// way to the server.
+// GraceMS is the time after a drop has landed for which a tap on it still counts, in milliseconds. It allows for the
+// network.
 const GraceMS = 500
 
-// RainSpec is a rain as an operator asks for it. Decode JSON into DefaultRain, which holds the default of
-// each optional field. Times are in milliseconds; StartsAt is Unix time on the cluster's clock.
+// RainSpec is a rain as an operator requests it. Decode JSON into DefaultRain, which holds the default of each
+// optional field. Times are in milliseconds; StartsAt is Unix time on the cluster's clock.
 type RainSpec struct {
 	StartsInMS     *int64 `json:"starts_in_ms,omitempty"`
 	StartsAt       *int64 `json:"starts_at,omitempty"`
@@ -43,7 +43,7 @@ func DefaultRain() RainSpec {
 	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone, BeatMS: DefaultBeatMS}
 }
 
-// DefaultStartsInMS is the countdown where a rain names no start.
+// DefaultStartsInMS is the countdown of a rain that names no start.
 const DefaultStartsInMS = 3_000
 
 // Rain is one fall of packets. Times are Unix milliseconds on the cluster's clock.
@@ -58,7 +58,7 @@ type Rain struct {
 	Pacing         Pacing
 	Odds           Odds
 	BeatMS         int64
-	OddsRecord     OddsRecord // with OddsAuto: what was set so far
+	OddsRecord     OddsRecord // with OddsAuto: the odds set so far
 	FirstWave      int64
 	Seed           Seed
 	StoppedAt      int64 // 0: it was not stopped
@@ -79,18 +79,18 @@ func (s RainSpec) at(now int64) Rain {
 	}
 }
 
-// Matches tells whether the rain has the settings of the spec. A relative start (StartsInMS) matches any
-// start, because it depends on when the request was made.
+// Matches reports whether the rain has the settings of the spec. A relative start (StartsInMS) matches any start,
+// because it depends on the time of the request.
 func (r *Rain) Matches(s RainSpec) bool {
 	same := r.DurationMS == s.DurationMS && r.DropsPerSecond == s.DropsPerSecond && r.FallMS == s.FallMS &&
 		r.DecoyPercent == s.DecoyPercent && r.Pacing == s.Pacing && r.Odds == s.Odds && r.BeatMS == s.BeatMS
 	return same && (s.StartsAt == nil || r.StartsAt == *s.StartsAt)
 }
 
-// landedAt is when the last drop lands if the rain is not stopped before.
+// landedAt returns the time at which the last drop lands if the rain is not stopped before.
 func (r *Rain) landedAt() int64 { return r.StartsAt + r.DurationMS + r.FallMS }
 
-// EndsAt is the end of the rain: when the last drop has landed, or when it was stopped.
+// EndsAt returns the end of the rain: the landing of the last drop, or the time at which it was stopped.
 func (r *Rain) EndsAt() int64 {
 	if r.StoppedAt != 0 {
 		return r.StoppedAt
@@ -98,8 +98,8 @@ func (r *Rain) EndsAt() int64 {
 	return r.landedAt()
 }
 
-// TapsUntil is the moment from which no tap counts any more: the end, and GraceMS later where the rain
-// was not stopped.
+// TapsUntil returns the moment from which taps no longer count: the end, or GraceMS later if the rain was not
+// stopped.
 func (r *Rain) TapsUntil() int64 {
 	if r.StoppedAt != 0 {
 		return r.StoppedAt
@@ -107,7 +107,7 @@ func (r *Rain) TapsUntil() int64 {
 	return r.landedAt() + GraceMS
 }
 
-// Phase is the rain's phase at a time; paused is whether its campaign is.
+// Phase returns the rain's phase at a time; paused says whether its campaign is paused.
 func (r *Rain) Phase(now int64, paused bool) Phase {
 	switch {
 	case now >= r.EndsAt():

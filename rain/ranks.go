@@ -6,22 +6,22 @@ import (
 )
 
 const (
-	// rankedBlocks is how many blocks of a split are looked at to rank its amounts: some 260,000 packets, and some
+	// rankedBlocks is the number of blocks that are sampled to rank a split's amounts: some 260,000 packets, and some
 	// twenty milliseconds.
 	rankedBlocks = 64
-	// rankMargin is by how many percent the ranks of a larger split are lowered. All its blocks are cut in the same
-	// way, so 64 of them show what the others are like: by the inequality of Dvoretzky, Kiefer and Wolfowitz 260,000
-	// samples are wrong by one percent less than once in 10^12 campaigns. A rank is true, and sometimes too modest.
+	// rankMargin is the number of percent by which the ranks of a larger split are lowered. All its blocks are cut in
+	// the same way, so 64 of them represent the others. By the Dvoretzky–Kiefer–Wolfowitz inequality, 260,000 samples
+	// are wrong by one percent less than once in 10^12 campaigns. So a rank is never too high, and sometimes too low.
 	rankMargin = 1
 )
 
-// Ranks tells how large an amount is among all packets of one campaign, whoever has won them.
+// Ranks ranks an amount among all packets of one campaign, won or not.
 type Ranks struct {
 	least  [99]Money // least[p-1]: an amount above it is larger than p percent of the packets
 	margin int
 }
 
-// Ranks makes the ranks of a campaign when they are asked for first, and keeps them; nil where there are no packets.
+// Ranks computes the ranks of a campaign on the first call and keeps them. It returns nil if there are no packets.
 func (a *Amounts) Ranks() *Ranks {
 	a.ranking.Do(func() { a.ranks = a.rank() })
 	return a.ranks
@@ -30,13 +30,13 @@ func (a *Amounts) Ranks() *Ranks {
 func (a *Amounts) rank() *Ranks {
 	r := &Ranks{}
 	blocks := a.split.blocks()
-	looked := min(blocks, rankedBlocks)
-	if looked < blocks {
+	sampled := min(blocks, rankedBlocks)
+	if sampled < blocks {
 		r.margin = rankMargin
 	}
 	var amounts []Money
-	for i := range looked {
-		b := i * blocks / looked // evenly over the whole split
+	for i := range sampled {
+		b := i * blocks / sampled // evenly over the whole split
 		from := len(amounts)
 		amounts = append(amounts, make([]Money, a.split.blockStart(b+1)-a.split.blockStart(b))...)
 		a.split.fill(amounts[from:], b, a.seed)
@@ -51,7 +51,7 @@ func (a *Amounts) rank() *Ranks {
 	return r
 }
 
-// Luck is how many of a hundred packets of the campaign hold less than an amount, rounded down; 0 where r is nil.
+// Luck returns the percentage of the campaign's packets that hold less than an amount, rounded down; 0 if r is nil.
 func (r *Ranks) Luck(amount Money) int {
 	if r == nil {
 		return 0

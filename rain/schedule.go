@@ -12,20 +12,20 @@ const WaveMS = 250
 // MaxDropsPerSecond is the limit of a rain's drops_per_second.
 const MaxDropsPerSecond = 400
 
-// xMax is the largest horizontal place of a drop, the right edge of the screen.
+// xMax is the largest horizontal position of a drop, the right edge of the screen.
 const xMax = 1000
 
-// Waves is how many waves the rain has from its start to its end if it is not stopped.
+// Waves returns the number of waves of the rain if it is not stopped.
 func (r *Rain) Waves() int64 { return (r.DurationMS + WaveMS - 1) / WaveMS }
 
-// WaveAt is the time of wave n. Waves are numbered through the campaign; the rain's first is FirstWave.
+// WaveAt returns the time of wave n. Waves are numbered through the campaign; the rain's first is FirstWave.
 func (r *Rain) WaveAt(n int64) int64 { return r.StartsAt + (n-r.FirstWave)*WaveMS }
 
-// Has tells whether wave n is one of this rain's.
+// Has reports whether wave n is one of this rain's.
 func (r *Rain) Has(n int64) bool { return n >= r.FirstWave && n < r.FirstWave+r.Waves() }
 
-// Wave computes wave n. It is the same for everybody who knows the seed, and unknown to everybody
-// else. A wave that the rain does not have is empty.
+// Wave computes wave n. It can be computed only with the seed, and is the same on every node. A wave that the rain
+// does not have is empty.
 func (r *Rain) Wave(n int64) Wave {
 	w := Wave{N: n, At: r.WaveAt(n)}
 	count := r.drops(n)
@@ -39,8 +39,8 @@ func (r *Rain) Wave(n int64) Wave {
 	return w
 }
 
-// drops is the number of drops of wave n. The density need not divide by four: the waves' counts
-// alternate so that each whole second has exactly DropsPerSecond.
+// drops returns the number of drops of wave n. DropsPerSecond need not be a multiple of four. The waves' counts
+// alternate so that each second has exactly that many.
 func (r *Rain) drops(n int64) int {
 	if !r.Has(n) {
 		return 0
@@ -50,8 +50,8 @@ func (r *Rain) drops(n int64) int {
 	return int((i+1)*d/perSecond - i*d/perSecond)
 }
 
-// drop computes the k-th drop of wave n from SHA-256 of the seed and the drop's own numbers. A hash for
-// each drop, and not a stream for each wave, so that a single tap is classified without computing its wave.
+// drop computes the k-th drop of wave n from SHA-256 of the seed and the drop's numbers. Each drop has its own hash,
+// so a single tap is classified without computing its wave.
 func (r *Rain) drop(n int64, k int) Drop {
 	const label = "redrain drop v1\x00"
 	var in [len(label) + 32 + 16]byte
@@ -70,8 +70,8 @@ func (r *Rain) drop(n int64, k int) Drop {
 	return d
 }
 
-// Digest is a SHA-256, in hex, over every drop of the rain in order: what `redrain verify` compares.
-// Each drop adds its wave, place in it, x, kind and fall time as big-endian 64-bit numbers.
+// Digest returns a SHA-256, in hex, over every drop of the rain in order; `redrain verify` compares it. Each drop
+// adds its wave, position in it, x, kind and fall time as big-endian 64-bit numbers.
 func (r *Rain) Digest() string {
 	h := sha256.New()
 	var rec [40]byte
@@ -87,7 +87,7 @@ func (r *Rain) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Drops is the number of drops of the whole rain.
+// Drops returns the number of drops of the rain.
 func (r *Rain) Drops() int {
 	total := 0
 	for n := r.FirstWave; n < r.FirstWave+r.Waves(); n++ {

@@ -9,11 +9,11 @@ import (
 	"log/slog"
 )
 
-// Seed is the 32 secret bytes from which a rain's schedule, or a campaign's split, is computed.
-// It prints as "[secret]" so that no log gives it away; Hex reveals it.
+// Seed is the 32 secret bytes from which a rain's schedule, or a campaign's split, is computed. It prints as
+// "[secret]", so that logs do not reveal it; Hex reveals it.
 type Seed [32]byte
 
-// Hex reveals the seed in lower-case hex. Only call it where publishing the seed is meant.
+// Hex reveals the seed in lower-case hex. Call it only to publish or store the seed.
 func (s Seed) Hex() string { return hex.EncodeToString(s[:]) }
 
 // String hides the seed.
@@ -28,8 +28,8 @@ func (s Seed) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText hides the seed from encoders such as JSON's.
 func (s Seed) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Commitment is the SHA-256 of the seed in lower-case hex. It is announced with the countdown.
-// The seed is published after the end, so that everybody can check that the rain was computed from it.
+// Commitment returns the SHA-256 of the seed in lower-case hex. It is announced with the countdown. The seed is
+// published after the end, so that anyone can check that the rain was computed from it.
 func (s Seed) Commitment() string {
 	sum := sha256.Sum256(s[:])
 	return hex.EncodeToString(sum[:])

@@ -2,14 +2,14 @@ package rain
 
 import "sync/atomic"
 
-// Sky is a rain for who is asked about many taps: it remembers the drops that are in the air, so that a drop is not
-// hashed for each player who taps on it. It may be used by any goroutine.
+// Sky caches the drops of a rain that are in the air. So a drop is not hashed for each player who taps on it. It
+// is safe for concurrent use.
 type Sky struct {
 	rain  *Rain                   // nil: there is none
 	waves []atomic.Pointer[falls] // by their numbers, as many as are in the air at once
 }
 
-// falls is how the drops of a wave fall.
+// falls caches the drops of a wave.
 type falls struct {
 	wave  int64
 	drops []fall

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// source is a stream of random numbers, computed from a seed and the purpose they are for. ChaCha8's output is fixed by
-// its specification (https://c2sp.org/chacha8rand); below draws from it with an algorithm of our own, because the
-// standard library does not promise a fixed sequence for its bounded numbers.
+// source is a stream of random numbers, computed from a seed and the purpose they are for. ChaCha8's output is fixed
+// by its specification (https://c2sp.org/chacha8rand). The method below is our own, because the standard library does
+// not promise a fixed sequence for its bounded numbers.
 type source struct{ chacha *rand.ChaCha8 }
 
 func newSource(seed Seed, purpose string) *source {

@@ -7,7 +7,7 @@ type SplitKind string
 
 // The splits.
 const (
-	// DoubleMean (二倍均值) draws each packet uniformly between the minimum and twice the mean of what is left.
+	// DoubleMean (二倍均值) draws each packet uniformly between the minimum and twice the mean of the rest.
 	DoubleMean SplitKind = "double_mean"
 	// LowVariance gives each packet the same share, and splits one more share among all by double mean.
 	LowVariance SplitKind = "low_variance"
@@ -22,7 +22,7 @@ const (
 // SplitKinds lists every split.
 func SplitKinds() []SplitKind { return []SplitKind{DoubleMean, LowVariance, Gaussian, Even, List} }
 
-// SplitSpec is the part of a Spec that says how the budget is cut into packets.
+// SplitSpec is the part of a Spec that describes how the budget is cut into packets.
 type SplitSpec struct {
 	Budget  Money     `json:"budget"`
 	Packets int       `json:"packets"`
@@ -32,11 +32,11 @@ type SplitSpec struct {
 	Amounts []Money   `json:"amounts"` // for the split List only
 }
 
-// Cut cuts a budget into packets: element i is packet number i. The same split and seed give the same amounts on every
-// machine and in every version, because wins are paid by them. The sum is the budget exactly and each amount is within
-// min and max. An invalid split returns its Invalid.
+// Cut cuts a budget into packets: element i is packet number i. The same split and seed give the same amounts on
+// every machine and in every version, because wins are paid by them. The sum is exactly the budget, and each amount
+// is within min and max. If the split is invalid, Cut returns an Invalid.
 //
-// It takes 8 bytes for each packet. Amounts gives single ones without that.
+// It takes 8 bytes for each packet. Amounts computes single ones without that memory.
 func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -51,11 +51,11 @@ func (s *SplitSpec) Cut(seed Seed) ([]Money, error) {
 // blockPackets is the most packets of a block. It takes 32 KB, and less than a tenth of a millisecond to compute.
 const blockPackets = 4096
 
-// A large split is cut into blocks of nearly the same number of packets, each with its share of the budget, and each
-// block is cut by itself. So any packet's amount is known after computing one block, and a campaign of a hundred
-// million packets is ready as soon as one of a thousand. A list is one block: its amounts are given as a whole.
+// A large split is cut into blocks of nearly the same number of packets, each with its share of the budget. Each
+// block is cut separately, so a packet's amount costs the computation of one block. A campaign of a hundred million
+// packets is ready as soon as one of a thousand. A list is one block.
 
-// blocks is how many blocks the split has.
+// blocks returns the number of blocks of the split.
 func (s *SplitSpec) blocks() int {
 	if s.Split == List {
 		return 1
@@ -63,12 +63,12 @@ func (s *SplitSpec) blocks() int {
 	return (s.Packets + blockPackets - 1) / blockPackets
 }
 
-// blockStart is the first packet of a block.
+// blockStart returns the first packet of a block.
 func (s *SplitSpec) blockStart(b int) int {
 	return int(divide(Money(s.Packets), Money(b), 0, Money(s.blocks())))
 }
 
-// blockOf is the block of a packet.
+// blockOf returns the block of a packet.
 func (s *SplitSpec) blockOf(packet int) int {
 	b := int(divide(Money(packet), Money(s.blocks()), 0, Money(s.Packets)))
 	for s.blockStart(b+1) <= packet {
@@ -77,8 +77,8 @@ func (s *SplitSpec) blockOf(packet int) int {
 	return b
 }
 
-// before is the budget of all blocks before one. Rounding down leaves every block within packets × min … packets × max,
-// because these are whole numbers.
+// before returns the budget of all blocks before one. Rounding down leaves every block within packets × min … packets
+// × max, because these are integers.
 func (s *SplitSpec) before(b int) Money {
 	return divide(s.Budget, Money(s.blockStart(b)), 0, Money(s.Packets))
 }
@@ -115,13 +115,13 @@ func splitEven(amounts []Money, budget Money) {
 	}
 }
 
-// splitDoubleMean draws each packet uniformly around the mean of what is left, from the minimum up to
-// twice the mean (二倍均值法). Where the maximum cuts the upper end, the lower end rises as much, so that
-// the mean stays and no rest gathers for the last packets. Twice the mean is rounded up with a probability
-// equal to its fraction, for the same reason: rounding down always would leave the rest to the last packet.
+// splitDoubleMean draws each packet uniformly around the mean of the rest, from the minimum up to twice the mean
+// (二倍均值法). If the maximum cuts the upper end, the lower end rises as much. So the mean stays and no rest gathers
+// for the last packets. Twice the mean is rounded up with a probability equal to its fraction, for the same reason.
+// Rounding down always would leave the rest to the last packet.
 func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *source) {
 	n := Money(len(amounts))
-	left := budget - n*least // what is handed out above the minimum
+	left := budget - n*least // the rest above the minimum
 	width := left            // the most above the minimum that one packet may get
 	if most != nil {
 		width = *most - least
@@ -142,9 +142,9 @@ func splitDoubleMean(amounts []Money, budget, least Money, most *Money, src *sou
 	}
 }
 
-// splitLowVariance divides the budget into one share more than there are packets. Each packet gets a share, and
-// the last share, with the remainder of the division, is split among them by double mean. Where the minimum is
-// larger than a share, each packet gets the minimum instead.
+// splitLowVariance divides the budget into one share more than there are packets. Each packet gets a share. The last
+// share, with the remainder of the division, is split among them by double mean. If the minimum is larger than a
+// share, each packet gets the minimum instead.
 func splitLowVariance(amounts []Money, budget, least Money, most *Money, src *source) {
 	share := budget / (Money(len(amounts)) + 1)
 	splitDoubleMean(amounts, budget, max(least, share), most, src)

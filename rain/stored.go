@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// CheckStored returns what makes no sense in a campaign that was read from a database, or nil. Everything that redrain
-// stores passes, so what fails was written by somebody else: nothing may be computed from it, because numbers outside
-// their limits make loops without end and slices of a negative length. That given amounts add up to the budget is for
-// SplitSpec.Validate, which looks at each of them.
+// CheckStored returns the faults of a campaign that was read from a database, or nil. Every row that redrain stores
+// passes, so a faulty row was tampered with. It must not be computed with: numbers outside their limits make endless
+// loops and slices of a negative length. SplitSpec.Validate checks that given amounts add up to the budget, because
+// it reads each of them.
 func (c *Campaign) CheckStored() error {
 	var e Invalid
 	split := c.SplitSpec()
@@ -34,10 +34,10 @@ func (c *Campaign) CheckStored() error {
 		e.add("capacity", "capacity and admit_per_second are not below 0")
 	}
 	if c.Players != nil && CheckList(c.Players.List) != nil {
-		e.add("players.list", "%q is no list's name", c.Players.List)
+		e.add("players.list", "%q is not the name of a list", c.Players.List)
 	}
 	if !slices.Contains([]Status{Loading, Open, Paused, Closed}, c.Status) {
-		e.add("status", "%q is none", c.Status)
+		e.add("status", "%q is not a status", c.Status)
 	}
 	if c.CreatedAt < 0 || c.ExpiresAt < 0 || c.ExpiresInMS < 0 || c.Revision < 0 {
 		e.add("created_at", "created_at, expires_at, expires_in_ms and revision are not below 0")
@@ -62,11 +62,11 @@ func (r *Rain) checkStored(i int, e *Invalid) {
 		e.add(field, "has a duration, a density, a fall and a share of decoys within their limits")
 	}
 	if r.Pacing != PacingNone && r.Pacing != PacingEven {
-		e.add(field, "its pacing %q is none", r.Pacing)
+		e.add(field, "has an unknown pacing, %q", r.Pacing)
 	}
 	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() &&
 		(r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
-		e.add(field, "has odds, beats and a record of its odds as they can be")
+		e.add(field, "has valid odds, beats and a valid record of its odds")
 	}
 	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {
 		e.add(field, "starts_at, stopped_at and first_wave are not below 0")

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// TapClass is what the schedule alone says of a tap, without I/O.
+// TapClass is the outcome of a tap as far as the schedule decides it, without I/O.
 type TapClass int
 
 // The classes of a tap.
@@ -13,12 +13,12 @@ const (
 	InAir       TapClass = iota // a packet in the air: the grab script decides who gets it
 	IsDecoy                     // a decoy in the air
 	UnknownDrop                 // the drop does not exist, or has not appeared yet
-	TooLate                     // the drop has landed, or is one of an earlier rain
-	NotOpen                     // no rain falls: there is none, it counts down, is paused or has ended
+	TooLate                     // the drop has landed, or belongs to an earlier rain
+	NotOpen                     // no rain falls: it counts down, is paused, has ended, or does not exist
 )
 
-// Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now,
-// the cluster's time. paused tells whether the campaign is paused. A nil rain is NotOpen.
+// Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now, the
+// cluster's time. The campaign may be paused. A nil rain is NotOpen.
 func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
 	if class := r.classifyWave(id, now, paused); class != InAir {
 		return class
@@ -27,7 +27,7 @@ func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
 	return r.classifyDrop(id.N, d.FallMS, d.Kind == Decoy, now)
 }
 
-// classifyWave looks at what the rain says of all drops of a wave; InAir where it depends on the drop.
+// classifyWave applies the rules that hold for all drops of a wave. It returns InAir if the drop decides.
 func (r *Rain) classifyWave(id DropID, now int64, paused bool) TapClass {
 	switch {
 	case r == nil, paused, now < r.StartsAt, now >= r.TapsUntil():
@@ -42,7 +42,7 @@ func (r *Rain) classifyWave(id DropID, now int64, paused bool) TapClass {
 	return InAir
 }
 
-// classifyDrop looks at when a drop has landed.
+// classifyDrop checks whether a drop has landed.
 func (r *Rain) classifyDrop(wave, fallMS int64, decoy bool, now int64) TapClass {
 	switch {
 	case now >= r.WaveAt(wave)+fallMS+GraceMS:
@@ -53,12 +53,13 @@ func (r *Rain) classifyDrop(wave, fallMS int64, decoy bool, now int64) TapClass 
 	return InAir
 }
 
-// sealSlackMS is how much later than its time a tap may have been sealed, in milliseconds: it waited for its turn. The
-// nodes' clocks differ by less.
+// sealSlackMS is the time for which a tap may have waited before it was sealed, in milliseconds. The nodes' clocks
+// differ by less.
 const sealSlackMS = 10_000
 
-// SealWithinMS is how long after it came a tap may be sealed, in milliseconds. What is sealed later may be refused by
-// CheckTicket, and what a player is told must be paid; so there is room for clocks that differ.
+// SealWithinMS is the time within which a tap must be sealed after it arrived, in milliseconds. CheckTicket may
+// refuse a later seal, and a win that a player was notified of must be paid. So it leaves room for clocks that
+// differ.
 const SealWithinMS = sealSlackMS / 2
 
 // Errors of CheckTicket.
@@ -73,9 +74,9 @@ var (
 	errUnlucky  = errors.New("the rain's seed did not let the player win in that beat")
 )
 
-// CheckTicket returns an error unless a player may have won with a ticket when a gateway sealed their tap, at being its
-// time. It allows for clocks that differ, taps that wait, and odds that a node had not heard of. That the rain was
-// stopped, or the campaign paused, is not looked at: nodes hear of that one after the other.
+// CheckTicket returns an error unless a player may have won with a ticket when a gateway sealed their tap, at being
+// its time. It allows for clocks that differ, taps that wait, and odds that a node had not received. It does not
+// check whether the rain was stopped or the campaign paused: nodes receive these changes one after the other.
 func (c *Campaign) CheckTicket(user, ticket string, at int64) error {
 	t, ok := ParseTicket(ticket)
 	if !ok {
@@ -107,9 +108,9 @@ func (c *Campaign) CheckTicket(user, ticket string, at int64) error {
 	return nil
 }
 
-// CheckLuck returns an error where a player was paid for a ticket with which no seed has let them win: a beat without
-// luck, or a drop of a rain in which players have draws. Of any other ticket it has nothing to say; nor, as long as the
-// campaign is not closed, of a beat whose odds may have been set since it was read.
+// CheckLuck returns an error if a player was paid for a losing ticket. Losing are a beat without luck, and
+// a drop of a rain with draws. It accepts any other ticket. While the campaign is not closed, it also accepts a beat
+// whose odds may have been set since the campaign was read.
 func (c *Campaign) CheckLuck(user, ticket string) error {
 	t, ok := ParseTicket(ticket)
 	switch r := c.rainOf(t.N); {
@@ -129,7 +130,7 @@ func (c *Campaign) CheckLuck(user, ticket string) error {
 	return nil
 }
 
-// drawIn is the rain in which a player has won the draw of a beat.
+// drawIn returns the rain in which a player has won the draw of a beat.
 func (c *Campaign) drawIn(user string, t Ticket) (*Rain, error) {
 	r := c.rainOf(t.N)
 	if r == nil || r.Draws() && r.firstWaveOf(r.Beat(t.N)) != t.N {
@@ -139,13 +140,13 @@ func (c *Campaign) drawIn(user string, t Ticket) (*Rain, error) {
 		return nil, errNoDraws
 	}
 	beat := r.Beat(t.N)
-	if !r.oddsHeardOf(beat, laneOf(user)).below(Luck(r.Seed, user, beat)) {
+	if !r.staleOdds(beat, laneOf(user)).below(Luck(r.Seed, user, beat)) {
 		return nil, errUnlucky
 	}
 	return r, nil
 }
 
-// rainOf is the rain that a wave is of; nil where it is of none.
+// rainOf returns the rain of a wave; nil if there is none.
 func (c *Campaign) rainOf(wave int64) *Rain {
 	i := slices.IndexFunc(c.Rains, func(r Rain) bool { return r.Has(wave) })
 	if i < 0 {
@@ -154,13 +155,13 @@ func (c *Campaign) rainOf(wave int64) *Rain {
 	return &c.Rains[i]
 }
 
-// sealedInAir tells whether a tap on a drop may have been sealed at a time.
+// sealedInAir reports whether a tap on a drop may have been sealed at a time.
 func (r *Rain) sealedInAir(wave, fallMS, at int64) bool {
 	appears := r.WaveAt(wave)
 	return at >= appears-sealSlackMS && at < appears+fallMS+GraceMS+sealSlackMS
 }
 
-// beatInAir tells whether a packet of a beat was in the air so that a tap on it may have been sealed at a time.
+// beatInAir reports whether a packet of a beat was in the air, so that a tap on it may have been sealed at a time.
 func (r *Rain) beatInAir(t Ticket, at int64) bool {
 	for n := t.N; r.Has(n) && r.Beat(n) == r.Beat(t.N); n++ {
 		for k := range r.drops(n) {

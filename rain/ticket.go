@@ -2,25 +2,25 @@ package rain
 
 import "strconv"
 
-// Ticket is what of a player's can win once: a drop, or a beat of a rain in which players have draws. The text of a
-// drop is its own, that of a beat is "b" and the number of its first wave; so it is unique in its campaign.
+// Ticket names a single chance of a player to win: a drop, or a beat of a rain in which players have draws. The text
+// of a beat is "b" and the number of its first wave, so a ticket's text is unique in its campaign.
 type Ticket struct {
 	N int64 // the wave
-	K int   // the drop's place in it, or ofBeat
+	K int   // the drop's position in it, or ofBeat
 }
 
 // ofBeat is the K of a beat's ticket.
 const ofBeat = -1
 
-// Ticket is the drop as what is asked for.
+// Ticket returns the drop as a ticket.
 func (d DropID) Ticket() Ticket { return Ticket(d) }
 
 func beatTicket(firstWave int64) Ticket { return Ticket{N: firstWave, K: ofBeat} }
 
-// IsBeat tells whether it is a beat.
+// IsBeat reports whether the ticket is a beat.
 func (t Ticket) IsBeat() bool { return t.K == ofBeat }
 
-// String is the ticket as the ledger has it.
+// String returns the ticket as the ledger stores it.
 func (t Ticket) String() string { return string(t.Append(make([]byte, 0, 16))) }
 
 // Append writes the ticket as String does.

@@ -45,7 +45,7 @@ func (e *Invalid) add(field, format string, args ...any) {
 	*e = append(*e, FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// orNil is a nil error where there is no fault; an empty Invalid would be a non-nil one.
+// orNil returns a nil error if there is no fault; an empty Invalid would be a non-nil error.
 func (e Invalid) orNil() error {
 	if len(e) == 0 {
 		return nil
@@ -53,19 +53,19 @@ func (e Invalid) orNil() error {
 	return e
 }
 
-// DefaultSpec is a campaign with the contract's defaults, to be decoded into.
+// DefaultSpec returns a campaign with the contract's defaults, to be decoded into.
 func DefaultSpec() Spec {
 	return Spec{Split: DoubleMean, Min: 1, WinsPerUser: 1, Shards: 1, ExpiresInMS: DefaultExpiryMS}
 }
 
-// DefaultSplit is the split of DefaultSpec, to be decoded into.
+// DefaultSplit returns the split of DefaultSpec, to be decoded into.
 func DefaultSplit() SplitSpec {
 	s := DefaultSpec()
 	return s.SplitSpec()
 }
 
-// CheckSponsor returns an error unless an id can be a sponsor's: letters and digits of any script. The id becomes part
-// of an account's id and of a URL path.
+// CheckSponsor returns an error unless an id can be a sponsor's: letters and digits of any script. The id becomes
+// part of an account's id and of a URL path.
 func CheckSponsor(id string) error {
 	if id == "" || len(id) > MaxSponsorLen {
 		return fmt.Errorf("is 1 to %d bytes", MaxSponsorLen)

@@ -11,24 +11,22 @@ import (
 type Win struct {
 	User   string
 	Packet int    // the packet's number in the split, unique in its campaign
-	Drop   string // the ticket: the drop that was tapped, "n.k", or its beat where players have draws, "b" and a number
-	Seal   string // says that a gateway has taken the tap; see package seal
-	// Amount is what the packet holds: 0 until somebody who knows the campaign's seed has filled it in. It never
-	// travels.
+	Drop   string // the ticket: the tapped drop, "n.k", or its beat if players have draws, "b" and a number
+	Seal   string // proves that a gateway accepted the tap; see package seal
+	// Amount is the amount of the packet: 0 until FillIn has computed it from the campaign's seed. It is never sent.
 	Amount Money
 }
 
-// ClaimID is the id of the claim that a won packet gives its winner. It is globally unique, because a
-// campaign's id is and a packet's number is unique in its campaign. Everybody who knows both can compute
-// it, so no id is handed out or stored.
+// ClaimID returns the id of the claim for a won packet. It is globally unique, because a campaign's id is and a
+// packet's number is unique in its campaign. It is computed from both, so no id is handed out or stored.
 func ClaimID(campaign string, packet int) string {
 	return campaign + "-" + strconv.Itoa(packet)
 }
 
-// ParseClaimID is the reverse of ClaimID.
+// ParseClaimID is the inverse of ClaimID.
 func ParseClaimID(claim string) (campaign string, packet int, err error) {
 	i := strings.LastIndexByte(claim, '-')
-	packet, _ = strconv.Atoi(claim[i+1:]) // what is no number does not come back as it was
+	packet, _ = strconv.Atoi(claim[i+1:]) // an invalid number differs when it is written again
 	if i < 1 || strconv.Itoa(packet) != claim[i+1:] {
 		return "", 0, fmt.Errorf("%q is not a claim id", claim)
 	}
@@ -42,10 +40,10 @@ type EntryRef struct {
 	ID       string // the stream's own id, "<ms>-<seq>"; ms is the cluster time of the grab
 }
 
-// String is the entry's id in the stream and in the ledger, by which copies of an entry are recognized.
+// String returns the entry's id in the stream and in the ledger; copies of an entry have the same id.
 func (r EntryRef) String() string { return r.Campaign + "." + strconv.Itoa(r.Shard) + "." + r.ID }
 
-// Position splits the entry's id in its time (Unix ms) and its sequence number within it. No other id has the same two.
+// Position splits the entry's id into its time (Unix ms) and its sequence number within it. The pair is unique.
 func (r EntryRef) Position() (ms, seq int64, err error) {
 	a, b, _ := strings.Cut(r.ID, "-")
 	ms, ok1 := plain(a)
@@ -56,7 +54,7 @@ func (r EntryRef) Position() (ms, seq int64, err error) {
 	return ms, seq, nil
 }
 
-// plain reads a number that is written without a sign and without zeros before it.
+// plain parses a number without a sign and without leading zeros.
 func plain(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && s[0] >= '0' && s[0] <= '9' && (s[0] != '0' || s == "0")
@@ -66,12 +64,12 @@ func plain(s string) (int64, bool) {
 // travels to the ledger at least once; the ledger posts it exactly once.
 type Entry struct {
 	Ref      EntryRef
-	SealedAt int64 // when the taps were sealed, or the order to close; Unix ms on the cluster's clock
+	SealedAt int64 // time of the seals of the taps, or of the order to close; Unix ms on the cluster's clock
 	Wins     []Win
 	Reclaim  *Reclaim
 }
 
-// Packets are the numbers of the packets that the wins got, in their order.
+// Packets returns the numbers of the won packets, in the order of the wins.
 func (e *Entry) Packets() (numbers Numbers) {
 	for i := range e.Wins {
 		numbers = numbers.Add(e.Wins[i].Packet)
@@ -82,11 +80,11 @@ func (e *Entry) Packets() (numbers Numbers) {
 // Reclaim is stock that was left in a shard when it closed.
 type Reclaim struct {
 	Numbers Numbers
-	Seal    string // says that a node has ordered the closing; see package seal
+	Seal    string // proves that a node ordered the closing; see package seal
 	Amount  Money  // as in Win
 }
 
-// FillIn sets the amounts of everything in an entry.
+// FillIn sets the amounts of all wins or of the reclaim in an entry.
 func (e *Entry) FillIn(amounts *Amounts) {
 	for i := range e.Wins {
 		e.Wins[i].Amount = amounts.Of(e.Wins[i].Packet)
@@ -96,59 +94,59 @@ func (e *Entry) FillIn(amounts *Amounts) {
 	}
 }
 
-// ErrUnreadable says that Redis has something else than any script of this program writes there, so that nothing of it
-// can be read. Asked again it says the same.
-var ErrUnreadable = errors.New("it is nothing that a script has written")
+// ErrUnreadable means that no script of this program wrote a record in Redis, so it cannot be parsed. A retry returns
+// the same error.
+var ErrUnreadable = errors.New("no script has written the record")
 
-// ShardSnapshot is what Redis knows of one shard at one moment, but for its outbox and its wins.
+// ShardSnapshot is the state of one shard in Redis at one moment, without its outbox and its wins.
 type ShardSnapshot struct {
 	Shard       int
 	Unread      string   // why nothing of the shard could be read; then Found is false
-	Found       bool     // false where Redis knows nothing of the shard (lost, or not stocked yet)
-	Epoch       int64    // when the shard was last cut off from what was before, Unix ms; 0: never
-	Left        int      // packets that can be won, as the state says
-	Won         int      // packets won so far, as the state says
+	Found       bool     // false if Redis has no record of the shard (lost, or not stocked yet)
+	Epoch       int64    // time of the last fence of the shard, Unix ms; 0: never
+	Left        int      // packets that can be won, from the state
+	Won         int      // packets won so far, from the state
 	Moves       int64    // number of the newest move from or to this shard
 	Stock       Numbers  // packets that can be won
-	Returned    Numbers  // packets that the shard gave back when it was closed
-	Lent        []Lent   // packets on their way to other shards
-	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" where none was; as the state says
-	NewestEntry string   // the same, as the outbox itself says; "" where it is gone, UnknownEntry where that is unknown
-	Unreadable  []string // what no script of this program has written; the rest is without it
-	Revision    int64    // the version of the campaign that the shard goes by
-	Closed      bool     // for good, as the state says
-	Altered     []string // settings that are not those of that version of the campaign
+	Returned    Numbers  // packets that the shard returned when it was closed
+	Lent        []Lent   // packets in flight to other shards
+	LastEntry   string   // id of the newest entry of the outbox ever, "0-0" if there was none; from the state
+	NewestEntry string   // the same, from the outbox itself; "" if it is gone, UnknownEntry if that is unknown
+	Unreadable  []string // records that no script of this program wrote; the other fields leave them out
+	Revision    int64    // the version of the campaign that the shard uses
+	Closed      bool     // final; from the state
+	Altered     []string // settings that differ from that version of the campaign
 }
 
-// UnknownEntry stands for the id of an entry that Redis cannot tell.
+// UnknownEntry stands for the id of an entry that Redis does not have.
 const UnknownEntry = "?"
 
-// Lent is packets that have left one shard's stock for another's.
+// Lent holds packets that have left one shard's stock for another's.
 type Lent struct {
 	Move    string // its id
-	To      int    // the shard that gets them
+	To      int    // the shard that receives them
 	Number  int64  // of the moves of the shard that lends
-	Epoch   int64  // of that shard: when it was last cut off from what was before, Unix ms
+	Epoch   int64  // of that shard: time of its last fence, Unix ms
 	Numbers Numbers
 }
 
-// WinRecord is a win as Redis keeps it for its player, without seal and amount.
+// WinRecord is a win as Redis stores it for its player, without seal and amount.
 type WinRecord struct {
 	Win
-	Entry  string // id of the outbox entry that it went out in
-	Before string // the ticket that its player won before, "" in the first win
+	Entry  string // id of the win's outbox entry
+	Before string // the ticket of the player's win before, "" in the first win
 }
 
-// PlayerRecord is what Redis keeps of a player beside the wins.
+// PlayerRecord is the state of a player in Redis, without the wins.
 type PlayerRecord struct {
 	User   string
 	Wins   int
 	Newest string // the ticket won last
 }
 
-// Records are some of what Redis has recorded of a shard's players.
+// Records is a part of a shard's player records in Redis.
 type Records struct {
 	Wins       []WinRecord
 	Players    []PlayerRecord
-	Unreadable []string // what no script of this program has written
+	Unreadable []string // records that no script of this program wrote
 }

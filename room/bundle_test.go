@@ -26,8 +26,8 @@ func TestBundlesArriveInOrder(t *testing.T) {
 				}
 				want = append(want, fmt.Sprintf("%d of round %d for ", n, round))
 			}
-			if l.Deliver(&b); len(b.letters) != 0 {
-				t.Fatalf("%d letters are left in a delivered bundle", len(b.letters))
+			if l.Deliver(&b); len(b.parcels) != 0 {
+				t.Fatalf("%d parcels are left in a delivered bundle", len(b.parcels))
 			}
 			for i, m := range members {
 				m.Send(fmt.Appendf(nil, "after round %d for %d", round, i))
@@ -83,18 +83,18 @@ func TestDeliveredBundleKeepsLittle(t *testing.T) {
 	l := running(t)
 	m := l.newMember(idleConn{}, nil)
 	for _, test := range []struct {
-		letters int
+		parcels int
 		keeps   bool
-	}{{500, true}, {keptLetters + 1, false}} {
+	}{{500, true}, {keptParcels + 1, false}} {
 		var b Bundle
-		for range test.letters {
+		for range test.parcels {
 			b.Add(m, wave)
 		}
 		l.Deliver(&b)
-		if kept := cap(b.letters); (kept > 0) != test.keeps {
-			t.Errorf("after %d letters a bundle keeps room for %d", test.letters, kept)
+		if kept := cap(b.parcels); (kept > 0) != test.keeps {
+			t.Errorf("after %d parcels a bundle keeps room for %d", test.parcels, kept)
 		}
-		for _, left := range b.letters[:cap(b.letters)] {
+		for _, left := range b.parcels[:cap(b.parcels)] {
 			if left.to != nil || left.payload != nil {
 				t.Fatal("a delivered message is kept alive")
 			}

@@ -9,23 +9,23 @@ import (
 	"redrain/internal/ws"
 )
 
-// lingerFor is how long the peer has to answer the close frame.
+// lingerFor is the time that the peer has to answer the close frame.
 const lingerFor = 2 * time.Second
 
-// Close throws away what is queued and closes the connection with a code and a reason. Only the first call of Close
+// Close discards the queued messages and closes the connection with a code and a reason. Only the first call of Close
 // or CloseAfterFlush has an effect.
 func (m *Member) Close(code int, reason string) { m.end(shut, code, reason) }
 
-// CloseAfterFlush takes no more messages, and closes the connection when those that are queued have been written,
-// or when WriteTimeout is over.
+// CloseAfterFlush accepts no more messages. It closes the connection when the queued ones are written, or when
+// WriteTimeout is over.
 func (m *Member) CloseAfterFlush(code int, reason string) { m.end(drain, code, reason) }
 
 func (m *Member) end(e event, code int, reason string) {
 	m.do(func() (ready bool) { return m.startClose(e, code, reason) })
 }
 
-// Gone tells that reading from the connection has ended: the peer has answered the close frame, or has sent one, or
-// it is lost. The connection is closed without waiting for more than the answer to a close frame to be written.
+// Gone reports that reading from the connection has ended: the peer answered or sent a close frame, or the connection
+// is lost. The connection is closed as soon as the answer to a close frame is written.
 func (m *Member) Gone() {
 	m.do(func() (ready bool) {
 		m.peerGone = true
@@ -35,8 +35,8 @@ func (m *Member) Gone() {
 	})
 }
 
-// relay takes a frame over that the WebSocket library wants to write. It reports whether the library may write such
-// a frame: a pong, of which only the newest matters, or a close frame, which ends the member.
+// relay takes over a frame that the WebSocket library writes. It reports whether the library may write such a frame.
+// It is a pong, of which only the newest matters, or a close frame, which ends the member.
 func (m *Member) relay(wire []byte) bool {
 	opcode := ws.Opcode(wire[0])
 	if opcode != ws.OpPong && opcode != ws.OpClose {
@@ -44,7 +44,7 @@ func (m *Member) relay(wire []byte) bool {
 	}
 	m.do(func() (ready bool) {
 		switch {
-		case m.state >= closing: // nothing but the member's own close frame may follow
+		case m.state >= closing: // only the member's close frame may follow
 		case opcode == ws.OpClose:
 			ready = m.lose("")
 			m.control = bytes.Clone(wire)
@@ -68,7 +68,7 @@ func (m *Member) startClose(e event, code int, reason string) (ready bool) {
 	return m.on(e) && m.enqueue(Results)
 }
 
-// lose ends a member whose peer is gone, cuts its draining or its lingering short. It needs m.mu.
+// lose ends a member whose peer is gone; it cuts draining or lingering short. It needs m.mu.
 func (m *Member) lose(reason string) (ready bool) {
 	if m.state == open {
 		return m.startClose(lost, ws.CloseAbnormal, reason)
@@ -76,7 +76,7 @@ func (m *Member) lose(reason string) (ready bool) {
 	return m.on(lost) && m.enqueue(Results)
 }
 
-// slow ends a member that does not read what it is sent. It needs m.mu.
+// slow ends a member that reads too slowly. It needs m.mu.
 func (m *Member) slow() (ready bool) {
 	if m.state != open {
 		return false
@@ -89,10 +89,10 @@ func (m *Member) slow() (ready bool) {
 // writeFailed ends a member after a failed write. A peer that let a write take too long is a slow consumer. It needs
 // m.mu.
 func (m *Member) writeFailed(err error) (ready bool) {
-	m.peerGone, m.control = true, nil // half a frame may be out: nothing can follow it
+	m.peerGone, m.control = true, nil // half a frame may have been sent: nothing can follow it
 	var netErr net.Error
 	switch {
-	case m.state == closing: // somebody else has ended the member during the write
+	case m.state == closing: // another goroutine has ended the member during the write
 		return m.enqueue(Results)
 	case m.state == open && errors.As(err, &netErr) && netErr.Timeout():
 		return m.slow()
@@ -100,7 +100,7 @@ func (m *Member) writeFailed(err error) (ready bool) {
 	return m.lose(err.Error())
 }
 
-// expired is called by the timer wheel: a ping is due, the peer was silent for too long, or it has not answered the
+// expired is called by the timer wheel. A ping is due, the peer was silent for too long, or it has not answered the
 // close frame.
 func (m *Member) expired() {
 	m.do(func() (ready bool) {
@@ -114,7 +114,7 @@ func (m *Member) expired() {
 // beat asks for a ping, or ends a member that has been silent for too long. It needs m.mu.
 func (m *Member) beat() (ready bool) {
 	o := &m.engine.o
-	silent := time.Since(m.engine.started) - time.Duration(m.heard.Load())
+	silent := time.Since(m.engine.started) - time.Duration(m.lastPong.Load())
 	switch {
 	case silent >= o.PongWait:
 		return m.startClose(shut, CodeNoPong, "no pong")
@@ -141,8 +141,8 @@ func (m *Member) sayGoodbye() {
 	m.finish(err == nil)
 }
 
-// closeFrame is the frame that ends the connection: that of the WebSocket library, or else one with the member's
-// code. It is nil if nobody would read it.
+// closeFrame returns the frame that ends the connection: that of the WebSocket library, or else one with the member's
+// code. It returns nil if the peer cannot read it.
 func (m *Member) closeFrame() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -152,7 +152,7 @@ func (m *Member) closeFrame() []byte {
 	return ws.AppendClose(nil, m.code, m.reason)
 }
 
-// finish ends the state farewell: the close frame is written, or given up. It is called once.
+// finish ends the state farewell: the close frame is written, or abandoned. It is called once.
 func (m *Member) finish(written bool) {
 	m.engine.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
 	if m.onClose != nil {
@@ -164,7 +164,7 @@ func (m *Member) finish(written bool) {
 	m.closeConn()
 }
 
-// waitsForAnswer lets the member linger, if there is somebody who may answer the close frame.
+// waitsForAnswer lets the member linger if the peer may still answer the close frame.
 func (m *Member) waitsForAnswer(written bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,8 +184,8 @@ func (m *Member) closeConn() {
 	}
 }
 
-// crashed ends a member whose turn, or whose wait for the peer, has panicked: nobody knows how much of a frame is
-// out, so the connection is closed without a close frame.
+// crashed ends a member after a panic in its time slice or in its wait for the peer. Half a frame may have been sent,
+// so the connection is closed without a close frame.
 func (m *Member) crashed() {
 	inFarewell := false
 	m.do(func() (ready bool) {
@@ -198,7 +198,7 @@ func (m *Member) crashed() {
 	}
 }
 
-// on is the one place where a member changes its state. It reports whether it has. It needs m.mu.
+// on is the only method that changes a member's state. It reports whether the state changed. It needs m.mu.
 func (m *Member) on(e event) (changed bool) {
 	next, changed := m.state.after(e)
 	if !changed {

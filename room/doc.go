@@ -1,26 +1,27 @@
-// Package room knows who is here and hands messages to them: rooms of members, two outbound lanes for each member,
-// and the fan-out of one message to a full room. It does not look into the messages.
+// Package room tracks members and delivers messages to them. It has rooms of members, two outbound lanes for each member,
+// and the fan-out of one message to a full room. It does not parse the messages.
 //
-// A [Lobby] holds one [Room] for each campaign that somebody watches. A [Member] is one connection. It has two lanes:
+// A [Lobby] holds one [Room] for each campaign with members. A [Member] is one connection. It has two lanes, which
+// are queues:
 //
 //	Results   in order, never dropped; a member that lets it fill up is closed with CodeSlowConsumer
-//	Rain      the newest messages only; when it is full the oldest one makes room
+//	Rain      the newest messages only; when it is full the oldest one is dropped
 //
-// Idle members cost no goroutine. What is queued for members is written by a few workers that live only while there
-// is something to write (workers.go), and all pings and deadlines hang on one timer wheel (wheel.go). One goroutine
-// at a time serves a member, so a connection never has two writers. One turn of a member is one frame, so nobody is
-// served twice while others wait (turn.go). A worker writes what the connection takes at once and never waits; a
-// goroutine of its own waits for a peer that has stalled, for at most WriteTimeout (wait.go).
+// Idle members cost no goroutine. A few workers write the queued messages, and live only while there is something to
+// write (workers.go). All pings and deadlines are on one timer wheel (wheel.go). One goroutine at a time serves a
+// member, so a connection never has two writers. One time slice of a member is one frame, so no member is served
+// twice while others wait (turn.go). A worker writes as much as the connection takes at once and never waits. A
+// separate goroutine waits for a peer that has stalled, for at most WriteTimeout (wait.go).
 //
-// What has time, news of settled wins, waits in the results lane for the next frame to its member (news.go): tens of
-// thousands of frames with a few bytes each cost more than all else that is done to tell people.
+// News of settled wins is not urgent. It waits in the results lane for the next frame to its member (news.go). Tens
+// of thousands of frames with a few bytes each would cost more than all other notifications.
 //
 // Only the member writes to its connection (socket.go). It makes the frames with package ws, and makes a frame for
-// many members once (frame.go). The WebSocket library makes the upgrade, and reads what
-// package ws leaves to it.
+// many members once (frame.go). The WebSocket library performs the upgrade and reads the messages; package ws decodes
+// the frames of taps.
 //
-// A panic in a member's turn, in its timer or in onClose closes that member, and is logged with its stack; all
-// others are served on.
+// A panic in a member's time slice, in its timer or in onClose closes that member, and is logged with its stack. All
+// others continue.
 //
 // A member is a state machine, whose transitions are a table (state.go, close.go):
 //
@@ -28,11 +29,10 @@
 //	  │                │                     ▲                    │                                              │
 //	  └──shut, lost────┴────────lost─────────┘                    └──unsaid──▶ closed ◀──────────turned──────────┘
 //
-// A member lingers so that the peer can read the close frame and answer it: a connection that is closed while
-// unread taps lie in its receive buffer is reset, and a reset can take the close frame, and the results before it,
-// away from the peer. Lingering ends when the reader reports that reading has ended (Member.Gone), or after two
-// seconds. Whoever reads a member's connection therefore reads on until that fails, and leaves the closing to the
-// member.
+// A member lingers so that the peer can read the close frame and answer it. A connection that is closed while unread
+// taps lie in its receive buffer is reset. A reset can take the close frame, and the results before it, away from the
+// peer. Lingering ends when the reader reports the end of reading (Member.Gone), or after two seconds. So the reader
+// of a member's connection must read until that fails, and must leave the closing to the member.
 //
 // Locks are taken in this order, left to right; most paths need one:
 //

@@ -2,14 +2,14 @@ package room
 
 import "time"
 
-// engine is what writes for all members of a lobby, and keeps their time.
+// engine writes for all members of a lobby, and runs their timers.
 type engine struct {
 	o       Options
 	metrics *metrics
 	wheel   *wheel
 	workers *workers
 	news    *news
-	started time.Time // what Member.heard counts from
+	started time.Time // origin of Member.lastPong
 }
 
 func newEngine(o Options) *engine {

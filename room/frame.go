@@ -9,11 +9,11 @@ const joinMax = 32 << 10
 // pingFrame is a ping without a payload.
 var pingFrame = ws.AppendHeader(nil, ws.OpPing, 0)
 
-// frame is one message on its way to a member, or to many. It is small, and copied: a message to one member is not
-// worth an allocation for each lane that it stands in.
+// frame is one message to one or many members. It is small, and copied: a message to one member is not worth an
+// allocation for each lane.
 type frame struct {
 	bytes  []byte
-	header int // so many of the bytes are a frame's header, before the message; 0: the bytes are the message alone
+	header int // length of a frame's header before the message; 0: the bytes are the message only
 }
 
 // sharedFrame is a frame for many members: its bytes on the wire are made once, here.
@@ -41,10 +41,10 @@ func appendMessages(wire []byte, frames []frame) []byte {
 	return wire
 }
 
-// keptBuffer is how large a buffer a batch keeps from one turn to the next, in bytes.
+// keptBuffer is the largest buffer that a batch keeps between time slices, in bytes.
 const keptBuffer = 2 * joinMax
 
-// batch is what is written in one turn: control frames, and one frame with all messages.
+// batch holds the output of one time slice: control frames, and one frame with all messages.
 type batch struct {
 	ping    bool
 	control []byte
@@ -52,7 +52,7 @@ type batch struct {
 	buffer  []byte // for the bytes on the wire
 }
 
-// assemble makes the bytes of a turn. They are good until the next call.
+// assemble returns the bytes of a time slice. They are valid until the next call.
 func (b *batch) assemble() []byte {
 	if len(b.frames) == 1 && b.frames[0].header > 0 && !b.ping && b.control == nil {
 		return b.frames[0].bytes

@@ -1,7 +1,7 @@
 package room
 
-// handoverSize is how many members the workers get at once: enough to make their lock cheap, few enough that the
-// writing begins while the rest of a room still gets its frame queued.
+// handoverSize is the number of members that the workers get at once. It is large enough to make their lock cheap.
+// It is small enough that writing begins while the rest of a room still gets its frame queued.
 const handoverSize = 128
 
 // handover collects members that are ready in a lane, and hands them to the workers.

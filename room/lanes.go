@@ -6,18 +6,18 @@ type Lane int
 // The lanes.
 const (
 	Results Lane = iota // in order, never dropped
-	Rain                // only the newest matter, the oldest is dropped first
+	Rain                // only the newest matter; the oldest is dropped first
 
 	laneCount = 2
 )
 
-// lanes hold what waits for a member.
+// lanes holds a member's queued messages.
 type lanes [laneCount]queue
 
 func (l *lanes) empty() bool { return l[Results].n == 0 && l[Rain].n == 0 }
 
-// take moves the frames of the next write to the end of batch: results first, then rain, as many as make a frame of
-// at most joinMax bytes, and at least one if there is one.
+// take moves the frames of the next write to the end of batch: results first, then rain. It takes as many as make a
+// frame of at most joinMax bytes, and at least one if there is one.
 func (l *lanes) take(batch []frame) []frame {
 	size := 0
 	for lane := range l {
@@ -34,10 +34,9 @@ func (l *lanes) take(batch []frame) []frame {
 	return batch
 }
 
-// queue is a ring of frames. The zero value is empty and holds no memory besides its own. It must not be copied.
+// queue is a ring of frames. The zero value is empty and needs no other memory. It must not be copied.
 type queue struct {
-	// the ring of a queue that has never held more: without an allocation, and where the member is already in the
-	// cache
+	// the first ring of a queue: it needs no allocation, and is in the same cache line as the member
 	one  [1]frame
 	ring []frame // its length is a power of two
 	head int
@@ -45,10 +44,10 @@ type queue struct {
 }
 
 const (
-	// secondRing is the size of a ring that is not one.
+	// secondRing is the size of the first allocated ring.
 	secondRing = 4
-	// keptRing is the size up to which an empty queue keeps its ring: enough for the next wave without an
-	// allocation, little for a member who idles.
+	// keptRing is the largest ring that an empty queue keeps. It holds the next wave without an allocation, and costs
+	// an idle member little.
 	keptRing = 8
 )
 

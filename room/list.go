@@ -1,17 +1,17 @@
 package room
 
-// node is a member's place in the ready queues.
+// node is a member's position in the ready queues.
 type node struct {
-	owner turner           // whose turn it is when the node comes first
+	owner turner           // served when the node comes first
 	next  [laneCount]*node // the next in the lane's queue; owned by the owner of the queue
 }
 
-// turner is who is served by the workers: a member.
+// turner is served by the workers: a member.
 type turner interface {
-	// turn does one thing; what it writes goes into the buffers of b. It reports the lane in whose ready queue the
-	// worker must put the node for its next turn, if it needs one.
+	// turn does one thing; its output goes into the buffers of b. If the node needs another time slice, turn reports
+	// the lane in whose ready queue the worker must put it.
 	turn(lane Lane, b *batch) (next Lane, again bool)
-	// crashed is called when a turn, or the wait for a peer, has panicked.
+	// crashed is called after a panic in a turn or in the wait for a peer.
 	crashed()
 }
 

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Lobby is all rooms and members of this node.
+// Lobby holds all rooms and members of this node.
 type Lobby struct {
 	*engine
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
-	mu     sync.RWMutex // guards the maps, and where each member sits
+	mu     sync.RWMutex // guards the maps, and the seat of each member
 	rooms  map[string]*Room
 	users  map[string]*Member // the first of each user's connections in any room; seat.sibling leads to the others
 	seated int
@@ -23,8 +23,8 @@ func NewLobby(o Options) *Lobby {
 	return &Lobby{engine: newEngine(o), rooms: map[string]*Room{}, users: map[string]*Member{}}
 }
 
-// Run keeps the pings and deadlines until ctx ends. Then it closes the members that are still there with CodeShutdown,
-// and returns nil when the last of them is closed and the last write has ended. A member made later is closed at once.
+// Run keeps the pings and deadlines until ctx ends. Then it closes the remaining members with CodeShutdown. It
+// returns nil when the last of them is closed and the last write has ended. A member made later is closed at once.
 func (l *Lobby) Run(ctx context.Context) error {
 	l.wheel.run(ctx)
 	l.wheel.stop() // fires all timers: a member has one, or the workers have the member, or it is closed
@@ -32,13 +32,13 @@ func (l *Lobby) Run(ctx context.Context) error {
 	return nil
 }
 
-// NewMember takes charge of writing to a connection, and of closing it. From here on nobody else may close it; what
-// the WebSocket library writes by itself goes through the member. Reading it stays with the caller, who reports
-// signs of life with Pong, reads until that fails (also after Close), and then calls Gone.
+// NewMember takes charge of writing to a connection, and of closing it. The caller must not close it any more. The
+// frames that the WebSocket library writes go through the member. Reading stays with the caller, who reports signs of
+// life with Pong, reads until that fails (also after Close), and then calls Gone.
 //
-// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been
-// written or given up. Its code is that of Close, or ws.CloseAbnormal where the connection was lost. After Run has
-// ended it may be called before NewMember returns.
+// onClose, if not nil, is called exactly once, when the member has left its room and the close frame has been written
+// or abandoned. Its code is that of Close, or ws.CloseAbnormal if the connection was lost. After Run has ended it may
+// be called before NewMember returns.
 func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 	m := l.newMember(s, onClose)
 	s.member.Store(m)
@@ -57,16 +57,16 @@ func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 	return m
 }
 
-// Join seats a member in a campaign's room, as a connection of the user. It moves a member that sits in another room. A
-// member that is closed, or closing, stays out.
+// Join seats a member in a campaign's room, as a connection of the user. It moves a member from another room. A
+// closed or closing member is not seated.
 func (l *Lobby) Join(campaign, user string, m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
 	l.enter(m, seat{campaign: campaign, user: user})
 }
 
-// Watch is Join for a connection that looks on, as a big screen does: it gets all that the room and the user get, and
-// is not counted among those who play.
+// Watch is Join for a connection that only watches, such as a big screen. It receives all messages of the room and
+// the user, and is not counted as a player.
 func (l *Lobby) Watch(campaign, user string, m *Member) {
 	l.seating.Lock()
 	defer l.seating.Unlock()
@@ -75,7 +75,7 @@ func (l *Lobby) Watch(campaign, user string, m *Member) {
 
 // enter needs l.seating.
 func (l *Lobby) enter(m *Member, to seat) {
-	if m.isOpen() { // otherwise whoever closes the member has taken it out already, or waits for us to do it
+	if m.isOpen() { // otherwise the goroutine that closes the member has taken it out already, or waits for us to do it
 		l.move(m, to)
 	}
 }
@@ -98,7 +98,7 @@ func (l *Lobby) move(m *Member, to seat) {
 	}
 }
 
-// reseat gives a member another seat, or none where its campaign is "". It returns the rooms that are empty now, and no
+// reseat gives a member another seat, or none if its campaign is "". It returns the rooms that are empty now, and no
 // longer in l.rooms, or new there.
 func (l *Lobby) reseat(m *Member, to seat) (emptied, opened *Room) {
 	l.mu.Lock()
@@ -162,7 +162,7 @@ func (l *Lobby) unseat(m *Member) (emptied *Room) {
 	return r
 }
 
-// count counts who comes to play, or goes.
+// count counts players who join or leave.
 func (l *Lobby) count(r *Room, s seat, by int64) {
 	if s.watches {
 		return
@@ -173,14 +173,14 @@ func (l *Lobby) count(r *Room, s seat, by int64) {
 	}
 }
 
-// Room is the room of a campaign, nil if nobody is in it.
+// Room returns the room of a campaign, or nil if it is empty.
 func (l *Lobby) Room(campaign string) *Room {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.rooms[campaign]
 }
 
-// Rooms are all rooms with somebody in them, in no order.
+// Rooms returns all rooms with members, in no order.
 func (l *Lobby) Rooms() []*Room {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -191,30 +191,30 @@ func (l *Lobby) Rooms() []*Room {
 	return rooms
 }
 
-// Members is the number of connections in all rooms, with those that only look on.
+// Members returns the number of connections in all rooms, including those that only watch.
 func (l *Lobby) Members() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.seated
 }
 
-// Has tells whether a user has a connection in any room.
+// Has reports whether a user has a connection in any room.
 func (l *Lobby) Has(user string) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.users[user] != nil
 }
 
-// ToUser sends a message to all of a user's connections, whichever rooms they are in, in the results lane, and
-// returns their number. encode makes the message, which must not be changed afterwards; it is called once, without a
-// lock, and not at all if the user is not here.
+// ToUser sends a message to all of a user's connections in all rooms, in the results lane, and returns their number.
+// The function encode makes the message, which must not be changed afterwards. It is called once, without a lock; if
+// the user has no connection, it is not called.
 func (l *Lobby) ToUser(user string, encode func() []byte) int {
 	return l.toUser(user, encode, func(m *Member, f frame) { m.queue(Results, f) })
 }
 
 // toUser hands a message to all of a user's connections.
 func (l *Lobby) toUser(user string, encode func() []byte, hand func(*Member, frame)) int {
-	var few [4]*Member // without an allocation for nearly everybody
+	var few [4]*Member // avoids an allocation in nearly all calls
 	members := l.connections(user, few[:0])
 	if len(members) == 0 {
 		return 0

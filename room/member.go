@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Member is one connection. Its methods may be called by any goroutine, and none of them waits for the connection.
+// Member is one connection. Its methods are safe for concurrent use, and none of them waits for the connection.
 type Member struct {
-	engine  *engine
-	seats   seats
-	conn    conn
-	onClose func(code int)
-	timer   timer        // open: the next ping, or the end of the wait for a pong; lingering: the end of that
-	heard   atomic.Int64 // when the peer was last heard, in nanoseconds since engine.started
+	engine   *engine
+	seats    seats
+	conn     conn
+	onClose  func(code int)
+	timer    timer        // open: the next ping, or the end of the wait for a pong; lingering: the end of that
+	lastPong atomic.Int64 // the peer's last sign of life, in nanoseconds since engine.started
 
 	seat  seat // guarded by Lobby.mu
 	place int  // in the segment; guarded by segment.mu
@@ -23,25 +23,25 @@ type Member struct {
 	state state // changed by Member.on alone
 	lanes lanes
 	ping  bool // a ping is due
-	// control is a pong that is due while the member is open or draining; later it is the close frame that the
-	// WebSocket library wants to write.
+	// control is a pong that is due while the member is open or draining; later it is the close frame of the
+	// WebSocket library.
 	control   []byte
 	queued    [laneCount]bool // the member stands in the lane's ready queue
 	held      bool            // the results lane has news that waits for another frame (news.go)
 	busy      bool            // a goroutine writes
-	waiting   bool            // and waits for the peer
-	peerGone  bool            // nobody would read a close frame of ours, or answer it
-	heldSince time.Duration   // held: what news.hold has noted
-	deadline  time.Time       // draining: when all must have been written
+	waiting   bool            // the goroutine waits for the peer
+	peerGone  bool            // the peer can neither read nor answer a close frame
+	heldSince time.Duration   // held: the time that news.hold has noted
+	deadline  time.Time       // draining: time by which all must be written
 	code      int             // of the close
 	reason    string          // of the close
 }
 
-// seat is where a member sits.
+// seat is a member's membership in a room.
 type seat struct {
-	campaign string // of the room; "" where it sits in none
+	campaign string // of the room; "" if the member is in none
 	user     string
-	watches  bool       // looks on, and does not play
+	watches  bool       // watches only, and does not play
 	segment  int        // of the room
 	sibling  [2]*Member // other connections of the user, before and after this one
 }
@@ -52,31 +52,31 @@ const (
 	after
 )
 
-// seats are where members sit. A Lobby has them.
+// seats assigns members to rooms. A Lobby implements it.
 type seats interface {
 	Leave(m *Member)
 }
 
-// conn is what a member needs of a connection. A Socket is one.
+// conn is a member's view of a connection. A Socket implements it.
 type conn interface {
 	// tryWrite writes as much as the connection takes at once, and never waits. Fewer bytes than given are no error.
 	tryWrite(p []byte) (n int, err error)
-	// write writes all, and waits for the peer until the deadline. One goroutine at a time.
+	// write writes all, and waits for the peer until the deadline. It is not safe for concurrent use.
 	write(p []byte) error
-	// deadline sets until when write may wait, also a write that waits already; zero: for ever.
+	// deadline sets the end of write's wait, also of a write that waits already; zero: no deadline.
 	deadline(t time.Time)
 	Close() error
 }
 
-// Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer; one that is
-// closed, or closing, gets nothing. The payload must not be changed afterwards.
+// Send queues a message in the results lane. A member whose lane is full is closed with CodeSlowConsumer. A closed or
+// closing member gets nothing. The payload must not be changed afterwards.
 func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) }
 
-// Pong tells that the peer lives: a pong has come, or anything else.
-func (m *Member) Pong() { m.Heard(time.Now()) }
+// Pong records a sign of life of the peer: a pong, or any other message.
+func (m *Member) Pong() { m.PongAt(time.Now()) }
 
-// Heard is Pong for who knows what time it is.
-func (m *Member) Heard(now time.Time) { m.heard.Store(int64(now.Sub(m.engine.started))) }
+// PongAt is Pong for callers that have the current time.
+func (m *Member) PongAt(now time.Time) { m.lastPong.Store(int64(now.Sub(m.engine.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()
@@ -84,7 +84,7 @@ func (m *Member) isOpen() bool {
 	return m.state == open
 }
 
-// queue queues a frame, and hands the member to the workers if need be.
+// queue queues a frame, and hands the member to the workers if they do not have it.
 func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
 		m.engine.workers.ready(lane, listOf(lane, &m.node))
@@ -120,7 +120,7 @@ func (m *Member) do(f func() (ready bool)) {
 }
 
 // enqueue marks the member as standing in a lane's ready queue, and reports whether the caller must put it there.
-// While a goroutine writes the member stays out: that goroutine looks for more afterwards. It needs m.mu.
+// While a goroutine writes, the member stays out: that goroutine checks for more afterwards. It needs m.mu.
 func (m *Member) enqueue(lane Lane) bool {
 	if m.queued[lane] || m.busy {
 		return false

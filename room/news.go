@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	// newsQuiet is how long news waits for more of it. While nothing else happens it is told so much later.
+	// newsQuiet is the time for which news waits for more. If nothing else happens, news is delivered so much later.
 	newsQuiet = 2 * wheelTick
-	// newsMax is how long news waits at most. Each player of a rain gets the room's figures every second, so most
-	// news has gone with those by then.
+	// newsMax is the longest time that news waits. Each player of a rain gets the room's figures every second, so
+	// most news goes with those by then.
 	newsMax = 15 * wheelTick
-	// heldMax is how many news wait for one member at most.
+	// heldMax is the most news that waits for one member.
 	heldMax = 16
 )
 
-// news is who has messages that wait for a frame to go with. When tens of thousands of wins are settled, each with a
-// message to somebody else, a frame for each would cost more than all else that is done to tell them.
+// news tracks the members whose messages wait for a frame to go with. When tens of thousands of wins are settled,
+// each has a message to another member. A frame for each would cost more than all other notifications.
 type news struct {
 	workers *workers
 	wheel   *wheel
 	started time.Time
-	timer   timer // scheduled while somebody waits
+	timer   timer // scheduled while a member waits
 
 	mu      sync.Mutex
 	waiting []waiter      // the oldest first
-	latest  time.Duration // when the newest news came, also of those who waited already; from started
+	latest  time.Duration // when the newest news came, also for members that waited already; from started
 }
 
-// waiter is a member whose news has waited since then. News that went meanwhile may still be in the list.
+// waiter is a member whose news has waited since then. The list may still hold news that was sent meanwhile.
 type waiter struct {
 	member *Member
 	since  time.Duration // from news.started
@@ -36,14 +36,14 @@ type waiter struct {
 
 func newNews(to *workers, w *wheel, started time.Time) *news {
 	n := &news{workers: to, wheel: w, started: started}
-	n.timer.fn = n.look
+	n.timer.fn = n.flush
 	return n
 }
 
-// Tell does what ToUser does, for a message that has time: it goes with the next other message to the member, or by
-// itself when for 0.2 s there has been none for anybody, and after 1.5 s at the latest; the wheel may add two ticks.
-// Messages to a member keep their order, whichever way they are sent.
-func (l *Lobby) Tell(user string, encode func() []byte) int {
+// ToUserLater is ToUser for a message that is not urgent: it goes with the next other message to the member. It goes
+// alone after 0.2 s without news for any member, and after 1.5 s at the latest; the wheel may add two ticks. Messages
+// to a member keep their order, whichever method sends them.
+func (l *Lobby) ToUserLater(user string, encode func() []byte) int {
 	return l.toUser(user, encode, l.news.hold)
 }
 
@@ -55,11 +55,11 @@ func (n *news) hold(m *Member, f frame) {
 		n.workers.ready(Results, listOf(Results, &m.node))
 	}
 	if n.add(waiter{member: m, since: since}, held) {
-		n.wheel.schedule(&n.timer, newsQuiet) // after Run it is not: that has closed all members
+		n.wheel.schedule(&n.timer, newsQuiet) // it fails only after Run, which has closed all members
 	}
 }
 
-// add notes that there is news, and who waits with it. It reports whether nobody has waited before.
+// add records a member with news. It reports whether no member was waiting before.
 func (n *news) add(w waiter, held bool) (first bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,8 +70,8 @@ func (n *news) add(w waiter, held bool) (first bool) {
 	return held && len(n.waiting) == 1
 }
 
-// look lets news go that has waited for long enough.
-func (n *news) look() {
+// flush releases news that has waited for long enough.
+func (n *news) flush() {
 	due, more := n.due(time.Since(n.started))
 	n.release(due)
 	if more {
@@ -79,7 +79,7 @@ func (n *news) look() {
 	}
 }
 
-// due takes those out of the list who have waited for long enough: all, where there was no news lately.
+// due removes the members that have waited for long enough from the list: all of them, if there was no news lately.
 func (n *news) due(now time.Duration) (due []waiter, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -105,8 +105,9 @@ func (n *news) release(due []waiter) {
 	ready.flush()
 }
 
-// hold queues a frame without asking for a turn, unless too many wait already. It reports whether the caller must put
-// the member in the ready queue of the results lane, or must see to it that the frame is released.
+// hold queues a frame without asking for a time slice, unless too many wait already. It reports whether the caller
+// must put the member in the ready queue of the results lane. The result held means that the caller must release the
+// frame later.
 func (m *Member) hold(f frame, since time.Duration) (ready, held bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +121,7 @@ func (m *Member) hold(f frame, since time.Duration) (ready, held bool) {
 	q.push(f)
 	switch {
 	case m.held && q.n < heldMax, m.busy, m.queued[Results], m.queued[Rain]:
-		return false, false // it goes with what waits
+		return false, false // it goes with the waiting messages
 	case q.n >= heldMax:
 		return m.enqueue(Results), false
 	}
@@ -128,8 +129,8 @@ func (m *Member) hold(f frame, since time.Duration) (ready, held bool) {
 	return false, true
 }
 
-// release asks for a turn if what was held then is held still. It reports whether the caller must put the member in
-// the ready queue of the results lane.
+// release asks for a time slice if the news of that time is still held. It reports whether the caller must put the
+// member in the ready queue of the results lane.
 func (m *Member) release(since time.Duration) (ready bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -53,7 +53,9 @@ func seatNoting(l *Lobby, user string) (*Member, *notingConn) {
 	return m, c
 }
 
-func (l *Lobby) tellText(user, text string) { l.Tell(user, func() []byte { return []byte(text) }) }
+func (l *Lobby) tellText(user, text string) {
+	l.ToUserLater(user, func() []byte { return []byte(text) })
+}
 
 func TestNewsWhereNothingElseHappensIsToldSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,18 +11,17 @@ import (
 
 // Options of a Lobby. The zero value is ready to use: zero or less means the default of each field.
 type Options struct {
-	ResultsMax   int           // messages that may wait in a member's results lane (256); one more closes the member
-	RainMax      int           // messages that may wait in a member's rain lane (8); one more drops the oldest
-	WriteTimeout time.Duration // how long one write, or all of CloseAfterFlush, may take (5 s)
-	PingEvery    time.Duration // between two pings to a member (25 s); the first comes at a random point of it
-	PongWait     time.Duration // after so long without a sign of life a member is closed with CodeNoPong (60 s)
+	ResultsMax   int           // most messages in a member's results lane; one more closes the member. Defaults to 256
+	RainMax      int           // most messages in a member's rain lane; one more drops the oldest. Defaults to 8
+	WriteTimeout time.Duration // limit of one write, and of all of CloseAfterFlush. Defaults to 5 s
+	PingEvery    time.Duration // interval of pings; the first comes at a random point of it. Defaults to 25 s
+	PongWait     time.Duration // silence after which a member is closed with CodeNoPong. Defaults to 60 s
 
-	// OnOpen is called when the first member has come into a campaign's room, OnEmpty when the last one has left.
-	// The calls come one at a time, in the order in which it happened. They must be quick, and must not call Join
-	// or Leave.
+	// OnOpen is called when a room gets its first member, OnEmpty when the last one has left. The calls come one at a
+	// time, in the order of the events. They must be quick, and must not call Join or Leave.
 	OnOpen, OnEmpty func(*Room)
 
-	// Guest tells whose connections Room.Guests counts. Nil: nobody's.
+	// Guest reports whether Room.Guests counts a user. Nil: it counts none.
 	Guest func(user string) bool
 
 	Log        *slog.Logger          // nil: slog.Default

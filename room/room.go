@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// parallelFrom is the number of members from which handing a frame out is worth more than one processor.
+// parallelFrom is the number of members from which fan-out pays for more than one processor.
 const parallelFrom = 1024
 
-// Room is everybody on this node who watches one campaign. A room that has emptied stays usable and empty; the next who
-// joins the campaign opens another.
+// Room holds the members of one campaign on this node. An emptied room stays usable and empty; the next member of the
+// campaign opens another.
 type Room struct {
 	workers  *workers
 	campaign string
 	members  atomic.Int64
-	online   atomic.Int64 // of them: those that play
-	guests   atomic.Int64 // of those
+	online   atomic.Int64 // members that play
+	guests   atomic.Int64 // guests among them
 	segments []segment
 	next     int // the segment of the next member; guarded by Lobby.mu
 }
@@ -25,20 +25,20 @@ func newRoom(to *workers, campaign string) *Room {
 	return &Room{workers: to, campaign: campaign, segments: make([]segment, runtime.GOMAXPROCS(0))}
 }
 
-// Campaign is the id of the room's campaign.
+// Campaign returns the id of the room's campaign.
 func (r *Room) Campaign() string { return r.campaign }
 
-// Members is the number of connections in the room, with those that only look on.
+// Members returns the number of connections in the room, including those that only watch.
 func (r *Room) Members() int { return int(r.members.Load()) }
 
-// Online is the number of those that play.
+// Online returns the number of connections that play.
 func (r *Room) Online() int { return int(r.online.Load()) }
 
-// Guests is the number of those that play and are guests'.
+// Guests returns the number of guests' connections that play.
 func (r *Room) Guests() int { return int(r.guests.Load()) }
 
-// Broadcast sends a message to everybody in the room. It returns when each member has it queued, without waiting
-// for any write; so what one goroutine broadcasts in a lane arrives in that order. The payload must not be changed
+// Broadcast sends a message to all members of the room. It returns when each member has it queued, without waiting
+// for any write. So messages of one goroutine in one lane arrive in order. The payload must not be changed
 // afterwards.
 func (r *Room) Broadcast(lane Lane, payload []byte) {
 	f := sharedFrame(payload)

@@ -15,7 +15,7 @@ func (s *segment) add(m *Member) {
 	s.members = append(s.members, m)
 }
 
-// remove puts the last member in the place of the one that leaves.
+// remove moves the last member to the position of the one that leaves.
 func (s *segment) remove(m *Member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

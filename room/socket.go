@@ -10,15 +10,14 @@ import (
 	"redrain/internal/rawio"
 )
 
-// Socket is a network connection that only one place writes to: its member. It stands between the connection and
-// the WebSocket library, which makes the upgrade and reads, and would also write by itself: answers to pings and to
-// close frames, and close frames of its own when the peer breaks the protocol. From NewMember on, the member does
-// that for it.
+// Socket is a network connection that only its member writes to. It stands between the connection and the WebSocket
+// library, which performs the upgrade and reads. The library would also write by itself: answers to pings and close
+// frames, and close frames if the peer breaks the protocol. From NewMember on, the member writes these frames.
 type Socket struct {
 	net.Conn
 
 	direct TryWriter     // nil: every write has to wait
-	raw    *rawio.Writer // what direct is, where the connection is a socket of the net package; else nil
+	raw    *rawio.Writer // the value of direct if the connection is a socket of the net package; else nil
 	member atomic.Pointer[Member]
 }
 
@@ -28,11 +27,11 @@ type TryWriter interface {
 	TryWrite(p []byte) (n int, err error)
 }
 
-// errForeignWrite is returned to everybody but the member who writes a message.
+// errForeignWrite is returned to all writers of messages except the member.
 var errForeignWrite = errors.New("only the member writes to its connection: use Member.Send")
 
-// NewSocket wraps a connection before its upgrade to a WebSocket. A connection that is neither of the net package
-// nor a TryWriter costs a goroutine for each write. From now on nobody may close the connection but through the Socket.
+// NewSocket wraps a connection before its upgrade to a WebSocket. A connection that is neither of the net package nor
+// a TryWriter costs a goroutine for each write. The caller must then close the connection through the Socket only.
 func NewSocket(c net.Conn) *Socket {
 	s := &Socket{Conn: c}
 	switch c := c.(type) {
@@ -46,7 +45,7 @@ func NewSocket(c net.Conn) *Socket {
 	return s
 }
 
-// Close closes the connection, of which nobody may use the descriptor any more by then.
+// Close closes the connection. Its descriptor must not be used any more by then.
 func (s *Socket) Close() error {
 	if s.raw != nil {
 		s.raw.Close()
@@ -54,8 +53,8 @@ func (s *Socket) Close() error {
 	return s.Conn.Close()
 }
 
-// Write passes the answer to the upgrade on. Control frames after that go to the member, which writes them when it
-// is their turn; anything else is refused.
+// Write passes the answer to the upgrade on. Later control frames go to the member, which writes them in its time
+// slice; any other write is refused.
 func (s *Socket) Write(p []byte) (int, error) {
 	m := s.member.Load()
 	if m == nil {
@@ -92,4 +91,4 @@ func (s *Socket) write(p []byte) error {
 	return err
 }
 
-func (s *Socket) deadline(t time.Time) { _ = s.Conn.SetWriteDeadline(t) } // fails only where every write fails too
+func (s *Socket) deadline(t time.Time) { _ = s.Conn.SetWriteDeadline(t) } // fails only if every write fails too

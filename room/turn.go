@@ -2,7 +2,7 @@ package room
 
 import "bytes"
 
-// task is what a member has to do in its turn.
+// task is a member's work in a time slice.
 type task int
 
 const (
@@ -12,8 +12,8 @@ const (
 	closeConnection
 )
 
-// turn lets a worker do one thing for the member: write one frame, or take the next step of its end. It reports the
-// lane in whose ready queue the worker must put the member for its next turn, if it needs one.
+// turn does one thing for the member: it writes one frame, or takes the next step of the member's end. If the member
+// needs another time slice, turn reports the lane in whose ready queue the worker must put it.
 func (m *Member) turn(lane Lane, b *batch) (next Lane, again bool) {
 	switch m.begin(lane, b) {
 	case writeClose:
@@ -27,13 +27,13 @@ func (m *Member) turn(lane Lane, b *batch) (next Lane, again bool) {
 	return 0, false
 }
 
-// begin decides what a turn is for. For a write it takes what is to be written.
+// begin chooses the task of a time slice. For a write it takes the frames to be written.
 func (m *Member) begin(lane Lane, b *batch) task {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.queued[lane] = false
 	switch {
-	case m.busy: // the goroutine that writes looks for more afterwards
+	case m.busy: // the goroutine that writes checks for more afterwards
 		return doNothing
 	case m.on(turned):
 		if m.state == farewell {
@@ -49,7 +49,7 @@ func (m *Member) begin(lane Lane, b *batch) task {
 	return writeFrame
 }
 
-// write writes what begin has taken.
+// write writes the frames that begin has taken.
 func (m *Member) write(b *batch) (next Lane, again bool) {
 	wire, frames := b.assemble(), min(1, len(b.frames))
 	clear(b.frames) // keeps no message alive
@@ -68,7 +68,7 @@ func (m *Member) write(b *batch) (next Lane, again bool) {
 	return m.wrote(frames, err)
 }
 
-// wrote ends a turn: all is written, or the connection is broken.
+// wrote ends a time slice: all is written, or the connection is broken.
 func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
 	if err == nil {
 		m.engine.metrics.frames.Add(float64(frames))
@@ -82,7 +82,7 @@ func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
 	return m.more()
 }
 
-// more finds what is left to do after a turn. It needs m.mu.
+// more returns the lane that is left to serve after a time slice. It needs m.mu.
 func (m *Member) more() (next Lane, again bool) {
 	switch {
 	case m.state == closing, m.lanes[Results].n > 0, m.ping, m.control != nil:

@@ -2,11 +2,11 @@ package room
 
 import "time"
 
-// closeTimeout is how long the close frame may wait for a peer that does not read.
+// closeTimeout is the time that the close frame may wait for a peer that does not read.
 const closeTimeout = 500 * time.Millisecond
 
-// writeLater writes what the connection did not take at once, in a goroutine that waits for the peer, and then calls
-// then.
+// writeLater writes the rest that the connection did not take at once, in a goroutine that waits for the peer. Then
+// it calls then.
 func (m *Member) writeLater(rest []byte, then func(err error)) {
 	m.setWaiting(true)
 	m.engine.workers.await(m, func() {
@@ -27,7 +27,7 @@ func (m *Member) setWaiting(waiting bool) {
 	m.conn.deadline(until)
 }
 
-// writeDeadline is until when a peer is waited for that does not read. It needs m.mu.
+// writeDeadline returns the end of the wait for a peer that does not read. It needs m.mu.
 func (m *Member) writeDeadline() time.Time {
 	now := time.Now()
 	switch {
@@ -36,7 +36,7 @@ func (m *Member) writeDeadline() time.Time {
 	case m.state == draining:
 		return m.deadline
 	case m.peerGone && m.control == nil:
-		return now // nobody is left to be told
+		return now // the peer cannot be notified any more
 	default:
 		return now.Add(closeTimeout)
 	}

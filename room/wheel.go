@@ -11,7 +11,7 @@ import (
 const (
 	// wheelTick is the precision of the wheel: a timer fires up to one tick late, never early.
 	wheelTick  = 100 * time.Millisecond
-	wheelSlots = 1024 // 102 s around: the usual timer fires the first time that its slot comes
+	wheelSlots = 1024 // 102 s in one revolution: the usual timer fires the first time that its slot comes
 )
 
 // wheel is a hashed timer wheel: it holds tens of thousands of timers at the price of one. Setting and cancelling a
@@ -21,7 +21,7 @@ type wheel struct {
 	recoverer *loop.Recoverer // a timer that panics stops no other
 
 	mu      sync.Mutex
-	tick    int64             // the last tick that has been worked off
+	tick    int64             // the last tick that was processed
 	slots   [wheelSlots]timer // sentinels of rings of timers
 	stopped bool
 }
@@ -42,8 +42,8 @@ func newWheel(recoverer *loop.Recoverer) *wheel {
 	return w
 }
 
-// schedule makes the timer fire once, at least d from now, on the wheel's goroutine. A timer that is scheduled
-// already is moved. It reports false, and does nothing, when the wheel has stopped.
+// schedule makes the timer fire once, at least d from now, on the wheel's goroutine. It moves a timer that is
+// scheduled already. If the wheel has stopped, it returns false and does nothing.
 func (w *wheel) schedule(t *timer, d time.Duration) bool {
 	due := int64((time.Since(w.start) + d + wheelTick - 1) / wheelTick)
 	w.mu.Lock()
@@ -57,7 +57,7 @@ func (w *wheel) schedule(t *timer, d time.Duration) bool {
 	return true
 }
 
-// cancel stops the timer from firing, unless it is about to: its owner must be able to bear one more call.
+// cancel stops the timer from firing, unless it is about to: its owner must tolerate one more call.
 func (w *wheel) cancel(t *timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +84,7 @@ func (w *wheel) fire(due []*timer) {
 	}
 }
 
-// advance works off the ticks up to now and returns the timers that are due.
+// advance processes the ticks up to now and returns the timers that are due.
 func (w *wheel) advance(now int64) (due []*timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// rainShare makes every eighth turn the rain lane's while results wait too: a storm of results slows the
+	// rainShare gives every eighth time slice to the rain lane while results wait too. A storm of results slows the
 	// rain down and does not stop it.
 	rainShare = 8
-	// yieldEvery is after how many turns of the rain lane a worker lets other goroutines run. By itself Go would do
-	// that after 10 ms, and during a wave all workers are busy at once: the readers of taps, and those who decide
-	// them, would wait for as long. Results are fewer, and players wait for them.
+	// yieldEvery is the number of time slices of the rain lane after which a worker lets other goroutines run. Go
+	// would preempt only after 10 ms, and during a wave all workers are busy at once. Readers and deciders of taps
+	// would wait for as long. Results are fewer, and players wait for them.
 	yieldEvery = 16
 )
 
-// workers write what is queued for members. A worker lives only while members are ready. There are at most as many
-// as processors, because a worker never waits: it writes what a connection takes at once. A peer that does not read
-// is awaited by a goroutine of its own (Member.writeLater), so it costs the others the time of one refused write.
+// workers write the queued messages of members. A worker lives only while members are ready. There are at most as
+// many as processors, because a worker never waits: it writes as much as a connection takes at once. A peer that does
+// not read gets a separate goroutine (Member.writeLater), so it costs the others the time of one refused write.
 //
 // A goroutine for each member of a wave cost half as much CPU again when measured, and as much memory as the
-// connection itself; and results would queue behind the wave.
+// connection itself. Also, results would queue behind the wave.
 type workers struct {
 	limit     int // workers at once
 	recoverer *loop.Recoverer
@@ -36,11 +36,11 @@ type workers struct {
 	turns   int             // turns given while members were ready in both lanes
 }
 
-// worker is one goroutine that gives members their turns.
+// worker is one goroutine that gives members their time slices.
 type worker struct {
 	pool   *workers
-	member *node  // whose turn it is
-	batch  batch  // what the member writes in its turn
+	member *node  // in its time slice
+	batch  batch  // output of the member in its time slice
 	run    func() // work; kept, because making it is an allocation
 }
 
@@ -63,7 +63,7 @@ func (p *workers) ready(lane Lane, members list) {
 	}
 }
 
-// again is ready for a member that the calling worker has just served: it goes on itself, and no other starts.
+// again is ready for a member that the calling worker has just served: that worker continues, and no other starts.
 func (p *workers) again(lane Lane, member *node) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,7 @@ func (p *workers) start() {
 	go w.run()
 }
 
-// work gives turns until no member is ready. A turn that panics costs its own member the connection, and nobody else
-// anything.
+// work gives time slices until no member is ready. A turn that panics costs only its own member the connection.
 func (w *worker) work() {
 	for !w.pool.recoverer.Do("room", w.serve) {
 		w.pool.recoverer.Do("room", w.member.owner.crashed)
@@ -110,7 +109,7 @@ func (w *worker) serve() {
 	}
 }
 
-// next is the member whose turn it is. With nil the worker has ended.
+// next returns the member that is served next. If it returns nil, the worker has ended.
 func (p *workers) next(w *worker) (*node, Lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,7 +132,7 @@ func (p *workers) next(w *worker) (*node, Lane) {
 	return nil, 0
 }
 
-// await runs f, which may wait for a member's peer, in a goroutine of its own.
+// await runs f, which may wait for a member's peer, in a separate goroutine.
 func (p *workers) await(member turner, f func()) {
 	p.mu.Lock()
 	p.waiting++

@@ -207,7 +207,7 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 	s.outbox = confirm.NewOutbox(s.confirmer)
 	o := grab.Options{
 		TapRate: s.cfg.TapRate, Clock: s.clock.Now, Log: s.log, Registerer: s.metrics,
-		OnWin: s.deciders.Publish, OnDry: s.bus.Dry, Amounts: s.amounts,
+		OnWin: s.deciders.Publish, OnEmpty: s.bus.Dry, Amounts: s.amounts,
 	}
 	if mode == confirm.Stream {
 		o.OnWin = nil // JetStream has it by then

@@ -12,13 +12,13 @@ import (
 	"redrain/rain"
 )
 
-// timeout is how long the wins of one player may take to be confirmed.
+// timeout is the limit for confirming the wins of one player.
 const timeout = 2 * time.Second
 
-// ErrForgotten says that a win that the script has decided is not in Redis any more, or cannot be read there.
+// ErrForgotten means that a win that the script has decided is not in Redis any more, or cannot be read there.
 var ErrForgotten = errors.New("redis has forgotten a win before it was confirmed")
 
-// Confirmer makes sure of wins before their players are told. Its methods may be called from any goroutine.
+// Confirmer confirms wins before their players are notified. Its methods are safe for concurrent use.
 type Confirmer struct {
 	mode     Mode
 	store    *store.Store
@@ -28,10 +28,10 @@ type Confirmer struct {
 	log      *slog.Logger
 }
 
-// New makes a Confirmer. publisher is used in mode Stream only, which needs it; log may be nil.
+// New returns a Confirmer. Mode Stream needs publisher; the other modes ignore it. log may be nil.
 func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Confirmer {
 	if mode == Stream && publisher == nil {
-		panic("confirm: mode stream without a publisher") // a mistake of ours that the first start would meet
+		panic("confirm: mode stream without a publisher") // a programming error that the first start would show
 	}
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -43,12 +43,11 @@ func New(s *store.Store, mode Mode, publisher Publisher, log *slog.Logger) *Conf
 	}
 }
 
-// Immediate tells whether a win may be told as soon as Redis has it, so that nothing has to be confirmed.
+// Immediate reports whether players may be notified of a win as soon as Redis has it, without a confirmation.
 func (c *Confirmer) Immediate() bool { return c.mode == Redis }
 
-// Confirm has what the mode asks for make sure of pending entries, and marks as confirmed those whose winners may be
-// told. ErrForgotten says that others are not in Redis any more; any other error says that the way is blocked, for
-// whoever comes next as well.
+// Confirm confirms pending entries as the mode demands. It marks those whose winners may be notified. ErrForgotten
+// means that the other entries are not in Redis any more. Any other error means that the next entries would fail too.
 func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *Pending) error {
 	if len(p.entries) == 0 {
 		return nil
@@ -65,7 +64,7 @@ func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("wins cannot be confirmed (%s): %w", c.mode, err)
+		return fmt.Errorf("confirm wins (%s): %w", c.mode, err)
 	}
 	if slices.ContainsFunc(p.entries, func(e *entry) bool { return !e.confirmed }) {
 		return ErrForgotten
@@ -73,17 +72,17 @@ func (c *Confirmer) Confirm(ctx context.Context, campaign string, shard int, p *
 	return nil
 }
 
-// mostWins is how many of a player's wins are read at once: the newest.
+// mostWins is the number of a player's wins that are read at once: the newest.
 const mostWins = 1_000
 
 // PlayersWins are a player's newest wins.
 type PlayersWins struct {
-	Confirmed   []rain.Win // that may be told to the player, in the order won
-	Unconfirmed []rain.Win // that may not: they come with the next call or with their settlement
-	Total       int        // how many the player has in all
+	Confirmed   []rain.Win // the player may be notified of these; in the order won
+	Unconfirmed []rain.Win // not yet: these come with the next call or with their settlement
+	Total       int        // number of the player's wins
 }
 
-// PlayersWins reads a player's newest wins. It gets for them what the mode asks for where they do not have it yet.
+// PlayersWins reads a player's newest wins, and confirms the unconfirmed ones.
 func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user string) (PlayersWins, error) {
 	records, total, err := c.wins.Records(ctx, of, user, mostWins)
 	if err != nil || len(records) == 0 {
@@ -99,7 +98,7 @@ func (c *Confirmer) PlayersWins(ctx context.Context, of *rain.Campaign, user str
 			p.AddOlder(r.Entry, r.Win)
 		}
 		if err := c.Confirm(ctx, of.ID, of.Layout().Home(user), &p); err != nil {
-			c.log.Warn("a player's wins cannot be confirmed; they are not told now", "campaign", of.ID, "err", err)
+			c.log.Warn("confirm a player's wins; the player is not notified of them now", "campaign", of.ID, "err", err)
 		}
 		good = p.Confirmed
 	}

@@ -1,5 +1,6 @@
-// Package confirm makes sure of wins before their players are told: that the replicas of Redis have them, or
-// JetStream, as the operator has chosen (see Mode).
+// Package confirm confirms wins before their players are notified: the replicas of Redis have them, or JetStream, as
+// the operator has chosen (see Mode).
 //
-// With replica and stream, Outbox also keeps entries from the relay until the loss of the master cannot take them back.
+// With replica and stream, Outbox also keeps entries from the outbox sweeper until the loss of the master cannot take
+// them back.
 package confirm

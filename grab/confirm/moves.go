@@ -11,21 +11,22 @@ import (
 	"redrain/rain"
 )
 
-// Moves takes stock from one shard to another so that the loss of a master takes no step back that others build on:
-// unless the mode is Redis, a step counts when it outlives its master.
+// Moves moves stock from one shard to another. The loss of a master must not take back a step that later steps build
+// on. So unless the mode is Redis, a step counts only when it outlives its master.
 type Moves struct {
 	*store.Moves
 
 	c *Confirmer
 }
 
-// NewMoves makes a Moves.
+// NewMoves returns a Moves.
 func NewMoves(c *Confirmer) *Moves { return &Moves{store.NewMoves(c.store), c} }
 
-// errStepLost says that a step of a move is not in Redis any more.
+// errStepLost means that a step of a move is not in Redis any more.
 var errStepLost = errors.New("redis has forgotten a step of a move of stock; it is carried on from what is left")
 
-// Lend is store.Moves.Lend of what outlives its master. After an error it may have been lent all the same.
+// Lend is store.Moves.Lend, and waits until the step outlives its master. After an error it may have been lent all
+// the same.
 func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
 	lent, err := m.Moves.Lend(ctx, campaign, from, to, move, count)
 	if err != nil || lent == nil || m.c.mode == Redis {
@@ -33,12 +34,13 @@ func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move st
 	}
 	k := m.c.store.Keys(campaign, from)
 	if err := m.lasts(ctx, k, k.Lent, move); err != nil {
-		return nil, fmt.Errorf("stock lent by %s.%d: %w", campaign, from, err)
+		return nil, fmt.Errorf("confirm stock lent by %s.%d: %w", campaign, from, err)
 	}
 	return lent, nil
 }
 
-// Borrow is store.Moves.Borrow of what outlives its master. After an error it may have been borrowed all the same.
+// Borrow is store.Moves.Borrow, and waits until the step outlives its master. After an error it may have been
+// borrowed all the same.
 func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (int64, error) {
 	number, err := m.Moves.Borrow(ctx, campaign, lent)
 	if err != nil || m.c.mode == Redis {
@@ -46,12 +48,12 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (in
 	}
 	k := m.c.store.Keys(campaign, lent.To)
 	if err := m.lasts(ctx, k, k.Borrowed, lent.Move); err != nil {
-		return 0, fmt.Errorf("stock borrowed by %s.%d: %w", campaign, lent.To, err)
+		return 0, fmt.Errorf("confirm stock borrowed by %s.%d: %w", campaign, lent.To, err)
 	}
 	return number, nil
 }
 
-// lasts returns nil when a move's field of a hash outlives the master that has it.
+// lasts returns nil if a move's field of a hash outlives its master.
 func (m *Moves) lasts(ctx context.Context, k store.Keys, key, move string) error {
 	var there *redis.BoolCmd
 	err := m.c.replicas.outlasting(ctx, k, func(p redis.Pipeliner) { there = p.HExists(ctx, key, move) })

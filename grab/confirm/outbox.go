@@ -11,23 +11,23 @@ import (
 	"redrain/rain"
 )
 
-// Outbox is the outbox from which entries leave Redis only when they outlive their master, unless the mode is Redis.
-// A win that is lost with its master was told to nobody, and its packet is in the stock of the master's heir again, so
-// whoever wins it there would find it paid to another.
+// Outbox lets entries leave Redis only when they outlive their master, unless the mode is Redis. A win that is lost
+// with its master was never reported, and its packet is in the stock of the new master again. If the entry had left,
+// the next winner would find the packet paid to another player.
 type Outbox struct {
 	*store.Outbox
 
 	c *Confirmer
 }
 
-// NewOutbox makes an Outbox.
+// NewOutbox returns an Outbox.
 func NewOutbox(c *Confirmer) *Outbox { return &Outbox{store.NewOutbox(c.store), c} }
 
-// MayLeave returns nil when entries of a shard's outbox, oldest first, may leave Redis. After an error none may.
+// MayLeave returns nil if entries of a shard's outbox, oldest first, may leave Redis. After an error none may.
 //
-// The newest entry is looked up for the reason for which outlive looks at wins. It stands for the older ones: they
-// were written before it, on the same master. Where it has been settled and removed meanwhile (the node that has
-// decided it publishes it as well), the record of one of its wins stands for it.
+// It looks up the newest entry, for the same reason as outlive looks up wins. The newest stands for the older ones:
+// they were written before it, on the same master. It may have been settled and removed meanwhile, because the node
+// that decided it publishes it as well. Then the record of one of its wins stands for it.
 func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 	if o.c.mode == Redis || len(entries) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func (o *Outbox) MayLeave(ctx context.Context, entries []rain.Entry) error {
 	newest := entries[len(entries)-1]
 	err := o.c.store.Checked(o.newestLasts(ctx, newest.Ref.Campaign, newest.Ref.Shard, newest))
 	if err != nil {
-		return fmt.Errorf("entries of the outbox of %s.%d stay where they are: %w", newest.Ref.Campaign,
+		return fmt.Errorf("confirm entries of the outbox of %s.%d: %w", newest.Ref.Campaign,
 			newest.Ref.Shard, err)
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"redrain/rain"
 )
 
-// Pending are outbox entries of one shard whose winners wait to be told. An entry is written whole and kept whole, so
-// what is known of one of its wins holds for all. The zero value is empty.
+// Pending holds outbox entries of one shard whose winners wait for their notification. An entry is written
+// atomically, so a proof for one of its wins holds for all. The zero value is empty.
 type Pending struct {
 	entries []*entry
 	byID    map[string]*entry
@@ -16,14 +16,14 @@ type Pending struct {
 type entry struct {
 	id        string
 	sample    rain.Win    // one of its wins
-	written   *rain.Entry // all of it, where it has just been written; nil for an older one
-	confirmed bool        // its winners may be told
+	written   *rain.Entry // the entry, if it has just been written; nil for an older one
+	confirmed bool        // its winners may be notified
 }
 
 // AddFresh adds an entry that has just been written.
 func (p *Pending) AddFresh(e *rain.Entry) { p.add(e.Ref.ID, e.Wins[0]).written = e }
 
-// AddOlder adds a win of an entry that was written before. Where the entry's other wins are needed, they are read from
+// AddOlder adds a win of an entry that was written before. If the entry's other wins are needed, they are read from
 // the outbox.
 func (p *Pending) AddOlder(id string, win rain.Win) { p.add(id, win) }
 
@@ -40,14 +40,14 @@ func (p *Pending) add(id string, win rain.Win) *entry {
 	return known
 }
 
-// Confirmed tells whether the winners of the entry may be told.
+// Confirmed reports whether the winners of the entry may be notified.
 func (p *Pending) Confirmed(id string) bool {
 	known := p.byID[id]
 	return known != nil && known.confirmed
 }
 
-// confirmRecorded marks those entries as confirmed whose sample is on record, from that very entry; none
-// where it fails. read returns fields of the wins hash as HMGET does.
+// confirmRecorded confirms the entries whose sample is on record, from that very entry. If read fails it confirms
+// none. The function read returns fields of the wins hash as HMGET does.
 func confirmRecorded(of []*entry, read func(fields []string) ([]any, error)) error {
 	records := make([]store.Record, len(of))
 	for i, e := range of {

@@ -49,9 +49,9 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 		{"two replicas", Replica, fakeMaster{info: twice, acks: 2}, false, nil, []string{look, wait2}},
 		{"one of two", Replica, fakeMaster{info: twice, acks: 1}, false, errNoReplica, []string{look, wait2}},
 		{"none in time", Replica, fakeMaster{info: followed}, false, errNoReplica, []string{look, wait}},
-		{"none at all", Replica, fakeMaster{info: alone}, false, errNoHeir, []string{look}},
+		{"none at all", Replica, fakeMaster{info: alone}, false, errNoCandidate, []string{look}},
 		{"none in a Cluster but a barred one", Replica,
-			fakeMaster{info: "role:master\r\nconnected_slaves:1\r\n" + fifth, nodes: me + barred}, true, errNoHeir,
+			fakeMaster{info: "role:master\r\nconnected_slaves:1\r\n" + fifth, nodes: me + barred}, true, errNoCandidate,
 			[]string{cluster}},
 		{"one that has come meanwhile, and lags", Replica, fakeMaster{info: followed, online: twice, acks: 1}, false,
 			errNoReplica, []string{look, wait, wait2}},
@@ -158,7 +158,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	}
 }
 
-// Who the heirs of a master are is remembered for a while, and until one does not answer; that it has none, never.
+// Who the candidates of a master are is remembered for a while, and until one does not answer; that it has none, never.
 func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 	for look, cluster := range map[string]bool{"hmget info": false, "hmget info time cluster": true} {
 		m := &fakeMaster{nodes: me}
@@ -180,8 +180,8 @@ func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 		outlasts(alone, "", 0, nil, look)
 		outlasts(followed, "", 1, nil, look, wait)
 		outlasts(twice, "", 2, nil, wait)
-		for master, m := range r.known.heirs {
-			r.known.heirs[master] = memo[*heirs]{m.is, time.Now()}
+		for master, m := range r.known.candidates {
+			r.known.candidates[master] = memo[*candidates]{m.is, time.Now()}
 		}
 		outlasts(twice, "", 2, nil, look, wait2)
 		outlasts(followed, "", 1, errNoReplica, wait2) // one of two has gone

@@ -17,12 +17,12 @@ func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 			return nil
 		})}
 		began := time.Now()
-		letters := make([]letter, 17)
-		for i := range letters {
-			letters[i] = letter{&entry{}, &rain.Entry{}}
+		publications := make([]publication, 17)
+		for i := range publications {
+			publications[i] = publication{&entry{}, &rain.Entry{}}
 		}
-		done, err := s.publish(t.Context(), letters)
-		if took := time.Since(began); err != nil || len(done) != len(letters) || took != 3*time.Second {
+		done, err := s.publish(t.Context(), publications)
+		if took := time.Since(began); err != nil || len(done) != len(publications) || took != 3*time.Second {
 			t.Errorf("%d of 17 in %v (%v)", len(done), took, err)
 		}
 	})

@@ -11,34 +11,34 @@ import (
 )
 
 const (
-	// replicaTimeout is how long the replicas have to acknowledge. It leaves time for the script before it and for
-	// the answer.
+	// replicaTimeout is the time that the replicas have to acknowledge. It leaves time for the script before it and
+	// for the answer.
 	replicaTimeout = 500 * time.Millisecond
-	// markerTTL is how long the marker stays: it has done its work when it was acknowledged.
+	// markerTTL is the life of the marker. It is not needed after its acknowledgement.
 	markerTTL = time.Minute
-	// waitsAtMost is how often WAIT is sent for one write.
+	// waitsAtMost is the most WAIT commands for one write.
 	waitsAtMost = 8
 )
 
 var (
-	// errNoHeir says that a win has to outlive its master, and nothing can take over from that.
-	errNoHeir = errors.New("redis has no replica that could become master, and --confirm replica needs one of each")
-	// errNoReplica says that a replica that could become master has not acknowledged in time.
+	// errNoCandidate means that a win has to outlive its master, and there is no failover candidate.
+	errNoCandidate = errors.New("redis has no replica that could become master, and --confirm replica needs one of each")
+	// errNoReplica means that a failover candidate has not acknowledged in time.
 	errNoReplica = errors.New("not every replica of redis that could become master has acknowledged in time")
-	// errOtherMaster says that another master has the shard than the one whose heirs are known.
+	// errOtherMaster means that the shard has moved to another master than the one whose candidates are cached.
 	errOtherMaster = errors.New("redis has another master now")
 )
 
-// replicas make sure that wins outlive the master of their shard: that each heir of it has them.
+// replicas ensures that wins outlive the master of their shard: that each failover candidate has them.
 type replicas struct {
 	store *store.Store
-	// always is set where a win needs a replica in any case; else it needs one where the master has one, or one
+	// always is set if a win needs a replica in any case. Otherwise it needs one only if the master has one, or one
 	// could take over.
 	always bool
-	known  family
+	known  topology
 }
 
-// outlive confirms those entries that the loss of the shard's master does not take back, as outlasting says.
+// outlive confirms the entries that the loss of the shard's master does not take back, as outlasting defines it.
 func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of []*entry) error {
 	k := r.store.Keys(campaign, shard)
 	return confirmRecorded(of, func(fields []string) ([]any, error) {
@@ -51,28 +51,27 @@ func (r *replicas) outlive(ctx context.Context, campaign string, shard int, of [
 	})
 }
 
-// outlasting has look read from the shard's master, and returns nil when what it has read outlives that master: all
-// heirs have acknowledged it, or, with mode Stream, there is none.
+// outlasting runs the reads of look on the shard's master. It returns nil if the values that were read outlive that
+// master: all candidates have acknowledged them, or, with mode Stream, there is none.
 //
-// It sends a write, the look, and WAIT over one connection, and asks before and after WAIT what each replica has
-// (ROLE). WAIT is about the writes of its own connection, and returns at once where there are none: the write is for
-// it to wait for. It counts whoever acknowledges, and does not say who that was: ROLE does. A master's writes reach
-// its replicas in order, so a replica that has this one has all that were before it, also those of other
-// connections.
+// It sends a write, the look, and WAIT over one connection, and reads the offset of each replica before and after
+// WAIT (ROLE). WAIT is about the writes of its own connection, and returns at once if there are none: so there is a
+// write to wait for. WAIT counts the acknowledging replicas and does not name them: ROLE does. A master's writes
+// reach its replicas in order, so a replica that has this one has all earlier ones, also those of other connections.
 //
-// The look is what makes it a proof: what it has read was on this very master when it took the write, or said that
-// it stands alone. Without it, a master that has just taken over, and does not have the wins in question, would
-// acknowledge all the same.
+// The look makes it a proof: the values were on this very master when it took the write, or reported that it has no
+// replica. Without the look, a master that has just taken over without the wins in question would acknowledge all the
+// same.
 func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) error {
 	for {
-		master, h, err := r.heirs(ctx, k, look)
+		master, h, err := r.candidates(ctx, k, look)
 		if err != nil || h == nil {
 			return err
 		}
 		err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
 			p.Set(ctx, k.Confirmed, "", markerTTL)
 		})
-		if redis.HasErrorPrefix(err, "OOM") { // what is paid frees a full Redis, so it must get out of one
+		if redis.HasErrorPrefix(err, "OOM") { // paying frees a full Redis, so entries must get out of one
 			err = r.acknowledged(ctx, k, master, h, look, func(p redis.Pipeliner) {
 				r.store.MarkFull(ctx, p, k, markerTTL)
 			})
@@ -86,11 +85,12 @@ func (r *replicas) outlasting(ctx context.Context, k store.Keys, look func(redis
 	}
 }
 
-// acknowledged returns nil when all heirs of a master have what mark writes, and with it what look has read.
+// acknowledged returns nil if all candidates of a master have the write of mark, and so the values that look has
+// read.
 //
-// Usually WAIT is sent once, for as many as there are heirs. Where others have been counted in their place, it is
+// Usually WAIT is sent once, for the number of candidates. If other replicas have been counted in their place, it is
 // sent again for more.
-func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *heirs,
+func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string, h *candidates,
 	look, mark func(redis.Pipeliner)) error {
 	deadline := time.Now().Add(replicaTimeout)
 	want, left := h.count, replicaTimeout
@@ -133,19 +133,19 @@ func (r *replicas) acknowledged(ctx context.Context, k store.Keys, master string
 	return errNoReplica
 }
 
-// heirs are those of the shard's master; nil where a win needs no replica: in mode Stream, where there is none. look
-// is read together with that, from the same server.
+// candidates returns those of the shard's master; nil if a win needs no replica: in mode Stream, if there is none.
+// The values of look are read together with that, from the same server.
 //
-// Who they are is remembered for a while. That there is none is asked each time, after the wins in question were
-// written: a replica that comes later copies them with all the rest.
-func (r *replicas) heirs(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string, h *heirs,
-	err error) {
+// Candidates are cached for a while. Their absence is checked each time, after the wins in question were written: a
+// replica that joins later copies them with all other data.
+func (r *replicas) candidates(ctx context.Context, k store.Keys, look func(redis.Pipeliner)) (master string,
+	h *candidates, err error) {
 	cluster := r.store.IsCluster()
 	var info, nodes *redis.StringCmd
 	var now *redis.TimeCmd
 	err = r.store.OnMaster(ctx, k.State, func(addr string, p redis.Pipeliner) error {
 		master = addr
-		if h = r.known.of(addr); h != nil {
+		if h = r.known.candidatesOf(addr); h != nil {
 			return nil
 		}
 		look(p)
@@ -171,7 +171,7 @@ func (r *replicas) heirs(ctx context.Context, k store.Keys, look func(redis.Pipe
 		r.known.remember(master, h)
 		return master, h, nil
 	case r.always:
-		return master, nil, errNoHeir
+		return master, nil, errNoCandidate
 	default:
 		return master, nil, nil
 	}

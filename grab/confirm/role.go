@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// role is what a master says to ROLE: how much it has written, and how much of that each replica has.
+// role is a master's answer to ROLE: its own offset, and that of each replica.
 type role struct {
 	offset   int64
 	replicas []replica // that are online
@@ -16,13 +16,13 @@ type role struct {
 // replica is one of a master.
 type replica struct {
 	name   string // its address, "ip:port"
-	offset int64  // up to which it has said that it has everything
+	offset int64  // up to which it has acknowledged
 }
 
-// errRole is an answer to ROLE that nobody understands.
-var errRole = errors.New("redis does not tell what its replicas have (ROLE)")
+// errRole means that the answer to ROLE cannot be parsed.
+var errRole = errors.New("parse ROLE of redis: no offsets of replicas")
 
-// roleOf reads the answer to ROLE.
+// roleOf parses the answer to ROLE.
 func roleOf(cmd *redis.Cmd) (r role, err error) {
 	answer, err := cmd.Slice()
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"redrain/rain"
 )
 
-// publishAtOnce is how many entries of one batch are on their way to the stream at the same time. A batch makes
-// one; more are only those of players who ask again.
+// publishAtOnce is the number of entries of one batch that are in flight to the stream at the same time. A batch
+// makes one entry; more are only those of players who ask again.
 const publishAtOnce = 8
 
-// stream makes sure of wins in JetStream.
+// stream confirms wins in JetStream.
 type stream struct {
 	replicas  *replicas
 	wins      *store.Wins
@@ -23,25 +23,25 @@ type stream struct {
 	publisher Publisher
 }
 
-// Publisher has JetStream keep outbox entries.
+// Publisher stores outbox entries in JetStream.
 type Publisher interface {
-	// Publish returns nil when JetStream has said that it has the entry. An entry may be published any number of times.
+	// Publish returns nil if JetStream has acknowledged the entry. An entry may be published any number of times.
 	Publish(ctx context.Context, e rain.Entry) error
 }
 
-// confirm publishes the entries that outlive their master, and when they are acknowledged looks whether Redis still
-// knows their wins. Only then they are confirmed.
+// confirm publishes the entries that outlive their master. When they are acknowledged it checks whether Redis still
+// has their wins. Only then they are confirmed.
 //
-// What only a master has must not be published: the replica that takes over has the packet in its stock and gives
-// it again, and the one who is published first is paid.
+// An entry that only a master has must not be published. The replica that takes over has the packet in its stock and
+// gives it again, and the winner who is published first is paid.
 //
-// The look comes last because Redis may lose its memory at any moment, and be rebuilt from the ledger and the
-// stream while this node hangs. A rebuild reads the stream after Redis has taken it up, which it does only when it
-// has forgotten. So a message that was acknowledged before this look found the win is always among what a rebuild
-// reads; and one that is acknowledged later, whose packet may be in the stock again, finds nothing here and is
-// never told.
+// The check comes last because Redis may lose its memory at any moment. It may be rebuilt from the ledger and the
+// stream while this node hangs. A rebuild reads the stream after Redis has accepted the rebuild, which it does only
+// after a loss. So a message that was acknowledged before this check found the win is always among those that a
+// rebuild reads. The packet of a message that is acknowledged later may be in the stock again. Then this check finds
+// nothing, and the player is never notified.
 //
-// An older entry that is not in the outbox any more is in the ledger; or Redis has lost it, which the look shows as
+// An older entry that is not in the outbox any more is in the ledger. Or Redis has lost it, which the check shows as
 // well.
 func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*entry) error {
 	if err := s.replicas.outlive(ctx, campaign, shard, of); err != nil {
@@ -54,11 +54,11 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 		}
 		e.confirmed = false // not yet
 	}
-	letters, err := s.letters(ctx, campaign, shard, lasting)
+	publications, err := s.publications(ctx, campaign, shard, lasting)
 	if err != nil {
 		return err
 	}
-	acknowledged, failure := s.publish(ctx, letters)
+	acknowledged, failure := s.publish(ctx, publications)
 	if len(acknowledged) == 0 {
 		return failure
 	}
@@ -68,16 +68,16 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 	return errors.Join(failure, err)
 }
 
-// letter is a pending entry with what the stream has to acknowledge of it, or nil where the ledger has it.
-type letter struct {
+// publication is a pending entry and the message that the stream has to acknowledge, or nil if the ledger has it.
+type publication struct {
 	pending *entry
 	publish *rain.Entry
 }
 
-// letters are the entries with their wins: those of a batch that has just been decided as it was written, those of
-// older ones from the outbox. One that cannot be read there is left out; a person has to look at it, as the log says.
-func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*entry) ([]letter, error) {
-	letters := make([]letter, 0, len(of))
+// publications returns the entries with their wins: a fresh one as it was written, older ones from the outbox. An
+// entry that cannot be read there is left out; an operator has to inspect it, as the log says.
+func (s *stream) publications(ctx context.Context, campaign string, shard int, of []*entry) ([]publication, error) {
+	publications := make([]publication, 0, len(of))
 	var older []*entry
 	var ids []string
 	for _, e := range of {
@@ -85,7 +85,7 @@ func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*
 			older, ids = append(older, e), append(ids, e.id)
 			continue
 		}
-		letters = append(letters, letter{e, e.written})
+		publications = append(publications, publication{e, e.written})
 	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)
 	if err != nil {
@@ -93,18 +93,18 @@ func (s *stream) letters(ctx context.Context, campaign string, shard int, of []*
 	}
 	for i, e := range older {
 		if found[i].Entry != nil || found[i].Gone {
-			letters = append(letters, letter{e, found[i].Entry})
+			publications = append(publications, publication{e, found[i].Entry})
 		}
 	}
-	return letters, nil
+	return publications, nil
 }
 
-// publish publishes what has to be, and returns the entries that have been acknowledged.
-func (s *stream) publish(ctx context.Context, letters []letter) (acknowledged []*entry, failure error) {
+// publish publishes the entries, and returns the acknowledged ones.
+func (s *stream) publish(ctx context.Context, publications []publication) (acknowledged []*entry, failure error) {
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(publishAtOnce)
-	for _, l := range letters {
+	for _, l := range publications {
 		all.Go(func() error {
 			if l.publish != nil {
 				if err := s.publisher.Publish(ctx, *l.publish); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Warnings names, in words for an operator, the masters of Redis that have no replica now, where the mode is Replica.
+// Warnings names, for an operator, the masters of Redis that have no replica now, if the mode is Replica.
 func (c *Confirmer) Warnings(ctx context.Context) (warnings []string) {
 	if c.mode != Replica {
 		return nil
@@ -26,15 +26,15 @@ func (c *Confirmer) Warnings(ctx context.Context) (warnings []string) {
 		}
 		text := which + " has no replica that is online"
 		if err != nil {
-			text = fmt.Sprintf("%s does not tell whether it has a replica (%s)", which, err)
+			text = fmt.Sprintf("%s does not report its replicas (%s)", which, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		warnings = append(warnings, text+
-			`: with the confirmation "replica" every win without one is answered unavailable and not told`)
+			`: with the confirmation "replica" every win without one is answered unavailable, and its player is not notified`)
 	})
 	if err != nil {
-		warnings = append(warnings, fmt.Sprintf("the masters of Redis cannot be asked for their replicas: %s", err))
+		warnings = append(warnings, fmt.Sprintf("read the replicas of the masters of Redis: %s", err))
 	}
 	return warnings
 }

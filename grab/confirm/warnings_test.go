@@ -26,7 +26,7 @@ func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 		{"copying", fakeMaster{info: "role:master slave0:state=wait_bgsave"}, Replica, false, "Redis has no replica"},
 		{"in a Cluster", fakeMaster{info: alone}, Replica, true, ": with the confirmation"},
 		{"silent", fakeMaster{failed: errors.New("away")}, Replica, false,
-			"Redis does not tell whether it has a replica (away): with"},
+			"Redis does not report its replicas (away): with"},
 		{"with a stream", fakeMaster{info: alone}, Stream, false, ""},
 		{"without", fakeMaster{info: alone}, Redis, false, ""},
 	} {
@@ -47,7 +47,7 @@ func TestUnknownMastersAreWarnedOf(t *testing.T) {
 	})
 	defer func() { _ = rdb.Close() }()
 	got := New(store.New(rdb, store.Options{}), Replica, nil, nil).Warnings(t.Context())
-	if len(got) != 1 || !strings.Contains(got[0], "cannot be asked for their replicas: no map") {
+	if len(got) != 1 || !strings.Contains(got[0], "read the replicas of the masters of Redis: no map") {
 		t.Errorf("%q", got)
 	}
 }

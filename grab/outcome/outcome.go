@@ -1,5 +1,5 @@
-// Package outcome names what can come of a tap. The names on the wire, in the metrics and in reports are those of
-// one table; inside the process an outcome is a number.
+// Package outcome names the outcomes of a tap. The wire, the metrics and the reports share one table of names; inside
+// the process an outcome is a number.
 package outcome
 
 import (
@@ -8,7 +8,7 @@ import (
 	"redrain/rain"
 )
 
-// Outcome is what came of a tap. The zero value is Unavailable: nothing is known to be decided.
+// Outcome is the result of a tap. The zero value is Unavailable: nothing is known to be decided.
 type Outcome uint8
 
 // The outcomes.
@@ -18,14 +18,14 @@ const (
 	Already     // the player has all the wins allowed
 	SoldOut     // nothing is left of the campaign for the player
 	NotOpen     // no rain, countdown, paused or ended
-	Limited     // the player's taps are used up, or what the guests of their address may win
-	Empty       // a decoy; or nothing could be had just now, by the pacing or because stock is on its way
+	Limited     // the player's taps are used up, or the quota of their address
+	Empty       // a decoy; or nothing could be had just now, by the pacing or because stock is in flight
 	Late        // the drop has landed
 	UnknownDrop // there is no such drop, or not yet
 	TooFast     // more taps per second than allowed
 )
 
-// Count is how many outcomes there are. They are the numbers below it.
+// Count is the number of outcomes. They are the numbers below it.
 const Count = len(names)
 
 // names are the outcomes' names, which the protocol, the metrics and the reports share.
@@ -52,11 +52,11 @@ func (o Outcome) String() string { return names[o] }
 // MarshalText makes the outcome its name in JSON, also as the key of a map.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// Counts are how many taps came to each outcome.
+// Counts are the numbers of taps by outcome.
 type Counts map[Outcome]int64
 
-// UnmarshalJSON reads counts by the outcomes' names. It passes over names that it does not know: while an update rolls
-// through, another version of this program may count more.
+// UnmarshalJSON reads counts by the outcomes' names. It ignores unknown names: while an update rolls through, another
+// version of this program may count more.
 func (c *Counts) UnmarshalJSON(data []byte) error {
 	var named map[string]int64
 	if err := json.Unmarshal(data, &named); err != nil {

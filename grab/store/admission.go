@@ -13,28 +13,28 @@ import (
 	"redrain/rain"
 )
 
-// AdmissionTimes are how long a seat in a room is somebody's. Zero values stand for the usual ones.
+// AdmissionTimes are the lives of a slot in a room. Zero values mean the defaults.
 type AdmissionTimes struct {
-	Admitted time.Duration // from being let in to coming in; 30 s
-	Kept     time.Duration // from one word of the node that the player is there to the next one, at most; 60 s
-	Lost     time.Duration // after the line was lost; 30 s
+	Admitted time.Duration // from admission to the connection; defaults to 30 s
+	Kept     time.Duration // between two renewals by the player's node; defaults to 60 s
+	Lost     time.Duration // after the connection was lost; defaults to 30 s
 }
 
-// roomFor is how long what is known of a room is kept after the last word of it.
+// roomFor is the time for which the state of a room is kept after its last change.
 const roomFor = time.Hour
 
-// seatsAtOnce is how many seats are kept or given up in one call. Redis answers no other client in the meantime.
+// seatsAtOnce is the number of slots that are renewed or freed in one call. Redis answers no other client in the
+// meantime.
 const seatsAtOnce = 500
 
-// Admission is who may be in the rooms of campaigns that let in a certain number, over all nodes, and who waits for
-// that.
+// Admission limits the players in the rooms of campaigns, over all nodes, and queues the others.
 type Admission struct {
 	*client
 
 	times AdmissionTimes
 }
 
-// NewAdmission makes an Admission.
+// NewAdmission returns an Admission.
 func NewAdmission(s *Store, t AdmissionTimes) *Admission {
 	usual := func(d *time.Duration, is time.Duration) {
 		if *d == 0 {
@@ -47,22 +47,22 @@ func NewAdmission(s *Store, t AdmissionTimes) *Admission {
 	return &Admission{client: s.client, times: t}
 }
 
-// Turn is where a player stands with a room.
+// Turn is a player's position at a room.
 type Turn struct {
 	Admitted bool
 	New      bool          // admitted just now
-	Position int           // of who waits, from 1
-	Retry    time.Duration // when who waits should ask again; their place is kept until somewhat later
-	Wait     time.Duration // how long it will take; below 0: that cannot be told
+	Position int           // in the queue, from 1
+	Retry    time.Duration // after which a queued player should ask again; the position is kept somewhat longer
+	Wait     time.Duration // expected wait; below 0: unknown
 }
 
-// Ask lets a player in, or tells their place. A seat is then theirs for as long as it takes to come in, and a place
-// until somewhat after the time at which they should ask again.
+// Ask admits a player, or returns their queue position. A slot is then reserved until the player can have connected.
+// A position is reserved until somewhat after the time at which the player should ask again.
 func (a *Admission) Ask(ctx context.Context, c *rain.Campaign, user string) (Turn, error) {
 	return a.admit(ctx, c, user, "", a.times.Admitted)
 }
 
-// Enter is Ask for a player who is there, on a node: the seat is theirs for as long as Keep says so.
+// Enter is Ask for a player who is connected to a node: the slot is theirs while Keep renews it.
 func (a *Admission) Enter(ctx context.Context, c *rain.Campaign, user, node string) (Turn, error) {
 	return a.admit(ctx, c, user, node, a.times.Kept)
 }
@@ -85,21 +85,21 @@ func (a *Admission) admit(ctx context.Context, c *rain.Campaign, user, node stri
 	default:
 		err = errReply
 	}
-	return Turn{}, fmt.Errorf("asking for a seat in campaign %s: %w", c.ID, err)
+	return Turn{}, fmt.Errorf("request a slot in campaign %s: %w", c.ID, err)
 }
 
-// Keep keeps the seats of players who are on a node. unknown is how many of them Redis had forgotten.
+// Keep renews the slots of players who are on a node. unknown is the number of players whose slots Redis had lost.
 func (a *Admission) Keep(ctx context.Context, campaign, node string, users []string) (unknown int, err error) {
 	return a.seats(ctx, campaign, "keep", node, a.times.Kept, users)
 }
 
-// Lost lets the seats of players whose line to a node has gone be theirs for a while, in which they may come back.
+// Lost keeps the slots of players with a lost connection for a while, so that they may come back.
 func (a *Admission) Lost(ctx context.Context, campaign, node string, users []string) error {
 	_, err := a.seats(ctx, campaign, "lost", node, a.times.Lost, users)
 	return err
 }
 
-// Left gives up the seats of players who have said that they go.
+// Left frees the slots of players who have left.
 func (a *Admission) Left(ctx context.Context, campaign, node string, users []string) error {
 	_, err := a.seats(ctx, campaign, "left", node, 0, users)
 	return err
@@ -115,14 +115,14 @@ func (a *Admission) seats(ctx context.Context, campaign, what, node string, hold
 		}
 		n, err := a.run(ctx, a.scripts.seats, []string{k.seats, k.nodes}, args...).Int()
 		if err != nil {
-			return unknown, fmt.Errorf("telling who is in campaign %s: %w", campaign, err)
+			return unknown, fmt.Errorf("renew slots in campaign %s: %w", campaign, err)
 		}
 		unknown += n
 	}
 	return unknown, nil
 }
 
-// Counts are how many wait for a campaign's room, and how many have a seat.
+// Counts returns the number of players in the queue of a campaign's room, and of those with a slot.
 func (a *Admission) Counts(ctx context.Context, campaign string) (waiting, seated int64, err error) {
 	k := a.keys.room(campaign)
 	after := "(" + strconv.FormatInt(a.clock(), 10)
@@ -132,7 +132,7 @@ func (a *Admission) Counts(ctx context.Context, campaign string) (waiting, seate
 		return nil
 	})
 	if a.checked(err) != nil {
-		return 0, 0, fmt.Errorf("counting who waits for campaign %s: %w", campaign, err)
+		return 0, 0, fmt.Errorf("count waiting players of campaign %s: %w", campaign, err)
 	}
 	return asked.Val(), seats.Val(), nil
 }

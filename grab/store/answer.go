@@ -8,25 +8,25 @@ import (
 	"redrain/rain"
 )
 
-// errReply is an answer of a script that this program does not understand.
-var errReply = errors.New("unexpected answer of a script")
+// errReply means that the answer of a script cannot be parsed.
+var errReply = errors.New("parse the answer of a script")
 
-// Answer is what the script has said about a batch. Its texts are parts of the script's reply.
+// Answer is the script's answer to a batch. Its texts are parts of the script's reply.
 type Answer struct {
 	Left    int64            // packets that the shard has left
 	Time    int64            // Redis's, when it decided, in Unix microseconds
-	Entry   string           // id of the outbox entry with all that was won now; "" where nothing was
-	Written rain.Entry       // that entry; good for longer than the answer
+	Entry   string           // id of the outbox entry with all new wins; "" if there were none
+	Written rain.Entry       // that entry; valid for longer than the answer
 	Results []outcome.Result // of each tap, in the order in which they were added
 	Entries []string         // of each tap that won, the id of the outbox entry of its win; else ""
 
 	moves int64  // of stock from and to the shard, so far
 	fresh []bool // of each tap, whether it has won now
-	won   int    // how many have
+	won   int    // the number of those
 }
 
-// parse reads what grab.lua returns for n taps. Nothing but the whole is taken: a result given to the wrong tap
-// would be a promise to the wrong player.
+// parse reads the answer of grab.lua to n taps. It accepts a complete answer only: a result for the wrong tap would
+// be a promise to the wrong player.
 func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 	const lines = 5
 	line := strings.SplitN(reply, "\n", lines)
@@ -92,7 +92,7 @@ func (a *Answer) head(line string) bool {
 	return ok == [4]bool{true, true, true, true}
 }
 
-// wonBefore reads a win as the wins hash has it.
+// wonBefore parses a win in the form of the wins hash.
 func wonBefore(text string) (packet int, entry string, ok bool) {
 	number1, rest, _ := strings.Cut(text, " ")
 	entry, _, _ = strings.Cut(rest, " ")
@@ -100,7 +100,7 @@ func wonBefore(text string) (packet int, entry string, ok bool) {
 	return int(p), entry, ok && isEntryID(entry)
 }
 
-// outcomeOf translates the letters of grab.lua for taps that win nothing.
+// outcomeOf translates the codes of grab.lua for losing taps.
 func outcomeOf(letter byte) (outcome.Outcome, bool) {
 	switch letter {
 	case 'a':

@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// Batch has the script decide taps on one shard, many at once. It is used by one goroutine at a time, again and
-// again: what it needs for a batch it keeps for the next one.
+// Batch sends taps on one shard to the script, many at once. It is not safe for concurrent use. It is used again and
+// again, and keeps its memory.
 type Batch struct {
 	*client
 
@@ -20,53 +20,53 @@ type Batch struct {
 	users    []any
 	asked    []rain.Ticket
 	text     []byte // tickets and lines of the taps, one after the other
-	ends     []int  // where each of them ends in it
+	ends     []int  // the end of each of them in it
 	tickets  []string
 	seals    []string
 	lines    string
 	args     []any
-	heard    heard
+	seen     witnessed
 	answer   Answer
 }
 
-// heard is what this node knows to be in Redis of a shard. A Redis that knows less has gone back in time.
-type heard struct {
+// witnessed is the state of a shard that this node has seen in Redis. A Redis with less has been rolled back.
+type witnessed struct {
 	entry string // the newest
 	moves int64
 }
 
-// NewBatch makes an empty batch for a shard.
+// NewBatch returns an empty batch for a shard.
 func NewBatch(s *Store, campaign string, shard int) *Batch {
 	return &Batch{client: s.client, campaign: campaign, shard: shard, keys: s.keys.shard(campaign, shard).grabbing(),
-		heard: heard{entry: nothingYet}}
+		seen: witnessed{entry: nothingYet}}
 }
 
-// Add puts a tap of a player, who asks for a ticket, into the batch. A player may be in it once. The user is a
-// pointer, because a string in an interface is an allocation; it is read until Decide returns.
+// Add adds a player's tap with a ticket to the batch. A player may be in it once. The user is a pointer, because a
+// string in an interface is an allocation; it is read until Decide returns.
 func (b *Batch) Add(user *string, ticket rain.Ticket) {
 	b.users = append(b.users, user)
 	b.asked = append(b.asked, ticket)
 }
 
-// Decide has the script decide what was added, in that order, and empties the batch: taps in a rain, which at is
-// the time of. The answer is good until the next Decide. After an error nobody knows what was decided; asked again,
-// the script decides it the same way.
+// Decide sends the added taps in a rain to the script, in their order, sealed with the time at, and empties the
+// batch. The answer is valid until the next Decide. After an error the taps are undecided; a repeated call returns
+// the same decisions.
 func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts, at int64) (*Answer, error) {
 	n := len(b.users)
 	b.write(at)
-	b.args = append(b.args, of.FirstWave, b.heard.entry, b.heard.moves, at, &b.lines)
+	b.args = append(b.args, of.FirstWave, b.seen.entry, b.seen.moves, at, &b.lines)
 	b.args = append(b.args, b.users...)
 	for i := range b.tickets {
 		b.args = append(b.args, &b.tickets[i])
 	}
 	reply, err := b.run(ctx, b.scripts.grab, b.keys, b.args...).Text()
-	defer b.empty()
+	defer b.reset()
 	if err == nil {
 		err = b.answer.parse(reply, n, amounts)
 	}
 	if errors.Is(err, ErrBehind) {
-		// Until it is restored nobody else may tap there either, also who has not heard of what is missing.
-		if _, losing := (&Moves{b.client}).Lose(ctx, b.campaign, b.shard, b.heard.entry, b.heard.moves); losing != nil {
+		// Until it is restored no other node may use it either, also one without knowledge of the loss.
+		if _, losing := (&Moves{b.client}).Lose(ctx, b.campaign, b.shard, b.seen.entry, b.seen.moves); losing != nil {
 			err = errors.Join(err, losing)
 		}
 	}
@@ -79,17 +79,17 @@ func (b *Batch) Decide(ctx context.Context, of *rain.Rain, amounts *rain.Amounts
 	return &b.answer, nil
 }
 
-// Lasts says that what the last answer told has what --confirm asks for. A Redis that does not know it any more has
-// gone back in time, and decides nothing from then on. What was told to nobody may be forgotten.
+// Lasts means that the wins of the last answer have what --confirm asks for. A Redis without them has been rolled
+// back, and decides nothing from then on. Redis may lose wins that were never reported.
 func (b *Batch) Lasts() {
 	if b.answer.Entry != "" {
-		b.heard.entry = b.answer.Entry
+		b.seen.entry = b.answer.Entry
 	}
-	b.heard.moves = max(b.heard.moves, b.answer.moves)
+	b.seen.moves = max(b.seen.moves, b.answer.moves)
 }
 
-// empty forgets the taps.
-func (b *Batch) empty() {
+// reset removes the taps.
+func (b *Batch) reset() {
 	clear(b.args)
 	clear(b.users)
 	clear(b.tickets)
@@ -98,7 +98,7 @@ func (b *Batch) empty() {
 	b.lines = ""
 }
 
-// written is the outbox entry of what was won now.
+// written returns the outbox entry of the new wins.
 func (b *Batch) written(at int64) rain.Entry {
 	e := rain.Entry{Ref: rain.EntryRef{Campaign: b.campaign, Shard: b.shard, ID: b.answer.Entry}, SealedAt: at}
 	e.Wins = make([]rain.Win, 0, b.answer.won)

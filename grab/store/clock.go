@@ -18,12 +18,11 @@ const (
 	clockTimeout = 2 * time.Second
 )
 
-// Clock is the cluster's time: Redis's own, so that every node means the same moment, whatever its own clock shows.
-// It is read from Redis every few seconds and carried on with the machine's monotonic clock in between, also while
-// Redis is away.
+// Clock is the cluster's time: Redis's clock, so that all nodes have the same time despite their own clocks. It reads
+// Redis every few seconds and continues with the machine's monotonic clock in between, also while Redis is away.
 //
-// In a Redis Cluster it is the time of one master, the same for all nodes. The masters' clocks should be kept
-// together (NTP): the script allows for a difference of 250 ms.
+// In a Redis Cluster it is the time of one master, the same for all nodes. NTP should synchronize the masters'
+// clocks: the script allows for a difference of 250 ms.
 type Clock struct {
 	ask    func(ctx context.Context) (time.Time, error)
 	log    *slog.Logger
@@ -31,7 +30,7 @@ type Clock struct {
 	offset atomic.Int64 // microseconds from start to Unix time on the cluster's clock
 }
 
-// NewClock makes a clock that shows the machine's time until the first Sync. log may be nil.
+// NewClock returns a clock that shows the machine's time until the first Sync. log may be nil.
 func NewClock(rdb redis.UniversalClient, log *slog.Logger) *Clock {
 	return newClock(func(ctx context.Context) (time.Time, error) { return askRedis(ctx, rdb) }, log)
 }
@@ -60,28 +59,28 @@ func askRedis(ctx context.Context, rdb redis.UniversalClient) (time.Time, error)
 	return rdb.Time(ctx).Result()
 }
 
-// Now is the time in Unix milliseconds. It is a rain.Clock.
+// Now returns the time in Unix milliseconds. It is a rain.Clock.
 func (c *Clock) Now() int64 { return (c.offset.Load() + time.Since(c.start).Microseconds()) / 1000 }
 
-// Sync reads the time from Redis: of several answers the one that was fastest on the way, which cannot be wrong by
-// more than half that way. It fails when Redis does not answer; the clock goes on as before.
+// Sync reads the time from Redis. Of several answers it takes the fastest, which is wrong by at most half its round
+// trip. If Redis does not answer, Sync fails and the clock goes on as before.
 func (c *Clock) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockTimeout)
 	defer cancel()
-	var best, way time.Duration // microsecond offset of the best answer, and how long it took
+	var best, way time.Duration // microsecond offset of the best answer, and its round trip
 	for i := range clockSamples {
 		sent := time.Since(c.start)
 		t, err := c.ask(ctx)
 		took := time.Since(c.start) - sent
 		if err != nil {
-			return fmt.Errorf("reading the time from redis: %w", err)
+			return fmt.Errorf("read the time from redis: %w", err)
 		}
 		if i == 0 || took < way {
 			way = took
 			best = time.Duration(t.UnixMicro())*time.Microsecond - (sent + took/2)
 		}
 	}
-	// What the clock shows is kept as long as it may be right, so that it does not tremble with every reading.
+	// The offset is kept while it may be right, so that the clock does not jitter with every reading.
 	shown := time.Duration(c.offset.Load()) * time.Microsecond
 	if diff := best - shown; diff.Abs() > way/2 {
 		c.offset.Store(best.Microseconds())

@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// commonFor is for how long a player counts among those who have something in common, without any word of it.
+	// commonFor is the time for which a player counts for a trait after the last report.
 	commonFor = time.Hour
-	// handsFor is how long is remembered how a player has tapped on a node, without any word of it.
+	// handsFor is the time for which a player's tap profile on a node is kept after the last report.
 	handsFor = 2 * time.Minute
-	// commonAtOnce is how much is told in one go.
+	// commonAtOnce is the number of traits that are reported in one call.
 	commonAtOnce = 200
 )
 
-// Trait is something that a player may have in common with others, on any node.
+// Trait is a property that a player may share with others, on any node.
 type Trait struct {
 	Kind  string // a plain word
 	Value string
-	User  string // "": it is only asked how many have it
+	User  string // "": only counts the players with the trait
 	Gone  bool   // the player has it no longer
 }
 
-// Common is what players of all nodes have in common, and how those tap who are on several. Who plays alone costs it
-// nothing.
+// Common counts the players of all nodes with a common trait, and merges the tap profiles of players on several
+// nodes. Players without common traits cost it nothing.
 type Common struct{ *client }
 
-// NewCommon makes a Common.
+// NewCommon returns a Common.
 func NewCommon(s *Store) *Common { return &Common{s.client} }
 
-// Tell notes what players have, and returns for each trait how many have the same, the player included. It can be
-// told again, and what Redis has lost is known again when it is. With an error it returns the counts of the first ones,
-// which Redis was told of before.
+// Tell records players' traits, and returns for each trait the number of players with it, the player included. It may
+// be repeated, which also restores data that Redis has lost. With an error it returns the counts of the first traits,
+// which Redis has recorded.
 func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err error) {
 	now := c.clock()
 	before := strconv.FormatInt(now-commonFor.Milliseconds(), 10)
@@ -61,7 +61,7 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 			return nil
 		})
 		if c.checked(err) != nil {
-			return having, fmt.Errorf("telling what players have in common: %w", err)
+			return having, fmt.Errorf("record players' traits: %w", err)
 		}
 		for _, n := range counts {
 			having = append(having, int(n.Val()))
@@ -70,8 +70,8 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 	return having, nil
 }
 
-// Hands notes how players have tapped on a node, and returns what the other nodes have noted of them, by player. What
-// they say is the writer's, and is not looked at. With an error it returns what it has read before.
+// Hands records players' tap profiles on a node, and returns those of the other nodes, by player. This package does
+// not parse the profiles. With an error it returns the profiles that were read before.
 func (c *Common) Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string,
 	err error) {
 	others = map[string][]string{}
@@ -91,7 +91,7 @@ func (c *Common) Hands(ctx context.Context, node string, own map[string]string) 
 			return nil
 		})
 		if c.checked(err) != nil {
-			return others, fmt.Errorf("telling how players tap: %w", err)
+			return others, fmt.Errorf("record tap profiles: %w", err)
 		}
 		for i, user := range some {
 			for from, text := range read[i].Val() {

@@ -20,18 +20,19 @@ import (
 const (
 	dialTimeout = 2 * time.Second
 	ioTimeout   = 2 * time.Second
-	// With go-redis's defaults a client was seen to miss a failover for 58 s: it reloads the cluster's map once a
+	// With go-redis's defaults a client missed a failover for 58 s in a test. It reloads the cluster's map once a
 	// minute, and a refused connection does not make it reload. See also client.checked.
 	clusterReload = time.Second
-	// A slot on its way to another node is there within milliseconds; go-redis would wait for up to half a second.
+	// A migrating slot arrives within milliseconds; go-redis would wait for up to half a second.
 	retryFrom, retryUpTo = 2 * time.Millisecond, 20 * time.Millisecond
-	// One try per dial: the command's own retries already wait and, in a cluster, ask the map again.
+	// One try per dial: the command's own retries already wait and, in a cluster, read the map again.
 	dialTries = 1
 )
 
-// Connect makes a client for Redis; it does not wait for a connection. addrs is one "host:port"; several of them,
-// separated by commas, for a Cluster; or a URL, redis:// or rediss:// (TLS), for a Cluster with further nodes as in
-// rediss://user:password@host:port?addr=host2:port2. The error names what cannot be understood, and no password.
+// Connect returns a client for Redis, without waiting for a connection. The argument addrs is one "host:port",
+// several of them, separated by commas, for a Cluster, or a URL. A URL is redis:// or rediss:// (TLS). For a Cluster
+// it has further nodes as in rediss://user:password@host:port?addr=host2:port2. The error names the faulty part, and
+// no password.
 func Connect(addrs string) (redis.UniversalClient, error) {
 	if strings.Contains(addrs, "://") {
 		return connectURL(addrs)
@@ -69,7 +70,7 @@ func connectURL(raw string) (redis.UniversalClient, error) {
 	return newClient(o), nil
 }
 
-// errURL keeps the cause to itself: the parser's error would show the URL with its password.
+// errURL hides the cause: the parser's error would show the URL with its password.
 var errURL = errors.New("redis URL: want redis://[user:password@]host:port[/database] or rediss://…, for a Cluster " +
 	"with ?addr=host:port&addr=…")
 
@@ -91,7 +92,7 @@ func newClusterClient(o *redis.ClusterOptions) *redis.ClusterClient {
 	return redis.NewClusterClient(o)
 }
 
-// dialer connects as go-redis does by itself, and has a batch of taps sent without waking the runtime's monitor.
+// dialer connects as go-redis does by itself. It sends a batch of taps without waking the runtime's monitor.
 func dialer(secure *tls.Config) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	dial := redis.NewDialer(&redis.Options{DialTimeout: dialTimeout, TLSConfig: secure})
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -103,9 +104,9 @@ func dialer(secure *tls.Config) func(ctx context.Context, network, addr string) 
 	}
 }
 
-// LogClient has the Redis client library write what it has to say to log, at debug level: each dial that fails, for
-// one. It is for the whole process; without it the library writes to standard error. What matters comes back as an
-// error anyway.
+// LogClient makes the Redis client library write its messages, such as failed dials, to log, at debug level. It
+// applies to the process; without it the library writes to standard error. Important failures are returned as errors
+// anyway.
 func LogClient(log *slog.Logger) { redis.SetLogger(clientLog{log}) }
 
 type clientLog struct{ log *slog.Logger }

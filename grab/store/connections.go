@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// connectedFor is how long a player's connections are remembered without any word of them. Their node says so far
-	// more often.
+	// connectedFor is the time for which a player's connections are kept after their last report. Their node reports
+	// them far more often.
 	connectedFor = 10 * time.Minute
-	// presentFor is for how long a node counts as alive after it has last reported that.
+	// presentFor is the time for which a node counts as alive after its last report.
 	presentFor = 15 * time.Second
-	// usersAtOnce is how many players' connections are told in one go.
+	// usersAtOnce is the number of players whose connections are reported in one call.
 	usersAtOnce = 200
 )
 
@@ -26,18 +26,18 @@ const (
 type Connection struct {
 	User  string
 	Node  string // which has it
-	N     uint64 // tells it from the node's others
+	N     uint64 // unique on the node
 	Since int64  // Unix ms
 }
 
-// Connections are those of each player, over all nodes.
+// Connections tracks the connections of each player, over all nodes.
 type Connections struct{ *client }
 
-// NewConnections makes a Connections.
+// NewConnections returns a Connections.
 func NewConnections(s *Store) *Connections { return &Connections{s.client} }
 
-// Tell notes connections that have come and gone, and returns all those of their players, by player. It can be told
-// again. Of two nodes that tell of one player at once, the later one is told of both connections.
+// Tell records opened and closed connections, and returns all those of their players, by player. It may be repeated.
+// Of two nodes that report the same player at once, the later one gets both connections.
 func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[string][]Connection, error) {
 	all := make(map[string][]Connection, len(come)+len(gone))
 	for _, one := range slices.Concat(come, gone) {
@@ -72,7 +72,7 @@ func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[st
 			return nil
 		})
 		if c.checked(err) != nil {
-			return nil, fmt.Errorf("telling players' connections: %w", err)
+			return nil, fmt.Errorf("record players' connections: %w", err)
 		}
 		for user, cmd := range read {
 			all[user] = connectionsOf(user, cmd.Val())
@@ -81,7 +81,7 @@ func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[st
 	return all, nil
 }
 
-// Of are a player's connections on the nodes that are there, the oldest first.
+// Of returns a player's connections on the nodes that are alive, the oldest first.
 func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error)
 	}
 	fields, err := c.rdb.HGetAll(ctx, c.keys.connections(user)).Result()
 	if c.checked(err) != nil {
-		return nil, fmt.Errorf("reading a player's connections: %w", err)
+		return nil, fmt.Errorf("read a player's connections: %w", err)
 	}
 	list := slices.DeleteFunc(connectionsOf(user, fields),
 		func(one Connection) bool { return !slices.Contains(nodes, one.Node) })
@@ -99,10 +99,10 @@ func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error)
 	return list, nil
 }
 
-// field is the connection's name among those of its player.
+// field returns the connection's name among those of its player.
 func (c Connection) field() string { return c.Node + "." + strconv.FormatUint(c.N, 10) }
 
-// connectionsOf reads what Redis has of a player, in no order. What cannot be read is left out.
+// connectionsOf parses a player's connections, in no order. It leaves out invalid ones.
 func connectionsOf(user string, fields map[string]string) []Connection {
 	list := make([]Connection, 0, len(fields))
 	for field, value := range fields {
@@ -126,15 +126,15 @@ func (c *Connections) Here(ctx context.Context, node string) error {
 		return nil
 	})
 	if c.checked(err) != nil {
-		return fmt.Errorf("telling that this node has players: %w", err)
+		return fmt.Errorf("record this node as alive: %w", err)
 	}
 	return nil
 }
 
-// Gone says that a node has no connections any more.
+// Gone reports that a node has no connections any more.
 func (c *Connections) Gone(ctx context.Context, node string) error {
 	if err := c.checked(c.rdb.ZRem(ctx, c.keys.upNodes(), node).Err()); err != nil {
-		return fmt.Errorf("telling that this node has no connections: %w", err)
+		return fmt.Errorf("remove this node's connections: %w", err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *Connections) Nodes(ctx context.Context) ([]string, error) {
 	since := "(" + strconv.FormatInt(c.clock()-presentFor.Milliseconds(), 10)
 	nodes, err := c.rdb.ZRangeByScore(ctx, c.keys.upNodes(), &redis.ZRangeBy{Min: since, Max: "+inf"}).Result()
 	if c.checked(err) != nil {
-		return nil, fmt.Errorf("reading which nodes are there: %w", err)
+		return nil, fmt.Errorf("read the nodes: %w", err)
 	}
 	return nodes, nil
 }

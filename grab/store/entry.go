@@ -16,7 +16,7 @@ const (
 	entryReclaim = "reclaim" // the seal of the closing
 )
 
-// appendLine appends what the script writes to the outbox for a tap that wins.
+// appendLine appends the line that the script writes to the outbox if the tap wins.
 func appendLine(b []byte, ring *seal.Ring, campaign, user string, of rain.Ticket, at int64) []byte {
 	var room [32]byte
 	ticket := of.Append(room[:0])

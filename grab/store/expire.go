@@ -11,10 +11,10 @@ import (
 	"redrain/rain"
 )
 
-// Expire lets go what a closed campaign has left in Redis, so that Redis does not fill up with what is over: after
-// ttl its keys are gone. Until then a win can be asked for again. Only the caller knows that the ledger has
-// everything; what Redis can say for itself is checked: a shard that is not closed, or has something in its outbox,
-// keeps its keys, and the answer is ErrNotClosed. Doing it again starts the time anew.
+// Expire lets the keys of a closed campaign expire, so that finished campaigns do not fill Redis: after ttl they are
+// gone. Until then wins can be read. Only the caller can know that the ledger has everything. Expire checks Redis's
+// side: if a shard is not closed, or its outbox is not empty, it keeps its keys and Expire returns ErrNotClosed. A
+// repeated call starts the time anew.
 func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		k := s.keys.shard(c.ID, shard)
@@ -41,7 +41,7 @@ func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration)
 		return s.checked(err)
 	})
 	if err != nil {
-		return fmt.Errorf("letting go of campaign %s: %w", c.ID, err)
+		return fmt.Errorf("expire campaign %s: %w", c.ID, err)
 	}
 	return nil
 }

@@ -7,71 +7,70 @@ import (
 	"strings"
 )
 
-// This file alone names keys. Everything of one shard carries one hash tag, {<campaign>.<shard>}, and so lies on
-// one slot of a Redis Cluster. The namespace ("rr" unless set) keeps several installations on one Redis apart.
+// Only this file names keys. All keys of one shard have one hash tag, {<campaign>.<shard>}, and so are on one slot of
+// a Redis Cluster. The namespace ("rr" unless set) separates several installations on one Redis.
 //
 //	rr:{<campaign>.<shard>}:state      hash; its fields are below
-//	rr:{<campaign>.<shard>}:stock      list of what is left: ranges "<first>-<last>" of packets, and a "." at its end
+//	rr:{<campaign>.<shard>}:stock      list of the packets left: ranges "<first>-<last>", and a "." at its end
 //	rr:{<campaign>.<shard>}:wins       hash: the players' wins; see grab.lua
 //	rr:{<campaign>.<shard>}:taps       hash: the players' taps; only with taps_per_user
-//	rr:{<campaign>.<shard>}:outbox     stream of what has to be paid
-//	rr:{<campaign>.<shard>}:lent       hash: stock on its way to other shards; see lend.lua
+//	rr:{<campaign>.<shard>}:outbox     stream of unpaid entries
+//	rr:{<campaign>.<shard>}:lent       hash: stock in flight to other shards; see lend.lua
 //	rr:{<campaign>.<shard>}:borrowed   hash: moves that have brought stock; see borrow.lua
 //	rr:{<campaign>.<shard>}:confirmed  string, expires: a write for replicas to acknowledge with all before it
-//	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → all that they have won
-//	rr:{<campaign>.0}:nodes            hash: what each node has counted; "n:<node>" → JSON, "r:<node>" → its revision
+//	rr:{<campaign>.<shard>}:top        sorted set: the players who have won most → the sum of their wins
+//	rr:{<campaign>.0}:nodes            hash: counts of each node; "n:<node>" → JSON, "r:<node>" → its revision
 //	rr:{<campaign>.0}:teller           string, expires: the node that adds up the figures for all
 //	rr:{allow.<name>.<key>}:bucket     hash, expires: a token bucket that all nodes share
-//	rr:{login.<name>}:pass             string, expires: what a login code is exchanged for, sealed
+//	rr:{login.<name>}:pass             string, expires: the value that a login code is exchanged for, sealed
 //	rr:{player.<id>}:connections       hash, expires: "<node>.<number>" → since when, Unix ms
-//	rr:{player.<id>}:name              string, expires: how the player wants to be shown, JSON; see names.go
-//	rr:{player.<id>}:hands             hash, expires: node → how the player has tapped there; see common.go
-//	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players who have that in common → since when, Unix ms
-//	rr:{connections}:nodes             sorted set, expires: the nodes with players → when they last reported
-//	rr:{<campaign>.room}:seats         sorted set: who may be in the room → until when, Unix ms
-//	rr:{<campaign>.room}:queue         sorted set: who waits → their number in the order in which they came
-//	rr:{<campaign>.room}:asked         sorted set: who waits → until when their place is kept, Unix ms
-//	rr:{<campaign>.room}:nodes         hash: who has a seat → the node where they are
-//	rr:{<campaign>.room}:door          hash: the newest number, and who was let in lately; see admit.lua
-//	rr:{<campaign>.room}:allotted      hash, expires: what an address's guests have won, or may yet; see allot.lua
+//	rr:{player.<id>}:name              string, expires: the player's display profile, JSON; see names.go
+//	rr:{player.<id>}:hands             hash, expires: node → the player's tap profile there; see common.go
+//	rr:{common.<kind>.<hash>}:players  sorted set, expires: the players with that trait → since when, Unix ms
+//	rr:{connections}:nodes             sorted set, expires: the nodes with players → time of their last report
+//	rr:{<campaign>.room}:seats         sorted set: the players with a slot in the room → until when, Unix ms
+//	rr:{<campaign>.room}:queue         sorted set: the waiting players → their number in the order of arrival
+//	rr:{<campaign>.room}:asked         sorted set: the waiting players → until when their position is kept, Unix ms
+//	rr:{<campaign>.room}:nodes         hash: the players with a slot → their node
+//	rr:{<campaign>.room}:door          hash: the newest number, and the latest admissions; see admit.lua
+//	rr:{<campaign>.room}:allotted      hash, expires: leased and won packets of each address's guests; see allot.lua
 //	rr:{<campaign>.room}:guests.<address>  sorted set, expires: an address's guests who are there → until when
 //	rr:{clock}                         never written: the master of its slot is the one that is asked for the time
 //
-// The first seven are there from a shard's opening on, if only with an empty field: a Cluster refuses a command on
-// several keys, of which some do not exist, while their slot is on its way to another node.
+// The first seven exist from a shard's opening on, if only with an empty field. While a slot is migrating to another
+// node, a Cluster refuses a command on several keys if some do not exist.
 
 // defaultNamespace begins every key unless Options.Namespace says otherwise.
 const defaultNamespace = "rr"
 
 // The fields of a shard's state. Times are Unix milliseconds.
 const (
-	fieldRevision    = "rev"           // of the campaign; absent where the shard is lost
+	fieldRevision    = "rev"           // of the campaign; absent if the shard is lost
 	fieldStatus      = "status"        // open, paused, closed; rebuilding
 	fieldLeft        = "left"          // packets in the stock
 	fieldWon         = "won"           // packets won
-	fieldLast        = "last"          // id of the newest outbox entry ever, also where it is gone
+	fieldLast        = "last"          // id of the newest outbox entry ever, also after its removal
 	fieldMoves       = "moves"         // moves of stock from and to this shard
-	fieldEpoch       = "epoch"         // when the shard was last cut off from what was before, Unix ms
+	fieldEpoch       = "epoch"         // time of the last fence of the shard, Unix ms
 	fieldWinsPerUser = "wins_per_user" // over all rains
 	fieldTapsPerUser = "taps_per_user" // over all rains; 0: no limit
 	fieldFirstWave   = "first_wave"    // of the rain in which taps may count, "" without one
-	fieldOpens       = "opens"         // when it starts
-	fieldCloses      = "closes"        // from when on no tap of it counts
+	fieldOpens       = "opens"         // its start
+	fieldCloses      = "closes"        // time from which its taps no longer count
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
 	fieldBeat        = "beat_ms"       // of a rain in which players have draws, 0 of others
-	// Also the scripts' own: "base_wave" and "base", the rain for which the pacing was begun, and the stock at that
-	// moment; "restorer" and "chunk", whose restoration it is or was, and the last chunk of it that came.
+	// The scripts have more fields: "base_wave" and "base", the rain for which the pacing was begun, and the stock at
+	// that moment. "restorer" and "chunk" name the restoration and its last chunk.
 )
 
 // nothingYet is the id of an entry before all others.
 const nothingYet = "0-0"
 
-// rebuilding is the status of a shard that is being restored. For everybody but the restorer such a shard does not
-// exist.
+// rebuilding is the status of a shard that is being restored. Such a shard exists only for the restorer.
 const rebuilding = "rebuilding"
 
-// clockKey is never written. All nodes ask the master of its slot for the time, and so the same one.
+// clockKey is never written. All nodes read the time from the master of its slot, and so the same time.
 const clockKey = defaultNamespace + ":{clock}"
 
 // keys names keys within a namespace.
@@ -88,12 +87,12 @@ func (k keys) shard(campaign string, shard int) Keys {
 	}
 }
 
-// opening are the keys that a shard has from its opening on.
+// opening returns the keys that a shard has from its opening on.
 func (k Keys) opening() []string {
 	return []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox, k.Lent, k.Borrowed}
 }
 
-// grabbing are the keys of a tap.
+// grabbing returns the keys of a tap.
 func (k Keys) grabbing() []string { return []string{k.State, k.Stock, k.Wins, k.Taps, k.Outbox} }
 
 func (k keys) tag(campaign string, shard int) string {
@@ -104,29 +103,30 @@ func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes
 
 func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
 
-// connections is the key of a player's connections.
+// connections returns the key of a player's connections.
 func (k keys) connections(user string) string {
 	return k.namespace + ":{player." + plainOrHash(user) + "}:connections"
 }
 
-// name is the key of how a player wants to be shown.
+// name returns the key of a player's display profile.
 func (k keys) name(user string) string {
 	return k.namespace + ":{player." + plainOrHash(user) + "}:name"
 }
 
-// hands is the key of how a player taps on several nodes.
+// hands returns the key of a player's tap profiles.
 func (k keys) hands(user string) string {
 	return k.namespace + ":{player." + plainOrHash(user) + "}:hands"
 }
 
-// common is the key of the players who have something in common. What that is stays out of Redis.
+// common returns the key of the players with a common trait. The trait itself is hashed.
 func (k keys) common(kind, value string) string {
 	return k.namespace + ":{common." + kind + "." + hash(value) + "}:players"
 }
 
 func (k keys) teller(campaign string) string { return k.tag(campaign, 0) + "teller" }
 
-// roomKeys are the keys of a campaign's room, which has a slot of its own: who comes and waits costs no shard anything.
+// roomKeys are the keys of a campaign's room, which has its own slot: arriving and waiting players cost no shard
+// anything.
 type roomKeys struct{ seats, queue, asked, nodes, door, allotted string }
 
 func (k keys) room(campaign string) roomKeys {
@@ -137,7 +137,7 @@ func (k keys) room(campaign string) roomKeys {
 	}
 }
 
-// guests is the key of the guests of one address in a campaign's room.
+// guests returns the key of the guests of one address in a campaign's room.
 func (k keys) guests(campaign, address string) string {
 	return k.namespace + ":{" + campaign + ".room}:guests." + plainOrHash(address)
 }
@@ -148,18 +148,18 @@ func nodeRevisionField(node string) string { return "r:" + node }
 
 func nodeOfField(field string) (node string, ok bool) { return strings.CutPrefix(field, "n:") }
 
-// bucket is the key of a token bucket. What it is for comes from outside (an address), so anything but plain
+// bucket returns the key of a token bucket. Its name may come from outside (an address), so any text but plain
 // characters, braces above all, is replaced by its hash.
 func (k keys) bucket(name, key string) string {
 	return k.namespace + ":{allow." + name + "." + plainOrHash(key) + "}:bucket"
 }
 
-// login is the key of what a login code is exchanged for.
+// login returns the key of the value for a login code.
 func (k keys) login(name string) string {
 	return k.namespace + ":{login." + plainOrHash(name) + "}:pass"
 }
 
-// plainOrHash is a word as it is if it may be part of a key, or its hash.
+// plainOrHash returns a word that may be part of a key unchanged, and any other's hash.
 func plainOrHash(word string) string {
 	if plain(word) {
 		return word

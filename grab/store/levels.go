@@ -12,8 +12,8 @@ import (
 
 // Levels are a campaign's sums over all its shards.
 //
-// Of a shard that is unknown nobody knows what has been won there. Its own part of the split counts as left, so that
-// nobody takes a campaign for sold out that may have something left; Won is what the others have given away.
+// The wins of an unknown shard are unknown. Its original part of the split counts as left, so that a campaign is not
+// sold out while it may have stock. Won counts the other shards.
 type Levels struct {
 	Stock      int                 // packets that can still be won
 	ByLane     [rain.LaneCount]int // of the stock
@@ -21,18 +21,18 @@ type Levels struct {
 	WonByLane  [rain.LaneCount]int
 	AmountLeft rain.Money // of the stock
 	AmountWon  rain.Money
-	Unknown    int // shards whose master does not answer, or of which it knows nothing
+	Unknown    int // shards whose master does not answer, or has no state of them
 }
 
-// Sums reads what a campaign has left and has given away.
+// Sums reads a campaign's stock and won packets.
 type Sums struct{ *client }
 
-// NewSums makes a Sums.
+// NewSums returns a Sums.
 func NewSums(s *Store) *Sums { return &Sums{s.client} }
 
-// Levels reads the campaign's sums. All masters are asked at once. What is closed has no stock. Shards that cannot
-// be read by the end of ctx are unknown; it fails where all are: with ErrNoState where Redis knows nothing of them,
-// or is still being told.
+// Levels reads the campaign's sums. It reads all masters at once. A closed shard has no stock. Shards that cannot be
+// read by the end of ctx are unknown. If all are unknown it fails: with ErrNoState if Redis has no state of them, or
+// they are being restored.
 func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	amounts, err := s.amounts.Of(c)
 	if err != nil {
@@ -56,13 +56,13 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 		if err == nil {
 			one, err = parseLevel(c, states[shard], stocks[shard].Val(), moves[shard].Val())
 			if err != nil && !errors.Is(err, ErrNoState) {
-				return Levels{}, fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+				return Levels{}, fmt.Errorf("read the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 			}
 		}
 		if err != nil {
 			sum.Unknown++
 			if failed == nil {
-				failed = fmt.Errorf("reading the levels of campaign %s, shard %d: %w", c.ID, shard, err)
+				failed = fmt.Errorf("read the levels of campaign %s, shard %d: %w", c.ID, shard, err)
 			}
 			left = append(left, c.Layout().Stock(shard)...)
 			continue
@@ -74,39 +74,39 @@ func (s *Sums) Levels(ctx context.Context, c *rain.Campaign) (Levels, error) {
 	if sum.Unknown == len(states) {
 		return Levels{}, failed
 	}
-	left = rain.Remaining(left, reclaimed) // what is lent may have come to its shard already
+	left = rain.Remaining(left, reclaimed) // lent stock may have arrived at its shard already
 	sum.Stock, sum.ByLane, sum.AmountLeft = left.Count(), c.Layout().ByLane(left), amounts.Sum(left)
 	sum.AmountWon = c.Budget - sum.AmountLeft - amounts.Sum(reclaimed)
 	return sum, nil
 }
 
-// Level is what one shard has.
+// Level holds the sums of one shard.
 type Level struct {
-	Known bool   // false where Redis knows nothing of the shard, or not enough, or does not answer
+	Known bool   // false if Redis has no or incomplete state of the shard, or does not answer
 	Err   error  // why it could not be read
 	Left  int    // packets in its stock
 	Won   int    // so far
 	Entry string // the newest of its outbox ever
 	Moves int64  // from and to it, so far
 	Lent  []rain.Lent
-	Torn  []string // moves whose records no script has written
+	Torn  []string // moves with invalid records
 }
 
-// Behind tells whether a shard knows less than an outbox entry and a number of moves that there were.
+// Behind reports whether a shard has less than a known outbox entry and number of moves.
 func (l Level) Behind(entry string, moves int64) bool {
 	ms, seq, err1 := rain.EntryRef{ID: l.Entry}.Position()
 	thenMS, thenSeq, err2 := rain.EntryRef{ID: entry}.Position()
 	return err1 != nil || err2 == nil && (ms < thenMS || ms == thenMS && seq < thenSeq) || l.Moves < moves
 }
 
-// Shards reads what each shard of a campaign has: all masters are asked at once. What cannot be read by the end of ctx
-// says why; it fails where that is so of all of them. What no script has written of one hides nothing of the others.
+// Shards reads the level of each shard of a campaign, from all masters at once. A shard that cannot be read by the
+// end of ctx has Err; if all have, Shards fails. An invalid record hides no other.
 func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	states := make([]*redis.SliceCmd, Shards(c))
 	moves := make([]*redis.MapStringStringCmd, Shards(c))
 	s.readShards(ctx, c, func(p redis.Pipeliner, shard int) {
 		k := s.keys.shard(c.ID, shard)
-		moves[shard] = p.HGetAll(ctx, k.Lent) // first: then the state knows of each move that is lent
+		moves[shard] = p.HGetAll(ctx, k.Lent) // first: then the state has each lent move
 		states[shard] = p.HMGet(ctx, k.State, fieldRevision, fieldLeft, fieldWon, fieldLast, fieldMoves)
 	})
 	all := make([]Level, len(states))
@@ -114,7 +114,7 @@ func (s *Sums) Shards(ctx context.Context, c *rain.Campaign) ([]Level, error) {
 	for shard := range states {
 		all[shard] = parseShard(states[shard], moves[shard])
 		if err := all[shard].Err; err != nil {
-			all[shard].Err = fmt.Errorf("reading shard %d of campaign %s: %w", shard, c.ID, err)
+			all[shard].Err = fmt.Errorf("read shard %d of campaign %s: %w", shard, c.ID, err)
 			unread++
 		}
 	}
@@ -136,7 +136,7 @@ func parseShard(state *redis.SliceCmd, moves *redis.MapStringStringCmd) (l Level
 		Moves    int64  `redis:"moves"`
 	}
 	if state.Scan(&known) != nil {
-		return Level{} // somebody has written to it: it neither lends nor borrows, and the reconciliation names it
+		return Level{} // a tampered shard: it neither lends nor borrows, and the reconciliation names it
 	}
 	l = Level{Known: known.Revision != "", Left: known.Left, Won: known.Won, Entry: known.Last, Moves: known.Moves}
 	if l.Known {
@@ -145,7 +145,7 @@ func parseShard(state *redis.SliceCmd, moves *redis.MapStringStringCmd) (l Level
 	return l
 }
 
-// level is what Levels reads of a shard.
+// level holds the replies for the level of one shard.
 type level struct {
 	won             int
 	left, reclaimed rain.Numbers
@@ -171,7 +171,7 @@ func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, move
 	return l, nil
 }
 
-// shardState is what Levels reads of a shard's state.
+// shardState holds the fields of a shard's state that Levels reads.
 type shardState struct {
 	Status string `redis:"status"`
 	Won    int    `redis:"won"`

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// errAllow is a limit that makes no sense.
-var errAllow = errors.New("a limit has a rate above 0 and a burst of at least 1")
+// errAllow refuses an invalid limit.
+var errAllow = errors.New("invalid limit: want a rate above 0 and a burst of at least 1")
 
 // Limits are token buckets that all nodes share.
 type Limits struct{ *client }
 
-// NewLimits makes a Limits.
+// NewLimits returns a Limits.
 func NewLimits(s *Store) *Limits { return &Limits{s.client} }
 
-// Allow takes one token from a bucket that all nodes share, into which rate tokens flow per second and which holds
-// burst of them. name says what is limited, key for whom: an address, say. Where nothing is left it tells how long
-// to wait.
+// Allow takes one token from a bucket that all nodes share. The rate is tokens per second, burst the size of the
+// bucket. The limit's name is name; key is its subject, such as an address. If the bucket is empty, Allow returns the
+// time to wait.
 func (l *Limits) Allow(ctx context.Context, name, key string, rate, burst float64) (bool, time.Duration, error) {
 	answer, err := l.bucket(ctx, name, key, rate, burst, 1)
 	if err != nil {
@@ -28,7 +28,7 @@ func (l *Limits) Allow(ctx context.Context, name, key string, rate, burst float6
 	return answer[0] == 1, time.Duration(answer[1]) * time.Millisecond, nil
 }
 
-// Left tells how many whole tokens a bucket of Allow holds, and takes none.
+// Left returns the number of tokens in a bucket of Allow, rounded down, and takes none.
 func (l *Limits) Left(ctx context.Context, name, key string, rate, burst float64) (int64, error) {
 	answer, err := l.bucket(ctx, name, key, rate, burst, 0)
 	if err != nil {
@@ -37,7 +37,7 @@ func (l *Limits) Left(ctx context.Context, name, key string, rate, burst float64
 	return answer[2], nil
 }
 
-// bucket runs the script for so many tokens.
+// bucket runs the script for a number of tokens.
 func (l *Limits) bucket(ctx context.Context, name, key string, rate, burst float64, tokens int) ([]int64, error) {
 	if !(rate > 0 && burst >= 1) {
 		return nil, fmt.Errorf("limit %s: %w", name, errAllow)

@@ -10,16 +10,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masterEvery is how often a master that has gone or moved is looked for again.
+// masterEvery is the interval of looking for a master that is gone or has moved.
 const masterEvery = 50 * time.Millisecond
 
-// Keys are the keys of a shard.
+// Keys returns the keys of a shard.
 func (s *Store) Keys(campaign string, shard int) Keys { return s.keys.shard(campaign, shard) }
 
-// Checked returns the error as it is. Where a node of a Cluster did not answer, it has the cluster's map read again.
+// Checked returns the error unchanged. If a node of a Cluster did not answer, it reloads the cluster's map.
 func (s *Store) Checked(err error) error { return s.checked(err) }
 
-// IsCluster tells whether Redis is a Cluster.
+// IsCluster reports whether Redis is a Cluster.
 func (s *Store) IsCluster() bool {
 	_, cluster := s.rdb.(*redis.ClusterClient)
 	return cluster
@@ -30,9 +30,9 @@ func (s *Store) MarkFull(ctx context.Context, p redis.Pipeliner, k Keys, ttl tim
 	s.scripts.mark.Eval(ctx, p, []string{k.Confirmed}, ttl.Milliseconds())
 }
 
-// OnMaster sends commands over one connection to the master that has the key. Where it does not answer or is no
-// master any more, it looks for the one that is, until ctx ends. commands may be called several times; addr is the
-// master's in a Cluster, else "".
+// OnMaster sends commands over one connection to the master of the key. If that does not answer or is not a master
+// any more, OnMaster looks for the new one, until ctx ends. It may call commands several times; addr is the master's
+// in a Cluster, else "".
 func (s *Store) OnMaster(ctx context.Context, key string, commands func(addr string, p redis.Pipeliner) error) error {
 	cluster, ok := s.rdb.(*redis.ClusterClient)
 	if !ok {
@@ -59,7 +59,7 @@ func (s *Store) OnMaster(ctx context.Context, key string, commands func(addr str
 	}
 }
 
-// MasterOf is the master that has the key.
+// MasterOf returns the master of the key.
 func (s *Store) MasterOf(ctx context.Context, key string) (redis.Cmdable, error) {
 	if cluster, ok := s.rdb.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)
@@ -67,8 +67,8 @@ func (s *Store) MasterOf(ctx context.Context, key string) (redis.Cmdable, error)
 	return s.rdb, nil
 }
 
-// OnServer calls ask with another server of Redis than the one that this Store is connected to: by the address that
-// Redis itself gives of it, "ip:port", and as the same user. It is for a single server's replicas, not for a Cluster.
+// OnServer calls ask with another server of Redis than the one of this Store. It connects to the address that Redis
+// itself reports, "ip:port", as the same user. It is for a single server's replicas, not for a Cluster.
 func (s *Store) OnServer(addr string, ask func(server redis.Cmdable) error) error {
 	client, ok := s.rdb.(*redis.Client)
 	colon := strings.LastIndex(addr, ":")
@@ -82,10 +82,10 @@ func (s *Store) OnServer(addr string, ask func(server redis.Cmdable) error) erro
 	return ask(server)
 }
 
-// errNoServer is an address that is none.
-var errNoServer = errors.New("a server of redis cannot be reached by its address")
+// errNoServer refuses an invalid address.
+var errNoServer = errors.New("invalid address of a redis server")
 
-// EachMaster calls do with every master there is, several at a time; addr is the master's in a Cluster, else "".
+// EachMaster calls do with every master, several at a time; addr is the master's in a Cluster, else "".
 func (s *Store) EachMaster(ctx context.Context, do func(ctx context.Context, addr string, master redis.Cmdable)) error {
 	cluster, ok := s.rdb.(*redis.ClusterClient)
 	if !ok {

@@ -8,20 +8,20 @@ import (
 	"redrain/rain"
 )
 
-// rangesAtOnce is how many ranges of stock one call moves or reads at most.
+// rangesAtOnce is the most ranges of stock that one call moves or reads.
 const rangesAtOnce = 500
 
-// mostMoveID is how long the id of a move may be: as long as the ledger can keep.
+// mostMoveID is the longest id of a move, limited by the ledger.
 const mostMoveID = 64
 
-// Moves takes stock from one shard to another, step by step. Each step may be repeated.
+// Moves moves stock from one shard to another, step by step. Each step may be repeated.
 type Moves struct{ *client }
 
-// NewMoves makes a Moves.
+// NewMoves returns a Moves.
 func NewMoves(s *Store) *Moves { return &Moves{s.client} }
 
-// Lend takes up to count packets out of a shard's stock for another shard. move is an id made for this alone; asked
-// again with it, until Done, it answers the same, also with a count of 0. lent is nil where the shard has nothing to
+// Lend takes up to count packets out of a shard's stock for another shard. move is an id made for this call alone. A
+// repeated call returns the same answer until Done, also with a count of 0. lent is nil if the shard has nothing to
 // lend.
 func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move string, count int) (*rain.Lent, error) {
 	k := m.keys.shard(campaign, from)
@@ -34,13 +34,13 @@ func (m *Moves) Lend(ctx context.Context, campaign string, from, to int, move st
 		lent, err = parseLent(move, text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("taking stock out of %s.%d: %w", campaign, from, err)
+		return nil, fmt.Errorf("lend stock of %s.%d: %w", campaign, from, err)
 	}
 	return &lent, nil
 }
 
-// Borrow puts what was lent into the stock of the shard that it is for, once, and returns the move's number among the
-// moves of that shard.
+// Borrow puts lent stock into the stock of its new shard, once, and returns the move's number among the moves of that
+// shard.
 func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (number int64, err error) {
 	k, at := m.keys.shard(campaign, lent.To), m.clock()
 	args := []any{lent.Move, lent.Numbers.Count(), at, m.ring.Closing(campaign, lent.To, at)}
@@ -49,38 +49,38 @@ func (m *Moves) Borrow(ctx context.Context, campaign string, lent rain.Lent) (nu
 	}
 	number, err = m.run(ctx, m.scripts.borrow, []string{k.State, k.Stock, k.Borrowed, k.Outbox}, args...).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("putting stock into %s.%d: %w", campaign, lent.To, err)
+		return 0, fmt.Errorf("borrow stock into %s.%d: %w", campaign, lent.To, err)
 	}
 	return number, nil
 }
 
-// Done makes the shard that has lent forget the move.
+// Done removes the move from the shard that has lent.
 func (m *Moves) Done(ctx context.Context, campaign string, from int, move string) error {
 	err := m.rdb.HDel(ctx, m.keys.shard(campaign, from).Lent, move).Err()
 	if m.checked(err) != nil {
-		return fmt.Errorf("ending a move of stock from %s.%d: %w", campaign, from, err)
+		return fmt.Errorf("end a move of stock from %s.%d: %w", campaign, from, err)
 	}
 	return nil
 }
 
-// Lose takes a shard out of the game if Redis does not know an outbox entry of it, or a move, that there was. It tells
-// whether that is so.
+// Lose closes a shard for taps if Redis does not have a known outbox entry of it, or a known move. It reports whether
+// it did.
 func (m *Moves) Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool,
 	err error) {
 	return m.lose(ctx, campaign, shard, entry, moves, "", 0)
 }
 
-// Lent tells whether a shard still knows of a move from there. It does until the move is done, or the shard is rebuilt.
+// Lent reports whether a shard still has a move from there. It does until the move is done, or the shard is rebuilt.
 func (m *Moves) Lent(ctx context.Context, campaign string, from int, move string) (bool, error) {
 	known, err := m.rdb.HExists(ctx, m.keys.shard(campaign, from).Lent, move).Result()
 	if m.checked(err) != nil {
-		return false, fmt.Errorf("looking for a move of stock from %s.%d: %w", campaign, from, err)
+		return false, fmt.Errorf("find a move of stock from %s.%d: %w", campaign, from, err)
 	}
 	return known, nil
 }
 
-// Forgot takes a shard out of the game if it does not know of a move from there that is under way, though it was not
-// rebuilt since it lent. It tells whether that is so.
+// Forgot closes a shard for taps if it lacks a move in flight from there, though it was not rebuilt since it lent. It
+// reports whether it did.
 func (m *Moves) Forgot(ctx context.Context, campaign string, from int, lent rain.Lent) (lost bool, err error) {
 	return m.lose(ctx, campaign, from, "0-0", 0, lent.Move, lent.Epoch)
 }
@@ -90,12 +90,12 @@ func (m *Moves) lose(ctx context.Context, campaign string, shard int, entry stri
 	k := m.keys.shard(campaign, shard)
 	lost, err = m.run(ctx, m.scripts.lose, []string{k.State, k.Lent}, entry, moves, move, epoch).Bool()
 	if err != nil {
-		return false, fmt.Errorf("looking whether redis has all of %s.%d: %w", campaign, shard, err)
+		return false, fmt.Errorf("check the state of %s.%d: %w", campaign, shard, err)
 	}
 	return lost, nil
 }
 
-// parseLent reads what the hash of lent stock has of a move: "<to> <number> <epoch> <ranges>".
+// parseLent parses a move in the hash of lent stock: "<to> <number> <epoch> <ranges>".
 func parseLent(move, text string) (rain.Lent, error) {
 	f := strings.SplitN(text, " ", 4)
 	if len(f) != 4 {

@@ -10,23 +10,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// namedFor is how long a player's name is kept after it was told: a board is looked at for an evening.
+// namedFor is the time for which a player's display profile is kept after its last report. A board is read for an
+// evening.
 const namedFor = 24 * time.Hour
 
-// Named is how a player wants to be shown. It is shown as whoever reads it allows, and proves nothing.
+// Named is a player's display profile. The reader's settings restrict its display, and it proves nothing.
 type Named struct {
 	User   string `json:"-"`
 	Name   string `json:"name,omitempty"`
 	Avatar string `json:"avatar,omitempty"` // address of a picture
 }
 
-// Names are how players are shown, of those who were to be shown lately.
+// Names stores the recent display profiles of players.
 type Names struct{ *client }
 
-// NewNames makes a Names.
+// NewNames returns a Names.
 func NewNames(s *Store) *Names { return &Names{s.client} }
 
-// Tell notes names. It can be told again.
+// Tell stores display profiles. It may be repeated.
 func (n *Names) Tell(ctx context.Context, named []Named) error {
 	_, err := n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, one := range named {
@@ -39,12 +40,12 @@ func (n *Names) Tell(ctx context.Context, named []Named) error {
 		return nil
 	})
 	if n.checked(err) != nil {
-		return fmt.Errorf("telling players' names: %w", err)
+		return fmt.Errorf("store display profiles: %w", err)
 	}
 	return nil
 }
 
-// Read are the names of some players, as far as they are known.
+// Read returns the stored display profiles of some players.
 func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -57,7 +58,7 @@ func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
 		return nil
 	})
 	if !errors.Is(err, redis.Nil) && n.checked(err) != nil {
-		return nil, fmt.Errorf("reading players' names: %w", err)
+		return nil, fmt.Errorf("read display profiles: %w", err)
 	}
 	var known []Named
 	for i, text := range texts {
@@ -65,10 +66,10 @@ func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
 			continue
 		}
 		if err := text.Err(); err != nil {
-			return nil, fmt.Errorf("reading players' names: %w", err)
+			return nil, fmt.Errorf("read display profiles: %w", err)
 		}
 		one := Named{User: users[i]}
-		if json.Unmarshal([]byte(text.Val()), &one) == nil { // what is none is told again
+		if json.Unmarshal([]byte(text.Val()), &one) == nil { // an invalid profile is reported again
 			known = append(known, one)
 		}
 	}

@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// OnRecord tells of each win whether the wins hash has it, from that very outbox entry. read returns fields of the
+// OnRecord reports for each win whether the wins hash has it, from that very outbox entry. read returns fields of the
 // hash as HMGET does.
 func OnRecord(of []Record, read func(fields []string) ([]any, error)) ([]bool, error) {
 	fields := make([]string, len(of))
@@ -20,7 +20,7 @@ func OnRecord(of []Record, read func(fields []string) ([]any, error)) ([]bool, e
 	for i, v := range found {
 		text, _ := v.(string)
 		want := &of[i]                                                //nolint:gosec // as many were found as asked for
-		is, _, err := parseRecord(want.Win.User, want.Win.Drop, text) // what nobody can read is not there
+		is, _, err := parseRecord(want.Win.User, want.Win.Drop, text) // an unreadable record counts as absent
 		there[i] = err == nil && is.Win.Packet == want.Win.Packet && is.Entry == want.Entry
 	}
 	return there, nil

@@ -9,14 +9,14 @@ import (
 	"redrain/rain"
 )
 
-// Outbox is what the scripts have decided and the ledger has not posted yet, of all campaigns. An entry stays until it
-// is removed. There is no limit on its length, because a limit would delete money.
+// Outbox holds the decisions of the scripts that the ledger has not posted yet, of all campaigns. An entry stays
+// until it is removed. Its length has no limit, because a limit would delete money.
 type Outbox struct{ *client }
 
-// NewOutbox makes an Outbox.
+// NewOutbox returns an Outbox.
 func NewOutbox(s *Store) *Outbox { return &Outbox{s.client} }
 
-// Remove deletes entries that the ledger has posted. Removing one that is gone already is nothing.
+// Remove deletes entries that the ledger has posted. Removing a missing entry changes nothing.
 func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 	byOutbox := map[string][]string{}
 	for _, r := range refs {
@@ -31,12 +31,12 @@ func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 		return nil
 	})
 	if o.checked(err) != nil {
-		return fmt.Errorf("removing %d outbox entries: %w", len(refs), err)
+		return fmt.Errorf("remove %d outbox entries: %w", len(refs), err)
 	}
 	return nil
 }
 
-// Pending is how many entries of the campaign wait in its outboxes.
+// Pending returns the number of entries in the campaign's outboxes.
 func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 	lengths := make([]*redis.IntCmd, Shards(c))
 	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -46,7 +46,7 @@ func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 		return nil
 	})
 	if o.checked(err) != nil {
-		return 0, fmt.Errorf("counting what waits in the outbox of %s: %w", c.ID, err)
+		return 0, fmt.Errorf("count outbox entries of %s: %w", c.ID, err)
 	}
 	var total int64
 	for _, n := range lengths {
@@ -55,9 +55,8 @@ func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 	return total, nil
 }
 
-// Waiting is the oldest entries of each outbox, up to limit of each shard, for those who want to show them. It
-// is not one moment's picture; Snapshot is, and costs Redis more the more is
-// waiting.
+// Waiting returns the oldest entries of each outbox, up to limit of each shard, for display. It is not a snapshot;
+// Snapshot is one, and costs Redis more the longer the outboxes are.
 func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error) {
 	found := make([]*redis.XMessageSliceCmd, Shards(c))
 	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -67,7 +66,7 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 		return nil
 	})
 	if o.checked(err) != nil {
-		return nil, fmt.Errorf("reading what waits in the outbox of %s: %w", c.ID, err)
+		return nil, fmt.Errorf("read the outboxes of %s: %w", c.ID, err)
 	}
 	amounts, err := o.amounts.Of(c)
 	if err != nil {
@@ -83,8 +82,8 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 	return entries, nil
 }
 
-// Page reads up to limit entries after one, the oldest first; "" begins. next is what the following page comes after,
-// "" where this is the last. An entry that cannot be read is left out.
+// Page reads up to limit entries after one, the oldest first; "" begins. next is the argument for the following page,
+// "" if this is the last. It leaves out unreadable entries.
 func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
 	entries []rain.Entry, next string, err error,
 ) {
@@ -94,7 +93,7 @@ func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after str
 	}
 	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
 	if o.checked(err) != nil {
-		return nil, "", fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
 	}
 	if len(found) == limit {
 		next = found[limit-1].ID
@@ -102,9 +101,9 @@ func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after str
 	return o.Readable(campaign, shard, found), next, nil
 }
 
-// Lookup is what an outbox has under an entry's id.
+// Lookup is the result for one entry's id.
 type Lookup struct {
-	Entry *rain.Entry // nil where it is gone, or cannot be read
+	Entry *rain.Entry // nil if it is gone, or cannot be read
 	Gone  bool        // removed, or lost
 }
 
@@ -118,7 +117,7 @@ func (o *Outbox) Lookup(ctx context.Context, campaign string, shard int, ids []s
 		return nil
 	})
 	if o.checked(err) != nil {
-		return nil, fmt.Errorf("looking into the outbox of %s.%d: %w", campaign, shard, err)
+		return nil, fmt.Errorf("look up entries in the outbox of %s.%d: %w", campaign, shard, err)
 	}
 	all := make([]Lookup, len(ids))
 	for i := range ids {
@@ -130,14 +129,14 @@ func (o *Outbox) Lookup(ctx context.Context, campaign string, shard int, ids []s
 	return all, nil
 }
 
-// Readable parses entries. One that cannot be read is left where it is: it is somebody's money. It must not hold up the
-// others either.
+// Readable parses entries. An unreadable entry stays in the outbox, because it is a player's money. It does not block
+// the others.
 func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage) []rain.Entry {
 	entries := make([]rain.Entry, 0, len(messages))
 	for _, m := range messages {
 		entry, err := entryOf(campaign, shard, m)
 		if err != nil {
-			o.log.Error("an outbox entry cannot be read; it stays in the outbox until a person has looked at it",
+			o.log.Error("parse an outbox entry; it stays in the outbox until an operator has inspected it",
 				"err", err)
 			continue
 		}

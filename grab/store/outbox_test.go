@@ -126,7 +126,7 @@ func TestAnUnreadableEntryStays(t *testing.T) {
 			t.Errorf("%d entries wait, want the bad one", n)
 		}
 		if _, err := gm.G.Snapshot(t.Context(), gm.C); err == nil || !strings.Contains(err.Error(),
-			"not what a script has written") {
+			"no script has written this record") {
 			t.Errorf("the snapshot says %v", err)
 		}
 	})

@@ -11,37 +11,37 @@ import (
 	"redrain/rain"
 )
 
-// TopKept is how many of the players who have won most each shard keeps, and so how many Top can tell of.
+// TopKept is the number of top players that each shard keeps, and so the most that Top can return.
 const TopKept = 10
 
-// Ranked is a player and all that they have won in a campaign.
+// Ranked is a player and the sum of their wins in a campaign.
 type Ranked struct {
 	User   string
 	Amount rain.Money
 }
 
-// The board of a shard is in Redis because it is small there, and the same for all nodes: a player is of one shard,
-// and the ledger says with each settlement what they have won in all; so a player whose total has grown is put in
-// their place, and only the first ten have to be kept. Totals never fall, so nobody who was pushed out belongs there
-// again without winning once more. It costs a tap nothing (the settlement does it), and doing it twice changes
-// nothing. What it says is shown, and nobody is paid by it.
+// The board of a shard is in Redis because it is small there, and the same for all nodes. A player belongs to one
+// shard, and the ledger reports the sum of a player's wins with each settlement. So a player with a larger sum is
+// moved up, and only the first ten have to be kept. Sums never fall, so a player who was pushed out belongs there
+// only after another win. It costs a tap nothing (the settlement does it), and a repetition changes nothing. The
+// board is for display; payments do not use it.
 
-// Ranking is who has won most, for each campaign.
+// Ranking ranks the players who have won most, for each campaign.
 type Ranking struct{ *client }
 
-// NewRanking makes a Ranking.
+// NewRanking returns a Ranking.
 func NewRanking(s *Store) *Ranking { return &Ranking{s.client} }
 
-// Winners are players of one shard, with all that they have won in the campaign.
+// Winners are players of one shard, with the sums of their wins in the campaign.
 type Winners struct {
 	Campaign string
 	Shard    int
 	Totals   []Ranked
 }
 
-// Rank puts players in their places among those who have won most. It is called when something of theirs is
-// settled, as often as that is heard. However many shards there are, it asks Redis twice: a batch of settlements may
-// have a win of each, and the next batch waits for it.
+// Rank updates the boards with players. It is called for each settlement of theirs, however often it is received. It
+// makes two round trips for any number of shards. A batch of settlements may have a win of each, and the next batch
+// waits for it.
 func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 	boards := make([]board, len(winners))
 	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -51,16 +51,16 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 		return nil
 	})
 	if r.checked(err) != nil {
-		return fmt.Errorf("reading who has won most: %w", err)
+		return fmt.Errorf("read the top players: %w", err)
 	}
 	_, err = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, b := range boards {
 			if b.ttl.Val() == noKey {
-				continue // let go, or lost; who restores it makes the board
+				continue // expired, or lost; the restorer makes the board
 			}
 			entering := b.entering()
 			enter(ctx, p, b.keys, entering)
-			// let go already: no key of the campaign may outlive the others
+			// expiring already: no key of the campaign may outlive the others
 			if left := b.ttl.Val(); len(entering) > 0 && left > 0 {
 				p.PExpire(ctx, b.keys.Top, left)
 			}
@@ -68,19 +68,19 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 		return nil
 	})
 	if r.checked(err) != nil {
-		return fmt.Errorf("ranking winners: %w", err)
+		return fmt.Errorf("rank winners: %w", err)
 	}
 	return nil
 }
 
-// noKey is what PTTL answers where there is no key.
+// noKey is the answer of PTTL for a missing key.
 const noKey = -2
 
-// board is what is asked of a shard to rank some of its players.
+// board holds the replies for ranking players of one shard.
 type board struct {
 	keys   Keys
 	totals []Ranked
-	lowest *redis.ZSliceCmd   // the last of those who are kept
+	lowest *redis.ZSliceCmd   // the last kept player
 	ttl    *redis.DurationCmd // of the wins
 }
 
@@ -92,9 +92,9 @@ func (r *Ranking) readBoard(ctx context.Context, p redis.Pipeliner, w Winners) b
 	}
 }
 
-// entering are those of the players who belong among the first.
+// entering returns the players who belong on the board.
 func (b board) entering() (entering []redis.Z) {
-	enough := 0.0 // what it takes to be among them: nothing while there is room
+	enough := 0.0 // the least sum on the board: nothing while there is room
 	if last := b.lowest.Val(); len(last) > 0 {
 		enough = last[0].Score
 	}
@@ -106,17 +106,17 @@ func (b board) entering() (entering []redis.Z) {
 	return entering
 }
 
-// enter adds players to the board of a shard, or raises what they have there, and takes out who is not among the
-// first any more. An amount is exact as a score: it is below 2^53.
+// enter adds players to the board of a shard, or raises their sums there, and removes players below the first ten. An
+// amount is exact as a score: it is below 2^53.
 func enter(ctx context.Context, p redis.Pipeliner, k Keys, players []redis.Z) {
 	if len(players) == 0 {
 		return
 	}
-	p.ZAddGT(ctx, k.Top, players...) // whoever has read an older total comes too late with it
+	p.ZAddGT(ctx, k.Top, players...) // an older sum changes nothing
 	p.ZRemRangeByRank(ctx, k.Top, 0, -TopKept-1)
 }
 
-// Top is the at most ten players who have won most in the campaign, first the one with most.
+// Top returns the at most ten players who have won most in the campaign, the first one with most.
 func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 	boards := make([]*redis.ZSliceCmd, Shards(c))
 	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -126,7 +126,7 @@ func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 		return nil
 	})
 	if r.checked(err) != nil {
-		return nil, fmt.Errorf("reading who has won most in campaign %s: %w", c.ID, err)
+		return nil, fmt.Errorf("read the top players in campaign %s: %w", c.ID, err)
 	}
 	var all []Ranked
 	for _, board := range boards {

@@ -9,22 +9,22 @@ import (
 	"redrain/rain"
 )
 
-// errRecord is text in Redis that no script of this program has written.
-var errRecord = errors.New("not what a script has written")
+// errRecord means that no script of this program wrote a text in Redis.
+var errRecord = errors.New("no script has written this record")
 
-// Record is one win as the wins hash keeps it: with the outbox entry that it went out in.
+// Record is one win in the form of the wins hash, with its outbox entry.
 type Record struct {
 	Win   rain.Win
 	Entry string // the entry's id
 }
 
-// winMark is in the names of the fields of wins, between user and ticket. No user has it.
+// winMark separates user and ticket in the field names of wins. No user has it.
 const winMark = "\n"
 
-// field is the win's field of the wins hash.
+// field returns the win's field of the wins hash.
 func (r Record) field() string { return r.Win.User + winMark + r.Win.Drop }
 
-// parseRecord reads what the hash has of a win: "<packet> <outbox entry> <ticket won before that>".
+// parseRecord parses a win in the hash: "<packet> <outbox entry> <ticket won before that>".
 func parseRecord(user, ticket, text string) (r Record, before string, err error) {
 	packet, rest, _ := strings.Cut(text, " ")
 	entry, before, ok := strings.Cut(rest, " ")
@@ -38,7 +38,7 @@ func parseRecord(user, ticket, text string) (r Record, before string, err error)
 	return r, before, nil
 }
 
-// isEntryID tells whether an id is as Redis writes those of a stream: "<ms>-<seq>".
+// isEntryID reports whether an id has the form of a stream's: "<ms>-<seq>".
 func isEntryID(id string) bool {
 	ms, seq, _ := strings.Cut(id, "-")
 	return isNumber(ms) && isNumber(seq)
@@ -57,13 +57,13 @@ func winOf(packet, ticket, user string) (rain.Win, error) {
 	return rain.Win{User: user, Packet: int(p), Drop: ticket}, nil
 }
 
-// number reads digits as the scripts write them: no sign, no leading zero.
+// number parses digits as the scripts write them: no sign, no leading zero.
 func number(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && isNumber(s)
 }
 
-// isNumber tells whether a text is such digits, however many.
+// isNumber reports whether a text is such digits, in any number.
 func isNumber(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {

@@ -12,34 +12,34 @@ import (
 	"redrain/grab/outcome"
 )
 
-// forgetReportAfter is the age from which a report that has counted no taps is forgotten, in milliseconds: its node
-// is gone, and took nothing with it that a sum needs.
+// forgetReportAfter is the age from which a report without taps is removed, in milliseconds: its node is gone, and no
+// sum needs it.
 const forgetReportAfter = 3_600_000
 
-// NodeReport is what one node has counted of a campaign since it started.
+// NodeReport holds a node's counts of a campaign since the node started.
 type NodeReport struct {
-	T              int64   `json:"t"`                // when it was made
-	Online         int64   `json:"online"`           // connections in the campaign's room that play
+	T              int64   `json:"t"`                // time of the report
+	Online         int64   `json:"online"`           // playing connections in the campaign's room
 	Guests         int64   `json:"guests,omitempty"` // of them, those of guests
 	Taps           int64   `json:"taps"`             // taps answered with a result
-	GrabsPerSecond float64 `json:"grabs_per_second"` // of late
+	GrabsPerSecond float64 `json:"grabs_per_second"` // recent rate
 
-	Outcomes outcome.Counts `json:"outcomes,omitempty"` // the taps, by what came of them
-	// Latency is how many taps of late took how long, by the number of a bucket. The reporter defines which time a
-	// bucket stands for; nodes of one version agree on it, so that their buckets add up.
+	Outcomes outcome.Counts `json:"outcomes,omitempty"` // the taps by outcome
+	// Latency counts recent taps by the number of a latency bucket. The reporter defines the time of a bucket. Nodes
+	// of one version agree on it, so that their buckets add up.
 	Latency map[int]int64 `json:"latency,omitempty"`
 
-	// how long the campaign's reports are kept from now on; 0 for as long as its other keys
+	// time for which the campaign's reports are kept from now on; 0: as long as its other keys
 	Keep time.Duration `json:"-"`
 }
 
-// Nodes is what the nodes have counted, for each campaign.
+// Nodes stores the counts of the nodes, for each campaign.
 type Nodes struct{ *client }
 
-// NewNodes makes a Nodes.
+// NewNodes returns a Nodes.
 func NewNodes(s *Store) *Nodes { return &Nodes{s.client} }
 
-// Report keeps a node's report, unless a report of it with the same revision or a later one is kept already.
+// Report stores a node's report, unless a report of it with the same revision or a later one is stored already.
 func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, report NodeReport) error {
 	text, err := json.Marshal(report)
 	if err == nil {
@@ -47,17 +47,17 @@ func (n *Nodes) Report(ctx context.Context, campaign, node string, rev int64, re
 			nodeRevisionField(node), rev, "create", report.Keep.Milliseconds(), nodeField(node), text).Err()
 	}
 	if err != nil {
-		return fmt.Errorf("reporting to campaign %s: %w", campaign, err)
+		return fmt.Errorf("store a report of campaign %s: %w", campaign, err)
 	}
 	return nil
 }
 
-// Reports is the newest report of each node. Reports that are old and have counted no taps are forgotten on the way.
+// Reports returns the newest report of each node. It removes old reports without taps.
 func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeReport, error) {
 	key := n.keys.nodes(campaign)
 	fields, err := n.rdb.HGetAll(ctx, key).Result()
 	if n.checked(err) != nil {
-		return nil, fmt.Errorf("reading the reports of campaign %s: %w", campaign, err)
+		return nil, fmt.Errorf("read the reports of campaign %s: %w", campaign, err)
 	}
 	reports := make(map[string]NodeReport, len(fields)/2)
 	var stale []string
@@ -69,7 +69,7 @@ func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeRe
 		}
 		var report NodeReport
 		if err := json.Unmarshal([]byte(text), &report); err != nil {
-			return nil, fmt.Errorf("reading the report of node %q of campaign %s: %w", node, campaign, err)
+			return nil, fmt.Errorf("read the report of node %q of campaign %s: %w", node, campaign, err)
 		}
 		if report.Taps == 0 && now-report.T > forgetReportAfter {
 			stale = append(stale, nodeField(node), nodeRevisionField(node))
@@ -79,14 +79,14 @@ func (n *Nodes) Reports(ctx context.Context, campaign string) (map[string]NodeRe
 	}
 	if len(stale) > 0 {
 		if err := n.checked(n.rdb.HDel(ctx, key, stale...).Err()); err != nil {
-			n.log.Debug("old reports could not be removed; the next reader does it", "campaign", campaign, "err", err)
+			n.log.Debug("remove old reports; the next reader tries again", "campaign", campaign, "err", err)
 		}
 	}
 	return reports, nil
 }
 
-// TakeTelling makes a node the one that adds up a campaign's reports for all, for a while, or keeps it so. It is false
-// where another node is that. It saves work and guards nothing: two may do it.
+// TakeTelling makes a node the one that adds up a campaign's reports for all, for ttl, or renews that. It returns
+// false if another node is that. It saves work and guards nothing: two nodes may do it.
 func (n *Nodes) TakeTelling(ctx context.Context, campaign, node string, ttl time.Duration) (bool, error) {
 	key := n.keys.teller(campaign)
 	taken, err := n.rdb.SetNX(ctx, key, node, ttl).Result()
@@ -100,7 +100,7 @@ func (n *Nodes) TakeTelling(ctx context.Context, campaign, node string, ttl time
 		}
 	}
 	if n.checked(err) != nil {
-		return false, fmt.Errorf("asking who tells the figures of campaign %s: %w", campaign, err)
+		return false, fmt.Errorf("take the lease for the figures of campaign %s: %w", campaign, err)
 	}
 	return taken, nil
 }

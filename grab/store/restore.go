@@ -12,43 +12,43 @@ import (
 	"redrain/rain"
 )
 
-// restoredAtOnce is how many ranges or wins go to Redis in one call.
+// restoredAtOnce is the number of ranges or wins in one call to Redis.
 const restoredAtOnce = 500
 
-// errRestoration is a restoration that does not add up.
+// errRestoration means that a restoration is inconsistent.
 var errRestoration = errors.New("the packets to restore do not add up")
 
-// Restoration is all that Redis has to know again of a shard.
+// Restoration is the state of a shard to be restored in Redis.
 type Restoration struct {
-	// Barrier is an outbox id, "<ms>-<seq>". Every entry from before the loss has an id up to this one, every later
-	// one will have a higher one.
+	// Barrier is an outbox id, "<ms>-<seq>". Every entry from before the loss has an id up to this one; every later
+	// entry will have a higher one.
 	Barrier string
-	// Epoch is when the shard was cut off from what was before, Unix ms.
+	// Epoch is the time of the fence before the restoration, Unix ms.
 	Epoch int64
-	// Closed says that the shard's rest went back to the sponsor: there is no stock any more.
+	// Closed means that the shard's rest went back to the sponsor: there is no stock any more.
 	Closed bool
-	// Stock is the packets that can be won, and Reclaimed those that went back to the sponsor.
+	// Stock holds the packets that can be won, and Reclaimed those that went back to the sponsor.
 	Stock, Reclaimed rain.Numbers
-	// Borrowed are the moves that have brought stock to this shard, and Moves the highest number of one from or to it
-	// that is known.
+	// Borrowed are the moves that have brought stock to this shard. Moves is the highest known number of a move from
+	// or to it.
 	Borrowed []string
 	Moves    int64
-	// Wins calls put with every win that is known and its outbox entry, of which only the ID counts, in the order won.
-	// It ends with put's error, or its own. May be nil where there are none.
+	// Wins calls put with every known win and its outbox entry, of which only the ID counts, in the order won. It
+	// returns put's error, or its own. May be nil if there are no wins.
 	Wins func(put func(w rain.Win, entry rain.EntryRef) error) error
-	// Top are those who have won most.
+	// Top are the players who have won most.
 	Top []Ranked
 }
 
-// Restorer tells Redis again what it has lost.
+// Restorer restores the state that Redis has lost.
 type Restorer struct{ *client }
 
-// NewRestorer makes a Restorer.
+// NewRestorer returns a Restorer.
 func NewRestorer(s *Store) *Restorer { return &Restorer{s.client} }
 
-// Lost lists the shards of the campaign of which Redis knows nothing, or whose restoration was broken off. What has
-// once been opened is missing only after a loss; for a campaign that is loading the answer means nothing. Where Redis
-// does not answer for some shards there is an error too, and the answer is of the others.
+// Lost lists the shards of the campaign that are missing in Redis, or whose restoration was broken off. Only a loss
+// removes a shard once it was opened; for a loading campaign the answer means nothing. If Redis does not answer for
+// some shards there is an error too, and the answer is of the others.
 func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err error) {
 	revisions := make([]*redis.BoolCmd, Shards(c))
 	_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
@@ -67,27 +67,25 @@ func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err 
 		}
 	}
 	if failed != nil {
-		return lost, fmt.Errorf("looking for lost shards of campaign %s: %w", c.ID, failed)
+		return lost, fmt.Errorf("find lost shards of campaign %s: %w", c.ID, failed)
 	}
 	return lost, nil
 }
 
-// RestoreAs tells Redis again what it has forgotten of a shard. The shard has no rain and takes no taps until Apply
-// brings the campaign's version. Cut off at any point it has done no harm, and may be run again; where two do it at
-// the same time, the one that began last wins, and the other one fails with ErrSuperseded, or with ErrAlive when it
-// comes too late.
+// RestoreAs restores a shard's lost state in Redis. The shard has no rain and takes no taps until Apply brings the
+// campaign's version. It may be interrupted at any point without harm, and be repeated. If two run at the same time,
+// the one that began last wins. The other one fails with ErrSuperseded, or with ErrAlive if it comes too late.
 //
-// say is called once Redis has taken this restoration up: whatever restoration began before cannot be finished any
-// more. So say is the place to set the barrier where others look for it too: the one that is set last is then always
-// that of the shard.
+// accepted is called once Redis has accepted this restoration: then no earlier restoration can be finished any more.
+// So accepted must set the barrier for other readers too: the last one set is then always that of the shard.
 //
-// It fails with ErrAlive where the shard is there, and with ErrUnsettled where Redis has lost the state and kept an
-// outbox that is not empty. A packet that is there twice, in the stock or won, is an error, and nothing is restored.
+// It fails with ErrAlive if the shard is there. It fails with ErrUnsettled if Redis has lost the state and kept an
+// outbox that is not empty. A packet that appears twice, in the stock or won, is an error, and nothing is restored.
 //
-// The taps that won nothing are not known any more and do not count against taps_per_user; the pacing of a rain that is
-// falling begins anew with what is left.
+// Losing taps are not restored and do not count against taps_per_user. The pacing of a falling rain begins anew with
+// the restored stock.
 func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
-	say func(context.Context) (Restoration, error)) error {
+	accepted func(context.Context) (Restoration, error)) error {
 	k, token := r.keys.shard(c.ID, shard), rand.Text()
 	run := &restoration{c: c, there: make([]uint64, c.Packets/64+1)}
 	run.step = func(step string, args ...any) error {
@@ -99,29 +97,29 @@ func (r *Restorer) RestoreAs(ctx context.Context, c *rain.Campaign, shard int,
 		}
 		return (&Ranking{r.client}).Rank(ctx, []Winners{{Campaign: c.ID, Shard: shard, Totals: top}})
 	}
-	if err := run.restore(func() (Restoration, error) { return say(ctx) }); err != nil {
-		return fmt.Errorf("restoring %s.%d: %w", c.ID, shard, err)
+	if err := run.restore(func() (Restoration, error) { return accepted(ctx) }); err != nil {
+		return fmt.Errorf("restore %s.%d: %w", c.ID, shard, err)
 	}
 	return nil
 }
 
-// restoration is one restoration under way.
+// restoration is one restoration in flight.
 type restoration struct {
 	c    *rain.Campaign
 	step func(step string, args ...any) error // calls the script
-	rank func(top []Ranked) error             // makes the board of those who have won most
+	rank func(top []Ranked) error             // writes the board of the top players
 
-	there []uint64 // a bit for each packet of the campaign: it has come
+	there []uint64 // a bit for each packet of the campaign that was sent
 	chunk int      // number of the last one
 	batch []any    // what goes with the next one
 	wins  int
 }
 
-func (r *restoration) restore(say func() (Restoration, error)) error {
+func (r *restoration) restore(accepted func() (Restoration, error)) error {
 	if err := r.step("begin", r.c.WinsPerUser, r.c.TapsPerUser); err != nil {
 		return err
 	}
-	what, err := say()
+	what, err := accepted()
 	if err != nil {
 		return err
 	}
@@ -160,13 +158,13 @@ func (r *restoration) restore(say func() (Restoration, error)) error {
 	if what.Closed {
 		status = rain.Closed
 	}
-	// There may have been moves that nobody knows of but the nodes that have met the shard. Each epoch counts its
-	// moves from its own time on, so what a node has heard of an earlier one is always less.
+	// Other nodes may have seen moves that are not known here. Each epoch counts its moves from its own time on, so a
+	// number that a node has seen in an earlier epoch is always lower.
 	moves := max(what.Moves, what.Epoch)
 	return r.step("finish", string(status), what.Stock.Count(), r.wins, what.Barrier, moves, what.Epoch)
 }
 
-// ranges sends packets that are nobody's. In this order: what was given back lies behind the stock.
+// ranges sends packets without a winner. In this order: returned packets lie behind the stock.
 func (r *restoration) ranges(step string, packets rain.Numbers) error {
 	for _, part := range packets {
 		if err := r.count(part); err != nil {
@@ -179,7 +177,7 @@ func (r *restoration) ranges(step string, packets rain.Numbers) error {
 	return r.flush(step)
 }
 
-// count makes sure that none of the packets has come before.
+// count fails if one of the packets was sent before.
 func (r *restoration) count(packets rain.Range) error {
 	if packets.First < 0 || packets.Last >= r.c.Packets || packets.Count() < 1 {
 		return fmt.Errorf("%w: packets %d to %d", errRestoration, packets.First, packets.Last)
@@ -193,11 +191,11 @@ func (r *restoration) count(packets rain.Range) error {
 	return nil
 }
 
-// win takes one win along.
+// win sends one win.
 func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	packet := strconv.Itoa(w.Packet)
 	if _, err := winOf(packet, w.Drop, w.User); err != nil || !isEntryID(entry.ID) {
-		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // what nobody could read
+		return fmt.Errorf("win of packet %d, entry %s: %w", w.Packet, entry.ID, errRecord) // an unreadable record
 	}
 	if err := r.count(rain.Range{First: w.Packet, Last: w.Packet}); err != nil {
 		return err
@@ -206,7 +204,7 @@ func (r *restoration) win(w rain.Win, entry rain.EntryRef) error {
 	return r.send("wins", 4, w.User, w.Drop, packet, entry.ID)
 }
 
-// send puts something in the chunk, each part in so many arguments, and sends the chunk when it has enough of them.
+// send adds one part to the chunk, each part in a number of arguments, and sends a full chunk.
 func (r *restoration) send(step string, args int, part ...any) error {
 	r.batch = append(r.batch, part...)
 	if len(r.batch) < restoredAtOnce*args {
@@ -215,7 +213,7 @@ func (r *restoration) send(step string, args int, part ...any) error {
 	return r.flush(step)
 }
 
-// flush sends the chunk, if there is anything in it.
+// flush sends the chunk if it is not empty.
 func (r *restoration) flush(step string) error {
 	if len(r.batch) == 0 {
 		return nil

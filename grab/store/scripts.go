@@ -6,8 +6,8 @@ import (
 	"redrain/lua"
 )
 
-// scripts are the scripts of package lua as go-redis runs them: EVALSHA, and where a node does not know the script
-// (it was restarted, or has taken over), once with the source, which it then keeps.
+// scripts are the scripts of package lua as go-redis runs them: EVALSHA. If a node does not have the script (it was
+// restarted, or has taken over), one call carries the source, which the node keeps.
 type scripts struct {
 	grab, open, close, lend, borrow, lose, restore, snapshot, wins, newer, allow, admit, seats,
 	allot, sit, mark *redis.Script

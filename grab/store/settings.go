@@ -11,9 +11,8 @@ import (
 // closedRevision is the revision of a closed shard, as close.lua writes it: no update is newer.
 const closedRevision = 1<<53 - 1
 
-// readSettings compares what a shard's state says of its campaign's settings with a version of the campaign. Those that
-// change are compared where the state is of this version; a Redis that has not heard of the newest one says nothing by
-// it.
+// readSettings compares the settings in a shard's state with a version of its campaign. Variable settings are
+// compared only if the state is of this version: a Redis with an older one proves nothing.
 func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapshot) {
 	want := map[string]string{
 		fieldWinsPerUser: strconv.Itoa(c.WinsPerUser), fieldTapsPerUser: strconv.Itoa(c.TapsPerUser),
@@ -42,26 +41,26 @@ func readSettings(c *rain.Campaign, state map[string]string, s *rain.ShardSnapsh
 	}
 }
 
-// settings are the fields of the state that the campaign decides.
+// settings are the fields of the state that the campaign sets.
 var settings = []string{fieldStatus, fieldRevision, fieldWinsPerUser, fieldTapsPerUser, fieldFirstWave, fieldOpens,
 	fieldCloses, fieldPaced, fieldDuration, fieldBeat}
 
-// borrowedAtOnce is how many moves are read in one call, about.
+// borrowedAtOnce is the approximate number of moves that are read in one call.
 const borrowedAtOnce = 500
 
-// EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard, in any order;
-// -1 where that is no number. A move that comes meanwhile may be among them or not.
+// EachBorrowed calls fn with each move to a shard and its number among those of the shard, in any order. An invalid
+// number is -1. A move that comes meanwhile may be missing.
 func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 	fn func(move string, number int64)) error {
 	key := s.keys.shard(c.ID, shard).Borrowed
 	for cursor := uint64(0); ; {
 		page, next, err := s.rdb.HScan(ctx, key, cursor, "", borrowedAtOnce).Result()
 		if s.checked(err) != nil {
-			return fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, unreadable(err))
+			return fmt.Errorf("read the moves to %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i := 0; i+1 < len(page); i += 2 {
 			if page[i] == "" {
-				continue // there so that the key is
+				continue // only keeps the key in existence
 			}
 			n, ok := number(page[i+1])
 			if !ok {

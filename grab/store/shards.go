@@ -10,13 +10,13 @@ import (
 	"redrain/rain"
 )
 
-// maxParallel is how many shards are worked on at the same time.
+// maxParallel is the number of shards that are served at the same time.
 const maxParallel = 8
 
-// Shards is how many shards the campaign's keys are spread over.
+// Shards returns the number of shards over which the campaign's keys are spread.
 func Shards(c *rain.Campaign) int { return max(1, c.Shards) }
 
-// eachShard does something to all shards, a few at a time. The first error stops the rest.
+// eachShard calls do for all shards, a few at a time. The first error stops the rest.
 func eachShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Context, shard int) error) error {
 	eg, ctx := errgroup.WithContext(ctx)
 	eg.SetLimit(maxParallel)
@@ -27,8 +27,7 @@ func eachShard(ctx context.Context, c *rain.Campaign, do func(ctx context.Contex
 }
 
 // readShards puts commands for all shards of a campaign into pipelines: one for each master, all at once. (The client
-// would put them into one, and throw away what the others have answered when one master does not.) Each command has its
-// own error.
+// would use one, and discard the answers of all masters if one does not answer.) Each command has its own error.
 func (c *client) readShards(ctx context.Context, of *rain.Campaign, put func(p redis.Pipeliner, shard int)) {
 	cluster, _ := c.rdb.(*redis.ClusterClient)
 	masters := map[string][]int{}

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// mostRanges is how many ranges of stock a shard may have. A rebuild makes one for each gap; hundreds are many.
+	// mostRanges is the most ranges of stock of a shard. A rebuild makes one for each gap; hundreds are many.
 	mostRanges = 10_000
-	// entriesAtOnce is how many outbox entries are read in one call.
+	// entriesAtOnce is the number of outbox entries that are read in one call.
 	entriesAtOnce = 100
 )
 
-// errRanges is a stock in more pieces than can be read at one moment.
-var errRanges = errors.New("the stock is in too many pieces")
+// errRanges means that the stock has more ranges than one call can read.
+var errRanges = errors.New("the stock has too many ranges")
 
-// snapshotWithin is how long a shard may take to be read. A slot that is stuck on its way to another node never can be.
+// snapshotWithin is the time limit for reading a shard. A stuck slot migration would block it for ever.
 const snapshotWithin = 5 * time.Second
 
-// Snapshot reads each shard's state and stock, each shard at one moment, the shards one after the other. What no script
-// has written is named in the snapshot, so that it hides nothing else, neither of the shard nor of others.
+// Snapshot reads each shard's state and stock, each shard atomically, the shards one after the other. Invalid records
+// are named in the snapshot, so that they hide nothing else, neither of the shard nor of others.
 func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
 	shards := make([]rain.ShardSnapshot, Shards(c))
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) (err error) {
@@ -49,12 +49,12 @@ func (s *Sums) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnap
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading campaign %s from redis: %w", c.ID, err)
+		return nil, fmt.Errorf("read campaign %s from redis: %w", c.ID, err)
 	}
 	return shards, nil
 }
 
-// snapshot asks for one shard's.
+// snapshot reads one shard.
 func (s *Sums) snapshot(ctx context.Context, c *rain.Campaign, shard int) ([]any, error) {
 	k := s.keys.shard(c.ID, shard)
 	keys := []string{k.State, k.Stock, k.Lent, k.Outbox}
@@ -62,13 +62,13 @@ func (s *Sums) snapshot(ctx context.Context, c *rain.Campaign, shard int) ([]any
 	defer cancel()
 	answer := s.run(within, s.scripts.snapshot, keys, mostRanges+1)
 	if answer.Err() != nil && within.Err() != nil && ctx.Err() == nil {
-		answer = s.scripts.snapshot.Run(ctx, s.rdb, keys, mostRanges+1) // says what it has been that took so long
+		answer = s.scripts.snapshot.Run(ctx, s.rdb, keys, mostRanges+1) // its error names the cause of the delay
 	}
 	list, err := answer.Slice()
 	return list, unreadable(err)
 }
 
-// parseSnapshot reads what snapshot.lua returns.
+// parseSnapshot parses the answer of snapshot.lua.
 func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapshot, error) {
 	none := rain.ShardSnapshot{Shard: shard}
 	if len(answer) != 4 {
@@ -103,7 +103,7 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	readStock(c, elements, &s)
 	for _, move := range slices.Sorted(maps.Keys(lent)) {
 		if move == "" {
-			continue // there so that the key is
+			continue // only keeps the key in existence
 		}
 		one, err := parseLent(move, lent[move])
 		if err != nil {
@@ -140,7 +140,7 @@ func readStock(c *rain.Campaign, elements []string, s *rain.ShardSnapshot) {
 	}
 }
 
-// parseStock reads the elements of a stock: what can be won, and behind the mark of its end what was given back.
+// parseStock parses the elements of a stock: the packets that can be won, and behind the end mark the returned ones.
 func parseStock(elements []string, packets int) (stock, reclaimed rain.Numbers, err error) {
 	if len(elements) > mostRanges {
 		return nil, nil, errRanges
@@ -155,7 +155,7 @@ func parseStock(elements []string, packets int) (stock, reclaimed rain.Numbers, 
 	return stock, reclaimed, err
 }
 
-// stockEnd is the mark, which makes that a stock is there also where it is empty.
+// stockEnd is the end mark, which keeps the key of an empty stock in existence.
 const stockEnd = "."
 
 func parseRanges(elements []string, packets int) (numbers rain.Numbers, err error) {
@@ -169,11 +169,11 @@ func parseRanges(elements []string, packets int) (numbers rain.Numbers, err erro
 	return numbers, nil
 }
 
-// parseAllLent reads the hash of lent stock; torn are the moves whose records no script has written.
+// parseAllLent parses the hash of lent stock; invalid are the moves with invalid records.
 func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
 	for move, text := range moves {
 		if move == "" {
-			continue // there so that the key is
+			continue // only keeps the key in existence
 		}
 		lent, err := parseLent(move, text)
 		if err != nil {
@@ -185,16 +185,16 @@ func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
 	return all, torn
 }
 
-// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page; of one that cannot be read
-// it has the reference only, and the error that says why. What is removed or added meanwhile may be among them or not.
-// fn's error ends it and is returned.
+// EachEntry calls fn with every entry of an outbox up to an id, oldest first, page by page. For an unreadable one it
+// passes only the reference and the error. Entries that are removed or added meanwhile may be missing. fn's error
+// ends it and is returned.
 func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(e rain.Entry, unreadable error) error) error {
 	key := s.keys.shard(c.ID, shard).Outbox
 	for from := "-"; ; {
 		page, err := s.rdb.XRangeN(ctx, key, from, upTo, entriesAtOnce).Result()
 		if s.checked(err) != nil {
-			return fmt.Errorf("reading the outbox of %s.%d: %w", c.ID, shard, unreadable(err))
+			return fmt.Errorf("read the outbox of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for _, m := range page {
 			entry, unreadable := entryOf(c.ID, shard, m)
@@ -212,13 +212,13 @@ func (s *Sums) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo 
 	}
 }
 
-// Newest is the id of the newest entry that a shard has ever written to its outbox, and when the shard was last cut off
-// from what was before, as its state says now; found is false where Redis does not know the shard.
+// Newest returns the id of the newest entry ever in a shard's outbox, and the time of its last fence, from its state.
+// If Redis has no state of the shard, found is false.
 func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry string, epoch int64, found bool,
 	err error) {
 	fields, err := s.rdb.HMGet(ctx, s.keys.shard(c.ID, shard).State, fieldLast, fieldEpoch, fieldRevision).Result()
 	if s.checked(err) != nil {
-		return "", 0, false, fmt.Errorf("reading the state of %s.%d: %w", c.ID, shard, unreadable(err))
+		return "", 0, false, fmt.Errorf("read the state of %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	entry, _ = fields[0].(string)
 	text, _ := fields[1].(string)
@@ -226,8 +226,8 @@ func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry s
 	return entry, epoch, fields[2] != nil, nil
 }
 
-// Borrowed is the number of each move among those of the shard that it was to: 0 where it came before the shard was
-// restored, -1 where it has not come. epoch is when the shard was last cut off from what was before.
+// Borrowed returns the number of each move among those of its new shard. It is 0 if the move came before the shard
+// was restored, -1 if it has not come. The epoch is the time of the last fence.
 func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) (numbers []int64, epoch int64,
 	err error) {
 	k := s.keys.shard(c.ID, shard)
@@ -238,7 +238,7 @@ func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves 
 		return nil
 	})
 	if err := s.checked(err); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, 0, fmt.Errorf("reading the moves to %s.%d: %w", c.ID, shard, unreadable(err))
+		return nil, 0, fmt.Errorf("read the moves to %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	numbers = make([]int64, len(moves))
 	for i, v := range found.Val() {
@@ -252,7 +252,7 @@ func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves 
 	return numbers, epoch, nil
 }
 
-// pairs makes a map of field, value, field, value.
+// pairs converts an array of field, value, field, value to a map.
 func pairs(v any) (map[string]string, error) {
 	list, err := texts(v)
 	if err != nil || len(list)%2 != 0 {
@@ -265,7 +265,7 @@ func pairs(v any) (map[string]string, error) {
 	return m, nil
 }
 
-// texts is an array of texts.
+// texts converts an array of texts.
 func texts(v any) ([]string, error) {
 	list, ok := v.([]any)
 	if !ok {

@@ -9,24 +9,25 @@ import (
 )
 
 const (
-	// closesAfterMS is how long the script goes on taking taps after the nodes have stopped, as their clocks differ.
+	// closesAfterMS is the time for which the script goes on taking taps after the nodes have stopped, as their
+	// clocks differ.
 	closesAfterMS = 500
-	// reclaimedAtOnce is how many ranges of stock one call of close.lua gives back.
+	// reclaimedAtOnce is the number of ranges of stock that one call of close.lua returns.
 	reclaimedAtOnce = 500
 )
 
-// Stock is what a campaign has to give away, shard by shard: it is brought in, put on offer, and closed.
+// Stock manages a campaign's packets, shard by shard: it loads, opens, updates and closes them.
 type Stock struct{ *client }
 
-// NewStock makes a Stock.
+// NewStock returns a Stock.
 func NewStock(s *Store) *Stock { return &Stock{s.client} }
 
-// Open stocks the campaign and opens it: every shard gets its part of the packets. It may be repeated after a crash at
-// any point, and run on several nodes at once; a shard that is open already is left alone. Without a rain, which Apply
-// brings, no tap counts. What has not reached Redis until a time, Unix ms on the cluster's clock, comes too late: the
-// shard may have been opened by others, played, and lost.
+// Open stocks the campaign and opens it: every shard gets its part of the packets. It may be repeated after a crash
+// at any point, and run on several nodes at once. It leaves open shards alone. Without a rain, which Apply brings, no
+// tap counts. until is a deadline, Unix ms on the cluster's clock. After it, other nodes may have opened, played and
+// lost the shard, so Redis refuses the call.
 //
-// It fails with ErrClosed where a shard is closed, and with ErrLate.
+// It fails with ErrClosed if a shard is closed, and with ErrLate.
 func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 	err := eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		all := c.Layout().Stock(shard)
@@ -38,16 +39,16 @@ func (s *Stock) Open(ctx context.Context, c *rain.Campaign, until int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("stocking campaign %s: %w", c.ID, err)
+		return fmt.Errorf("stock campaign %s: %w", c.ID, err)
 	}
 	return nil
 }
 
 // Apply brings every shard up to the campaign's version: whether it is paused, and the rain in which taps count. An
-// older version than the one in force changes nothing, and nothing opens a closed shard again. A closed campaign is
-// closed as by CloseCampaign; one that is still loading has nothing to apply.
+// older version than the stored one changes nothing, and a closed shard stays closed. A closed campaign is closed as
+// by CloseCampaign; for a loading campaign there is nothing to apply.
 //
-// It fails with ErrNoState where a shard has not been opened, or Redis has lost it; the others are brought up all the
+// It fails with ErrNoState if a shard has not been opened, or Redis has lost it; the others are brought up all the
 // same.
 func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	switch c.Status {
@@ -58,7 +59,7 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 	}
 	update := append([]any{fieldRevision, c.Revision, "update", 0, fieldStatus, string(c.Status)},
 		rainFields(c.Current())...)
-	errs := make([]error, Shards(c)) // one that is away holds up no other
+	errs := make([]error, Shards(c)) // a master that is away blocks no other
 	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		code, err := s.run(ctx, s.scripts.newer, []string{s.keys.shard(c.ID, shard).State}, update...).Int()
 		if err == nil && code < 0 {
@@ -68,12 +69,12 @@ func (s *Stock) Apply(ctx context.Context, c *rain.Campaign) error {
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("applying revision %d of campaign %s: %w", c.Revision, c.ID, err)
+		return fmt.Errorf("apply revision %d of campaign %s: %w", c.Revision, c.ID, err)
 	}
 	return nil
 }
 
-// rainFields are the fields of the state that say when taps count. A rain that was stopped is none.
+// rainFields returns the fields of the state for the time in which taps count. A stopped rain counts as none.
 func rainFields(r *rain.Rain) []any {
 	if r == nil || r.StoppedAt != 0 {
 		return []any{fieldFirstWave, "", fieldOpens, 0, fieldCloses, 0, fieldPaced, 0, fieldDuration, 0, fieldBeat, 0}
@@ -91,15 +92,15 @@ func rainFields(r *rain.Rain) []any {
 	}
 }
 
-// CloseCampaign shuts every shard for good; what is left of its stock goes to the outbox as reclaims, each packet once.
-// Closing what is closed changes nothing.
+// CloseCampaign closes every shard for good. The rest of its stock goes to the outbox as reclaims, each packet once.
+// Closing a closed shard changes nothing.
 //
-// It fails with ErrNoState where Redis knows nothing of a shard; the others are closed all the same.
+// It fails with ErrNoState if Redis has no state of a shard; the others are closed all the same.
 func (s *Stock) CloseCampaign(ctx context.Context, c *rain.Campaign) error {
 	errs := make([]error, Shards(c))
 	_ = eachShard(ctx, c, func(ctx context.Context, shard int) error {
 		if err := s.closeShard(ctx, c.ID, shard); err != nil {
-			errs[shard] = fmt.Errorf("closing shard %d of campaign %s: %w", shard, c.ID, err)
+			errs[shard] = fmt.Errorf("close shard %d of campaign %s: %w", shard, c.ID, err)
 		}
 		return nil
 	})

@@ -16,24 +16,25 @@ import (
 
 // Options set a Store up. The zero value works.
 type Options struct {
-	// Namespace begins every key; "" is "rr". Several installations on one Redis each have their own.
+	// Namespace begins every key. Several installations on one Redis each have their own. Defaults to "rr".
 	Namespace string
-	// Clock is the cluster's time (see Clock); nil is the machine's own, which is right only where Redis runs on
+	// Clock is the cluster's time (see Clock). Defaults to the machine's clock, which is right only if Redis runs on
 	// the same machine.
 	Clock rain.Clock
-	// Amounts is what the campaigns' packets hold, shared with the rest of the process; nil makes one.
+	// Amounts caches the amounts of the campaigns' packets, shared with the rest of the process. Defaults to a new
+	// cache.
 	Amounts *rain.AmountsCache
-	// Ring seals taps and closings; nil makes one of a secret that nobody else knows, so that nothing is ever paid.
+	// Ring seals taps and closings. Defaults to a ring with a new random secret, so that nothing is ever paid.
 	Ring *seal.Ring
-	// Log receives what an operator should know; nil drops it.
+	// Log receives warnings and errors. Defaults to none.
 	Log *slog.Logger
 }
 
-// Store is the connection to Redis that all types of this package share. Its methods, and theirs, may be called from
-// any goroutine.
+// Store is the connection to Redis that all types of this package share. Its methods, and theirs, are safe for
+// concurrent use.
 type Store struct{ *client }
 
-// client is what every type of this package needs of Redis.
+// client holds the dependencies of every type of this package.
 type client struct {
 	rdb     redis.UniversalClient
 	keys    keys
@@ -44,7 +45,7 @@ type client struct {
 	log     *slog.Logger
 }
 
-// New makes a Store on a client, which stays the caller's to close. Call Load before taps come.
+// New returns a Store on a client, which the caller closes. Call Load before taps come.
 func New(rdb redis.UniversalClient, o Options) *Store {
 	if o.Namespace == "" {
 		o.Namespace = defaultNamespace
@@ -65,8 +66,8 @@ func New(rdb redis.UniversalClient, o Options) *Store {
 		clock: o.Clock, log: o.Log}}
 }
 
-// checked returns the error as it is. Where a node of a Cluster did not answer, it has the cluster's map read again:
-// the node's replica may have taken over, and go-redis does not find out by itself.
+// checked returns the error unchanged. If a node of a Cluster did not answer, it reloads the cluster's map. The
+// node's replica may have taken over, and go-redis does not find out by itself.
 func (c *client) checked(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
@@ -78,25 +79,25 @@ func (c *client) checked(err error) error {
 	return err
 }
 
-// Load gives every node of Redis the scripts. It is not needed for anything to work: it saves the first taps of a
-// rain from carrying the source along.
+// Load gives every node of Redis the scripts. It is optional: it saves the first taps of a rain from carrying the
+// source.
 func (s *Store) Load(ctx context.Context) error { return s.load(ctx) }
 
 func (c *client) load(ctx context.Context) error {
 	for _, s := range c.scripts.all() {
 		// On a Cluster go-redis sends this to each master and each replica.
 		if err := c.checked(s.Load(ctx, c.rdb).Err()); err != nil {
-			return fmt.Errorf("loading scripts into redis: %w", err)
+			return fmt.Errorf("load scripts into redis: %w", err)
 		}
 	}
 	return nil
 }
 
-// movingEvery is how often a script is tried again whose slot is on its way to another node.
+// movingEvery is the interval of retries of a script whose slot is migrating to another node.
 const movingEvery = 5 * time.Millisecond
 
-// run calls a script and gives its errors the names of this package. While its slot is on its way from one node of a
-// Cluster to another, Redis refuses it without doing anything; then it is tried again until ctx ends.
+// run calls a script and maps its errors to those of this package. While its slot migrates from one node of a Cluster
+// to another, Redis refuses it without doing anything. Then run retries until ctx ends.
 func (c *client) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
 	cmd := s.Run(ctx, c.rdb, keys, args...)
 	for isMoving(cmd.Err()) && pause(ctx, movingEvery) {
@@ -108,14 +109,14 @@ func (c *client) run(ctx context.Context, s *redis.Script, keys []string, args .
 	return cmd
 }
 
-// isMoving tells whether an error says that a slot is on its way from one node to another. go-redis follows it where it
-// can, and gives up after a few tries.
+// isMoving reports whether an error says that a slot is migrating. go-redis follows a redirection where it can, and
+// gives up after a few tries.
 func isMoving(err error) bool {
 	return err != nil && slices.ContainsFunc([]string{"TRYAGAIN", "MOVED", "ASK"},
 		func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
-// pause waits for a while; false where ctx has ended.
+// pause waits for d; it returns false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

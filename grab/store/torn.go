@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// Torn is an outbox entry that cannot be read: no script has written it, or somebody has changed it since.
+// Torn is an unreadable outbox entry: no script has written it, or it was tampered with.
 type Torn struct {
 	Ref    rain.EntryRef
 	Text   []byte // its fields, as JSON
@@ -20,7 +20,7 @@ type Torn struct {
 	fields map[string]string
 }
 
-// tornOf keeps what an entry has that cannot be read.
+// tornOf returns the fields of an unreadable entry.
 func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
 	t := Torn{Ref: ref, Reason: err.Error(), fields: make(map[string]string, len(m.Values))}
 	for field, value := range m.Values {
@@ -30,8 +30,8 @@ func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
 	return t
 }
 
-// Torn is what cannot be read among up to limit entries after one, the oldest first; "" begins. next is what the
-// following page comes after, "" where this is the last.
+// Torn returns the unreadable entries among up to limit entries after one, the oldest first; "" begins. The result
+// next is the argument for the following page, "" if this is the last.
 func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
 	next string, err error) {
 	from := "-"
@@ -40,7 +40,7 @@ func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after str
 	}
 	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
 	if o.checked(err) != nil {
-		return nil, "", fmt.Errorf("reading the outbox of %s.%d: %w", campaign, shard, err)
+		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
 	}
 	for _, m := range found {
 		if _, err := entryOf(campaign, shard, m); err != nil {
@@ -53,9 +53,8 @@ func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after str
 	return torn, next, nil
 }
 
-// Told is what the wins hash still knows of the wins that an entry names which cannot be read: their packets. It is
-// empty where the entry names none, or none that the hash has from this entry. The entry's seals say whether they are
-// true.
+// Told returns the wins of an unreadable entry that the wins hash still has, with their packets. It is empty if the
+// entry names no wins, or the hash has none of this entry. The entry's seals prove them.
 func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, error) {
 	e := rain.Entry{Ref: t.Ref}
 	at, ok := number(t.fields[entryAt])

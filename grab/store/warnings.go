@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Warnings are what is dangerous about the way Redis is configured, in words for an operator; none where all is well.
-// A server that does not let itself be asked (CONFIG is often forbidden) is a warning too.
+// Warnings describes dangerous settings of Redis for an operator; it is empty if there are none. A server that
+// refuses to show its settings (CONFIG is often forbidden) is a warning too.
 func (s *Store) Warnings(ctx context.Context) []string {
 	var warnings []string
 	for setting, good := range map[string]string{"maxmemory-policy": "noeviction", "appendonly": "yes"} {
 		got, err := s.rdb.ConfigGet(ctx, setting).Result()
 		switch is := got[setting]; {
 		case err != nil:
-			warnings = append(warnings, fmt.Sprintf("Redis does not tell its %s, which must be %s: %s", setting, good,
+			warnings = append(warnings, fmt.Sprintf("Redis does not show its %s, which must be %s: %s", setting, good,
 				err))
 		case is != good:
 			warnings = append(warnings,

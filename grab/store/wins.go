@@ -9,17 +9,17 @@ import (
 	"redrain/rain"
 )
 
-// Wins are what players have won, as Redis keeps it.
+// Wins reads the wins of players in Redis.
 type Wins struct{ *client }
 
-// NewWins makes a Wins.
+// NewWins returns a Wins.
 func NewWins(s *Store) *Wins { return &Wins{s.client} }
 
-// winsAtOnce is how many wins or fields are asked for in one call. Redis answers no other client in the meantime.
+// winsAtOnce is the number of wins or fields that are read in one call. Redis answers no other client in the
+// meantime.
 const winsAtOnce = 200
 
-// Records are the newest wins that Redis knows of a player, up to limit, in the order won; and how many there are in
-// all.
+// Records returns a player's newest wins in Redis, up to limit, in the order won, and the number of all.
 func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit int) ([]Record, int, error) {
 	amounts, err := w.amounts.Of(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit
 			total, page, next, err = parseWins(user, answer)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("reading a player's wins in campaign %s: %w", c.ID, err)
+			return nil, 0, fmt.Errorf("read a player's wins in campaign %s: %w", c.ID, err)
 		}
 		for i := range page {
 			page[i].Win.Amount = amounts.Of(page[i].Win.Packet)
@@ -50,7 +50,7 @@ func (w *Wins) Records(ctx context.Context, c *rain.Campaign, user string, limit
 	return records, total, nil
 }
 
-// parseWins reads an answer of wins.lua. next is the ticket to go on with, "" where these were all.
+// parseWins parses an answer of wins.lua. next is the ticket to go on with, "" if these were all.
 func parseWins(user string, answer []any) (total int, page []Record, next string, err error) {
 	if len(answer)%2 != 1 {
 		return 0, nil, "", errReply
@@ -74,14 +74,14 @@ func parseWins(user string, answer []any) (total int, page []Record, next string
 	return int(count), page, next, nil
 }
 
-// EachRecord calls fn with all that a shard's wins hash has, page by page. It is not one moment's picture: what is won
-// meanwhile may be in it or not, and a record may come twice. fn's error ends it and is returned.
+// EachRecord calls fn with all records of a shard's wins hash, page by page. It is not a snapshot: wins that happen
+// meanwhile may be missing, and a record may come twice. fn's error ends it and is returned.
 func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	key := w.keys.shard(c.ID, shard).Wins
 	for cursor := uint64(0); ; {
 		page, next, err := w.rdb.HScan(ctx, key, cursor, "", winsAtOnce).Result()
 		if w.checked(err) != nil {
-			return fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, unreadable(err))
+			return fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		if err := fn(parseRecords(page)); err != nil {
 			return err
@@ -93,11 +93,11 @@ func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn f
 	}
 }
 
-// parseRecords reads fields and values of the wins hash, in turn.
+// parseRecords parses alternating fields and values of the wins hash.
 func parseRecords(page []string) (all rain.Records) {
 	for i := 0; i+1 < len(page); i += 2 {
 		if page[i] == "" {
-			continue // there so that the key is
+			continue // only keeps the key in existence
 		}
 		user, ticket, win := strings.Cut(page[i], winMark)
 		if win {
@@ -115,7 +115,7 @@ func parseRecords(page []string) (all rain.Records) {
 	return all
 }
 
-// parsePlayer reads what the hash has of a player: "<number of wins> <newest ticket>".
+// parsePlayer parses a player's record: "<number of wins> <newest ticket>".
 func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
 	count, newest, _ := strings.Cut(text, " ")
 	n, ok := number(count)
@@ -123,7 +123,7 @@ func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
 	return rain.PlayerRecord{User: user, Wins: int(n), Newest: newest}, ok && is
 }
 
-// WinsOf reads the records of wins by their users and tickets; one that is not there, or cannot be read, is zero.
+// WinsOf reads the records of wins by their users and tickets; a missing or unreadable record is zero.
 func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
 	records := make([]rain.WinRecord, len(of))
 	for first := 0; first < len(of); first += winsAtOnce {
@@ -134,7 +134,7 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 		}
 		found, err := w.ReadWins(ctx, c.ID, shard, fields)
 		if err != nil {
-			return nil, fmt.Errorf("reading the wins of %s.%d: %w", c.ID, shard, unreadable(err))
+			return nil, fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i, v := range found {
 			text, _ := v.(string)
@@ -146,14 +146,14 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 	return records, nil
 }
 
-// Players reads the records of players; one that is not there, or cannot be read, is zero.
+// Players reads the records of players; a missing or unreadable record is zero.
 func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
 	players := make([]rain.PlayerRecord, len(users))
 	for first := 0; first < len(users); first += winsAtOnce {
 		part := users[first:min(first+winsAtOnce, len(users))]
 		found, err := w.ReadWins(ctx, c.ID, shard, part)
 		if err != nil {
-			return nil, fmt.Errorf("reading the players of %s.%d: %w", c.ID, shard, unreadable(err))
+			return nil, fmt.Errorf("read the players of %s.%d: %w", c.ID, shard, unreadable(err))
 		}
 		for i, v := range found {
 			text, _ := v.(string)

@@ -17,25 +17,25 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// ErrIssuerUnavailable is returned for a token of an identity provider that cannot be asked for its keys. The token may
-// be good: the operator may try again.
+// ErrIssuerUnavailable is returned for a token of an identity provider whose keys cannot be fetched. The token may be
+// valid: the operator may try again.
 var ErrIssuerUnavailable = errors.New("the identity provider does not answer, so its tokens cannot be checked for " +
 	"now; tokens of the operators' file can")
 
-// IssuerOptions say how operators' tokens of an identity provider are verified.
+// IssuerOptions configure the verification of operators' tokens of an identity provider.
 type IssuerOptions struct {
 	Issuer     string            // its address, as its tokens name it
-	Audience   string            // that tokens must be for: the client id
+	Audience   string            // required audience of tokens: the client id
 	RolesClaim string            // has the roles; dots lead into objects
-	NameClaim  string            // has the person's name; where it is missing, sub is the name
+	NameClaim  string            // has the person's name; if it is missing, sub is the name
 	Roles      map[string][]Role // by the values of the claim; nil: the values are the roles' names
 	Clock      func() time.Time  // nil: time.Now
 	HTTPClient *http.Client      // nil: a client of its own
 	Log        *slog.Logger
 }
 
-// Issuer verifies operators' tokens of an OpenID Connect provider, which it asks for its keys. It is safe for
-// concurrent use.
+// Issuer verifies operators' tokens of an OpenID Connect provider, whose keys it fetches. It is safe for concurrent
+// use.
 type Issuer struct {
 	o      IssuerOptions
 	keys   *keySource
@@ -43,7 +43,7 @@ type Issuer struct {
 	found  atomic.Pointer[Discovery]
 }
 
-// Discovery is what a provider says of itself.
+// Discovery is the provider's discovery document.
 type Discovery struct {
 	Issuer                string `json:"issuer"`
 	KeySet                string `json:"jwks_uri"`
@@ -51,7 +51,7 @@ type Discovery struct {
 	TokenEndpoint         string `json:"token_endpoint"`
 }
 
-// NewIssuer makes the verifier. Run keeps the provider's keys fresh.
+// NewIssuer returns the verifier. Run keeps the provider's keys fresh.
 func NewIssuer(o IssuerOptions) (*Issuer, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -75,10 +75,10 @@ func (i *Issuer) Run(ctx context.Context) error {
 	return nil
 }
 
-// Discovered is what the provider has said of itself last; nil while it has not answered yet.
+// Discovered returns the provider's latest discovery document; nil while it has not answered yet.
 func (i *Issuer) Discovered() *Discovery { return i.found.Load() }
 
-// Operator is whose token it is. A token that does not say that it is the provider's is ErrNoOperator without any I/O,
+// Operator returns the owner of a token. A token that does not name the provider is ErrNoOperator without any I/O,
 // also while the provider is away.
 func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) {
 	if len(bearer) > maxTokenLen || strings.Count(bearer, ".") != 2 {
@@ -108,7 +108,7 @@ func (i *Issuer) Operator(ctx context.Context, bearer string) (Operator, error) 
 	return who, nil
 }
 
-// personOf is who a token that was verified is about.
+// personOf returns the subject of a verified token.
 func (i *Issuer) personOf(claims jwt.MapClaims) (Operator, error) {
 	sub, _ := claims["sub"].(string)
 	if sub == "" || len(sub) > maxSubject {
@@ -117,7 +117,7 @@ func (i *Issuer) personOf(claims jwt.MapClaims) (Operator, error) {
 	name, named := claims[i.o.NameClaim].(string)
 	verified := fmt.Sprint(claims["email_verified"]) != "false" // some providers write it as a text
 	if !named || i.o.NameClaim == "email" && !verified {
-		name = sub // what somebody may have written into their own profile is nobody's name
+		name = sub // people may edit their own profile, so it names no person
 	}
 	if err := CheckOperatorName(name); err != nil {
 		return Operator{}, err
@@ -133,10 +133,10 @@ func (i *Issuer) personOf(claims jwt.MapClaims) (Operator, error) {
 	return who, nil
 }
 
-// maxSubject is how long a provider's name for a person may be, in bytes; OpenID Connect allows 255.
+// maxSubject is the longest sub of a provider's token, in bytes; OpenID Connect allows 255.
 const maxSubject = 255
 
-// rolesBy are the roles that a value of the claim stands for. A value that stands for none is for others.
+// rolesBy returns the roles for a value of the claim. An unknown value is meant for other systems.
 func (i *Issuer) rolesBy(value string) []Role {
 	if i.o.Roles != nil {
 		return i.o.Roles[value]
@@ -148,7 +148,7 @@ func (i *Issuer) rolesBy(value string) []Role {
 	return roles
 }
 
-// valuesOf are the texts of a claim. Its name may be that of a claim with dots in it, or a path into objects.
+// valuesOf returns the texts of a claim. Its name may be that of a claim with dots in it, or a path into objects.
 func valuesOf(claims map[string]any, name string) (values []string) {
 	at, is := claims[name]
 	if head, rest, dots := strings.Cut(name, "."); !is && dots {
@@ -168,7 +168,7 @@ func valuesOf(claims map[string]any, name string) (values []string) {
 	return values
 }
 
-// locate asks the provider where its keys are.
+// locate reads the address of the provider's keys.
 func (i *Issuer) locate(ctx context.Context, client *http.Client) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		strings.TrimSuffix(i.o.Issuer, "/")+"/.well-known/openid-configuration", nil)
@@ -185,13 +185,13 @@ func (i *Issuer) locate(ctx context.Context, client *http.Client) (string, error
 	}
 	var d Discovery
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxKeySet)).Decode(&d); err != nil {
-		return "", fmt.Errorf("what the provider says of itself is not JSON: %w", err)
+		return "", fmt.Errorf("parse the provider's discovery document: %w", err)
 	}
 	if d.Issuer != i.o.Issuer {
-		return "", fmt.Errorf("the provider calls itself %q; give --oidc-issuer exactly so", d.Issuer)
+		return "", fmt.Errorf("the provider's issuer is %q; set --oidc-issuer to exactly this", d.Issuer)
 	}
 	if u, err := url.Parse(d.KeySet); err != nil || u.Host == "" {
-		return "", errors.New("the provider does not say where its keys are")
+		return "", errors.New("the provider's discovery document has no jwks_uri")
 	}
 	i.found.Store(&d)
 	return d.KeySet, nil

@@ -20,8 +20,8 @@ import (
 	"redrain/internal/loop"
 )
 
-// ErrKeysUnavailable is returned by Verify as long as no key set could be fetched. The token may be good: the player
-// may try again.
+// ErrKeysUnavailable is returned by Verify while no key set could be fetched. The token may be valid: the player may
+// try again.
 var ErrKeysUnavailable = errors.New("the keys of players' tokens are not available yet")
 
 var errUnknownKey = errors.New("its key is not in the key set")
@@ -37,8 +37,8 @@ const (
 	unknownKeyGap = 10 * time.Second
 )
 
-// keySource keeps a copy of the identity provider's key set. The copy is replaced as a whole, and only by a usable
-// set, so the known keys stay in use while the provider is down.
+// keySource keeps a copy of the identity provider's key set. The copy is only replaced by another usable set, so the
+// known keys stay in use while the provider is down.
 type keySource struct {
 	of     string // whose tokens, for the log
 	locate func(ctx context.Context, client *http.Client) (address string, err error)
@@ -48,15 +48,15 @@ type keySource struct {
 	current atomic.Pointer[keySet] // nil until the first fetch succeeds
 
 	fetching sync.Mutex // one fetch at a time; guards what follows
-	fetched  time.Time  // when the last one began; long ago where there was none
+	fetched  time.Time  // start of the last one; long ago if there was none
 	failing  bool
 }
 
-// keySet is the usable keys of one answer of the provider, by their ids.
+// keySet holds the usable keys of one answer of the provider, by their ids.
 type keySet map[string]jwkset.JWK
 
-// newKeySource makes the source of a provider. locate finds the address of its key set, before each fetch. client is
-// nil for one of its own.
+// newKeySource returns the source of a provider. locate finds the address of its key set, before each fetch. client
+// is nil for a new one.
 func newKeySource(of string, locate func(context.Context, *http.Client) (string, error), client *http.Client,
 	log *slog.Logger) *keySource {
 	if client == nil {
@@ -66,7 +66,7 @@ func newKeySource(of string, locate func(context.Context, *http.Client) (string,
 	return &keySource{of: of, locate: locate, client: client, log: log}
 }
 
-// fixedKeys is the source of a key set whose address is known.
+// fixedKeys returns the source of a key set with a known address.
 func fixedKeys(address string, client *http.Client, log *slog.Logger) (*keySource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -76,7 +76,7 @@ func fixedKeys(address string, client *http.Client, log *slog.Logger) (*keySourc
 		client, log.With("jwks", u.Redacted())), nil
 }
 
-// away tells whether the last fetch has failed.
+// away reports whether the last fetch has failed.
 func (s *keySource) away() bool {
 	s.fetching.Lock()
 	defer s.fetching.Unlock()
@@ -89,15 +89,15 @@ func (s *keySource) run(ctx context.Context) {
 	_ = loop.Run(ctx, loop.Spec{Part: "keys", Every: refreshEvery, Retry: retryFirst, RetryMost: retryMost,
 		Do: func(ctx context.Context) error {
 			if !s.fetch(ctx, 0) {
-				return ErrKeysUnavailable // fetch has logged why
+				return ErrKeysUnavailable // fetch has logged the error
 			}
 			return nil
 		}, Log: s.log})
 }
 
-// find is the key that a token names, or every key where it names none. An unknown key may be new at the provider, so
-// the set is fetched again before the token is refused. That fetch serves all players, so it goes on when ctx, which is
-// one player's, ends.
+// find returns the key that a token names, or every key if it names none. An unknown key may be new at the provider,
+// so the set is fetched again before the token is refused. The fetch serves all players, so it goes on when ctx,
+// which is one player's, ends.
 func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
 	name, named := t.Header[jwkset.HeaderKID]
 	id, _ := name.(string)
@@ -126,7 +126,7 @@ func (s keySet) has(id string) bool {
 	return known
 }
 
-// all is every key, for the parser to try.
+// all returns every key, for the parser to try.
 func (s keySet) all() jwt.VerificationKeySet {
 	var keys jwt.VerificationKeySet
 	for _, k := range s {
@@ -193,7 +193,7 @@ func (s *keySource) get(ctx context.Context) (keySet, error) {
 }
 
 // parse reads a key set. It leaves out keys of an unknown kind and keys that are not for signatures, as RFC 7517
-// (section 5) asks: a provider that adds such a key must not lock everybody out. A set without a single usable key is
+// (section 5) asks. A provider that adds such a key must not lock all users out. A set without a single usable key is
 // an error, which keeps the old copy.
 func (s *keySource) parse(body []byte) (keySet, error) {
 	var raw struct {
@@ -231,6 +231,6 @@ func parseKey(raw json.RawMessage) (jwkset.JWK, error) {
 	if m.USE == jwkset.UseEnc {
 		return jwkset.JWK{}, errors.New("it is for encryption")
 	}
-	// Only the public half is read, even where a provider publishes the private one by mistake.
+	// Only the public half is read, even if a provider publishes the private one by mistake.
 	return jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{Private: false}, jwkset.JWKValidateOptions{})
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Role is what somebody may do, by the name of their work. What each may do is for the API to say.
+// Role is an operator's job. The API decides the rights of each.
 type Role string
 
 // The roles.
@@ -39,23 +39,23 @@ func ParseRoles(text string) ([]Role, error) {
 	return roles, nil
 }
 
-// Operator is somebody who runs redrain: a person whom the credential names, or whoever has a shared token.
+// Operator is a caller who runs redrain: a person whom the credential names, or a holder of a shared token.
 type Operator struct {
-	Name  string // "operator" or "viewer" of whoever has a shared token
-	ID    string // whose credential it is; two of one ID are the same person, whatever their names
+	Name  string // "operator" or "viewer" for holders of a shared token
+	ID    string // identity of the credential's owner; two of one ID are the same person with any names
 	Roles []Role
-	// Shared says that the token is nobody's own: whoever has that of the operators may do everything alone, and
-	// nobody knows who they are.
+	// Shared means that the token is not personal: a holder of the operators' token may do everything alone, and
+	// cannot be identified.
 	Shared bool
 }
 
-// ErrNoOperator is returned for a token that is no operator's.
-var ErrNoOperator = errors.New("this is no operator's token")
+// ErrNoOperator is returned for a token that is not an operator's.
+var ErrNoOperator = errors.New("this is not an operator's token")
 
-// OperatorSource knows operators by their bearer tokens.
+// OperatorSource finds operators by their bearer tokens.
 type OperatorSource interface {
-	// Operator is whose token it is: ErrNoOperator where it is nobody's that this source knows, and another error
-	// where that cannot be told for now.
+	// Operator returns the owner of a token. It returns ErrNoOperator if this source does not have the token, and
+	// another error if it cannot decide for now.
 	Operator(ctx context.Context, bearer string) (Operator, error)
 }
 
@@ -65,20 +65,20 @@ type Operators struct {
 	sources          []OperatorSource
 }
 
-// The names of whoever has a shared token. No person can have them.
+// The names of holders of a shared token. No person can have them.
 const (
 	sharedOperator = "operator"
 	sharedViewer   = "viewer"
 )
 
-// NewOperators takes the two shared tokens, of which it keeps only hashes, and who else knows operators. With an empty
-// token, nobody has it.
+// NewOperators takes the two shared tokens, whose hashes it keeps, and the other sources. An empty token matches no
+// caller.
 func NewOperators(operatorToken, viewerToken string, sources ...OperatorSource) *Operators {
 	return &Operators{operator: digest(operatorToken), viewer: digest(viewerToken), sources: sources}
 }
 
-// Operator is whose token it is. The shared ones take the same time for every token, so that a stranger cannot guess
-// one piece by piece.
+// Operator returns the owner of a token. The shared ones take the same time for every token, so that a stranger
+// cannot guess one piece by piece.
 func (o *Operators) Operator(ctx context.Context, bearer string) (Operator, error) {
 	got := sha256.Sum256([]byte(bearer))
 	operator, viewer := same(o.operator, &got), same(o.viewer, &got)
@@ -114,7 +114,7 @@ func same(want, got *[sha256.Size]byte) bool {
 	return want != nil && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// Bearer is the bearer token of the request's Authorization header, or "" without one.
+// Bearer returns the bearer token of the request's Authorization header, or "" without one.
 func Bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {

@@ -19,7 +19,7 @@ import (
 	"redrain/internal/reread"
 )
 
-// OperatorsFile are the operators that a file names. It is read again when it changes, so that who is removed from it
+// OperatorsFile holds the operators that a file names. It is read again when it changes, so that a removed operator
 // is refused within seconds.
 type OperatorsFile struct{ files *reread.Files[[]namedToken] }
 
@@ -32,7 +32,7 @@ type namedToken struct {
 // maxOperatorName is the length of an operator's name, in bytes.
 const maxOperatorName = 60
 
-// NewOperatorsFile reads the file. The error says what is wrong with it, and repeats no hash.
+// NewOperatorsFile reads the file. The error describes its fault, and repeats no hash.
 func NewOperatorsFile(path string, log *slog.Logger) (*OperatorsFile, error) {
 	files, err := reread.New("the operators", log, func() ([]namedToken, error) { return readOperators(path) }, path)
 	if err != nil {
@@ -41,7 +41,7 @@ func NewOperatorsFile(path string, log *slog.Logger) (*OperatorsFile, error) {
 	return &OperatorsFile{files}, nil
 }
 
-// Operator is whose token it is. It compares with all of them, in a time that is the same for every token.
+// Operator returns the owner of a token. It compares with all of them, in a time that is the same for every token.
 func (f *OperatorsFile) Operator(_ context.Context, bearer string) (Operator, error) {
 	got := sha256.Sum256([]byte(bearer))
 	who, err := Operator{}, ErrNoOperator
@@ -54,7 +54,7 @@ func (f *OperatorsFile) Operator(_ context.Context, bearer string) (Operator, er
 }
 
 func readOperators(path string) ([]namedToken, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // whoever starts the process chooses the path
+	data, err := os.ReadFile(path) //nolint:gosec // the operator chooses the path
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func readOperators(path string) ([]namedToken, error) {
 	d := yaml.NewDecoder(strings.NewReader(string(data)))
 	d.KnownFields(true)
 	if err := d.Decode(&rows); err != nil && !errors.Is(err, io.EOF) {
-		return nil, errors.New("it is not a list of operators with name, role and sha256 each")
+		return nil, errors.New("want a list of operators with name, role and sha256 each")
 	}
 	list := make([]namedToken, 0, len(rows))
 	for n, row := range rows {
@@ -104,19 +104,19 @@ func newNamedToken(name, role, hash string) (one namedToken, err error) {
 	return one, nil
 }
 
-// CheckOperatorName tells what is wrong with a person's name.
+// CheckOperatorName returns an error unless a person can have the name.
 func CheckOperatorName(name string) error {
 	switch {
 	case name == "" || len(name) > maxOperatorName || !utf8.ValidString(name) || strings.TrimSpace(name) != name ||
 		strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return fmt.Errorf("name: give 1 to %d bytes that can be printed, without spaces around", maxOperatorName)
 	case strings.EqualFold(name, sharedOperator) || strings.EqualFold(name, sharedViewer):
-		return fmt.Errorf("name: %q is whoever has the shared token; give a person's", name)
+		return fmt.Errorf("name: %q is the name of a shared token; give a person's", name)
 	}
 	return nil
 }
 
-// NewOperatorToken makes a token that nobody can guess, and the hash of it that the file has.
+// NewOperatorToken returns an unpredictable token, and its hash for the file.
 func NewOperatorToken() (token, hash string) {
 	token = "redrain_" + rand.Text()
 	sum := sha256.Sum256([]byte(token))

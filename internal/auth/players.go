@@ -18,27 +18,27 @@ import (
 var (
 	// ErrBadToken is wrapped by Verify, with the reason. The same token will be refused again.
 	ErrBadToken = errors.New("bad token")
-	// ErrNoSecret is returned by Mint where there is no secret to sign with.
+	// ErrNoSecret is returned by Mint if there is no secret to sign with.
 	ErrNoSecret = errors.New("there is no secret to sign players' tokens with")
 )
 
 const (
-	// leeway is how far the clocks of this machine and of the token's issuer may be apart.
+	// leeway is the largest difference between the clocks of this machine and of the token's issuer.
 	leeway = 5 * time.Second
-	// maxTokenLen bounds the work that a token of a stranger can cause, in bytes. It is generous: a socket's messages
+	// maxTokenLen limits the work that a stranger's token can cause, in bytes. It is generous: a socket's messages
 	// are limited to 4 KiB.
 	maxTokenLen = 8 << 10
 	// shortSecret is the least length of an HS256 secret in bytes, by RFC 7518, section 3.2.
 	shortSecret = 32
 )
 
-// asymmetric are the algorithms of tokens that a provider's key signs.
+// asymmetric lists the algorithms of tokens that a provider's key signs.
 var asymmetric = []string{
 	jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg(),
 }
 
-// checkCritical refuses a token that asks for extensions that must be understood (RFC 7515, section 4.1.11): none is
-// known here, and the JWT library does not look. An empty list is not allowed either.
+// checkCritical refuses a token that asks for extensions that must be understood (RFC 7515, section 4.1.11). None is
+// known here, and the JWT library does not check. An empty list is not allowed either.
 func checkCritical(t *jwt.Token) error {
 	if _, asks := t.Header["crit"]; asks {
 		return errors.New("it has a crit header, and no extensions are understood here")
@@ -46,15 +46,15 @@ func checkCritical(t *jwt.Token) error {
 	return nil
 }
 
-// PlayersOptions say how players' tokens are verified. With the zero value, every token is refused.
+// PlayersOptions configure the verification of players' tokens. With the zero value, every token is refused.
 type PlayersOptions struct {
 	Secret     string           // signs HS256 tokens; "" refuses them, and Mint fails
 	JWKSURL    string           // has the public keys of RS256, ES256 and EdDSA tokens; "" refuses them
-	Audience   string           // that tokens must be for, and minted ones are for; "": any, none
-	Issuer     string           // that tokens must be from, and minted ones are from; "": any, none
-	MaxLife    time.Duration    // for which a token may be good at most; 0: no limit
+	Audience   string           // required audience of tokens, and that of minted ones; "": any, none
+	Issuer     string           // required issuer of tokens, and that of minted ones; "": any, none
+	MaxLife    time.Duration    // longest life of a token; 0: no limit
 	Clock      func() time.Time // the time that exp and nbf are compared with; nil: time.Now
-	HTTPClient *http.Client     // fetches the key set; nil: a client of its own
+	HTTPClient *http.Client     // fetches the key set; nil: a new client
 	Log        *slog.Logger     // nil: slog.Default()
 }
 
@@ -67,7 +67,7 @@ type Players struct {
 	o      PlayersOptions
 }
 
-// NewPlayers makes the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
+// NewPlayers returns the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
 func NewPlayers(o PlayersOptions) (*Players, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -118,32 +118,32 @@ func (p *Players) Run(ctx context.Context) error {
 	return nil
 }
 
-// Grant is what a token gives: whose it is, and until when it is good.
+// Grant is the content of a verified token: its player, and its expiry.
 type Grant struct {
 	User  string
-	Until int64 // Unix ms; a clock may be seconds behind, so a token is also taken shortly after it
+	Until int64 // Unix ms; a clock may be seconds behind, so a token is also accepted shortly after it
 
-	Issued  int64  // Unix ms; 0 where the token does not say
-	Session string // of the issuer, that the token was made in; "" where it does not say
+	Issued  int64  // Unix ms; 0 if the token has none
+	Session string // the issuer's session of the token; "" if it has none
 
-	// As the token has them, so anything may stand in them. "" where it does not say.
-	Name    string // by which people know the player: the nickname, else the name
-	Picture string // address of a picture of them
+	// As the token has them, so they are untrusted. "" if it has none.
+	Name    string // the display name: the nickname, else the name
+	Picture string // address of the player's picture
 }
 
-// playerClaims are what is read of a token.
+// playerClaims holds the claims that are read of a token.
 type playerClaims struct {
 	jwt.RegisteredClaims
 
-	// Anything, since nothing but a text is looked at.
+	// Anything, since only a text is used.
 	Session  any `json:"sid,omitempty"`
 	Nickname any `json:"nickname,omitempty"`
 	Name     any `json:"name,omitempty"`
 	Picture  any `json:"picture,omitempty"`
 }
 
-// UnmarshalJSON reads the claims. It refuses dates that are texts, which the JWT library takes: by RFC 7519 they are
-// numbers, and who else reads the same token must not read it otherwise.
+// UnmarshalJSON reads the claims. It refuses dates that are texts, which the JWT library accepts: by RFC 7519 they
+// are numbers, and all readers of a token must agree.
 func (c *playerClaims) UnmarshalJSON(text []byte) error {
 	type plain playerClaims
 	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
@@ -165,7 +165,7 @@ func (c *playerClaims) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// grant is what they give.
+// grant returns the grant of the claims.
 func (c *playerClaims) grant() Grant {
 	g := Grant{User: c.Subject, Until: c.ExpiresAt.UnixMilli()}
 	if c.IssuedAt != nil {
@@ -179,17 +179,17 @@ func (c *playerClaims) grant() Grant {
 	return g
 }
 
-// Verify returns the id of the player whose token it is; see Grant for the errors.
+// Verify returns the id of the token's player; see Grant for the errors.
 func (p *Players) Verify(ctx context.Context, token string) (user string, err error) {
 	g, err := p.Grant(ctx, token)
 	return g.User, err
 }
 
-// Grant reads a player's token. For a bad token the error wraps ErrBadToken and says why; it may be logged, for it
-// holds no part of the token's signature or of a key.
+// Grant verifies a player's token. For a bad token the error wraps ErrBadToken with the reason. It may be logged,
+// because it holds no part of the token's signature or of a key.
 //
-// A token with an unknown key waits for the key set to be fetched once more, for a few seconds at most. All others are
-// checked without I/O.
+// A token with an unknown key waits for the key set to be fetched once more, for a few seconds at most. All others
+// are checked without I/O.
 func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	if len(token) > maxTokenLen {
 		return Grant{}, fmt.Errorf("%w: it is longer than %d bytes", ErrBadToken, maxTokenLen)
@@ -210,7 +210,7 @@ func (p *Players) Grant(ctx context.Context, token string) (Grant, error) {
 	return claims.grant(), nil
 }
 
-// checkLife refuses a token that is good for longer than a token may be: from now on, and since it was issued.
+// checkLife refuses a token with a longer life than allowed: from now on, and since it was issued.
 func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
 	if p.o.MaxLife == 0 {
 		return nil
@@ -220,7 +220,7 @@ func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
 		life = max(life, claims.ExpiresAt.Sub(claims.IssuedAt.Time))
 	}
 	if life > p.o.MaxLife+leeway {
-		return fmt.Errorf("it is good for %s, and may be for %s", life.Round(time.Second), p.o.MaxLife)
+		return fmt.Errorf("its life is %s, and at most %s is allowed", life.Round(time.Second), p.o.MaxLife)
 	}
 	return nil
 }
@@ -238,11 +238,11 @@ func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 	}
 }
 
-// Persona is who a token is made for.
+// Persona is the player that a token is made for.
 type Persona struct {
 	User    string
-	Name    string // by which people know the player; "": none
-	Picture string // address of a picture of them; "": none
+	Name    string // the display name; "": none
+	Picture string // address of the player's picture; "": none
 }
 
 // Mint signs a token for a player without a name; see MintFor.
@@ -250,7 +250,7 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 	return p.MintFor(Persona{User: user}, ttl)
 }
 
-// MintNamed is Mint with the name that the player is called by, "" for none.
+// MintNamed is Mint with the player's display name, "" for none.
 func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error) {
 	return p.MintFor(Persona{User: user, Name: name}, ttl)
 }
@@ -286,7 +286,7 @@ func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires
 	}
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(p.secret)
 	if err != nil {
-		return "", time.Time{}, fmt.Errorf("signing a player's token: %w", err)
+		return "", time.Time{}, fmt.Errorf("sign a player's token: %w", err)
 	}
 	return token, expires, nil
 }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Dir is a directory in which the stand-ins keep their data. It belongs to one process at a time.
+// Dir is the data directory of the in-process back ends. It belongs to one process at a time.
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// ErrDirInUse says that another process keeps its data in the directory.
+// ErrDirInUse means that another process uses the directory.
 var ErrDirInUse = errors.New("another process is using it")
 
 // OpenDir opens and locks the directory at path, and creates it if it is missing. The lock ends with Close, or with the
@@ -25,12 +25,12 @@ func OpenDir(path string) (*Dir, error) {
 		return nil, fmt.Errorf("the data directory %s: %w", path, err)
 	}
 	if err := os.MkdirAll(abs, 0o700); err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be made: %w", abs, err)
+		return nil, fmt.Errorf("create the data directory %s: %w", abs, err)
 	}
 	//nolint:gosec // the operator chooses the path
 	file, err := os.OpenFile(filepath.Join(abs, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the data directory %s cannot be written to: %w", abs, err)
+		return nil, fmt.Errorf("write to the data directory %s: %w", abs, err)
 	}
 	if err := lock(file); err != nil {
 		_ = file.Close()
@@ -57,17 +57,17 @@ func (d *Dir) Secret(name string, generate func() string) (string, error) {
 		return secret, nil
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("a secret in the data directory: %w", err)
+		return "", fmt.Errorf("read a secret in the data directory: %w", err)
 	}
 	secret := generate()
-	if err := writeWhole(file, secret+"\n"); err != nil {
-		return "", fmt.Errorf("a secret for the data directory: %w", err)
+	if err := writeAtomic(file, secret+"\n"); err != nil {
+		return "", fmt.Errorf("store a secret in the data directory: %w", err)
 	}
 	return secret, nil
 }
 
-// writeWhole writes a file so that after a crash it is either complete or absent.
-func writeWhole(name, text string) error {
+// writeAtomic writes a file so that after a crash it is either complete or absent.
+func writeAtomic(name, text string) error {
 	//nolint:gosec // the operator chooses the path
 	draft, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {

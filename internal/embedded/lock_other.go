@@ -4,6 +4,6 @@ package embedded
 
 import "os"
 
-// lock does nothing. On these systems the standard library has no lock that ends with the process, and one that
+// lock does nothing. On these systems the standard library has no lock that ends with the process. A lock that
 // outlives a crash would do more harm than good.
 func lock(*os.File) error { return nil }

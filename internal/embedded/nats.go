@@ -55,7 +55,7 @@ func (n *NATSServer) start(storeDir string, lasting bool) error {
 		return err
 	}
 	// When the server gives up, it only logs the reason and Start returns.
-	var words lastWord
+	var words fatalLog
 	s.SetLogger(&words, false, false)
 	s.Start()
 	err = words.reason()

@@ -14,34 +14,34 @@ import (
 	"redrain/internal/loop"
 )
 
-// tickEvery is the step in which keys' times to live advance. A tick locks the server and visits every key, so it is no
-// shorter than needed: keys with a time to live are marks of minutes and token buckets of seconds.
+// tickEvery is the step in which keys' times to live advance. A tick locks the server and visits every key, so it is
+// as long as possible. Keys with a time to live are marks of minutes and token buckets of seconds.
 const tickEvery = time.Second
 
-// RedisServer is an in-process stand-in for Redis. Its TIME is the clock of the machine; a key with a time to live
-// expires up to a second late.
+// RedisServer is an in-process Redis. Its TIME is the clock of the machine; a key with a time to live expires up to a
+// second late.
 type RedisServer struct {
 	mini *miniredis.Miniredis
 	stop context.CancelFunc
 	done sync.WaitGroup
 }
 
-// Redis starts a stand-in on a free port of the loopback address. Close it after its clients.
+// Redis starts an in-process Redis on a free port of the loopback address. Close it after its clients.
 func Redis() (*RedisServer, error) {
 	tuneLua()
 	mini := miniredis.NewMiniRedis()
 	if err := mini.Start(); err != nil {
 		return nil, fmt.Errorf("in-process redis: %w", err)
 	}
-	mini.Server().SetPreHook(tellReplication)
+	mini.Server().SetPreHook(answerReplication)
 	ctx, stop := context.WithCancel(context.Background())
 	r := &RedisServer{mini: mini, stop: stop}
 	r.done.Go(func() { tick(ctx, mini.FastForward) })
 	return r, nil
 }
 
-// tellReplication answers INFO replication as a Redis without replicas does; the library does not know it.
-func tellReplication(c *server.Peer, command string, args ...string) bool {
+// answerReplication answers INFO replication as a Redis without replicas does; the library does not support it.
+func answerReplication(c *server.Peer, command string, args ...string) bool {
 	asked := command == "INFO" && len(args) == 1 && strings.EqualFold(args[0], "replication")
 	if asked {
 		c.WriteBulk("# Replication\r\nrole:master\r\nconnected_slaves:0\r\n")
@@ -49,7 +49,7 @@ func tellReplication(c *server.Peer, command string, args ...string) bool {
 	return asked
 }
 
-// Addr returns where it listens, as "host:port".
+// Addr returns the listening address, as "host:port".
 func (r *RedisServer) Addr() string { return r.mini.Addr() }
 
 // Close ends the server and its data, and waits for its goroutines. Calling it again does nothing.
@@ -70,8 +70,8 @@ func tick(ctx context.Context, forward func(time.Duration)) {
 	})})
 }
 
-// tuneLua sizes the Lua states of scripts, which the library allows only for the whole process. Each call allocates a
-// whole state, so both numbers are as low as possible.
+// tuneLua sizes the Lua states of scripts, which the library allows only per process. Each call allocates a complete
+// state, so both numbers are as low as possible.
 var tuneLua = sync.OnceFunc(func() {
 	// The registry limits how many values unpack can return. Real Redis allows nearly 8,000, and a script that works
 	// there must work here.

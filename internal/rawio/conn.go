@@ -2,16 +2,16 @@ package rawio
 
 import "net"
 
-// Conn is a TCP connection whose writes go without the runtime's preparations as long as the system takes them at
-// once. What a program sends to its back ends in a storm is large enough for the runtime's monitor to find its
-// goroutine in the system call.
+// Conn is a TCP connection whose writes skip the runtime's preparations while the system takes them at once. In a
+// storm the messages to back ends are large enough for the runtime's monitor to find their goroutine in the system
+// call.
 type Conn struct {
 	*net.TCPConn
 
 	raw *Writer
 }
 
-// Wrap returns a connection as a Conn where that is of use, else as it is. It is closed through what is returned.
+// Wrap returns a connection as a Conn if the system supports it, else unchanged. Close the returned connection.
 func Wrap(c net.Conn) net.Conn {
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
@@ -24,9 +24,9 @@ func Wrap(c net.Conn) net.Conn {
 	return &Conn{tcp, raw}
 }
 
-// Write writes all of p, and waits for the peer where it has to.
+// Write writes all of p, and waits for the peer if necessary.
 func (c *Conn) Write(p []byte) (int, error) {
-	n, _ := c.raw.TryWrite(p) // an error comes again
+	n, _ := c.raw.TryWrite(p) // the next write returns the error again
 	if n == len(p) {
 		return n, nil
 	}

@@ -4,7 +4,7 @@ package rawio
 
 import "errors"
 
-// Supported tells whether this system has Send and Receive.
+// Supported reports whether this system has Send and Receive.
 const Supported = false
 
 // Send is not supported.

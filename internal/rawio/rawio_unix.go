@@ -4,9 +4,8 @@ package rawio
 
 import "syscall"
 
-// Send sends as much of p as the socket takes at once. It fails with syscall.EAGAIN where that is nothing.
+// Send sends as much of p as the socket takes at once. It returns syscall.EAGAIN if it takes nothing.
 func Send(fd int, p []byte) (int, error) { return syscall.Write(fd, p) }
 
-// Receive receives what has come, at most len(p) bytes; zero is the end. It fails with syscall.EAGAIN where nothing
-// has come.
+// Receive receives at most len(p) waiting bytes; zero is the end. It returns syscall.EAGAIN if no bytes are waiting.
 func Receive(fd int, p []byte) (int, error) { return syscall.Read(fd, p) }

@@ -2,5 +2,5 @@
 
 package rawio
 
-// Supported tells whether this system has Send and Receive.
+// Supported reports whether this system has Send and Receive.
 const Supported = true

@@ -7,11 +7,10 @@ import (
 	"syscall"
 )
 
-// Writer writes to a socket of the net package without waiting: Go keeps its sockets non-blocking. It uses the socket's
-// descriptor itself, because a RawConn would do for each write what only one that waits needs: a tenth of its time.
+// Writer writes to a socket of the net package without waiting: Go keeps its sockets non-blocking. It uses the
+// socket's descriptor directly, because each write with a RawConn costs ten times as much preparation.
 //
-// So whoever closes the connection closes the Writer first, and nobody closes the connection in another way: the
-// system gives the descriptor of a closed connection to the next one.
+// Close the Writer before the connection: the system gives the descriptor of a closed connection to the next one.
 type Writer struct {
 	mu     sync.Mutex // held during a write, so that the descriptor stays the connection's
 	fd     int
@@ -51,7 +50,7 @@ func (w *Writer) TryWrite(p []byte) (int, error) {
 	}
 }
 
-// Close lets nobody write any more, and waits for a write under way. It does not close the connection.
+// Close refuses further writes, and waits for a write in flight. It does not close the connection.
 func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package seal makes and checks seals: proofs that a node of this installation has written something. Redis and NATS
-// carry what is sealed and cannot make any of it, so whoever can write to them can withhold and delay, and not make
-// money.
+// Package seal makes and checks seals: proofs that a node of this installation has written a text. Redis and NATS
+// carry sealed texts and cannot make them. So an attacker who can write to them can withhold and delay, and cannot
+// make money.
 //
-// There are four kinds, each made with a key of its own derived from the installation's secret: of a tap that a
-// gateway has taken, of the order to close a campaign, of a message to the settlement, and of a notice that one
-// node gives the others.
+// There are four kinds, each made with its own key, which is derived from the installation's secret. They seal
+// accepted taps, orders to close a campaign, messages to the settlement and notices between nodes.
 package seal

@@ -15,7 +15,7 @@ import (
 // SecretBytes is the length of a secret.
 const SecretBytes = 32
 
-// Secret is what seals are made with. It prints as "[secret]" so that no log gives it away.
+// Secret is the key material of seals. It prints as "[secret]", so that logs do not reveal it.
 type Secret [SecretBytes]byte
 
 // NewSecret draws a secret.
@@ -33,7 +33,7 @@ func (Secret) LogValue() slog.Value { return slog.StringValue("[secret]") }
 // MarshalText hides the secret from encoders such as JSON's.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[secret]"), nil }
 
-// key is what is derived from one secret.
+// key holds the keys that are derived from one secret.
 type key struct {
 	tap0, tap1         uint64 // SipHash's key
 	closing0, closing1 uint64
@@ -56,7 +56,7 @@ func derive(secret Secret, purpose string) []byte {
 	return h.Sum(nil)
 }
 
-// hmacKey makes HMACs with one key. The hashes are kept: to begin with a key costs as much as a short text.
+// hmacKey makes HMACs with one key. The hashes are pooled: starting a hash with a key costs as much as a short text.
 type hmacKey struct{ idle *sync.Pool }
 
 func newHMACKey(key []byte) hmacKey {

@@ -13,18 +13,18 @@ import (
 	"github.com/dchest/siphash"
 )
 
-// Ring holds the keys that are valid: the newest, with which seals are made, and the one before it, whose seals are
-// still good. It may be used by any goroutine.
+// Ring holds the valid keys: the newest, which makes seals, and the one before it, whose seals are still valid. It is
+// safe for concurrent use.
 type Ring struct{ keys atomic.Pointer[[]key] }
 
-// NewRing makes a ring of secrets, the newest first. There must be one.
+// NewRing returns a ring of secrets, the newest first. There must be at least one.
 func NewRing(secrets ...Secret) *Ring {
 	r := &Ring{}
 	r.Replace(secrets...)
 	return r
 }
 
-// Replace puts other secrets in the place of those that are there, the newest first. There must be one.
+// Replace replaces the secrets, the newest first. There must be at least one.
 func (r *Ring) Replace(secrets ...Secret) {
 	keys := make([]key, len(secrets))
 	for i, s := range secrets {
@@ -37,15 +37,15 @@ func (r *Ring) Replace(secrets ...Secret) {
 // Size is the length of the text of a seal of a tap or a closing.
 const Size = 11 // 8 bytes in base64
 
-// AppendTap appends the seal of a player's tap to b. ticket is what the player asks for; at is when the gateway has
-// sealed it, in Unix ms.
+// AppendTap appends the seal of a player's tap to b. ticket is the tap's ticket; at is the time of the seal, in Unix
+// ms.
 func (r *Ring) AppendTap(b []byte, campaign, user string, ticket []byte, at int64) []byte {
 	k := &(*r.keys.Load())[0]
 	var room [256]byte
 	return appendText(b, siphash.Hash(k.tap0, k.tap1, appendTap(room[:0], campaign, user, ticket, at)))
 }
 
-// CheckTap tells whether a seal is that of the tap.
+// CheckTap reports whether a seal is that of the tap.
 func (r *Ring) CheckTap(seal, campaign, user, ticket string, at int64) bool {
 	var room [256]byte
 	text := appendTap(room[:0], campaign, user, ticket, at)
@@ -57,7 +57,7 @@ func (r *Ring) CheckTap(seal, campaign, user, ticket string, at int64) bool {
 	return false
 }
 
-// appendTap writes what the seal is over. None of the texts has a zero byte.
+// appendTap writes the sealed text. None of its parts has a zero byte.
 func appendTap[T string | []byte](b []byte, campaign, user string, ticket T, at int64) []byte {
 	b = append(append(b, campaign...), 0)
 	b = append(append(b, user...), 0)
@@ -65,13 +65,13 @@ func appendTap[T string | []byte](b []byte, campaign, user string, ticket T, at 
 	return binary.BigEndian.AppendUint64(b, uint64(at)) //nolint:gosec // its bits
 }
 
-// Closing is the seal of the order to give back what is left in a shard.
+// Closing returns the seal of the order to return the rest of a shard to the sponsor.
 func (r *Ring) Closing(campaign string, shard int, at int64) string {
 	k := &(*r.keys.Load())[0]
 	return string(appendText(nil, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at))))
 }
 
-// CheckClosing tells whether a seal is that of the closing of a shard.
+// CheckClosing reports whether a seal is that of the closing of a shard.
 func (r *Ring) CheckClosing(seal, campaign string, shard int, at int64) bool {
 	for _, k := range *r.keys.Load() {
 		if same(seal, siphash.Hash(k.closing0, k.closing1, closing(campaign, shard, at))) {
@@ -106,7 +106,7 @@ func (r *Ring) AppendMessage(b, message []byte) []byte {
 	return appendSum(b, (*r.keys.Load())[0].message, message)
 }
 
-// CheckMessage tells whether a seal is that of the message.
+// CheckMessage reports whether a seal is that of the message.
 func (r *Ring) CheckMessage(seal, message []byte) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k key) bool { return isSum(seal, k.message, message) })
 }
@@ -116,7 +116,7 @@ func (r *Ring) AppendNotice(b, notice []byte) []byte {
 	return appendSum(b, (*r.keys.Load())[0].notice, notice)
 }
 
-// CheckNotice tells whether a seal is that of the notice.
+// CheckNotice reports whether a seal is that of the notice.
 func (r *Ring) CheckNotice(seal, notice []byte) bool {
 	return slices.ContainsFunc(*r.keys.Load(), func(k key) bool { return isSum(seal, k.notice, notice) })
 }

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// ErrBadURL is the error of an address that is not safe. It does not repeat it: there may be a password in it.
+// ErrBadURL refuses an unsafe address. It does not repeat it: there may be a password in it.
 var ErrBadURL = errors.New("give an https URL; http only for this machine (localhost, 127.0.0.1, [::1]), because " +
-	"whoever is on the way could answer in the receiver's name")
+	"an attacker on the network could answer in the receiver's name")
 
-// CheckURL tells whether requests can be sent to an address.
+// CheckURL returns an error unless requests can be sent to an address.
 func CheckURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Fragment != "" {
@@ -37,23 +37,23 @@ func CheckURL(address string) error {
 // SenderOptions are the settings of a Sender. All but TLS and Idle are required.
 type SenderOptions struct {
 	URL    string       // https, or http on this machine
-	Secret string       // whsec_… , known to the receiver too
+	Secret string       // whsec_…, shared with the receiver
 	Clock  func() int64 // Unix ms, for the timestamps
-	Most   int          // how much of an answer is read, in bytes
-	Idle   int          // connections that are kept for the next requests; 0: 16
-	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
-	// SSL_CERT_DIR name others), TLS 1.2 at least.
+	Most   int          // limit of an answer, in bytes
+	Idle   int          // idle connections that are kept; defaults to 16
+	// TLS is for tests, which have their own authority. Nil: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR
+	// name others), TLS 1.2 at least.
 	TLS *tls.Config
 }
 
-// Sender sends requests to one receiver. It may be used by any number of goroutines.
+// Sender sends requests to one receiver. It is safe for concurrent use.
 type Sender struct {
 	o    SenderOptions
 	key  []byte
 	http *http.Client
 }
 
-// NewSender makes a sender. Nothing is sent.
+// NewSender returns a sender. It sends nothing yet.
 func NewSender(o SenderOptions) (*Sender, error) {
 	if err := CheckURL(o.URL); err != nil {
 		return nil, err
@@ -74,15 +74,15 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	transport.MaxResponseHeaderBytes = int64(o.Most)
 	return &Sender{o: o, key: key, http: &http.Client{
 		Transport: transport,
-		// A redirect of a POST loses its body, or sends what is in it to somebody else.
+		// A redirect of a POST loses its body, or sends it to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (s *Sender) Close() { s.http.CloseIdleConnections() }
 
-// Answer is an HTTP answer, whatever its status.
+// Answer is an HTTP answer with any status.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -111,12 +111,12 @@ func (s *Sender) Post(ctx context.Context, id string, body []byte, more http.Hea
 	defer func() { _ = resp.Body.Close() }() // it was only read
 	data, err := io.ReadAll(io.LimitReader(resp.Body, int64(s.o.Most)+1))
 	if err != nil {
-		return Answer{}, fmt.Errorf("the answer with status %d broke off: %w", resp.StatusCode, withoutAddress(err))
+		return Answer{}, fmt.Errorf("read the answer with status %d: %w", resp.StatusCode, withoutAddress(err))
 	}
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
 }
 
-// RetryAfter is what the answer says about when to ask again; 0: nothing.
+// RetryAfter returns the wait that the answer asks for; 0: none.
 func (a Answer) RetryAfter(now time.Time) time.Duration {
 	header := a.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil {
@@ -128,7 +128,7 @@ func (a Answer) RetryAfter(now time.Time) time.Duration {
 	return 0
 }
 
-// withoutAddress leaves the address out, in which there may be a password.
+// withoutAddress removes the address, which may contain a password.
 func withoutAddress(err error) error {
 	u, ok := errors.AsType[*url.Error](err)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The headers of a request. Standard Webhooks writes them in small letters; to HTTP they are the same.
+// The headers of a request. Standard Webhooks writes them in lower case; HTTP ignores the case.
 const (
 	headerID        = "Webhook-Id"
 	headerTimestamp = "Webhook-Timestamp"
@@ -25,20 +25,20 @@ const (
 	leastSecret, mostSecret = 24, 64
 )
 
-// Tolerance is how far the time of a request may be from the receiver's clock.
+// Tolerance is the largest difference between the time of a request and the receiver's clock.
 const Tolerance = 5 * time.Minute
 
-// Errors of a request that must not be believed.
+// Errors of a request that must be rejected.
 var (
 	ErrNoSignature = errors.New("signed: the request has no webhook-id, webhook-timestamp or webhook-signature")
 	ErrTooOld      = errors.New("signed: the request's timestamp is too far from this clock")
 	ErrForged      = errors.New("signed: no signature of the request is right")
 )
 
-// ErrBadSecret is the error of a secret that cannot be one. It does not repeat it.
+// ErrBadSecret refuses an invalid secret. It does not repeat it.
 var ErrBadSecret = errors.New("a secret is whsec_ and 24 to 64 random bytes in base64")
 
-// ParseSecret gives the key that a secret stands for.
+// ParseSecret returns the key in a secret.
 func ParseSecret(secret string) (key []byte, err error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	if !ok {
@@ -51,7 +51,7 @@ func ParseSecret(secret string) (key []byte, err error) {
 	return key, nil
 }
 
-// sign is the signature of a request, without its prefix.
+// sign returns the signature of a request, without its prefix.
 func sign(key []byte, id, timestamp string, body []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(id + "." + timestamp + "."))
@@ -59,8 +59,8 @@ func sign(key []byte, id, timestamp string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Verify tells whether a request comes from who knows the key and was made at about now. body is the request's,
-// byte for byte as it came. A receiver calls it before it believes anything.
+// Verify returns an error unless the sender of a request has the key and made it at about now. The body must be the
+// request's, byte for byte. A receiver calls it before it uses any part of the request.
 func Verify(key []byte, header http.Header, body []byte, now time.Time) error {
 	id, timestamp, signatures := header.Get(headerID), header.Get(headerTimestamp), header.Get(headerSignature)
 	if id == "" || timestamp == "" || signatures == "" {
@@ -74,7 +74,7 @@ func Verify(key []byte, header http.Header, body []byte, now time.Time) error {
 		return ErrTooOld
 	}
 	want := sign(key, id, timestamp, body)
-	for signature := range strings.FieldsSeq(signatures) { // several, while a key is being changed
+	for signature := range strings.FieldsSeq(signatures) { // several, during a change of the key
 		text, ok := strings.CutPrefix(signature, signaturePrefix)
 		got, err := base64.StdEncoding.DecodeString(text)
 		if ok && err == nil && hmac.Equal(got, want) {

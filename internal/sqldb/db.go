@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Dialect is the kind of SQL that a database speaks.
+// Dialect is the SQL dialect of a database.
 type Dialect int
 
 // The dialects.
 const (
-	MySQL  Dialect = iota + 1 // MySQL 8 and MariaDB 10.11: the syntax that both understand
+	MySQL  Dialect = iota + 1 // MySQL 8 and MariaDB 10.11: their common syntax
 	SQLite                    // SQLite 3.37 and later
 )
 
-// queryTimeout bounds one statement outside a transaction, and writeTimeout one try of a writing transaction, so that a
+// queryTimeout limits one statement outside a transaction, and writeTimeout one try of a writing transaction. So a
 // database that has stopped answering causes errors and not goroutines that wait for ever.
 const (
 	queryTimeout = 5 * time.Second
@@ -30,8 +30,8 @@ const (
 type DB struct {
 	// Log gets retried transactions, at debug level. Set it before the first use; nil means slog.Default.
 	Log *slog.Logger
-	// Heard hears of each statement but for INSERT … VALUES, with its arguments, before it is sent: a test that
-	// asks the database how it finds the rows. Set it before the first use; nil is usual.
+	// Heard is called for each statement except INSERT … VALUES, with its arguments, before it is sent: a test asks
+	// the database for its query plan. Set it before the first use; nil is usual.
 	Heard func(statement string, args []any)
 
 	dialect Dialect
@@ -39,17 +39,17 @@ type DB struct {
 	reader  *sql.DB      // another pool, of connections that lock nothing
 	cleanup func() error // runs after closing; may be nil
 
-	// migrator opens a pool for migrations, closed after them; nil where the writer does them.
+	// migrator opens a pool for migrations, closed after them; nil if the writer does them.
 	migrator func() *sql.DB
 
-	patience  time.Duration // how long a transaction that writes waits for a connection
-	returning atomic.Bool   // whether the server of the newest connection knows INSERT … RETURNING
+	patience  time.Duration // a writing transaction's limit for getting a connection
+	returning atomic.Bool   // whether the server of the newest connection has INSERT … RETURNING
 }
 
-// Dialect tells which SQL the database speaks.
+// Dialect returns the SQL dialect of the database.
 func (db *DB) Dialect() Dialect { return db.dialect }
 
-// Ping tells whether the database answers.
+// Ping returns an error unless the database answers.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -13,15 +13,14 @@ import (
 // ErrNoDatabase is returned for a DSN that names no database.
 var ErrNoDatabase = errors.New("it names no database")
 
-// An OptionError is an option of a DSN that would change what statements mean. It has no value, because there may be a
-// secret in it.
+// An OptionError is an option of a DSN that would change the meaning of statements. It has no value, because there
+// may be a secret in it.
 type OptionError struct{ Option, Why string }
 
-// Error says what to do.
+// Error returns the remedy.
 func (e *OptionError) Error() string { return fmt.Sprintf("leave out %s: %s", e.Option, e.Why) }
 
-// CheckMySQL returns an error for a DSN that OpenMySQL refuses: ErrNoDatabase, an *OptionError, or what is wrong with
-// its form.
+// CheckMySQL returns an error for a DSN that OpenMySQL refuses: ErrNoDatabase, an *OptionError, or a syntax error.
 func CheckMySQL(dsn string) error {
 	_, err := parseDSN(dsn)
 	return err
@@ -38,8 +37,8 @@ func parseDSN(dsn string) (*mysql.Config, error) {
 	return cfg, checkOptions(cfg, dsn)
 }
 
-// freeVariables are the server's variables that a DSN may set, because they limit statements and do not change what
-// they mean. All others are redrain's own affair (see server.session), or nobody's.
+// freeVariables are the server's variables that a DSN may set, because they limit statements and do not change their
+// meaning. The others are set by redrain (see server.session) or not supported.
 var freeVariables = []string{
 	"innodb_lock_wait_timeout", "max_execution_time", "max_statement_time", "wsrep_sync_wait",
 }
@@ -66,7 +65,7 @@ func checkOptions(cfg *mysql.Config, dsn string) error {
 	return nil
 }
 
-// utf8Only looks for the DSN's charsets, which the driver's Config does not tell.
+// utf8Only checks the DSN's charsets, which the driver's Config hides.
 func utf8Only(dsn string) bool {
 	_, options, _ := strings.Cut(dsn[strings.LastIndexByte(dsn, '/')+1:], "?")
 	for option := range strings.SplitSeq(options, "&") {

@@ -13,8 +13,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// ErrAgain asks [DB.InTx] to roll back and run the transaction again. The transaction's function returns it, wrapped or
-// not, when another transaction has changed what it had read.
+// ErrAgain asks [DB.InTx] to roll back and run the transaction again. The transaction's function returns it, wrapped
+// or not, if another transaction has changed rows that it had read.
 var ErrAgain = errors.New("another transaction was faster")
 
 // Error numbers of MySQL and MariaDB.
@@ -25,11 +25,11 @@ const (
 	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
 )
 
-// errNoConnection is a transaction that has got no connection of the pool: all of them wait for something.
+// errNoConnection means that a transaction has got no connection of the pool: all of them wait.
 var errNoConnection = errors.New("no connection to the database has become free")
 
-// IsBusy tells whether a statement has waited in vain for a row, a table or a connection that others use. The same may
-// succeed in a moment.
+// IsBusy reports whether a statement has waited in vain for a row, a table or a connection that others use. A retry
+// may succeed in a moment.
 func IsBusy(err error) bool {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number == mysqlLockTimeout
@@ -40,7 +40,7 @@ func IsBusy(err error) bool {
 	return errors.Is(err, errNoConnection)
 }
 
-// IsDuplicate tells whether a statement failed because a row with the same unique key exists.
+// IsDuplicate reports whether a statement failed because a row with the same unique key exists.
 func IsDuplicate(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		return e.Number == mysqlDuplicate
@@ -51,8 +51,8 @@ func IsDuplicate(err error) bool {
 	return false
 }
 
-// IsRefused tells whether the database will never carry out a statement, because its data break a constraint or do not
-// fit. It is false for conditions that pass, such as a server that is down, read only or full.
+// IsRefused reports whether the database will never execute a statement, because its data break a constraint or do
+// not fit. It is false for conditions that pass, such as a server that is down, read only or full.
 func IsRefused(err error) bool {
 	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
 		switch e.Number {
@@ -81,7 +81,7 @@ func IsRefused(err error) bool {
 	return false
 }
 
-// mysqlDenied are the error numbers of MySQL and MariaDB for what a user may not do.
+// mysqlDenied are the error numbers of MySQL and MariaDB for missing rights.
 var mysqlDenied = []uint16{
 	1044, // with a database
 	1142, // with a table
@@ -94,7 +94,7 @@ func isDenied(err error) bool {
 	return ok && slices.Contains(mysqlDenied, e.Number)
 }
 
-// isNoTable tells whether a query has failed because a table is missing.
+// isNoTable reports whether a query has failed because a table is missing.
 func isNoTable(err error) bool {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return e.Number == 1146
@@ -103,7 +103,7 @@ func isNoTable(err error) bool {
 	return ok && strings.Contains(e.Error(), "no such table")
 }
 
-// scanError is a row that does not fit where it is read to.
+// scanError is a row that does not fit its destination.
 type scanError struct{ error }
 
 func (e *scanError) Unwrap() error { return e.error }
@@ -111,8 +111,8 @@ func (e *scanError) Unwrap() error { return e.error }
 // mysqlOutOfRange is the error number of a sum or an expression that does not fit a BIGINT.
 const mysqlOutOfRange = 1690
 
-// IsUnreadable tells whether a query has failed because of what the rows say, so that it fails whenever it is asked: a
-// value that does not fit its type, or a sum that does not fit a BIGINT.
+// IsUnreadable reports whether a query has failed because of the rows' content, so that every retry fails. Examples
+// are a value that does not fit its type, or a sum that does not fit a BIGINT.
 func IsUnreadable(err error) bool {
 	if _, ok := errors.AsType[*scanError](err); ok {
 		return true
@@ -124,8 +124,8 @@ func IsUnreadable(err error) bool {
 	return ok && strings.Contains(e.Error(), "integer overflow")
 }
 
-// again tells whether a transaction has changed nothing and may succeed at the next try. Who has waited for a lock
-// as long as one may is not among them.
+// again reports whether a transaction has changed nothing and may succeed at the next try. Lock timeouts are not
+// among them.
 func again(err error) bool {
 	if IsBusy(err) {
 		return false
@@ -150,10 +150,10 @@ var mysqlAbsent = []uint16{
 	1290, // read only: a replica that was or becomes the primary
 	1927, // the connection was killed
 	3024, // the statement took too long
-	4031, // MySQL has ended a connection that said nothing
+	4031, // MySQL has ended a silent connection
 }
 
-// IsUnavailable tells whether the database is away for now, so that the same statement may succeed later.
+// IsUnavailable reports whether the database is away for now, so that the same statement may succeed later.
 func IsUnavailable(err error) bool {
 	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return slices.Contains(mysqlAbsent, e.Number)

@@ -7,45 +7,46 @@ import (
 	"time"
 )
 
-// This file has all in which MySQL 8, MariaDB 10.11 and MariaDB 11 differ, but for the numbers of their errors,
-// which are in errors.go. Elsewhere, statements are of the grammar that all of them have: tests send them to
-// MariaDB, and have a parser of MySQL's grammar read them.
+// This file holds all differences between MySQL 8, MariaDB 10.11 and MariaDB 11, except error numbers, which are in
+// errors.go. All other statements use their common grammar: tests send them to MariaDB, and parse them by MySQL's
+// grammar.
 
-// use is what a connection is for.
+// use is the purpose of a connection.
 type use int
 
 const (
 	writes   use = iota + 1 // short transactions that lock rows
 	reads                   // snapshots and single queries, which lock nothing
-	migrates                // DDL, which waits for whoever uses a table
+	migrates                // DDL, which waits for all users of a table
 )
 
-// lockWait is how long a statement waits for a row, or for a table that is being altered, that another transaction
-// holds. idleLimit is how long a transaction may keep its rows locked while its node says nothing: the server rolls
-// it back then. It is the shorter one, so that who waits for a node that is frozen or gone gets the row and no error.
+// lockWait is the limit of a statement's wait for a row that another transaction holds, or for a table that is being
+// altered. The other limit, idleLimit, is for transactions that keep rows locked while their node is silent. The
+// server rolls them back then. It is the shorter one, so that waiters for a frozen or lost node get the row and no
+// error.
 const (
 	lockWait  = 4 * time.Second
 	idleLimit = 3 * time.Second
 )
 
-// silentLimit is idleLimit on MySQL 8, which knows no limit of its own for transactions: a connection that says nothing
-// is ended there, in a transaction or not. Idle connections of the pool are closed well before.
+// silentLimit is idleLimit on MySQL 8, which has no limit of its own for transactions. There a silent connection is
+// ended, in a transaction or not. Idle connections of the pool are closed well before.
 const silentLimit = 8 * time.Second
 
 // viewLimit ends a snapshot whose node is gone; as long as it lasts, the server keeps all old versions of rows.
 const viewLimit = 10 * time.Minute
 
-// stalledLimit is how long the server waits for the rest of a statement, or for a node to take the rest of an answer.
+// stalledLimit is the server's limit for the rest of a statement, or for a node to take the rest of an answer.
 const stalledLimit = 8 * time.Second
 
-// migrateWait is how long DDL waits for a table.
+// migrateWait is DDL's limit for waiting for a table.
 const migrateWait = time.Minute
 
 // server is the kind of a server.
 type server struct {
 	mariaDB   bool
-	returning bool          // it knows INSERT … RETURNING
-	idleTime  time.Duration // how long an idle connection may stay in the pool of writers
+	returning bool          // it has INSERT … RETURNING
+	idleTime  time.Duration // longest idle time of a connection in the pool of writers
 }
 
 // serverOf reads VERSION(). MariaDB has RETURNING from 10.5 on, MySQL has not.
@@ -59,13 +60,13 @@ func serverOf(version string) server {
 		idleTime: mysqlIdleTime}
 }
 
-// sqlMode is such that no value is cut or changed silently, and that quotes and operators mean what they mean here.
+// sqlMode prevents that a value is cut or changed silently, and fixes the meaning of quotes and operators.
 const sqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 
-// session are the statements that set up a connection, whatever the server's configuration says. Variables that the
-// DSN has given stay.
+// session returns the statements that set up a connection, for any configuration of the server. Variables of the DSN
+// stay.
 //
-// The isolation has a statement of its own, because its variable is tx_isolation before MariaDB 11.1, and
+// The isolation has another statement, because its variable is tx_isolation before MariaDB 11.1, and
 // transaction_isolation in MySQL 8. As an option of each transaction it would cost a round trip.
 func (s server) session(use use, given map[string]string) []string {
 	set := [][2]string{
@@ -75,7 +76,7 @@ func (s server) session(use use, given map[string]string) []string {
 		{"completion_type", "0"},        // COMMIT begins no other transaction
 		{"sql_select_limit", "DEFAULT"}, // answers are not cut
 		{"sql_safe_updates", "0"},       // nor is a statement refused for its WHERE
-		{"sql_auto_is_null", "0"},       // IS NULL finds what is NULL
+		{"sql_auto_is_null", "0"},       // IS NULL finds NULL only
 		{"unique_checks", "1"},          // a unique key is checked at each insert
 		{"net_read_timeout", seconds(stalledLimit)},
 		{"net_write_timeout", seconds(stalledLimit)},

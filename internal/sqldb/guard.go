@@ -2,9 +2,8 @@ package sqldb
 
 import "context"
 
-// Guarded is ctx with a condition: each transaction that writes and is begun with it calls the guard first, and does
-// nothing where that fails. So who works under a lease cannot forget, in any of its steps, to look whether it still has
-// it.
+// Guarded returns ctx with a condition: each writing transaction under it calls the guard first, and does nothing if
+// that fails. So a worker under a lease checks the lease in all of its steps.
 func Guarded(ctx context.Context, guard func(ctx context.Context, tx *Tx) error) context.Context {
 	return context.WithValue(ctx, guardKey{}, guard)
 }

@@ -9,20 +9,20 @@ import (
 )
 
 // sqliteParameters is the number of parameters of one INSERT on SQLite. The driver's time to bind them grows with the
-// square of their number, so many rows take many small statements, which are one that is prepared once.
+// square of their number, so many rows take many small statements, prepared once.
 const sqliteParameters = 150
 
-// Into says where rows are inserted.
+// Into names the destination of inserted rows.
 type Into struct {
 	Table   string
 	Columns []string // a row has a value for each, in this order
-	Merge   Merge    // what happens to a row whose key exists
-	// Made are more columns, which MySQL makes of the others by their DEFAULT; SQLite cannot, and is given them last in
-	// the row, by [Row.Made].
+	Merge   Merge    // for a row whose key exists
+	// Made are more columns, which MySQL computes from the others by their DEFAULT. SQLite cannot, and gets them last
+	// in the row, by [Row.Made].
 	Made []string
 }
 
-// columns are those that the statement names.
+// columns returns the columns that the statement names.
 func (into Into) columns(d Dialect) []string {
 	if d == SQLite {
 		return slices.Concat(into.Columns, into.Made)
@@ -54,16 +54,16 @@ func (tx *Tx) InsertEach(ctx context.Context, into Into, n int, put func(i int, 
 	})
 }
 
-// Back says which columns of the inserted rows are read back.
+// Back names the columns of the inserted rows that are read back.
 type Back struct {
-	Key     string   // one of the inserted columns, unique in the table, or among the rows that are Where
-	Where   string   // a condition that the rows meet which are inserted; "" = none
+	Key     string   // one of the inserted columns, unique in the table, or among the rows of Where
+	Where   string   // a condition that all inserted rows meet; "" = none
 	Args    []any    // of Where
 	Columns []string // may be columns that were not inserted
 	Row     func(Scan) error
 }
 
-// InsertReading is InsertEach, and reads the rows back, in any order, as they are after the insert or merge. Where the
+// InsertReading is InsertEach, and reads the rows back, in any order, as they are after the insert or merge. If the
 // database has RETURNING (MariaDB, SQLite), one statement does both.
 func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i int, r *Row), back Back) error {
 	key := slices.Index(into.Columns, back.Key)
@@ -97,13 +97,13 @@ func (tx *Tx) InsertReading(ctx context.Context, into Into, n int, put func(i in
 	})
 }
 
-// runner runs a statement: a transaction, or what it has prepared.
+// runner runs a statement: a transaction, or its prepared statement.
 type runner interface {
 	queryer
 	ExecContext(ctx context.Context, statement string, args ...any) (sql.Result, error)
 }
 
-// prepared runs the statement that it was made of, whatever it is given.
+// prepared runs the statement that it was made of, and ignores the given one.
 type prepared struct{ *sql.Stmt }
 
 func (p prepared) ExecContext(ctx context.Context, _ string, args ...any) (sql.Result, error) {
@@ -171,7 +171,7 @@ func (r *Row) add(i int, marks string, columns int, put func(int, *Row)) error {
 		r.text = append(r.text, ')')
 	}
 	if r.values != columns {
-		return fmt.Errorf("a row of %d values for %d columns", r.values, columns)
+		return fmt.Errorf("write a row: %d values for %d columns", r.values, columns)
 	}
 	return nil
 }

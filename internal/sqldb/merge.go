@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Merge says what [Tx.Insert] does with a row whose key exists. With the zero value, the insert fails.
+// Merge defines the treatment of a row whose key exists by [Tx.Insert]. With the zero value, the insert fails.
 type Merge struct {
 	Key []string // the columns of the unique key; required unless the Merge is the zero value
 	Add []string // columns that the new value is added to
 	Set []string // columns that the new value replaces
 	// Larger are columns that together are one number, the first the most significant. The larger of the old and the
-	// new one stays. With none of Add, Set and Larger the old row stays as it is.
+	// new one stays. With none of Add, Set and Larger the old row stays unchanged.
 	Larger []string
 }
 
-// tail is the end of an INSERT: the dialect's clause for the merge.
+// tail returns the end of an INSERT: the dialect's clause for the merge.
 func (m Merge) tail(d Dialect, table string) string {
 	if len(m.Key) == 0 {
 		return ""
@@ -40,7 +40,7 @@ func (m Merge) tail(d Dialect, table string) string {
 		}
 		return conflict + "UPDATE SET " + strings.Join(sets, ", ")
 	}
-	// MariaDB does not know MySQL 8's "AS new"; both know VALUES(column).
+	// MariaDB does not support MySQL 8's "AS new"; both support VALUES(column).
 	for _, c := range m.Add {
 		sets = append(sets, fmt.Sprintf("%[1]s = %[1]s + VALUES(%[1]s)", c))
 	}

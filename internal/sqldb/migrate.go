@@ -16,24 +16,24 @@ import (
 var migrations embed.FS
 
 // Migrate creates the tables or brings them up to date. Several nodes may call it at once: one migrates, the others
-// wait. A migration that was interrupted is repeated from its beginning. Where nothing is to be done, the
-// database's user needs no right to change tables; where something is and they may not, the error is ErrMayNotMigrate.
+// wait. A migration that was interrupted is repeated from its beginning. If all migrations are done, the database's
+// user needs no right to change tables. Otherwise a user without that right gets ErrMayNotMigrate.
 func (db *DB) Migrate(ctx context.Context) error {
 	err := db.migrate(ctx)
 	if isDenied(err) {
 		err = fmt.Errorf("%w: %w", ErrMayNotMigrate, err)
 	}
 	if err != nil {
-		return fmt.Errorf("migrating the database: %w", err)
+		return fmt.Errorf("migrate the database: %w", err)
 	}
 	return nil
 }
 
-// ErrMayNotMigrate is the error of a user who may not bring the tables up to date.
-var ErrMayNotMigrate = errors.New("the tables are not those of this version, and this user may not change them; run " +
+// ErrMayNotMigrate is returned to a user who may not migrate the tables.
+var ErrMayNotMigrate = errors.New("the tables belong to another version, and this user may not change them; run " +
 	"redrain migrate with the --mysql of one who may")
 
-// Pending names the migrations that are to be done, in their order. It changes nothing.
+// Pending names the migrations that are not done yet, in their order. It changes nothing.
 func (db *DB) Pending(ctx context.Context) (names []string, err error) {
 	folder, dialect := "migrations/mysql", database.DialectMySQL
 	if db.dialect == SQLite {
@@ -46,7 +46,7 @@ func (db *DB) Pending(ctx context.Context) (names []string, err error) {
 	done := map[int64]bool{}
 	known, err := store.ListMigrations(ctx, db.reader)
 	if err != nil && !isNoTable(err) {
-		return nil, fmt.Errorf("the migrations that were made: %w", err)
+		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
 	for _, m := range known {
 		done[m.Version] = done[m.Version] || m.IsApplied
@@ -73,7 +73,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	}
 	pool := db.migrator()
 	defer func() { _ = pool.Close() }()
-	// The lock belongs to a connection. Goose could take it too, but looks at its table of versions before it does.
+	// The lock belongs to a connection. Goose could take it too, but reads its table of versions before it does.
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
@@ -102,9 +102,9 @@ func up(ctx context.Context, dialect goose.Dialect, pool *sql.DB, folder string)
 	return err
 }
 
-// repairVersions writes the first row of goose's table where a node has died right after it created the table. Goose
-// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without the
-// row.
+// repairVersions writes the first row of goose's table if a node has died right after it created the table. Goose
+// does both in one transaction, but MySQL commits at each CREATE TABLE, and goose does not accept its table without
+// the row.
 func repairVersions(ctx context.Context, conn *sql.Conn) error {
 	store, err := database.NewStore(database.DialectMySQL, goose.DefaultTablename)
 	if err != nil {
@@ -120,18 +120,18 @@ func repairVersions(ctx context.Context, conn *sql.Conn) error {
 const lockName = "CONCAT('redrain.migrate.', MD5(DATABASE()))"
 
 // lock takes a named lock of the server. The server frees it when the connection ends, so a node that dies while it
-// migrates blocks nobody. It asks once a second, so that no time limit of the connection interrupts it.
+// migrates blocks no other node. It asks once a second, so that no time limit of the connection interrupts it.
 func lock(ctx context.Context, conn *sql.Conn) error {
 	for range 60 {
 		var got sql.NullInt64
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+lockName+", 1)").Scan(&got); err != nil {
-			return fmt.Errorf("waiting for another node: %w", err)
+			return fmt.Errorf("wait for the migrating node: %w", err)
 		}
 		if got.Int64 == 1 {
 			return nil
 		}
 	}
-	return errors.New("another node has been at it for a minute")
+	return errors.New("another node has been migrating for a minute")
 }
 
 func unlock(ctx context.Context, conn *sql.Conn) error {

@@ -6,36 +6,36 @@ import (
 	"sync"
 )
 
-// Mirror copies a table into memory whose rows are only added, and numbered without gaps in the order of their commits.
-// So a reader that has read up to a number has missed nothing. It is safe for concurrent use.
+// Mirror copies a table into memory whose rows are only added, and numbered without gaps in the order of their
+// commits. So a reader that has read up to a number has missed no row. It is safe for concurrent use.
 type Mirror[R any] struct {
 	table, columns string
 	scan           func(Scan) (R, error)
 	numberOf       func(R) int64
 	take           func(rows []R, isAll bool)
 
-	mu     sync.Mutex // one reads at a time; it is held while the database is asked
+	mu     sync.Mutex // held while the database is asked, so reads are serial
 	number int64      // of the newest row that was read
 }
 
-// NewMirror makes a mirror of a table of which nothing was read yet. scan reads its columns. take gets the next rows in
-// their order; isAll: they replace everything that was taken before.
+// NewMirror returns a mirror of a table without rows. The function scan reads its columns. The function take gets the
+// next rows in their order; isAll: they replace all earlier rows.
 func NewMirror[R any](table, columns string, scan func(Scan) (R, error), numberOf func(R) int64,
 	take func(rows []R, isAll bool)) *Mirror[R] {
 	return &Mirror[R]{table: table, columns: columns, scan: scan, numberOf: numberOf, take: take}
 }
 
-// mirroredAtOnce is how many rows are read by one query.
+// mirroredAtOnce is the number of rows that one query reads.
 const mirroredAtOnce = 1000
 
-// Refresh reads the new rows, and returns them in their order, also some of them with an error. If the database was put
-// back from a backup and has less than was read before, everything is read again, and no row is new.
+// Refresh reads the new rows, and returns them in their order; with an error it may return some of them. If the
+// database was restored from a backup and has fewer rows than before, everything is read again, and no row is new.
 func (m *Mirror[R]) Refresh(ctx context.Context, q Querier) (fresh []R, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("reading the table %s: %w", m.table, err)
+			err = fmt.Errorf("read the table %s: %w", m.table, err)
 		}
 	}()
 	var newest int64

@@ -23,23 +23,23 @@ const (
 // OpenMySQL opens a MySQL or MariaDB database from a DSN of go-sql-driver. It does not connect yet: see [DB.Ping].
 //
 // The defaults of the DSN's options are such that a dead server is an error within seconds (dial 3 s, reads 30 s).
-// Always set are rows counted when found and not when changed, and the session of server.session: its character set,
-// its SQL mode and READ COMMITTED, and limits with which no node stops the others. Options that would change what
-// statements mean are refused with an [OptionError].
+// Always set are rows counted when found and not when changed, and the session of server.session. It sets its
+// character set, its SQL mode and READ COMMITTED, and limits with which no node stops the others. Options that would
+// change the meaning of statements are refused with an [OptionError].
 func OpenMySQL(dsn string) (*DB, error) {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("the MySQL data source name: %w", err)
+		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
 	prepareConfig(cfg)
 	single, err := mysql.NewConnector(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("the MySQL data source name: %w", err)
+		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
-	cfg.MultiStatements = true // only in migrations: each of their files is sent as a whole
+	cfg.MultiStatements = true // only in migrations: each of their files is sent in one piece
 	multiple, err := mysql.NewConnector(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("the MySQL data source name: %w", err)
+		return nil, fmt.Errorf("parse the MySQL data source name: %w", err)
 	}
 	db := &DB{dialect: MySQL, patience: lockWait}
 	open := func(base driver.Connector, use use, conns int) *sql.DB {
@@ -81,7 +81,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return textConn{session}, nil
 }
 
-// prepare finds out what kind of server this is, and sets the session's variables.
+// prepare finds the kind of the server, and sets the session's variables.
 func (c *connector) prepare(ctx context.Context, session mysqlConn) error {
 	version, err := ask(ctx, session, "SELECT VERSION()")
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *connector) prepare(ctx context.Context, session mysqlConn) error {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
-	// A proxy between redrain and the server may keep what it likes to itself.
+	// A proxy between redrain and the server may hide the variable.
 	if got, err := ask(ctx, session, "SELECT CONCAT(@@character_set_client, ' ', @@sql_mode)"); err != nil {
 		return err
 	} else if want := "utf8mb4 " + sqlMode; got != want {
@@ -106,7 +106,7 @@ func (c *connector) prepare(ctx context.Context, session mysqlConn) error {
 	return nil
 }
 
-// ask returns the one text that a query finds.
+// ask returns the only text that a query finds.
 func ask(ctx context.Context, session mysqlConn, query string) (string, error) {
 	rows, err := session.QueryContext(ctx, query, nil)
 	if err != nil {

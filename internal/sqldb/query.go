@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Scan copies the columns of a row to where the arguments point, as sql.Rows.Scan does.
+// Scan copies the columns of a row to the arguments, as sql.Rows.Scan does.
 type Scan func(dest ...any) error
 
 // Querier runs queries: a [DB], each statement by itself, or a [Tx].
 type Querier interface {
 	// Each runs a query and calls row for every row of its answer. An error of row ends it.
 	Each(ctx context.Context, row func(Scan) error, query string, args ...any) error
-	// First copies the first row of the answer to dest; found is false where there is none.
+	// First copies the first row of the answer to dest; found is false if there is none.
 	First(ctx context.Context, dest []any, query string, args ...any) (found bool, err error)
 }
 
@@ -43,7 +43,7 @@ func (tx *Tx) First(ctx context.Context, dest []any, query string, args ...any) 
 	return first(ctx, tx, dest, query, args)
 }
 
-// Exec runs one statement in a transaction of its own and returns the number of rows that it matched.
+// Exec runs one statement in its own transaction and returns the number of rows that it matched.
 func (db *DB) Exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx *Tx) error {
 		rows, err = tx.Exec(ctx, statement, args...)
@@ -71,8 +71,8 @@ func (tx *Tx) ForUpdate() string {
 	return " FOR UPDATE"
 }
 
-// ForShare is the clause with which a SELECT keeps others from changing its rows until the end of the transaction, and
-// lets them read with ForShare. MySQL 8 and MariaDB have the older of its two names in common.
+// ForShare is the clause with which a SELECT keeps others from changing its rows until the end of the transaction.
+// They may read with ForShare. MySQL 8 and MariaDB have the older of its two names in common.
 func (tx *Tx) ForShare() string {
 	if tx.dialect == SQLite {
 		return ""
@@ -80,8 +80,7 @@ func (tx *Tx) ForShare() string {
 	return " LOCK IN SHARE MODE"
 }
 
-// SkipLocked is ForUpdate for rows that any other may stand in for: those that somebody else has locked are left out,
-// and nobody is waited for.
+// SkipLocked is ForUpdate for interchangeable rows: locked ones are left out, so the statement does not wait.
 func (tx *Tx) SkipLocked() string {
 	if tx.dialect == SQLite {
 		return ""
@@ -129,7 +128,7 @@ func first(ctx context.Context, q Querier, dest []any, query string, args []any)
 	return found && err == nil, err
 }
 
-// List is what a query finds, each row read by scan; it is empty and not nil where there is nothing.
+// List returns the rows of a query, each read by scan; it is empty and not nil if there are none.
 func List[T any](ctx context.Context, q Querier, scan func(Scan) (T, error), query string, args ...any) ([]T, error) {
 	list := []T{}
 	err := q.Each(ctx, func(row Scan) error {
@@ -140,7 +139,7 @@ func List[T any](ctx context.Context, q Querier, scan func(Scan) (T, error), que
 	return list, err
 }
 
-// Column is what a query for one column finds.
+// Column returns the values of a query for one column.
 func Column[T any](ctx context.Context, q Querier, query string, args ...any) ([]T, error) {
 	return List(ctx, q, func(row Scan) (value T, err error) {
 		err = row(&value)
@@ -148,8 +147,8 @@ func Column[T any](ctx context.Context, q Querier, query string, args ...any) ([
 	}, query, args...)
 }
 
-// EachIn runs a query that ends with IN as often as many values need, and calls row for every row of the answers. args
-// are for the placeholders before the IN.
+// EachIn runs a query that ends with IN as often as many values need, and calls row for every row of the answers. The
+// args are for the placeholders before the IN.
 func EachIn[T any](ctx context.Context, q Querier, row func(Scan) error, query string, values []T, args ...any) error {
 	for chunk := range slices.Chunk(values, Chunk) {
 		err := q.Each(ctx, row, query+" "+Marks(len(chunk)), slices.Concat(args, Args(chunk))...)
@@ -160,7 +159,7 @@ func EachIn[T any](ctx context.Context, q Querier, row func(Scan) error, query s
 	return nil
 }
 
-// Marks is n placeholders in parentheses, for IN: "(?,?,?)".
+// Marks returns n placeholders in parentheses, for IN: "(?,?,?)".
 func Marks(n int) string {
 	if n == 0 {
 		return "(NULL)" // IN (NULL) matches nothing; IN () is a syntax error
@@ -168,7 +167,7 @@ func Marks(n int) string {
 	return "(" + strings.Repeat("?,", n-1) + "?)"
 }
 
-// Args makes arguments for [Marks] of a slice.
+// Args returns arguments for [Marks] of a slice.
 func Args[T any](values []T) []any {
 	args := make([]any, len(values))
 	for i, v := range values {

@@ -11,11 +11,11 @@ import (
 
 // Row takes the values of one row of [Tx.InsertEach], in the order of the columns.
 //
-// For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch of
-// payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61': these are the
-// same bytes in every SQL mode and character set, need no escapes, and are read by the server faster than a quoted
-// string. They are twice as long, though, and servers limit the size of a statement, so long values become parameters
-// of a prepared one.
+// For MySQL, Row writes the values into the statement itself. If the driver did so from a list of arguments, a batch
+// of payouts would make more garbage than the rest of its settlement. Text is written in hexadecimal, x'61'. These
+// are the same bytes in every SQL mode and character set, and need no escapes. The server reads them faster than a
+// quoted string. They are twice as long, though, and servers limit the size of a statement. So long values become
+// parameters of a prepared one.
 type Row struct {
 	dialect Dialect
 	text    []byte // MySQL: the statement so far
@@ -26,7 +26,7 @@ type Row struct {
 	keys [][2]int // MySQL: where the keys are in text
 }
 
-// Int puts a whole number.
+// Int puts an integer.
 func (r *Row) Int(n int64) {
 	if r.dialect == SQLite {
 		r.args = append(r.args, n)
@@ -62,7 +62,7 @@ func (r *Row) Text(parts ...string) {
 	r.put(start)
 }
 
-// Made puts a text that MySQL makes itself: see Into.Made.
+// Made puts a text that MySQL computes itself: see Into.Made.
 func (r *Row) Made(parts ...string) {
 	if r.dialect == SQLite {
 		r.Text(parts...)
@@ -101,8 +101,8 @@ func (r *Row) null() {
 // longValue is the size in bytes from which a text or a blob counts as long.
 const longValue = 4 << 10
 
-// isLong tells whether a value of so many bytes becomes an argument on MySQL. A key never does, because InsertReading
-// needs its text.
+// isLong reports whether a value of so many bytes becomes an argument on MySQL. A key never does, because
+// InsertReading needs its text.
 func (r *Row) isLong(size int) bool { return size >= longValue && r.values != r.key }
 
 // argument puts a value that becomes a parameter: see textConn.
@@ -127,7 +127,7 @@ func (r *Row) put(start int) {
 	r.values++
 }
 
-// any puts a value of a kind that database/sql knows.
+// any puts a value of a kind that database/sql supports.
 func (r *Row) any(value any) error {
 	value, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
@@ -184,6 +184,6 @@ func (r *Row) giveBack() {
 	if cap(r.text) > keepText {
 		return
 	}
-	clear(r.args) // they hold what was inserted
+	clear(r.args) // they hold inserted values
 	rows.Put(r)
 }

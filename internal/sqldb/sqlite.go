@@ -15,10 +15,10 @@ import (
 const (
 	// sqliteReaders is the number of connections that read beside the writer.
 	sqliteReaders = 8
-	// writerCacheKB is how much of the database the writer keeps in memory at most. A batch of wins changes rows all
-	// over a dozen trees; with SQLite's own 2 MB its pages were written out and read again before the batch was done.
+	// writerCacheKB is the most memory that the writer uses for the database. A batch of wins changes rows all over a
+	// dozen trees. With SQLite's own 2 MB its pages were written out and read again before the batch was done.
 	writerCacheKB = 64 << 10
-	// checkpointPages is how long the log grows before its pages go to the database: 16 MB. A page that many batches
+	// checkpointPages is the size of the log at which its pages go to the database: 16 MB. A page that many batches
 	// change goes there once. With SQLite's own 4 MB that was after every batch.
 	checkpointPages = 4000
 )
@@ -26,15 +26,15 @@ const (
 // OpenSQLite opens or creates the database file at path. A committed transaction survives the loss of power.
 //
 // With an empty path the database lives as long as the process: in a private temporary file without fsync, removed by
-// Close. It is a file and not SQLite's own memory store because there a reader blocks the writer, and the writer every
-// reader; a reconciliation would stop all settlement.
+// Close. It is a file, because in SQLite's own memory store a reader blocks the writer, and the writer every reader.
+// A reconciliation would stop all settlement.
 func OpenSQLite(path string) (*DB, error) {
 	if path != "" {
 		return openSQLite(path, "FULL", nil)
 	}
 	dir, err := os.MkdirTemp("", "redrain-sqlite-*")
 	if err != nil {
-		return nil, fmt.Errorf("a place for the in-memory database: %w", err)
+		return nil, fmt.Errorf("create the in-memory database: %w", err)
 	}
 	remove := func() error { return os.RemoveAll(dir) }
 	db, err := openSQLite(filepath.Join(dir, "ledger.db"), "OFF", remove)
@@ -45,13 +45,13 @@ func OpenSQLite(path string) (*DB, error) {
 }
 
 func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
-	// Made here, because SQLite would let everybody read it. Its other files take the rights of this one.
+	// Created here, because SQLite would let all users read it. Its other files take the rights of this one.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator chooses the path
 	if err == nil {
 		err = file.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	pragmas := []string{fmt.Sprintf("busy_timeout(%d)", lockWait.Milliseconds()), "journal_mode(WAL)",
 		"synchronous(" + synchronous + ")"}
@@ -66,7 +66,7 @@ func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
 	// because the file is local.
 	if err := writer.PingContext(context.Background()); err != nil {
 		_ = writer.Close()
-		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	reader, err := openPool(path, url.Values{"_pragma": append(pragmas, "query_only(1)")}, sqliteReaders)
 	if err != nil {
@@ -81,12 +81,12 @@ func openSQLite(path, synchronous string, cleanup func() error) (*DB, error) {
 func openPool(path string, options url.Values, conns int) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	source := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: options.Encode()}
 	pool, err := sql.Open("sqlite", source.String())
 	if err != nil {
-		return nil, fmt.Errorf("the SQLite database %s: %w", path, err)
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)

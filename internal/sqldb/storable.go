@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Storable makes of any text one that every database stores in a column of n bytes or characters, and people can read:
-// what somebody else has said of a payment. A byte that is no UTF-8, of which lone surrogates consist, and
-// a NUL are written as \xff and \x00; what is too long is cut between two characters. A text without such things is
-// itself.
+// Storable converts any text of another system, such as a payment's, to readable text for a column of n bytes or
+// characters in every database. Bytes of invalid UTF-8, such as lone surrogates, and a NUL are written as \xff and
+// \x00. A text that is too long is cut between two characters. Any other text is unchanged.
 func Storable(s string, n int) string {
 	if len(s) <= n && utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// mysqlConn is what a connection of the MySQL driver can do.
+// mysqlConn is the interface of a connection of the MySQL driver.
 type mysqlConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -22,10 +22,10 @@ type mysqlConn interface {
 	driver.Validator
 }
 
-// textConn writes arguments into statements, because a prepared statement would cost a round trip more. The driver
-// can do that too, with quotes and escapes, which mean what they should in some character sets and SQL modes only.
-// Here a text is written in hexadecimal: no byte of it can end it, whatever the session is set to. Statements with
-// a long value are prepared, because servers limit a statement's size.
+// textConn writes arguments into statements, because a prepared statement would cost another round trip. The driver
+// can do that too, with quotes and escapes, whose meaning depends on the character set and the SQL mode. Here a text
+// is written in hexadecimal: no byte of it can end it in any session. Statements with a long value are prepared,
+// because servers limit a statement's size.
 type textConn struct{ mysqlConn }
 
 // ExecContext implements driver.ExecerContext.
@@ -46,8 +46,8 @@ func (c textConn) QueryContext(ctx context.Context, query string, args []driver.
 	return c.mysqlConn.QueryContext(ctx, whole, nil)
 }
 
-// inline writes arguments in the places of the question marks. ok is false where there is one that it does not
-// write, or where they are not as many.
+// inline writes arguments in the places of the question marks. ok is false for an unsupported argument or a wrong
+// number of them.
 func inline(query string, args []driver.NamedValue) (whole string, ok bool) {
 	if len(args) == 0 {
 		return query, true

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// maxTries is the number of tries of a transaction. Where many workers post to one campaign there are many deadlocks;
+// maxTries is the number of tries of a transaction. If many workers post to one campaign there are many deadlocks;
 // with the growing pauses between them, twelve tries take about three seconds.
 const maxTries = 12
 
@@ -18,17 +18,17 @@ type Tx struct {
 	tx        *sql.Tx
 	db        *DB
 	dialect   Dialect
-	returning bool // the server knows INSERT … RETURNING
+	returning bool // the server has INSERT … RETURNING
 }
 
-// InTx runs fn in a transaction that writes, and commits it. After a deadlock or [ErrAgain] from fn, it rolls back and
-// runs fn again after a short random pause. So fn must have no effect but on tx, and must reset its results when it
-// starts. A row that another transaction has kept for seconds is not waited for again: see [IsBusy].
+// InTx runs fn in a transaction that writes, and commits it. After a deadlock or [ErrAgain] from fn, it rolls back
+// and runs fn again after a short random pause. So fn must have no effect except on tx, and must reset its results
+// when it starts. It does not wait again for a row that another transaction has held for seconds: see [IsBusy].
 //
-// After an error of the commit itself nobody knows whether the transaction took place. It is returned and not retried,
-// because only the caller knows whether its work may be done twice.
+// After an error of the commit itself the outcome of the transaction is unknown. The error is returned without a
+// retry, because only the caller can decide whether its work may be done twice.
 //
-// Under a context of [Joined] it runs fn once, in the transaction that is joined, which commits it or not.
+// Under a context of [Joined] it runs fn once, in the joined transaction, which commits it or not.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
 	if j, ok := ctx.Value(joinedKey{}).(joined); ok && j.db == db {
 		return fn(ctx, j.tx)
@@ -39,7 +39,7 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 			return err
 		}
 		if try == maxTries {
-			return fmt.Errorf("given up after %d tries: %w", maxTries, err)
+			return fmt.Errorf("run the transaction: %d tries: %w", maxTries, err)
 		}
 		db.log().DebugContext(ctx, "transaction is tried again", "try", try, "err", err)
 		if err := pause(ctx, try); err != nil {
@@ -56,14 +56,14 @@ type joined struct {
 	tx *Tx
 }
 
-// Joined is a context under which transactions of db are part of tx, so that several things are done together or not at
-// all. Whatever fails under it must fail tx: a statement that was refused may have written something before. It must
-// not outlive tx.
+// Joined returns a context under which transactions of db are part of tx, so that several steps are done together or
+// not at all. Any failure under it must fail tx: a refused statement may have written rows before. It must not
+// outlive tx.
 func Joined(ctx context.Context, db *DB, tx *Tx) context.Context {
 	return context.WithValue(ctx, joinedKey{}, joined{db, tx})
 }
 
-// IsJoined tells whether transactions under ctx are part of another.
+// IsJoined reports whether transactions under ctx are part of another.
 func IsJoined(ctx context.Context) bool {
 	_, is := ctx.Value(joinedKey{}).(joined)
 	return is
@@ -78,8 +78,8 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer func() {
-		// Also after a panic of fn, because the pool must not reuse a connection inside a transaction. After a
-		// commit it does nothing. The error of a failed rollback is less telling than the one that led here.
+		// Also after a panic of fn, because the pool must not reuse a connection inside a transaction. After a commit
+		// it does nothing. The caller needs the first error, not that of a failed rollback.
 		_ = tx.Rollback()
 	}()
 	begun := db.begun(tx)
@@ -95,8 +95,8 @@ func (db *DB) once(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 	return nil
 }
 
-// begin begins a transaction that writes. Where all connections have been waiting for the same row for some time,
-// that is an error soon.
+// begin begins a transaction that writes. If all connections have been waiting for the same row for some time, it
+// soon returns an error.
 func (db *DB) begin(ctx context.Context) (*sql.Tx, error) {
 	trying, stop := context.WithCancelCause(ctx)
 	enough := time.AfterFunc(db.patience, func() { stop(errNoConnection) })
@@ -120,8 +120,8 @@ func (db *DB) begun(tx *sql.Tx) *Tx {
 }
 
 // View runs fn in a read-only transaction in which every statement sees the database as it was at the first one. It
-// holds no locks. It ends with an error after limit, so that a database which has stopped answering holds nobody for
-// ever.
+// holds no locks. It ends with an error after limit, so that a database which has stopped answering blocks no caller
+// for ever.
 func (db *DB) View(ctx context.Context, limit time.Duration, fn func(ctx context.Context, tx *Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -137,7 +137,7 @@ func (db *DB) View(ctx context.Context, limit time.Duration, fn func(ctx context
 	return fn(ctx, db.begun(tx))
 }
 
-// pause waits before the next try: 2 ms, doubled with each try up to half a second, half of it random, so that two
+// pause waits before the next try: 2 ms, doubled with each try up to half a second, half of it random. So two
 // transactions that collided do not collide again.
 func pause(ctx context.Context, try int) error {
 	longest := min(2*time.Millisecond<<try, 500*time.Millisecond)

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// ID is a client's name for its request: the JSON of a number or a string, not longer than MaxID, which the answer
-// repeats. Empty is no id.
+// ID is a client's name for its request: the JSON of a number or a string of at most MaxID characters. The answer
+// repeats it. Empty means no id.
 type ID string
 
-// MaxID is how long an ID may be: the digits of a number, or the characters of a string.
+// MaxID is the longest ID: the digits of a number, or the characters of a string.
 const MaxID = 64
 
 // UnmarshalJSON keeps the JSON of the id as it is.
@@ -38,7 +38,7 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return []byte(id), nil
 }
 
-// length is how many characters the JSON of a string has, however they are written, or the bytes of anything else.
+// length returns the number of characters in the JSON of a string, with any escapes, or the bytes of any other value.
 func length(b []byte) int {
 	var text string
 	if b[0] != '"' || json.Unmarshal(b, &text) != nil {

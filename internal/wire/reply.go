@@ -26,21 +26,21 @@ const (
 const (
 	CodeMalformed       = "malformed"         // not a message of the protocol
 	CodeUnknownType     = "unknown_type"      // no such message type
-	CodeHelloFirst      = "hello_first"       // something came before hello
+	CodeHelloFirst      = "hello_first"       // a message came before hello
 	CodeAlreadyHello    = "already_hello"     // a second hello
 	CodeUnknownCampaign = "unknown_campaign"  // join of a campaign that does not exist
-	CodeNotAdmitted     = "not_admitted"      // join of a campaign that has no seat yet; the place is kept
+	CodeNotAdmitted     = "not_admitted"      // join of a campaign without a free slot; the queue position is kept
 	CodeUnavailable     = "unavailable"       // a back end does not answer; try again
-	CodeBadToken        = "bad_token"         // the new token is not valid; the one before still counts
+	CodeBadToken        = "bad_token"         // the new token is not valid; the one before remains valid
 	CodeOtherPlayer     = "other_player"      // the new token is another player's
 	CodeNotInvited      = "not_on_the_list"   // the campaign is for the players on its list
 	CodeDenied          = "denied"            // the player, or their address, may not take part
-	CodeWatching        = "watching"          // a tap of a connection that only looks on
-	CodeTooMany         = "too_many_messages" // more than the connection's budget has, or more joins
+	CodeWatching        = "watching"          // a tap of a connection that only watches
+	CodeTooMany         = "too_many_messages" // more messages than the connection's budget, or more joins
 )
 
-// LateHello is the reason of close code 4501 where the hello did not come in time: the client speaks the protocol, but
-// its line is bad or a machine is busy. It comes back, as after no other 4501.
+// LateHello is the reason of close code 4501 if the hello did not come in time. The client speaks the protocol, but
+// the network or a machine is slow. The client reconnects, unlike after any other 4501.
 const LateHello = "no hello in time"
 
 // Welcome answers hello and join.
@@ -50,14 +50,14 @@ type Welcome struct {
 	User        string   `json:"user"`
 	ServerTime  int64    `json:"server_time"`
 	Campaign    Campaign `json:"campaign"`
-	Rain        *Rain    `json:"rain"` // null where none was ever scheduled
+	Rain        *Rain    `json:"rain"` // null if none was ever scheduled
 	Claims      []Claim  `json:"claims"`
 	ClaimsTotal int      `json:"claims_total"`
 	Limits      Limits   `json:"limits"`
-	ExpiresAt   int64    `json:"token_expires_at"` // the connection ends then, unless it is given a new token
+	ExpiresAt   int64    `json:"token_expires_at"` // the connection ends then, unless the client sends a new token
 }
 
-// Campaign is what a player sees of a campaign.
+// Campaign is a player's view of a campaign.
 type Campaign struct {
 	ID          string     `json:"id"`
 	Name        string     `json:"name"`
@@ -70,7 +70,7 @@ type Campaign struct {
 	Drained     bool       `json:"drained"` // closed, every win is in the ledger, and the sponsor has the rest back
 }
 
-// CampaignOf is the player's view of a campaign.
+// CampaignOf returns the player's view of a campaign.
 func CampaignOf(c *rain.Campaign, now int64) Campaign {
 	return Campaign{
 		ID: c.ID, Name: c.Name, State: c.State(now), Budget: c.Budget, Packets: c.Packets,
@@ -78,13 +78,13 @@ func CampaignOf(c *rain.Campaign, now int64) Campaign {
 	}
 }
 
-// CampaignChange tells players the new state of a campaign that has changed.
+// CampaignChange notifies players of the new state of a campaign.
 type CampaignChange struct {
 	Type     string   `json:"type"`
 	Campaign Campaign `json:"campaign"`
 }
 
-// Rain is a rain as everybody sees it, over WebSocket and HTTP. It never holds the seed.
+// Rain is the public view of a rain, over WebSocket and HTTP. It never holds the seed.
 type Rain struct {
 	ID             string      `json:"id"`
 	Campaign       string      `json:"campaign"`
@@ -102,7 +102,7 @@ type Rain struct {
 	Commitment     string      `json:"commitment"`
 }
 
-// RainOf is the view of a rain; nil stays nil.
+// RainOf returns the view of a rain; nil stays nil.
 func RainOf(r *rain.Rain, now int64, paused bool) *Rain {
 	if r == nil {
 		return nil
@@ -121,10 +121,10 @@ type Claim struct {
 	Amount rain.Money `json:"amount"`
 	State  string     `json:"state"`
 	Luck   int        `json:"luck,omitempty"` // as in Result
-	Held   bool       `json:"held,omitempty"` // kept apart until a person has decided
+	Held   bool       `json:"held,omitempty"` // quarantined until an operator has decided
 }
 
-// Limits tells a client how fast it may go.
+// Limits notifies a client of its rate limits.
 type Limits struct {
 	TapsPerSecond int `json:"taps_per_second"` // 0: no limit
 }
@@ -144,7 +144,7 @@ type Wave struct {
 	Drops [][4]int `json:"drops"`
 }
 
-// WaveOf is the message for a wave of a rain.
+// WaveOf returns the message for a wave of a rain.
 func WaveOf(rainID string, w rain.Wave) Wave {
 	m := Wave{Type: TypeWave, Rain: rainID, N: w.N, At: w.At, Drops: make([][4]int, len(w.Drops))}
 	for i, d := range w.Drops {
@@ -153,8 +153,8 @@ func WaveOf(rainID string, w rain.Wave) Wave {
 	return m
 }
 
-// Result answers a tap. Amount, Packet, Claim and Luck come only with the outcome "won". Luck is how many of a hundred
-// packets of the campaign hold less, rounded down; it is left out where it is 0.
+// Result answers a tap. Amount, Packet, Claim and Luck come only with the outcome "won". Luck is the percentage of
+// the campaign's packets that hold less, rounded down; it is left out if it is 0.
 type Result struct {
 	Type    string     `json:"type"`
 	ID      ID         `json:"id,omitempty"`
@@ -166,7 +166,7 @@ type Result struct {
 	Luck    int        `json:"luck,omitempty"`
 }
 
-// Settled tells a player which claims have become money, and the balance after them.
+// Settled notifies a player of claims that have become money, and the balance after them.
 type Settled struct {
 	Type    string         `json:"type"`
 	Claims  []SettledClaim `json:"claims"`
@@ -179,43 +179,43 @@ type SettledClaim struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// WithdrawalChange tells a player that a withdrawal was paid, has failed, or needs something of them.
+// WithdrawalChange notifies a player that a withdrawal was paid, has failed, or needs an action of the player.
 type WithdrawalChange struct {
 	Type       string     `json:"type"`
 	Withdrawal Withdrawal `json:"withdrawal"`
 	Balance    rain.Money `json:"balance"` // after it
 }
 
-// Withdrawal is a withdrawal as its player sees it, over WebSocket and HTTP. Times are Unix milliseconds on the
+// Withdrawal is a player's view of a withdrawal, over WebSocket and HTTP. Times are Unix milliseconds on the
 // cluster's clock.
 type Withdrawal struct {
 	ID         string     `json:"withdrawal"`
 	User       string     `json:"user"`
 	Amount     rain.Money `json:"amount"`
 	State      string     `json:"state"` // pending, paid or failed
-	Stage      string     `json:"stage"` // the same more exactly
+	Stage      string     `json:"stage"` // the detailed state
 	CreatedAt  int64      `json:"created_at"`
 	FinishedAt int64      `json:"finished_at,omitempty"`
-	Reference  string     `json:"reference,omitempty"` // the provider's, once it has told one
-	Reason     string     `json:"reason,omitempty"`    // why it has failed
+	Reference  string     `json:"reference,omitempty"` // the provider's, once it is known
+	Reason     string     `json:"reason,omitempty"`    // of the failure
 	Action     *Action    `json:"action,omitempty"`    // in the stage action_required
 }
 
-// Action is what a player has to do before a withdrawal is paid: to open an address, or to hand the data to the
-// provider's own app.
+// Action is a player's task before a withdrawal is paid: to open an address, or to pass the data to the provider's
+// app.
 type Action struct {
 	URL       string `json:"url,omitempty"`
 	Data      string `json:"data,omitempty"`
 	ExpiresAt int64  `json:"expires_at,omitempty"` // Unix ms
 }
 
-// Room is the room's figures, once a second.
+// Room holds the room's figures, once a second.
 type Room struct {
 	Type   string `json:"type"`
 	T      int64  `json:"t"`
 	Online int64  `json:"online"`
 	Stock  int    `json:"stock"`
-	// StockGuests is what of the stock is the guests', and none of the players'; nil where they share it.
+	// StockGuests is the guests' part of the stock; nil if guests and players share it.
 	StockGuests *int       `json:"stock_guests,omitempty"`
 	Won         int        `json:"won"`
 	AmountWon   rain.Money `json:"amount_won"`        // the sum of all won packets
@@ -224,21 +224,21 @@ type Room struct {
 	Waiting     int64      `json:"waiting,omitempty"` // players in the waiting room
 }
 
-// Winner is somebody who has won, under a masked id, and as people know them where that is shown.
+// Winner is a player who has won, under a masked id, and with the display profile if that is shown.
 type Winner struct {
 	User string `json:"user"`
 	Face
 	Amount rain.Money `json:"amount"`
 }
 
-// Face is how a player is shown to others, of their token's own words, checked. Both may be left out.
+// Face is a player's display profile, from the player's token, checked. Both fields may be left out.
 type Face struct {
 	Name   string `json:"name,omitempty"`   // at most 32 characters
 	Avatar string `json:"avatar,omitempty"` // https address of a picture
 }
 
-// Mask hides all of a name but its first letter: 张三 becomes 张*. A guest keeps the last four characters as well, g*1a2b,
-// to tell guests apart; they are random and reveal nothing. rain.IsGuest decides who is a guest, because a name that
+// Mask hides a name except its first character: 张三 becomes 张*. A guest keeps the last four characters as well,
+// g*1a2b, to distinguish guests; they are random and reveal nothing. The test is rain.IsGuest, because a name that
 // merely begins like a guest's may contain a telephone number.
 func Mask(user string) string {
 	masked := "*"
@@ -267,7 +267,7 @@ type Renewed struct {
 	ExpiresAt int64  `json:"token_expires_at"`
 }
 
-// Error tells what was wrong with a message.
+// Error describes the fault of a message.
 type Error struct {
 	Type         string `json:"type"`
 	ID           ID     `json:"id,omitempty"`
@@ -283,10 +283,10 @@ type Goodbye struct {
 	Reason           string `json:"reason"`
 	ReconnectAfterMS int64  `json:"reconnect_after_ms"`
 	Position         int    `json:"position,omitempty"` // in the waiting room, from 1
-	WaitMS           int64  `json:"wait_ms,omitempty"`  // how long it will take, where that can be told
+	WaitMS           int64  `json:"wait_ms,omitempty"`  // expected wait, if it is known
 }
 
-// Encode encodes a message of this package; they cannot fail to encode.
+// Encode encodes a message of this package. It panics on other values.
 func Encode(message any) []byte {
 	b, err := json.Marshal(message)
 	if err != nil {

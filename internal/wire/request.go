@@ -30,19 +30,19 @@ type Request struct {
 	ID       ID     `json:"id"`
 	Token    string `json:"token"`    // hello, token
 	Campaign string `json:"campaign"` // hello, join
-	Watch    bool   `json:"watch"`    // hello: looks on and does not play, in whichever room
+	Watch    bool   `json:"watch"`    // hello: watches without playing, in any room
 	Drop     string `json:"drop"`     // tap
 	T        int64  `json:"t"`        // ping: the client's own time, echoed
 }
 
-// ErrMalformed is a message that is not a JSON object with fields of the right kinds.
+// ErrMalformed means that a message is not a JSON object with fields of the right kinds.
 var ErrMalformed = errors.New("not a message of redrain.v1")
 
-// ErrUnknownType is a well-formed message of a type that this protocol does not have.
+// ErrUnknownType means that a well-formed message has a type that this protocol does not have.
 var ErrUnknownType = errors.New("unknown message type")
 
-// ParseRequest reads a client's message and ignores unknown fields. An error wraps ErrMalformed or ErrUnknownType; the
-// request's ID is set even then where it could be read, so that the answer can name it.
+// ParseRequest parses a client's message and ignores unknown fields. An error wraps ErrMalformed or ErrUnknownType.
+// The request's ID is set even then if it could be read, so that the answer can repeat it.
 func ParseRequest(data []byte) (Request, error) {
 	var r Request
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -72,8 +72,7 @@ func ParseRequest(data []byte) (Request, error) {
 	}
 }
 
-// Tap is a request of type tap, as ParseTap reads those that are spelt plainly. ok is false where the drop's id has not
-// the form of one.
+// Tap returns a request of type tap in ParseTap's form. ok is false if the drop's id is invalid.
 func (r Request) Tap() (t Tap, ok bool) {
 	drop, ok := rain.ParseDrop([]byte(r.Drop))
 	return Tap{ID: []byte(r.ID), Drop: drop}, ok

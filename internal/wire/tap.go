@@ -9,13 +9,14 @@ import (
 
 // Tap is a client's tap.
 type Tap struct {
-	ID   []byte // the JSON of the id, as in ID, quotes included; empty where there is none; a slice of the message
+	ID   []byte // the JSON of the id, as in ID, quotes included; empty if there is none; a slice of the message
 	Drop rain.DropID
 }
 
-// ParseTap reads a tap in the form that most clients send: an object with only the keys "type", "id" and "drop", each
-// at most once, with plain values. It needs neither allocation nor reflection, because nearly every message of a storm
-// is such a tap. ok is false for every other message; it may still be a tap, so read it with ParseRequest.
+// ParseTap parses a tap in the form that most clients send. It is an object with only the keys "type", "id" and
+// "drop", each at most once, with plain values. It needs neither allocation nor reflection, because nearly every
+// message of a storm is such a tap. ok is false for every other message. The message may still be a tap: read it with
+// ParseRequest.
 func ParseTap(data []byte) (t Tap, ok bool) {
 	s := scanner{rest: data}
 	if !s.byte('{') {
@@ -81,8 +82,8 @@ func (s *scanner) byte(b byte) bool {
 	return true
 }
 
-// text reads a string of printable ASCII without escapes. Strings with characters that encoding/json would escape are
-// refused, so that the text can be sent back as it is.
+// text reads a string of printable ASCII without escapes. It refuses characters that encoding/json would escape, so
+// that the text can be sent back unchanged.
 func (s *scanner) text() (value []byte, ok bool) {
 	if !s.byte('"') {
 		return nil, false

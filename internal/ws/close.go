@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Close codes of RFC 6455, section 7.4.1, that stand in no frame: they tell a program how a connection has ended.
+// Close codes of RFC 6455, section 7.4.1, that are in no frame: they report to a program how a connection has ended.
 const (
 	CloseNoStatus = 1005 // the peer's close frame has no code
 	CloseAbnormal = 1006 // the connection was lost without a close frame
 )
 
-// maxReason is the longest reason that a close frame has room for besides its code, in bytes.
+// maxReason is the longest reason that fits a close frame beside its code, in bytes.
 const maxReason = maxShort - 2
 
 // AppendClose appends a server's close frame. A reason of more than 123 bytes is cut between two characters.

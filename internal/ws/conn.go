@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Conn is a connection below the WebSocket library, whose plain frames ReadPlain reads. What ReadPlain has received
-// and not used, Read returns first.
+// Conn is a connection below the WebSocket library, whose plain frames ReadPlain reads. Read first returns the bytes
+// that ReadPlain has received and not used.
 type Conn struct {
 	net.Conn
 
 	rest []byte // received by ReadPlain, and not used
-	// received are the bytes that Read has returned; beyond most it returns ErrTooMuch. The reading goroutine's.
+	// received counts the bytes that Read has returned; beyond most it returns ErrTooMuch. Only the reading goroutine
+	// uses it.
 	received, most int
-	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system looks at a deadline only where a
-	// goroutine waits, so ReadPlain looks at it by itself.
+	// until is the deadline for reading, in Unix nanoseconds; 0: none. The system checks a deadline only while a
+	// goroutine waits, so ReadPlain checks it by itself.
 	until atomic.Int64
 
 	mu      sync.Mutex
@@ -27,17 +28,16 @@ type Conn struct {
 	closing bool // Close has been called meanwhile; ReadPlain closes the connection when it returns
 }
 
-// ErrTooMuch is what Read returns beyond what [Conn.Allow] allows.
+// ErrTooMuch is returned by Read beyond the limit of [Conn.Allow].
 var ErrTooMuch = errors.New("ws: more bytes than a message may have")
 
-// Allow lets Read return so many bytes more, and no more than these, until it is called again; 0 is without an end. The
-// library counts what is in frames, and not the frames: a message of empty fragments has no end for it. It is called by
-// who reads.
+// Allow lets Read return so many bytes more until it is called again; 0 means no limit. The library counts the bytes
+// in frames, and not the frames: a message of empty fragments has no end for it. Only the reading goroutine calls it.
 func (c *Conn) Allow(more int) {
 	c.received, c.most = 0, more
 }
 
-// Received is how many bytes Read has returned since Allow.
+// Received returns the number of bytes that Read has returned since Allow.
 func (c *Conn) Received() int { return c.received }
 
 // Read is net.Conn's.
@@ -84,12 +84,12 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// restWithin is how long a frame may take to come, from the moment in which a part of it is all there is.
+// restWithin is the time limit for the rest of a frame, from the moment in which only a part of it has come.
 const restWithin = 10 * time.Second
 
-// awaitRest limits the wait for the rest of a frame, or ends that. A deadline that somebody has set comes first.
+// awaitRest limits the wait for the rest of a frame, or ends the limit. An earlier deadline takes precedence.
 func (c *Conn) awaitRest(partial bool) error {
-	if partial == c.partial { // which ReadPlain alone changes
+	if partial == c.partial { // only ReadPlain changes it
 		return nil
 	}
 	c.mu.Lock()
@@ -104,14 +104,14 @@ func (c *Conn) awaitRest(partial bool) error {
 	return c.Conn.SetReadDeadline(time.Now().Add(restWithin))
 }
 
-// overdue tells whether the deadline for reading has passed.
+// overdue reports whether the deadline for reading has passed.
 func (c *Conn) overdue() bool {
 	until := c.until.Load()
 	return until != 0 && time.Now().UnixNano() >= until
 }
 
-// Close closes the connection, and never waits for a handler, which may be waiting for a back end. While ReadPlain
-// runs, Close makes it return soon, and ReadPlain closes the connection then: net.Conn's Close would wait for that.
+// Close closes the connection, and never waits for a handler, which may wait for a back end. While ReadPlain runs,
+// Close makes it return soon, and ReadPlain closes the connection then: net.Conn's Close would wait for that.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,14 +122,14 @@ func (c *Conn) Close() error {
 	return c.setReadDeadline(time.Unix(1, 0))
 }
 
-// begin notes that ReadPlain runs.
+// begin records that ReadPlain runs.
 func (c *Conn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reading = true
 }
 
-// end notes that ReadPlain returns, and closes the connection if Close has been called meanwhile.
+// end records that ReadPlain returns, and closes the connection if Close has been called meanwhile.
 func (c *Conn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,26 +1,26 @@
 // Package ws is the WebSocket codec of RFC 6455, for the server and for the simulated players that load it. The
-// WebSocket library makes the upgrade and reads what is unusual; all other frames are made and read here.
+// WebSocket library performs the upgrade and reads unusual frames; this package makes and reads all others.
 //
 //	opcode.go  the first byte of a frame
 //	header.go  headers, read and written
 //	mask.go    masking of payloads
 //	close.go   payloads of close frames
-//	frame.go   whole frames: a server's read, a client's written
-//	plain.go   which of a client's frames are plain
+//	frame.go   complete frames: a server's read, a client's written
+//	plain.go   plain frames of a client
 //	conn.go    a connection below the library
 //	read.go    plain frames, read from the socket of a Conn
 //
 // # Reading on the server
 //
-// A tap storm is millions of small frames that are whole, masked, unfragmented and alone in their packet. To read
-// one through net.Conn takes two system calls: one that gets it, and one that finds nothing more before the
-// goroutine is parked. Conn.ReadPlain takes one: a read that did not fill the buffer has drained the socket, and
-// the goroutine is parked at once; it wakes when something new has come (epoll's edge). A connection holds no
-// buffer while it is silent. Together with what gorilla and bufio spend on a frame, that was a third of the
-// gateway's work on the way in.
+// A tap storm is millions of small frames that are complete, masked, unfragmented and alone in their packet. Reading
+// one through net.Conn takes two system calls: one that gets it, and one that finds nothing more before the goroutine
+// is parked. Conn.ReadPlain takes one: a read that did not fill the buffer has drained the socket, and the goroutine
+// is parked at once. It wakes when new bytes have come (epoll's edge). A connection holds no buffer while it is
+// silent. The second call, and the work of gorilla and bufio for each frame, was a third of the gateway's work for
+// incoming messages.
 //
-// The first frame that is not plain (a fragment, a close, a binary one, one that is too large or breaks the
-// protocol) ends ReadPlain for that connection. Its bytes go back to the connection, and the library reads on from
-// there. So the library decides what breaks the protocol (but for a close frame with half a code); this package only
+// The first frame that is not plain ends ReadPlain for that connection. It is a fragment, a close, a binary frame,
+// one that is too large or breaks the protocol. Its bytes go back to the connection, and the library reads on from
+// there. So the library detects violations of the protocol, except a close frame with half a code. This package only
 // recognises plain frames.
 package ws

@@ -3,16 +3,16 @@ package ws
 import "encoding/binary"
 
 const (
-	maxShort = 125 // the longest payload whose length stands in the second byte, and the longest of a control frame
-	mark16   = 126 // in place of that length: the length stands in the next two bytes
-	mark64   = 127 // in place of that length: the length stands in the next eight bytes
+	maxShort = 125 // the longest payload whose length fits the second byte, and the longest of a control frame
+	mark16   = 126 // in place of that length: the next two bytes hold the length
+	mark64   = 127 // in place of that length: the next eight bytes hold the length
 	keyLen   = 4
 
 	// MaxHeader is the size of the longest header that a server writes, in bytes.
 	MaxHeader = 2 + 8
 )
 
-// header is what stands before a frame's payload.
+// header is a frame's header.
 type header struct {
 	final  bool
 	opcode byte
@@ -51,7 +51,7 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, true
 }
 
-// AppendHeader appends the header of a server's frame, whole and unmasked, with n bytes of payload.
+// AppendHeader appends the header of a server's unmasked frame, with n bytes of payload.
 func AppendHeader(to []byte, opcode byte, n int) []byte { return appendHeader(to, opcode, n, 0) }
 
 // appendHeader appends a header up to the masking key. mask is maskBit or zero.

@@ -1,19 +1,19 @@
 package ws
 
-// plainFrame is a client's frame that is whole and usual: a text, a ping or a pong.
+// plainFrame is a client's complete and usual frame: a text, a ping or a pong.
 type plainFrame struct {
 	opcode  byte
 	payload []byte // unmasked, a part of the bytes that were parsed
-	size    int    // of the whole frame, in bytes
+	size    int    // of the frame, in bytes
 }
 
-// class is what stands at the beginning of some bytes.
+// class is the kind of the bytes at the beginning of a buffer.
 type class int
 
 const (
-	plain   class = iota // a whole plain frame
+	plain   class = iota // a complete plain frame
 	partial              // a part of a frame that may be plain
-	other                // something that the library has to read
+	other                // bytes that the library has to read
 )
 
 // parsePlain looks for a plain frame with at most limit bytes of payload at the beginning of b, and unmasks it in
@@ -37,7 +37,7 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 		return plainFrame{}, partial
 	case h.length > uint64(limit): //nolint:gosec // not negative
 		return plainFrame{}, other
-	case short == mark16 && h.length <= maxShort: // longer than it need be: what that means is for the library to say
+	case short == mark16 && h.length <= maxShort: // longer than necessary: the library decides
 		return plainFrame{}, other
 	}
 	size := h.size + int(h.length) //nolint:gosec // at most limit
@@ -49,9 +49,9 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 	return plainFrame{opcode: opcode, payload: payload, size: size}, plain
 }
 
-// refuseHalfCode changes a close frame with half a code, at the beginning of b, into one that the library answers with
-// 1002, as RFC 6455 has it (section 7.1.5): the library would take it for one without a code. Such a frame behind one
-// that is not plain is left to the library.
+// refuseHalfCode changes a close frame with half a code at the beginning of b. The library answers the new frame with
+// 1002 (RFC 6455, section 7.1.5). The library would take it for a frame without a code. Such a frame behind one that
+// is not plain is left to the library.
 func refuseHalfCode(b []byte) {
 	if b[0] == finalBit|OpClose && b[1] == maskBit|1 {
 		b[0] |= reservedBits

@@ -10,30 +10,30 @@ import (
 	"redrain/internal/rawio"
 )
 
-// Handler takes what plain frames bring. The bytes are only lent for the call.
+// Handler takes the payloads of plain frames. The bytes are only lent for the call.
 type Handler interface {
-	// Text takes a message. It has to be answered, sooner or later: otherwise the end of the connection may be
+	// Text takes a message. The handler has to answer it eventually: otherwise the end of the connection may be
 	// noticed only by the next ping.
 	Text(message []byte)
 	Ping(data []byte)
 	Pong(data []byte)
 }
 
-// ReadPlain reads plain frames, with messages of at most limit bytes, and hands them to h in the caller's goroutine.
-// It returns nil when the library has to read on: from the first frame that is not plain, or from the beginning
-// where the system or the connection does not allow ReadPlain. Otherwise it returns why the connection has ended,
-// io.EOF where the peer has closed it.
+// ReadPlain reads plain frames, with messages of at most limit bytes, and passes them to h in the caller's goroutine.
+// It returns nil when the library has to read on: from the first frame that is not plain. If the system or the
+// connection does not allow ReadPlain, that is from the beginning. Otherwise it returns the reason of the
+// connection's end, io.EOF if the peer has closed it.
 func (c *Conn) ReadPlain(limit int, h Handler) error {
 	raw, err := c.SyscallConn()
 	if err != nil || !rawio.Supported {
-		return nil // the library finds out what is wrong
+		return nil // the library finds the fault
 	}
 	c.begin()
 	defer c.end()
 	r := newReader(c, limit, h)
 	var ended error
-	// One RawConn.Read for the whole life of the connection: it forgets what it knows of the socket's readiness
-	// when it begins, so a second one could sleep through what has come since the first.
+	// One RawConn.Read lasts for the life of the connection. It drops its state of the socket's readiness when it
+	// begins, so a second one could miss data that came since the first.
 	err = raw.Read(func(fd uintptr) (done bool) {
 		done, ended = r.drain(int(fd))
 		return done
@@ -55,7 +55,7 @@ const (
 	maxPlain = bufferSize - MaxHeader - keyLen
 )
 
-// buffers are taken while there is something to read, so that a silent connection holds none.
+// buffers are used only while there is data to read, so that a silent connection holds none.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // reader is the state of one connection between two reads.
@@ -71,7 +71,7 @@ func newReader(c *Conn, limit int, h Handler) reader {
 	return reader{conn: c, limit: min(limit, maxPlain), handler: h}
 }
 
-// drain reads until the socket is empty. It returns done when no more is to be read here.
+// drain reads until the socket is empty. It returns done when the library has to read on.
 func (r *reader) drain(fd int) (done bool, err error) {
 	buffer := buffers.Get().(*[bufferSize]byte) //nolint:forcetypeassert // New makes nothing else
 	defer buffers.Put(buffer)
@@ -95,23 +95,23 @@ func (r *reader) drain(fd int) (done bool, err error) {
 		if r.left {
 			return true, nil
 		}
-		// A short read has drained the socket. It may hide one thing: that the peer's end of the stream came
-		// together with the data. A peer that has sent a message is written to, and a connection that is gone
-		// answers that with an error. One that is closed in one direction only is noticed by the ping that it does
-		// not answer. After anything but a message the next read looks for the end.
+		// A short read has drained the socket. It may hide one thing: the peer's end of the stream came together with
+		// the data. A peer that has sent a message is written to, and a lost connection answers that with an error. A
+		// connection that is closed in one direction only does not answer the next ping. After anything but a message
+		// the next read looks for the end.
 		if kept+n < bufferSize && answered {
 			return r.wait()
 		}
 	}
 }
 
-// wait lets the reader sleep until more comes; for the rest of a frame not for long.
+// wait lets the reader sleep until more comes; for the rest of a frame it limits the wait.
 func (r *reader) wait() (done bool, err error) {
 	err = r.conn.awaitRest(len(r.unused) > 0)
 	return err != nil, err
 }
 
-// consume hands on the whole frames in b and keeps the rest. It reports whether a message was among them.
+// consume passes on the complete frames in b and keeps the rest. It reports whether a message was among them.
 func (r *reader) consume(b []byte) (message bool) {
 	for len(b) > 0 && !r.conn.overdue() {
 		f, found := parsePlain(b, r.limit)

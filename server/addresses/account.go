@@ -7,7 +7,7 @@ import (
 	"redrain/grab/store"
 )
 
-// account is what the guests of one address may win of a campaign on this node. It is a grab.Allowance.
+// account is what the guests of one address may win of a campaign on this node. It is a grab.Quota.
 type account struct {
 	caps *Caps
 	key  key

@@ -98,7 +98,7 @@ func (c *Caps) most(of *rain.Campaign) int {
 
 // Enter seats a player, and returns what they may win together with the others of their address; nil for all that the
 // campaign allows. The error is ErrFull, or one of Redis. Leave must be called after it, unless it fails.
-func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Allowance, error) {
+func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Quota, error) {
 	if !c.bounds(address, user) || c.o.Wins == 0 && c.o.Seats == 0 {
 		return nil, nil //nolint:nilnil // no bound
 	}

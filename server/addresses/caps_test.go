@@ -71,7 +71,7 @@ func (w *world) round(c *Caps) {
 
 func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
 
-func (w *world) enter(c *Caps, address, user string) grab.Allowance {
+func (w *world) enter(c *Caps, address, user string) grab.Quota {
 	w.Helper()
 	a, err := c.Enter(w.Context(), w.c, address, user)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *world) enter(c *Caps, address, user string) grab.Allowance {
 }
 
 // win taps until the allowance says that no more is to be had, and wins each time. It returns how often.
-func (w *world) win(c *Caps, a grab.Allowance, most int) (won int) {
+func (w *world) win(c *Caps, a grab.Quota, most int) (won int) {
 	w.Helper()
 	for tries := 0; won < most; tries++ {
 		why, ok := a.Take()

@@ -7,16 +7,16 @@ import (
 	"redrain/payout/ledger"
 )
 
-// arrivals closes the gap between a welcome and the room: what is settled after the welcome has read the ledger,
-// and heard before the player sits in the lobby, would never be told on that connection. It is kept for those who
-// are on their way, and handed over as they take their seat. One lock makes a notice come either before that or
-// after it, and so once.
+// arrivals closes the gap between a welcome and the room. A settlement may come after the welcome has read the ledger
+// and before the player sits in the lobby. The connection would miss it. So the message is kept for players who are
+// joining, and delivered when they take their seat. One lock puts each notice either before that moment or after it,
+// so it is delivered once.
 type arrivals struct {
 	mu     sync.Mutex
-	coming map[string]map[*arrival]struct{} // by player; only while they are on their way
+	coming map[string]map[*arrival]struct{} // by player; only while they are joining
 }
 
-// arrival is a connection on its way to its seat, and what it has missed.
+// arrival is a connection that is joining, and the notices that it has missed.
 type arrival struct {
 	user   string
 	missed *wire.Settled // nil: nothing
@@ -36,7 +36,7 @@ func (a *arrivals) expect(user string) *arrival {
 	return c
 }
 
-// giveUp ends an arrival that led nowhere. It is safe for one that has ended.
+// giveUp ends an abandoned arrival. It is safe for one that has ended.
 func (a *arrivals) giveUp(c *arrival) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -51,8 +51,8 @@ func (a *arrivals) forget(c *arrival) {
 	}
 }
 
-// arrive ends an arrival: take gets what it has missed, nil for nothing, and seats the player. Nobody is told
-// anything meanwhile.
+// arrive ends an arrival: take gets the missed notices, nil for none, and seats the player. No player is notified
+// meanwhile.
 func (a *arrivals) arrive(c *arrival, take func(missed *wire.Settled)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,15 +60,15 @@ func (a *arrivals) arrive(c *arrival, take func(missed *wire.Settled)) {
 	take(c.missed)
 }
 
-// expects tells whether a player is on the way.
+// expects reports whether a player is joining.
 func (a *arrivals) expects(user string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.coming[user]) > 0
 }
 
-// unlessExpected has something done to what is known of a player, unless the player is on the way: who comes back
-// has just brought it. Nobody begins to arrive meanwhile.
+// unlessExpected runs a function on the cached state of a player, unless the player is joining: a returning player
+// has just brought new state. No arrival begins meanwhile.
 func (a *arrivals) unlessExpected(user string, do func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,9 +77,9 @@ func (a *arrivals) unlessExpected(user string, do func()) {
 	}
 }
 
-// tell keeps a message for a player's connections that are on their way, and has it handed to those that are there. The
-// message may not be changed afterwards.
-func (a *arrivals) tell(user string, m *wire.Settled, hand func()) {
+// deliver keeps a message for a player's joining connections, and has it sent to the seated ones. The message must
+// not be changed afterwards.
+func (a *arrivals) deliver(user string, m *wire.Settled, hand func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for c := range a.coming[user] {
@@ -96,7 +96,7 @@ func (c *arrival) hear(m *wire.Settled) {
 	c.missed.Balance = m.Balance // the newer one
 }
 
-// news is what of the missed claims the welcome has not said already; nil where that is nothing.
+// news returns the missed claims that the welcome does not have already, or nil.
 func news(missed *wire.Settled, welcome []wire.Claim) *wire.Settled {
 	if missed == nil {
 		return nil

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// piece is how many bytes of a message cost as much as the message itself.
+	// piece is the number of bytes of a message that cost as much as the message itself.
 	piece = 512
-	// budgetSeconds is how many seconds' worth of the budget may be spent at once: a phone that was without a network
-	// sends what has queued up.
+	// budgetSeconds is the number of seconds' worth of the budget that may be spent at once. A phone that was without
+	// a network sends all queued messages.
 	budgetSeconds = 10
-	// besidesTaps is what a player may say beside taps, in messages per second.
+	// besidesTaps is the limit of a player's messages beside taps, in messages per second.
 	besidesTaps = 20
-	// leastBurst is what may come at once where --tap-rate is very low.
+	// leastBurst is the least burst, for a very low --tap-rate.
 	leastBurst = 400
-	// highRate stands for no limit where there has to be one, in taps per second.
+	// highRate stands for no limit where a limit is necessary, in taps per second.
 	highRate = 200
-	// unasked is how many messages may wait that nobody has asked for: settlements, changes of the rain.
+	// unasked is the number of unrequested messages that may wait: settlements, changes of the rain.
 	unasked = 256
 	// droppedMost messages beyond the budget are dropped; one more ends the connection.
 	droppedMost = 200
@@ -30,23 +30,23 @@ const (
 	controlRate  = 5
 	controlBurst = 50
 
-	// A welcome reads Redis and the ledger, and is as long as a hundred messages. Who changes rooms needs one.
+	// A welcome reads Redis and the ledger, and is as long as a hundred messages. A change of rooms needs one.
 	welcomeRate  = 0.5
 	welcomeBurst = 8
 )
 
-// budget is what one connection may ask of the node. It is spent before a message is parsed, and what is beyond it is
-// dropped. Its user is the goroutine that reads the connection.
+// budget limits the requests of one connection. It is spent before a message is parsed, and messages beyond it are
+// dropped. Only the goroutine that reads the connection uses it.
 type budget struct {
 	messages *rate.Limiter // messages, and their bytes; nil: no limit
 	control  *rate.Limiter // WebSocket's own frames; nil until there is one
 	welcomes *rate.Limiter // nil until there is one
-	dropped  int           // in all: who keeps to the protocol never has one dropped
-	told     time.Time     // when the player was last told
+	dropped  int           // in all: a client that keeps to the protocol never has one dropped
+	told     time.Time     // time of the player's last notification
 }
 
-// newBudget is the budget of a player who may tap at a rate; 0: as often as they like, and then messages have no limit.
-// It is twice what an honest player can use up: a tap above the rate is answered with too_fast, and not dropped.
+// newBudget returns the budget of a player with a tap rate; 0: taps and messages have no limit. It is twice the need
+// of an honest player: a tap above the rate is answered with too_fast, and not dropped.
 func newBudget(tapRate int) budget {
 	if tapRate == 0 {
 		return budget{}
@@ -60,9 +60,9 @@ func perSecondAndBurst(tapRate int) (perSecond, burst int) {
 	return perSecond, max(leastBurst, budgetSeconds*perSecond)
 }
 
-// Replies is how many messages must be able to wait for a player: whatever the budget of a tap rate lets in at once is
-// answered, also where the answers are ready before a single one could be written, and news comes beside it. A player
-// with no limit gets as much as with a high one.
+// Replies returns the number of messages that must be able to wait for a player. A node answers all messages that the
+// budget of a tap rate admits at once. The answers may be ready before the first one could be written, and news comes
+// beside them. A player with no limit gets as much as with a high one.
 func Replies(tapRate int) int {
 	if tapRate == 0 {
 		tapRate = highRate
@@ -71,12 +71,12 @@ func Replies(tapRate int) int {
 	return burst + unasked
 }
 
-// message tells whether a message of so many bytes is within the budget.
+// message reports whether a message of so many bytes is within the budget.
 func (b *budget) message(now time.Time, size int) bool {
 	return b.messages == nil || b.messages.AllowN(now, 1+size/piece)
 }
 
-// frame tells whether a ping or a pong of WebSocket's own is within the budget.
+// frame reports whether a ping or a pong of WebSocket's own is within the budget.
 func (b *budget) frame(now time.Time) bool {
 	if b.control == nil {
 		b.control = rate.NewLimiter(controlRate, controlBurst)
@@ -84,7 +84,7 @@ func (b *budget) frame(now time.Time) bool {
 	return b.control.AllowN(now, 1)
 }
 
-// welcome tells whether one more welcome is within the budget.
+// welcome reports whether one more welcome is within the budget.
 func (b *budget) welcome(now time.Time) bool {
 	if b.welcomes == nil {
 		b.welcomes = rate.NewLimiter(welcomeRate, welcomeBurst)
@@ -92,7 +92,7 @@ func (b *budget) welcome(now time.Time) bool {
 	return b.welcomes.AllowN(now, 1)
 }
 
-// overBudget drops a message or frame: the player is told once a second, and who goes on is sent away.
+// overBudget drops a message or frame. It notifies the player once a second, and disconnects a player who goes on.
 func (s *session) overBudget(now time.Time) {
 	s.g.metrics.dropped.Inc()
 	if s.budget.dropped++; s.budget.dropped > droppedMost {

@@ -1,6 +1,6 @@
-// Package gateway is the players' sockets: it upgrades connections (gateway.go), reads each in a goroutine of its own
-// (reading.go), answers what a player says (requests.go, session.go, welcome.go), hands out the results of taps
-// (taps.go), and tells the players of this node what has become money (notices.go, arrivals.go).
+// Package gateway serves the players' sockets. It upgrades connections (gateway.go), reads each in its own goroutine
+// (reading.go), and answers requests (requests.go, session.go, welcome.go). It delivers the results of taps
+// (taps.go), and notifies the players of this node of settlements (notices.go, arrivals.go).
 //
-// What is written goes through package room, which owns the connection from the upgrade on.
+// All writes go through package room, which owns the connection from the upgrade on.
 package gateway

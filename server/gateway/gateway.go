@@ -19,10 +19,10 @@ import (
 	"redrain/server/limit"
 )
 
-// readBuffer is the library's, which reads only what package ws leaves to it. Each connection has one.
+// readBuffer is the library's, which reads only the frames that package ws leaves to it. Each connection has one.
 const readBuffer = 256
 
-// Gateway is the players' door: it upgrades connections, and owns the goroutine that reads each.
+// Gateway upgrades players' connections, and owns the goroutine that reads each.
 type Gateway struct {
 	*shared
 
@@ -35,7 +35,7 @@ type Gateway struct {
 	pace     *pace
 }
 
-// New makes a gateway without connections. Drain ends it.
+// New returns a gateway without connections. Drain ends it.
 func New(o Options) *Gateway {
 	if o.Banned == nil {
 		o.Banned = func(string) bool { return false }
@@ -62,7 +62,7 @@ func New(o Options) *Gateway {
 		WriteBufferPool:  &sync.Pool{},
 		HandshakeTimeout: 5 * time.Second,
 		// Refused after the upgrade, with a close code that a page can see; a browser hides the status of a refused
-		// one.
+		// upgrade.
 		CheckOrigin: func(*http.Request) bool { return true },
 		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 			o.Problem(w, status, "bad_handshake", reason.Error())
@@ -71,8 +71,8 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// ServeHTTP upgrades a connection, which the request has to ask for. It returns at once, and the session reads on in a
-// goroutine of its own: net/http would keep its buffers for as long as the handler runs.
+// ServeHTTP upgrades a connection if the request asks for it. It returns at once, and the session reads on in its own
+// goroutine: net/http would keep its buffers for as long as the handler runs.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if after, ok := g.pace.take(time.Now()); !ok {
 		g.tooSoon(w, after)
@@ -105,7 +105,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// refusal is why a connection may not stay; 0 if it may.
+// refusal returns the reason for which a connection may not stay; 0 if it may.
 func (g *Gateway) refusal(r *http.Request, conn *websocket.Conn) (code int, reason string) {
 	offered := websocket.Subprotocols(r)
 	switch {
@@ -135,8 +135,8 @@ func (g *Gateway) leave(s *session) {
 	g.seats.give()
 }
 
-// Drain tells every player goodbye, closes the sockets after what was queued has been written, and waits for the
-// readers, or until ctx ends. New connections are refused from the first moment.
+// Drain says goodbye to every player, closes the sockets after their queued messages have been written, and waits for
+// the readers, or until ctx ends. New connections are refused from the first moment.
 func (g *Gateway) Drain(ctx context.Context) {
 	g.mu.Lock()
 	g.closing = true
@@ -158,7 +158,7 @@ func (g *Gateway) Drain(ctx context.Context) {
 	}
 }
 
-// cut closes what would not go by itself.
+// cut closes the remaining connections.
 func (g *Gateway) cut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -167,8 +167,8 @@ func (g *Gateway) cut() {
 	}
 }
 
-// spread is when a player should come back, in milliseconds: at random over a time that grows with their number, so
-// that the other nodes do not get them all in one moment.
+// spread returns the delay after which a player should come back, in milliseconds. It is random over a time that
+// grows with the number of players, so that they do not reach the other nodes in one moment.
 func spread(players int) int64 {
 	return 250 + rand.Int64N(2_000+int64(players)) //nolint:gosec // not a secret
 }

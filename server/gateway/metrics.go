@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics is what this package counts itself; the others register their own. The names are the contract's.
+// metrics holds the counters of this package; other packages register their own. The names are the contract's.
 type metrics struct {
 	taps       [outcome.Count]prometheus.Counter
 	tapSeconds prometheus.Histogram

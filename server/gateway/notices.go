@@ -6,9 +6,9 @@ import (
 	"redrain/server/cluster"
 )
 
-// Settled tells each player that is here, or on the way, about all their claims in one message. It is called for each
-// notice, on every node that hears it; many of its players are on other nodes, and a notice may come again. A player's
-// claims follow each other.
+// Settled notifies each seated or joining player of all their claims in one message. It is called for each notice, on
+// every node that receives it. Many of its players are on other nodes, and a notice may come again. A player's claims
+// are adjacent.
 func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 	gate := g.gateOf(campaign)
 	for rest := n.Claims; len(rest) > 0; {
@@ -23,11 +23,11 @@ func (g *Gateway) Settled(campaign string, n cluster.Settled) {
 	}
 }
 
-// settledOf tells a player about some claims.
+// settledOf notifies a player of some claims.
 func (g *Gateway) settledOf(gate Gate, user string, claims []cluster.SettledClaim) {
 	m := &wire.Settled{Type: wire.TypeSettled, Claims: make([]wire.SettledClaim, 0, len(claims))}
 	for _, c := range claims {
-		// So this node also answers a tap that is sent again with the same win, where another node has given it.
+		// Then this node also answers a tap that is sent again with the same win, if another node has decided it.
 		win := rain.Win{User: user, Packet: c.Packet, Amount: c.Amount, Drop: c.Drop}
 		if gate != nil && !gate.Settled(user, win) {
 			continue
@@ -39,23 +39,24 @@ func (g *Gateway) settledOf(gate Gate, user string, claims []cluster.SettledClai
 		return
 	}
 	text := wire.Encode(m) // before the lock that joins take
-	g.arrivals.tell(user, m, func() { g.o.Lobby.Tell(user, func() []byte { return text }) })
+	g.arrivals.deliver(user, m, func() { g.o.Lobby.ToUserLater(user, func() []byte { return text }) })
 }
 
-// gateOf is the gate of a campaign that players of this node are in; nil where there is none.
+// gateOf returns the gate of a campaign that players of this node are in; nil if there is none.
 func (g *Gateway) gateOf(campaign string) Gate {
 	c := g.o.Campaigns.Cached(campaign)
 	if c == nil || g.o.Lobby.Room(campaign) == nil {
-		return nil // nobody is here; who comes brings their wins
+		return nil // no player is here; a joining one brings their wins
 	}
 	return g.o.Gate(c)
 }
 
-// concerns tells whether a notice about a player has to be told on this node. In this order: who takes their seat in
-// between is found there. Who begins to arrive in between reads in the ledger what the notice says.
+// concerns reports whether a notice about a player matters on this node. It checks arrivals first: a player who takes
+// their seat in between is found in the lobby. A player who begins to join in between reads the settlement in the
+// ledger.
 func (g *Gateway) concerns(user string) bool { return g.arrivals.expects(user) || g.o.Lobby.Has(user) }
 
-// Withdrawn tells a player that is here how a withdrawal of theirs has ended.
+// Withdrawn notifies a player of the end of a withdrawal.
 func (g *Gateway) Withdrawn(n cluster.Withdrawn) {
 	g.o.Lobby.ToUser(n.Withdrawal.User, func() []byte {
 		return wire.Encode(

@@ -23,91 +23,91 @@ import (
 	"redrain/server/riskurl"
 )
 
-// Players knows who a token belongs to, and until when it is good. [auth.Players] does.
+// Players returns the owner and the expiry of a token. [auth.Players] implements it.
 type Players interface {
 	Grant(ctx context.Context, token string) (auth.Grant, error)
 }
 
-// Campaigns finds campaigns. [cluster.Registry] does.
+// Campaigns finds campaigns. [cluster.Registry] implements it.
 type Campaigns interface {
-	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign where there is none
-	Cached(id string) *rain.Campaign                            // nil where this node does not know it
+	Get(ctx context.Context, id string) (*rain.Campaign, error) // posting.ErrUnknownCampaign if there is none
+	Cached(id string) *rain.Campaign                            // nil if this node does not have it
 }
 
-// Wins tells what a player has won of a campaign, oldest first, as far as it is confirmed.
+// Wins returns a player's confirmed wins of a campaign, oldest first.
 type Wins interface {
 	PlayersWins(ctx context.Context, c *rain.Campaign, user string) (confirm.PlayersWins, error)
 }
 
-// Claims tells what has become of a player's claims. [ledger.Claims] does.
+// Claims returns the states of a player's claims. [ledger.Claims] implements it.
 type Claims interface {
 	ClaimStates(ctx context.Context, user string, claims []string) (map[string]ledger.ClaimState, error)
 }
 
-// Limits tells whether one more of what is limited by key is allowed, and if not, after which time it will be.
+// Limits reports whether a limit by key allows one more, and if not, after which time it will.
 type Limits interface {
 	Allow(ctx context.Context, name, key string, rate, burst float64) (ok bool, after time.Duration, err error)
 }
 
-// Audience is the players to whom settlements are told. [cluster.Audience] is that.
+// Audience holds the players who are notified of settlements. [cluster.Audience] implements it.
 type Audience interface {
 	Join(ctx context.Context, user string)
 	Leave(user string)
 }
 
-// Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
+// Door admits players to the rooms of campaigns with a limited capacity. [admission.Door] implements it.
 type Door interface {
-	// Enter tells a player's turn. Leave is called for each connection that it has admitted; left is true where the
-	// player has said that they go.
+	// Enter returns a player's turn. Leave is called for each connection that it has admitted; left is true if the
+	// player has left for good.
 	Enter(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
 	Leave(campaign, user string, left bool)
 }
 
-// Addresses bound what the guests of one address may have of a campaign. [addresses.Caps] do.
+// Addresses limits the guests of one address in a campaign. [addresses.Caps] implements it.
 type Addresses interface {
-	// Enter returns what the player may win together with others; nil: all that the campaign allows. Leave is called
-	// for each connection that it has let in.
-	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Allowance, error)
+	// Enter returns the quota that the player shares with others; nil: only the campaign limits the player. Leave is
+	// called for each connection that it has admitted.
+	Enter(ctx context.Context, c *rain.Campaign, address, user string) (grab.Quota, error)
 	Leave(campaign, address, user string)
 }
 
-// Connections knows every player's connections over all nodes. [presence.Connections] does.
+// Connections tracks every player's connections over all nodes. [presence.Connections] implements it.
 type Connections interface {
-	// Come notes a connection; Gateway.TooMany and Gateway.Among are told what follows. Gone ends it.
+	// Come adds a connection; it calls Gateway.TooMany and Gateway.Among with the result. Gone removes it.
 	Come(ctx context.Context, user string, n uint64, since int64)
 	Gone(user string, n uint64)
 }
 
-// Problem answers a request that does not become a socket. [api.WriteProblem] does.
+// Problem answers a request that does not become a socket. [api.WriteProblem] implements it.
 type Problem func(w http.ResponseWriter, status int, code, detail string)
 
-// Options of a gateway. All are needed but those that say so.
+// Options of a gateway. All are required unless stated otherwise.
 type Options struct {
 	Players   Players
 	Campaigns Campaigns
 	Gate      func(*rain.Campaign) Gate // a campaign's gate, always the same one
 	Wins      Wins
 	Claims    Claims
-	Amounts   *rain.AmountsCache // says how large a win is among all; nil: nobody is told
+	Amounts   *rain.AmountsCache // ranks a win among all packets; nil: results have no rank
 	Limits    Limits
 	Audience  Audience
-	Banned    func(user string) bool // nil: nobody is
-	// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrNotInvited, playerlist.ErrDenied, or
-	// why that cannot be told. nil: everybody may.
+	Banned    func(user string) bool // nil: no player is
+	// MayPlay returns an error unless a player may take part in a campaign: playerlist.ErrNotInvited,
+	// playerlist.ErrDenied, or the reason for which the check failed. Nil: every player may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
-	// Ask asks the operator's own risk system about a player who says hello and whom all others have let in:
-	// playerlist.ErrDenied, riskurl.ErrNoAnswer, or why what it says cannot be written down. nil: nobody is asked.
+	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
+	// It returns playerlist.ErrDenied, riskurl.ErrNoAnswer, or the error of storing the answer. Nil: no check.
 	Ask            func(ctx context.Context, who riskurl.Caller) error
-	Risk           *risk.Watch                // looks at how players tap; nil: nobody does
-	Face           func(auth.Grant) wire.Face // how a player is shown; nil: under a masked id only
+	Risk           *risk.Watch                // builds tap profiles; nil: none
+	Face           func(auth.Grant) wire.Face // display profiles; nil: masked ids only
 	Door           Door
-	Addresses      Addresses // nil: none is bounded
+	Addresses      Addresses // nil: no limit
 	Connections    Connections
 	Lobby          *room.Lobby
 	Counts         *live.Counts
-	TapRate        int      // taps per second and player, which the welcome tells; 0: no limit
+	TapRate        int      // taps per second and player, sent in the welcome; 0: no limit
 	HelloRate      float64  // refused hellos per second and address, over all nodes; 0: no limit
-	Arrivals       int      // connections taken within a second; 0: by the processors; below 0: no limit
+	Arrivals       int      // connections accepted in a second; 0: derived from the processors; below 0: no limit
 	MaxConnections int      // sockets of this process; more are refused with 503
 	AllowedOrigins []string // web origins that may open a socket besides the server's own; "*": all
 	Problem        Problem
@@ -117,7 +117,7 @@ type Options struct {
 	Registerer     prometheus.Registerer
 }
 
-// shared is what all sessions of a gateway use.
+// shared holds the dependencies of all sessions of a gateway.
 type shared struct {
 	o        Options
 	metrics  *metrics

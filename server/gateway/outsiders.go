@@ -11,13 +11,13 @@ import (
 	"redrain/room"
 )
 
-// refusal is how somebody is told that they may not take part.
+// refusal is the answer to a player who may not take part.
 type refusal struct {
 	code   string // of the error
 	closes int    // the close code
 }
 
-// outsider is how an error is told to somebody who may not take part; nil for any other error and for none.
+// outsider returns the refusal for an error; nil for other errors and for none.
 func outsider(err error) *refusal {
 	switch {
 	case errors.Is(err, playerlist.ErrNotInvited):
@@ -28,8 +28,8 @@ func outsider(err error) *refusal {
 	return nil
 }
 
-// invited lets a player in who may take part.
-func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (grab.Allowance, error) {
+// invited admits a player who may take part.
+func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (grab.Quota, error) {
 	if err := s.g.o.MayPlay(ctx, c, user, s.addr); err != nil {
 		return nil, err
 	}
@@ -38,14 +38,14 @@ func (s *session) invited(ctx context.Context, c *rain.Campaign, user string) (g
 		return nil, err
 	}
 	if err := s.vetted(ctx, c); err != nil {
-		s.g.leaveDoor(c.ID, s.addr, user, true) // for somebody else
+		s.g.leaveDoor(c.ID, s.addr, user, true) // for another player
 		return nil, err
 	}
 	return allowed, nil
 }
 
-// vetted asks the operator's risk system about a player who says hello. It comes last, so that nobody asks it who does
-// not come in anyway; and once, so that it knows nothing of moves from room to room.
+// vetted asks the operator's risk system about a player who says hello. It comes last, so that refused players cause
+// no request. It asks once, so that the system receives no moves from room to room.
 func (s *session) vetted(ctx context.Context, c *rain.Campaign) error {
 	if s.asking == nil {
 		return nil
@@ -55,14 +55,14 @@ func (s *session) vetted(ctx context.Context, c *rain.Campaign) error {
 	return s.g.o.Ask(ctx, who)
 }
 
-// Present is a connection of a player, in a room or on the way to it.
+// Present is a connection of a player, in a room or joining one.
 type Present struct {
 	User, Address string
-	Campaign      *rain.Campaign // nil where this node does not know it
+	Campaign      *rain.Campaign // nil if this node does not have it
 	session       *session
 }
 
-// Present are the connections of this node's players.
+// Present returns the connections of this node's players.
 func (g *Gateway) Present() (all []Present) {
 	g.people.mu.Lock()
 	defer g.people.mu.Unlock()
@@ -78,7 +78,7 @@ func (g *Gateway) Present() (all []Present) {
 	return all
 }
 
-// SendAway ends a connection of a player who may not take part, and says why.
+// SendAway closes a connection of a player who may not take part, with the reason.
 func (g *Gateway) SendAway(p Present, why error) {
 	if how := outsider(why); how != nil {
 		p.session.send(wire.Error{Type: wire.TypeError, Code: how.code, Message: why.Error()})
@@ -86,7 +86,7 @@ func (g *Gateway) SendAway(p Present, why error) {
 	}
 }
 
-// Denied ends a player's connections: they may not take part any more.
+// Denied closes a player's connections: they may not take part any more.
 func (g *Gateway) Denied(user string) {
 	for _, s := range g.people.connections(user) {
 		g.SendAway(Present{session: s}, playerlist.ErrDenied)

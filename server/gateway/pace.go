@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// arrivalsPerProcessor is how many arrivals a second a processor takes beside a rain: an upgrade, a token and a
-	// welcome, which asks Redis and perhaps the ledger.
+	// arrivalsPerProcessor is the number of arrivals a second that a processor handles beside a rain. One is an
+	// upgrade, a token and a welcome, which asks Redis and perhaps the ledger.
 	arrivalsPerProcessor = 1000
-	// arrivalsBurst is how many seconds' worth may come at once.
+	// arrivalsBurst is the number of seconds' worth that may come at once.
 	arrivalsBurst = 2
-	// comeBackWithin is the longest time after which who came too soon is asked to come back. With more of them the
-	// times are drawn from its second half.
+	// comeBackWithin is the longest wait of a connection that came too soon. If many have come, the waits are drawn
+	// from its second half.
 	comeBackWithin = 30 * time.Second
 )
 
-// pace limits the connections that a node takes within a second. When another node has died, all its players come at
-// once; the work for them must not be taken from those who play here.
+// pace limits the connections that a node accepts in a second. When another node has died, all its players come at
+// once. The work for them must not slow down the players of this node.
 type pace struct {
 	arrivals *rate.Limiter // nil: no limit
 	every    time.Duration // between two arrivals
 
 	mu   sync.Mutex
-	next time.Time // when the next one who came too soon is to come back
+	next time.Time // when the next connection that came too soon is to come back
 }
 
-// newPace takes the arrivals of a second; 0 derives them from the processors, and below 0 there is no limit.
+// newPace accepts a number of arrivals in a second; 0 derives it from the processors, and below 0 there is no limit.
 func newPace(perSecond int) *pace {
 	if perSecond < 0 {
 		return &pace{}
@@ -46,8 +46,8 @@ func newPace(perSecond int) *pace {
 	}
 }
 
-// take tells whether one more may come now; if not, after which time. Each of those gets a time of their own, so that
-// they come back as fast as they are taken, and not all at once.
+// take reports whether one more may come now; if not, after which time. Each refused connection gets another time, so
+// that they come back as fast as they are accepted, and not all at once.
 func (p *pace) take(now time.Time) (after time.Duration, ok bool) {
 	if p.arrivals == nil || p.arrivals.AllowN(now, 1) {
 		return 0, true
@@ -65,7 +65,7 @@ func (p *pace) take(now time.Time) (after time.Duration, ok bool) {
 	return after, false
 }
 
-// tooSoon answers who comes while too many do, before the upgrade.
+// tooSoon refuses a connection above the pace, before the upgrade.
 func (g *Gateway) tooSoon(w http.ResponseWriter, after time.Duration) {
 	g.metrics.tooSoon.Inc()
 	w.Header().Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))

@@ -13,7 +13,7 @@ import (
 	"redrain/room"
 )
 
-// people are the connections of this node's players, from hello to the end.
+// people holds the connections of this node's players, from hello to the end.
 type people struct {
 	several prometheus.Gauge // players who are on other nodes too
 
@@ -21,18 +21,18 @@ type people struct {
 	of map[string]*person // by player
 }
 
-// person is a player with all their connections of this node.
+// person is a player with all their connections on this node.
 type person struct {
 	sessions map[*session]struct{} // people.mu guards it
-	face     wire.Face             // how the player is shown, by the newest token; people.mu guards it
-	nodes    atomic.Int32          // on which the player is, as far as is known; 0: on this one
+	face     wire.Face             // the player's display profile, by the newest token; people.mu guards it
+	nodes    atomic.Int32          // number of the player's nodes, as far as is known; 0: this one
 }
 
 func newPeople(several prometheus.Gauge) *people {
 	return &people{several: several, of: map[string]*person{}}
 }
 
-// add notes a connection of a player.
+// add adds a connection of a player.
 func (p *people) add(user string, s *session) *person {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *people) add(user string, s *session) *person {
 	return p.of[user]
 }
 
-// name notes how a player is shown.
+// name stores a player's display profile.
 func (p *people) name(user string, face wire.Face) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,8 @@ func (p *people) name(user string, face wire.Face) {
 	}
 }
 
-// Face is how a player of this node is shown; false where the player is not here. Any goroutine may call it.
+// Face returns the display profile of a player of this node; false if the player is not here. It is safe for
+// concurrent use.
 func (g *Gateway) Face(user string) (wire.Face, bool) {
 	g.people.mu.Lock()
 	defer g.people.mu.Unlock()
@@ -62,7 +63,7 @@ func (g *Gateway) Face(user string) (wire.Face, bool) {
 	return wire.Face{}, false
 }
 
-// remove is for a connection that is over; one that was never added does no harm.
+// remove removes a connection; one that was never added does no harm.
 func (p *people) remove(user string, s *session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +77,7 @@ func (p *people) remove(user string, s *session) {
 	}
 }
 
-// connections are those that a player has on this node.
+// connections returns a player's connections on this node.
 func (p *people) connections(user string) []*session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +87,7 @@ func (p *people) connections(user string) []*session {
 	return slices.Collect(maps.Keys(p.of[user].sessions))
 }
 
-// areOn notes on how many nodes a player is.
+// areOn stores the number of a player's nodes.
 func (p *people) areOn(user string, nodes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,10 +107,10 @@ func (p *people) changed(one *person, nodes int) {
 	}
 }
 
-// Among tells on how many nodes a player is: the tap rate is shared among them.
+// Among stores the number of a player's nodes: the tap rate is shared among them.
 func (g *Gateway) Among(user string, nodes int) { g.people.areOn(user, nodes) }
 
-// TooMany ends a connection whose player has made too many newer ones. n is what Connections knows it by.
+// TooMany closes a connection whose player has made too many newer ones. n is its number in Connections.
 func (g *Gateway) TooMany(user string, n uint64) {
 	for _, s := range g.people.connections(user) {
 		if s.n == n {
@@ -118,8 +119,8 @@ func (g *Gateway) TooMany(user string, n uint64) {
 	}
 }
 
-// Sanctioned ends the connections of a player that an operator has sent away; of one who may come back, those that
-// were there at that time.
+// Sanctioned closes the connections of a player whom an operator has disconnected. If the player may come back, it
+// closes only those that existed at that time.
 func (g *Gateway) Sanctioned(one sanction.Sanction) {
 	if one.Act == sanction.Unban {
 		return
@@ -131,10 +132,10 @@ func (g *Gateway) Sanctioned(one sanction.Sanction) {
 	}
 }
 
-// sentAway is what a client reads beside room.CodeSentAway.
+// sentAway is the client's message beside room.CodeSentAway.
 const sentAway = "an operator has ended this connection"
 
-// sendAway ends the connection, and takes nothing from it any more. Any goroutine may call it.
+// sendAway ends the connection, and accepts no more messages from it. It is safe for concurrent use.
 func (s *session) sendAway(code int, reason string) {
 	s.out.Store(true)
 	s.member.CloseAfterFlush(code, reason)

@@ -14,12 +14,12 @@ import (
 	"redrain/room"
 )
 
-// restWithin is how long a message may take from its first frame on, where the library reads it. Package ws has the
-// same for what it reads.
+// restWithin is the time limit for a message from its first frame on, if the library reads it. Package ws has the
+// same limit for its frames.
 const restWithin = 10 * time.Second
 
-// mostPieces is how many bytes a message in fragments may have with all its frames: room for the longest one in
-// fragments of one byte each, and twice that. Empty fragments would otherwise cost the node and not their sender.
+// mostPieces is the most bytes of a fragmented message with all its frames: the longest message in fragments of one
+// byte each, and twice that. Otherwise empty fragments would cost the node and not their sender.
 const mostPieces = 16 * wire.MaxRequest
 
 // run reads the connection until it is over. A panic ends this connection and no other.
@@ -27,12 +27,12 @@ func (s *session) run() {
 	defer s.close()
 	if !s.g.o.Recoverer.Do(part, s.read) {
 		s.panicked()
-		s.g.o.Recoverer.Do(part, s.read) // until the peer has seen why it ends
+		s.g.o.Recoverer.Do(part, s.read) // until the peer has seen the reason
 	}
 }
 
-// read returns when the connection is over. From the moment the session has ended it only waits for the peer to answer
-// the close frame, so that the frame is not lost behind what the peer still sends.
+// read returns when the connection is over. From the end of the session it only waits for the peer to answer the
+// close frame. So unread messages of the peer do not destroy the frame.
 func (s *session) read() {
 	s.conn.SetReadLimit(wire.MaxRequest)
 	answer := s.conn.PingHandler()
@@ -56,7 +56,7 @@ func (s *session) read() {
 		if err != nil {
 			s.left = websocket.IsCloseError(err, websocket.CloseNormalClosure)
 			s.overrun(err)
-			return // gorilla has answered what breaks the protocol itself with 1002 or 1009
+			return // gorilla has answered violations of the protocol with 1002 or 1009
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (s *session) take(kind int, message io.Reader) error {
 		return err
 	}
 	if kind != websocket.TextMessage {
-		s.heard()
+		s.markAlive()
 		if !s.ended {
 			s.end(websocket.CloseUnsupportedData, "text frames only")
 		}
@@ -89,9 +89,9 @@ func (s *session) Text(data []byte) { s.text(data, len(data)) }
 // text is Text of a message that has come in so many bytes.
 func (s *session) text(data []byte, size int) {
 	now := time.Now()
-	s.member.Heard(now)
+	s.member.PongAt(now)
 	s.ended = s.ended || s.out.Load()
-	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; nothing is won after it
+	if s.user != "" && !s.ended && s.term.over() { // its timer may be late; no tap wins after it
 		s.end(room.CodeExpired, expired)
 	}
 	if s.ended {
@@ -101,7 +101,7 @@ func (s *session) text(data []byte, size int) {
 		s.overBudget(now)
 		return
 	}
-	if tap, ok := wire.ParseTap(data); ok && s.user != "" && !s.watches { // which takes nothing but ASCII
+	if tap, ok := wire.ParseTap(data); ok && s.user != "" && !s.watches { // it accepts only ASCII
 		s.tap(tap, now)
 		return
 	}
@@ -115,20 +115,20 @@ func (s *session) text(data []byte, size int) {
 // Ping answers a ping of the client, as the library does.
 func (s *session) Ping(data []byte) { _ = s.conn.PingHandler()(string(data)) }
 
-// Pong takes the answer to one of ours.
+// Pong takes the answer to one of our pings.
 func (s *session) Pong([]byte) {
-	s.heard()
+	s.markAlive()
 	s.affords()
 }
 
-// heard: whoever speaks is there.
-func (s *session) heard() { s.member.Pong() }
+// markAlive: any message proves that the client is connected.
+func (s *session) markAlive() { s.member.Pong() }
 
-// buffers are what messages are read into. One is taken when a message has begun, so that who is silent holds none. It
-// has one byte more than a message may have, so that the end is seen without another buffer.
+// buffers hold messages while they are read. One is taken when a message has begun, so that a silent connection holds
+// none. It has one byte more than the longest message, so that the end is seen without another buffer.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, wire.MaxRequest+1); return &b }}
 
-// readInto reads all into b, which is large enough for what the read limit lets through.
+// readInto reads all into b, which is large enough for the read limit.
 func readInto(b []byte, from io.Reader) ([]byte, error) {
 	for {
 		n, err := from.Read(b[len(b):cap(b)])
@@ -142,9 +142,9 @@ func readInto(b []byte, from io.Reader) ([]byte, error) {
 	}
 }
 
-// overrun swallows what is left of a message that was too large: the system would otherwise reset the connection,
-// and the peer would not see the close frame. The library sends that but for lengths that no message can have; sent
-// twice it goes once.
+// overrun reads and drops the rest of a message that was too large. The system would otherwise reset the connection,
+// and the peer would not see the close frame. The library sends that, except for lengths that no message can have.
+// Sent twice it goes once.
 func (s *session) overrun(err error) {
 	const most, within = 1 << 20, time.Second
 	if !errors.Is(err, websocket.ErrReadLimit) && !errors.Is(err, ws.ErrTooMuch) {
@@ -152,7 +152,7 @@ func (s *session) overrun(err error) {
 	}
 	if !s.ended {
 		_ = s.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseMessageTooBig, ""),
-			time.Now().Add(within)) // who is gone by now needs none
+			time.Now().Add(within)) // a peer that is gone needs none
 	}
 	rest := s.conn.NetConn()
 	if rest.SetReadDeadline(time.Now().Add(within)) == nil {

@@ -13,9 +13,9 @@ import (
 	"redrain/server/riskurl"
 )
 
-// refusedHellos counts the hellos of each address that were refused, over all nodes. A good one costs its address
-// nothing, and is never refused for what its neighbours do: a hall is one address. What the limit protects is the back
-// ends: a refused hello of an address that is over it asks them nothing.
+// refusedHellos counts the refused hellos of each address, over all nodes. A valid hello costs its address nothing,
+// and is never refused because of its neighbours: a hall is one address. The limit protects the back ends: a refused
+// hello of an address above it causes no requests to them.
 type refusedHellos struct {
 	limits Limits
 	rate   float64 // of each address in a second; 0: no limit
@@ -26,9 +26,9 @@ type refusedHellos struct {
 }
 
 const (
-	// overFor is how long an address counts as over the limit at least, so that it is not asked for at each refusal.
+	// overFor is the least time for which an address counts as above the limit, so that not each refusal asks Redis.
 	overFor = time.Second
-	// overMost is how many such addresses a node remembers.
+	// overMost is the number of such addresses that a node stores.
 	overMost = 10_000
 )
 
@@ -36,7 +36,7 @@ func newRefusedHellos(l Limits, rate float64) *refusedHellos {
 	return &refusedHellos{limits: l, rate: rate, now: time.Now, over: map[string]time.Time{}}
 }
 
-// isOver tells whether an address is over the limit, as far as this node knows.
+// isOver reports whether an address is above the limit, as far as this node knows.
 func (r *refusedHellos) isOver(addr string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *refusedHellos) isOver(addr string) bool {
 	return known
 }
 
-// count counts one more refused hello. It reports whether the address has come over the limit with it. Where Redis
-// cannot say it has not.
+// count counts one more refused hello. It reports whether the address is above the limit now. If Redis does not
+// answer, it is not.
 func (r *refusedHellos) count(ctx context.Context, addr string) (tooMany bool) {
 	if r.rate == 0 || r.isOver(addr) {
 		return false
@@ -77,20 +77,20 @@ func (r *refusedHellos) remember(addr string, until time.Time) {
 	}
 }
 
-// refuseHello ends a connection whose hello is no good, which costs its address.
+// refuseHello ends a connection with an invalid hello, which counts for its address.
 func (s *session) refuseHello(ctx context.Context, code int, reason string) {
 	s.g.metrics.refused.Inc()
 	if s.g.refused.count(ctx, s.addr) {
-		s.g.o.Log.Warn("an address says hello in vain too often", "addr", s.addr)
+		s.g.o.Log.Warn("an address sends too many refused hellos", "addr", s.addr)
 	}
 	s.end(code, reason)
 }
 
-// errTooManyRefused is a hello that asks for a look into the database, from an address that has done so in vain.
+// errTooManyRefused refuses a hello that needs the database, from an address with too many refused ones.
 var errTooManyRefused = errors.New("too many hellos of this address were refused")
 
-// mayLookUp tells whether a campaign may be looked for, for a newcomer: an address that is over its limit gets what
-// this node knows.
+// mayLookUp reports whether a campaign may be looked up for a newcomer. An address above its limit only gets
+// campaigns that this node has.
 func (s *session) mayLookUp(campaign string) error {
 	if s.user == "" && s.g.o.Campaigns.Cached(campaign) == nil && s.g.refused.isOver(s.addr) {
 		return errTooManyRefused
@@ -98,7 +98,7 @@ func (s *session) mayLookUp(campaign string) error {
 	return nil
 }
 
-// endHello is how a connection ends whose hello has failed.
+// endHello ends a connection whose hello has failed.
 func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err error) {
 	switch {
 	case waits(err) != nil:
@@ -115,7 +115,7 @@ func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err
 	case errors.Is(err, errTooManyRefused):
 		s.end(room.CodeUnavailable, "too many connections from this address at once")
 	default:
-		s.g.o.Log.Warn("a player cannot be let in", "campaign", campaign, "err", err)
+		s.g.o.Log.Warn("admit a player", "campaign", campaign, "err", err)
 		s.end(room.CodeUnavailable, "unavailable")
 	}
 }

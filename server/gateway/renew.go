@@ -9,8 +9,8 @@ import (
 	"redrain/server/timeout"
 )
 
-// renew takes a new token of the same player, so that the connection outlives the one before. One that is refused
-// changes nothing: the one before counts until it expires.
+// renew takes a new token of the same player, so that the connection outlives the one before. A refused token changes
+// nothing: the one before remains valid until it expires.
 func (s *session) renew(req wire.Request) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
 	defer cancel()

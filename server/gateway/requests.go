@@ -19,9 +19,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// request handles a message that is no plain tap, on a stack of its own. What decodes with reflection, verifies a
-// signature or asks a back end needs a large stack, which the goroutine that reads would keep for as long as the player
-// is connected: it was most of the memory of an idle connection.
+// request handles a message that is not a plain tap, on another stack. Decoding with reflection, verifying a
+// signature and asking a back end need a large stack. The reading goroutine would keep it while the player is
+// connected: it was most of the memory of an idle connection.
 func (s *session) request(data []byte) {
 	done := make(chan struct{})
 	go func() {
@@ -32,7 +32,7 @@ func (s *session) request(data []byte) {
 	<-done
 }
 
-// handle may keep nothing of data.
+// handle must not keep data.
 func (s *session) handle(data []byte) {
 	req, err := wire.ParseRequest(data)
 	greeted := s.user != ""
@@ -58,7 +58,7 @@ func (s *session) handle(data []byte) {
 	}
 }
 
-// refuse says what is wrong with a request.
+// refuse describes the fault of a request.
 func (s *session) refuse(req wire.Request, err error) {
 	switch {
 	case errors.Is(err, wire.ErrUnknownType):
@@ -73,7 +73,7 @@ func (s *session) refuse(req wire.Request, err error) {
 	}
 }
 
-// complain answers a bad message; who sends too many is sent away.
+// complain answers a bad message; too many of them end the connection.
 func (s *session) complain(id wire.ID, code, message string) {
 	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: code, Message: message})
 	if s.bad == nil {
@@ -104,12 +104,12 @@ func (s *session) greet(req wire.Request) {
 		s.refuseHello(ctx, room.CodeExpired, expired)
 		return
 	}
-	// Before anything is read for the welcome: what is settled from here on is heard.
+	// Before the welcome is read: settlements from here on are received.
 	s.g.o.Audience.Join(ctx, user)
 	s.listens, s.since, s.n = user, s.g.o.Clock(), s.g.numbers.Add(1)
 	s.person = s.g.people.add(user, s)
 	s.g.people.name(user, s.g.o.Face(grant))
-	if s.g.o.Banned(user) { // who is banned from now on is found there
+	if s.g.o.Banned(user) { // a later ban finds the player there
 		s.end(room.CodeSentAway, sentAway)
 		return
 	}
@@ -143,13 +143,13 @@ func (s *session) move(req wire.Request) {
 	case errors.Is(err, errUnknownCampaign):
 		s.complain(req.ID, wire.CodeUnknownCampaign, "there is no such campaign")
 	case err != nil:
-		s.g.o.Log.Warn("a player cannot move", "campaign", req.Campaign, "err", err)
+		s.g.o.Log.Warn("move a player to another room", "campaign", req.Campaign, "err", err)
 		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
 			Retryable: true})
 	}
 }
 
-// enter seats the player in a campaign's room. The welcome is the first that they hear of it.
+// enter seats the player in a campaign's room. The welcome is the first message to them.
 func (s *session) enter(ctx context.Context, user string, req wire.Request) error {
 	arriving := s.g.arrivals.expect(user)
 	defer s.g.arrivals.giveUp(arriving)
@@ -160,7 +160,7 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	if err != nil {
 		return err
 	}
-	was := s.bound.Swap(&c.ID) // before it is asked: what changes from now on is found there
+	was := s.bound.Swap(&c.ID) // before the check: later changes find the player there
 	allowed, err := s.invited(ctx, c, user)
 	if err != nil {
 		s.bound.Store(was)
@@ -183,14 +183,14 @@ func (s *session) enter(ctx context.Context, user string, req wire.Request) erro
 	toldAt := live.RainStateOf(c, welcome.ServerTime)
 	s.send(welcome)
 	s.g.arrivals.arrive(arriving, func(missed *wire.Settled) {
-		first := s.user == "" // who moves from another room has heard it there
+		first := s.user == "" // a player who moves from another room has received it there
 		if fresh := news(missed, welcome.Claims); first && fresh != nil {
 			s.send(fresh)
 		}
 		s.sit(c.ID, user)
 	})
 
-	// What changed between the welcome and the joining was told to a room that the player was not yet in.
+	// The player has missed changes between the welcome and the joining.
 	if newer := s.g.o.Campaigns.Cached(c.ID); newer != nil {
 		c = newer
 	}
@@ -216,13 +216,13 @@ func (s *session) sit(campaign, user string) {
 	s.g.o.Lobby.Join(campaign, user, s.member)
 }
 
-// tap answers a player's tap, which has come at began, now or later.
+// tap answers a player's tap that arrived at began, now or later.
 func (s *session) tap(m wire.Tap, began time.Time) {
 	if s.hand != nil {
 		s.hand.Tap(s.g.o.Campaigns.Cached(s.seat.campaign), m.Drop, s.g.o.Clock())
 	}
 	t := &grab.Tap[Asked]{
-		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Allowance: s.seat.allowed,
+		User: s.user, Drop: m.Drop, Nodes: int(s.person.nodes.Load()), Quota: s.seat.allowed,
 		Caller: Asked{member: s.member, seat: s.seat, hand: s.hand, began: began},
 	}
 	a := &t.Caller
@@ -233,7 +233,7 @@ func (s *session) tap(m wire.Tap, began time.Time) {
 	}
 }
 
-// noSuchDrop answers a tap whose drop has not even the form of one.
+// noSuchDrop answers a tap with an invalid drop id.
 func (s *session) noSuchDrop(req wire.Request) {
 	began := time.Now()
 	s.send(wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: outcome.UnknownDrop.String()})

@@ -16,12 +16,13 @@ import (
 
 const (
 	helloWithin = 5 * time.Second
-	// badBurst bad messages are answered one by one; who goes on faster than badRate a second is sent away.
+	// badBurst bad messages are answered one by one; a client that continues faster than badRate a second is
+	// disconnected.
 	badBurst = 10
 	badRate  = 0.5
 )
 
-// session is one connection. Its fields are the reading goroutine's; what other goroutines may call says so.
+// session is one connection. Its fields belong to the reading goroutine; exceptions say so.
 type session struct {
 	g      *shared
 	conn   *websocket.Conn
@@ -33,21 +34,21 @@ type session struct {
 	hello  *time.Timer // nil when it has come
 
 	term    term                   // of the player's token
-	out     atomic.Bool            // the player was sent away: nothing is taken any more
-	bound   atomic.Pointer[string] // the campaign whose room the player is in, or on the way to
+	out     atomic.Bool            // the player was disconnected: no more messages are accepted
+	bound   atomic.Pointer[string] // the campaign whose room the player is in, or is joining
 	since   int64                  // of the hello, Unix ms
 	user    string
-	watches bool            // looks on: does not play, and is not counted among those who do
-	asking  *riskurl.Caller // who says hello, until the risk system was asked; nil: it is not to be
-	hand    *risk.Hand      // how the player taps; nil: nobody looks at it
-	listens string          // who settlements are listened for, "" before hello
+	watches bool            // watches: does not play, and is not counted as a player
+	asking  *riskurl.Caller // the player of the hello, until the risk system was asked; nil: no check
+	hand    *risk.Hand      // the tap profile; nil: none
+	listens string          // the player whose settlements are received, "" before hello
 	person  *person         // nil before hello
-	n       uint64          // names it among this node's connections; 0 before hello
+	n       uint64          // its number among this node's connections; 0 before hello
 	seat    *seat           // nil before hello
 	gates   map[string]Gate // of the campaigns whose rooms the player has been in
-	in      string          // the campaign whose door has let the player in, "" before
-	left    bool            // the player has closed the connection with 1000: they go
-	ended   bool            // what still comes is not looked at
+	in      string          // the campaign that has admitted the player, "" before
+	left    bool            // the player has closed the connection with 1000: they leave
+	ended   bool            // later messages are ignored
 }
 
 func newSession(g *shared, conn *websocket.Conn, by *takeover, addr string) *session {
@@ -81,7 +82,7 @@ func (s *session) close() {
 	})
 }
 
-// greeted ends the waiting for a hello.
+// greeted ends the wait for a hello.
 func (s *session) greeted() {
 	if s.hello != nil {
 		s.hello.Stop()
@@ -89,19 +90,19 @@ func (s *session) greeted() {
 	}
 }
 
-// part names a connection's work where a panic in it is logged and counted.
+// part names a connection's work in logs and metrics of panics.
 const part = "socket"
 
 // panicked ends the connection after a panic, which the recoverer has logged and counted.
 func (s *session) panicked() { s.end(websocket.CloseInternalServerErr, "internal error") }
 
-// end closes the connection with a code, after what is queued.
+// end closes the connection with a code, after the queued messages.
 func (s *session) end(code int, reason string) {
 	s.ended = true
 	s.member.CloseAfterFlush(code, reason)
 }
 
-// goodbye tells the player that the node is going. Any goroutine may call it.
+// goodbye notifies the player that the node shuts down. It is safe for concurrent use.
 func (s *session) goodbye(afterMS int64) {
 	s.send(wire.Goodbye{Type: wire.TypeGoodbye, Reason: "shutdown", ReconnectAfterMS: afterMS})
 	s.member.CloseAfterFlush(room.CodeShutdown, "shutdown")

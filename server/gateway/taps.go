@@ -13,28 +13,28 @@ import (
 	"redrain/server/risk"
 )
 
-// Gate takes the taps on one campaign. [grab.Gate] does.
+// Gate takes the taps on one campaign. [grab.Gate] implements it.
 type Gate interface {
-	// Tap answers at once where the answer is known; else Results.Answer is told later.
+	// Tap answers at once if the answer is known; otherwise Results.Answer receives it later.
 	Tap(t *grab.Tap[Asked]) (r outcome.Result, known bool)
-	// Remember lets the gate know wins of a player that other nodes have given; RememberUnsure wins that the player may
-	// not be told yet.
+	// Remember adds wins of a player that other nodes have decided; RememberUnsure adds wins that the player may not
+	// be notified of yet.
 	Remember(user string, wins []rain.Win)
 	RememberUnsure(user string, wins []rain.Win)
-	// Settled lets the gate know a win that is in the ledger, and tells whether that is news.
+	// Settled adds a win that is in the ledger, and reports whether that is news.
 	Settled(user string, win rain.Win) (news bool)
-	// Forget lets the gate forget a player who is not on this node any more.
+	// Forget removes a player who has left this node.
 	Forget(user string)
 }
 
-// seat is a player's place in a campaign's room. It does not change; who moves gets another.
+// seat is a player's membership in a campaign's room. It does not change; a move makes another.
 type seat struct {
 	campaign string
 	gate     Gate
 	count    *live.CampaignCount
 	metrics  *metrics
-	ranks    *rain.Ranks    // of the campaign's amounts
-	allowed  grab.Allowance // what the player may win together with others; nil: as the campaign says
+	ranks    *rain.Ranks // of the campaign's amounts
+	allowed  grab.Quota  // the shared quota of the player; nil: only the campaign limits the player
 }
 
 // counted counts a tap that was answered.
@@ -43,12 +43,12 @@ func (s *seat) counted(o outcome.Outcome, took time.Duration) {
 	s.metrics.tap(o, took)
 }
 
-// Asked is what is needed to tell the result of a player's tap. It is kept in the tap, not beside it: one allocation
-// for each tap.
+// Asked holds the data for answering a player's tap. It is kept in the tap, not beside it: one allocation for each
+// tap.
 type Asked struct {
 	member *room.Member
 	seat   *seat
-	hand   *risk.Hand // nil: nobody looks at it
+	hand   *risk.Hand // nil: no tap profile
 	began  time.Time
 	id     [wire.MaxID]byte
 	idLen  int
@@ -75,14 +75,14 @@ func (a *Asked) result(b []byte, drop rain.DropID, r outcome.Result) []byte {
 }
 
 const (
-	// usualResult is what most results fit into, in bytes.
+	// usualResult is the size that most results fit into, in bytes.
 	usualResult = 160
-	// slab is how much room the results of a batch are written into at a time. More would be less work; but who
-	// does not read what they are sent holds all of it for one result.
+	// slab is the size of the buffers for the results of a batch. Larger ones would be less work; but a slow reader
+	// keeps a complete buffer for one result.
 	slab = 4 << 10
 )
 
-// Results hands the results of taps to those who tapped.
+// Results delivers the results of taps to their players.
 type Results struct{ Lobby *room.Lobby }
 
 // Answer is a grab.Answer: it takes all results of a batch.
@@ -103,5 +103,5 @@ func (r Results) Answer(taps []*grab.Tap[Asked]) {
 	r.Lobby.Deliver(out)
 }
 
-// bundles are what batches go out in.
+// bundles carry the results of batches.
 var bundles = sync.Pool{New: func() any { return &room.Bundle{} }}

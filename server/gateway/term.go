@@ -8,34 +8,34 @@ import (
 	"redrain/rain"
 )
 
-// term is for how long a connection is good: as long as the token that its player has shown last. It runs on the
+// term is the time for which a connection is valid: as long as the latest token of its player. It runs on the
 // cluster's clock, which the machine's timers follow only roughly.
 type term struct {
 	clock  rain.Clock
-	lapsed func()       // called when it has ended, on a goroutine of its own
-	ends   atomic.Int64 // Unix ms; 0: no token was shown yet
+	lapsed func()       // called when it has ended, on another goroutine
+	ends   atomic.Int64 // Unix ms; 0: no token yet
 
 	mu    sync.Mutex
 	timer *time.Timer // nil before the first token
 	gone  bool        // the connection is over
 }
 
-// longestTimer bounds a timer: a token may be good for longer than a duration can be.
+// longestTimer limits a timer: a token may be valid for longer than a duration can be.
 const longestTimer = time.Hour
 
-// expired is what a client reads beside room.CodeExpired.
+// expired is the client's message beside room.CodeExpired.
 const expired = "the token has expired: come back with a new one"
 
-// until is when the term ends, Unix ms.
+// until returns the end of the term, Unix ms.
 func (t *term) until() int64 { return t.ends.Load() }
 
-// over tells whether the term has ended.
+// over reports whether the term has ended.
 func (t *term) over() bool {
 	ends := t.ends.Load()
 	return ends != 0 && t.clock() >= ends
 }
 
-// extend lets the term end at another time. It is false, and nothing changes, where that has passed.
+// extend moves the end of the term. If that time has passed, it returns false and changes nothing.
 func (t *term) extend(until int64) bool {
 	if t.clock() >= until {
 		return false
@@ -53,12 +53,12 @@ func (t *term) extend(until int64) bool {
 	return true
 }
 
-// left is how long the timer has to run.
+// left returns the remaining time of the timer.
 func (t *term) left() time.Duration {
 	return time.Duration(min(t.ends.Load()-t.clock(), longestTimer.Milliseconds())) * time.Millisecond
 }
 
-// fired ends the term, or begins anew where it was extended or the clocks differ.
+// fired ends the term, or starts the timer again if the term was extended or the clocks differ.
 func (t *term) fired() {
 	t.mu.Lock()
 	gone, over := t.gone, t.over()

@@ -9,9 +9,9 @@ import (
 	"redrain/room"
 )
 
-// takeover makes an upgrade go through a room.Socket, so that from then on nobody writes to the connection but its
-// member: not even the WebSocket library, which would answer pings and close frames from the goroutine that reads.
-// Below that is a ws.Conn, so that the library need not read what is plain.
+// takeover passes an upgrade through a room.Socket, so that from then on only the member writes to the connection.
+// Otherwise the WebSocket library would answer pings and close frames from the reading goroutine. Below that is a
+// ws.Conn, so that the library need not read plain frames.
 type takeover struct {
 	http.ResponseWriter
 

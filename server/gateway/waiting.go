@@ -13,14 +13,14 @@ import (
 	"redrain/room"
 )
 
-// waitsError is a room that has no seat for the player yet.
+// waitsError means that a room has no slot for the player yet.
 type waitsError struct{ turn store.Turn }
 
 func (e *waitsError) Error() string {
 	return fmt.Sprintf("place %d in the waiting room", e.turn.Position)
 }
 
-// waits is the turn of a player who has to wait; nil for any other error and for none.
+// waits returns the turn of a player who has to wait; nil for any other error and for none.
 func waits(err error) *store.Turn {
 	if w, ok := errors.AsType[*waitsError](err); ok {
 		return &w.turn
@@ -28,9 +28,8 @@ func waits(err error) *store.Turn {
 	return nil
 }
 
-// letIn passes a player through the door of a campaign, and returns what they may win together with others. leaveDoor
-// undoes it.
-func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (grab.Allowance, error) {
+// letIn admits a player to a campaign, and returns the player's shared quota. leaveDoor undoes it.
+func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (grab.Quota, error) {
 	turn, err := s.g.o.Door.Enter(ctx, c, user)
 	if err != nil {
 		return nil, err
@@ -40,12 +39,12 @@ func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (gra
 	}
 	allowed, err := s.g.ofAddress(ctx, c, s.addr, user)
 	if err != nil {
-		s.g.o.Door.Leave(c.ID, user, true) // for somebody of another address
+		s.g.o.Door.Leave(c.ID, user, true) // for a player of another address
 	}
 	return allowed, err
 }
 
-// leaveDoor is for a player that letIn has let in; left says that they go for good.
+// leaveDoor undoes letIn; left says that the player leaves for good.
 func (g *shared) leaveDoor(campaign, addr, user string, left bool) {
 	g.o.Door.Leave(campaign, user, left)
 	if g.o.Addresses != nil {
@@ -53,7 +52,7 @@ func (g *shared) leaveDoor(campaign, addr, user string, left bool) {
 	}
 }
 
-// leaveRoom gives up the player's seat in the room where they are, if they are in one.
+// leaveRoom frees the player's seat in their room, if they are in one.
 func (s *session) leaveRoom() {
 	if s.in != "" {
 		s.g.leaveDoor(s.in, s.addr, s.listens, s.left)
@@ -61,7 +60,8 @@ func (s *session) leaveRoom() {
 	}
 }
 
-// turnAway tells a player their place, and to come back. It keeps the place as GET /admission does.
+// turnAway sends a player their queue position, and asks them to come back. It keeps the position as GET /admission
+// does.
 func (s *session) turnAway(turn *store.Turn) {
 	s.g.metrics.turnedAway.Inc()
 	s.send(wire.Goodbye{
@@ -71,7 +71,7 @@ func (s *session) turnAway(turn *store.Turn) {
 	s.end(room.CodeFull, "waiting")
 }
 
-// notYet tells a player who wants to move to another room that it has no seat for them yet.
+// notYet does so for a player who wants to move to another room.
 func (s *session) notYet(id wire.ID, turn *store.Turn) {
 	s.send(wire.Error{
 		Type: wire.TypeError, ID: id, Code: wire.CodeNotAdmitted, Retryable: true,

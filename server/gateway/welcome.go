@@ -12,19 +12,19 @@ import (
 	"redrain/rain"
 )
 
-// errUnknownCampaign is a room that there is not.
+// errUnknownCampaign refuses a room without a campaign.
 var errUnknownCampaign = posting.ErrUnknownCampaign
 
-// welcomeClaims is how many of a player's newest claims come with the welcome.
+// welcomeClaims is the number of a player's newest claims in the welcome.
 const welcomeClaims = 100
 
-// welcome gathers what a player is told on coming in, and lets this node remember the player's wins, so that a tap sent
-// again after a reconnect is answered without asking Redis, also where the stock is sold out.
+// welcome builds a player's welcome. It also gives this node the player's wins. So a tap sent again after a reconnect
+// is answered without asking Redis, also if the stock is sold out.
 func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id wire.ID,
 	until int64) (wire.Welcome, error) {
 	wins, err := g.o.Wins.PlayersWins(ctx, c, user)
 	if err != nil {
-		return wire.Welcome{}, fmt.Errorf("reading the player's wins: %w", err)
+		return wire.Welcome{}, fmt.Errorf("read the player's wins: %w", err)
 	}
 	g.o.Gate(c).Remember(user, wins.Confirmed)
 	g.o.Gate(c).RememberUnsure(user, wins.Unconfirmed)
@@ -37,20 +37,20 @@ func (g *shared) welcome(ctx context.Context, c *rain.Campaign, user string, id 
 	}, nil
 }
 
-// ranks tell how large a win of a campaign is among all its packets; nil where nobody knows.
+// ranks returns the ranks of a campaign's packets; nil if they are unknown.
 func (g *shared) ranks(c *rain.Campaign) *rain.Ranks {
 	if g.o.Amounts == nil {
 		return nil
 	}
 	amounts, err := g.o.Amounts.Of(c)
 	if err != nil {
-		return nil // a campaign that makes no sense has no packets either
+		return nil // an invalid campaign has no packets
 	}
 	return amounts.Ranks()
 }
 
-// claims are the newest of a player's wins, newest first, each with what has become of it. A database that does not
-// answer makes them "granted" for now: that is what this node knows, and no reason to keep the player out.
+// claims returns the newest of a player's wins, newest first, with their states. If the database does not answer,
+// they are "granted" for now. This node knows no more, and the player need not wait for it.
 func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins []rain.Win) []wire.Claim {
 	claims := make([]wire.Claim, 0, min(len(wins), welcomeClaims))
 	ids, ranks := make([]string, 0, cap(claims)), g.ranks(c)
@@ -66,7 +66,7 @@ func (g *shared) claims(ctx context.Context, c *rain.Campaign, user string, wins
 	}
 	states, err := g.o.Claims.ClaimStates(ctx, user, ids)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		g.o.Log.Warn("the ledger cannot say what has been settled", "campaign", c.ID, "err", err)
+		g.o.Log.Warn("read the states of claims in the ledger", "campaign", c.ID, "err", err)
 	}
 	for i := range claims {
 		if state, ok := states[ids[i]]; ok {

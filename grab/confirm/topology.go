@@ -15,75 +15,75 @@ import (
 )
 
 const (
-	// heirsFor is how long it is remembered who the heirs of a master are.
+	// candidatesFor is the time for which the failover candidates of a master are cached.
 	//
-	// It may change meanwhile. A replica that joins copies all that was told before it comes online, and Redis does
-	// not make a replica master that has never had a copy; from when it is online ROLE has it, and it must
-	// acknowledge like all others. A replica that leaves is missed at once, and then its master is asked again. What
-	// is found late is only that an operator has allowed one to become master that was barred before.
-	heirsFor = 10 * time.Second
-	// leadsFor is how long it is remembered of a single server's replica that it may become master, or cannot be
+	// They may change meanwhile. A replica that joins copies all earlier writes before it comes online, and Redis
+	// does not promote a replica that has never had a copy. From when it is online ROLE lists it, and it must
+	// acknowledge like all others. A replica that leaves is missed at once, and then its master is asked again. One
+	// change is noticed late: an operator has allowed the promotion of a replica that was barred before.
+	candidatesFor = 10 * time.Second
+	// leadsFor is the time for which it is cached that a single server's replica may become master, or cannot be
 	// asked.
 	leadsFor = time.Minute
-	// askWithin is how long a replica has to answer.
+	// askWithin is the time that a replica has to answer.
 	askWithin = 200 * time.Millisecond
-	// electableFor is how long Redis lets a replica be elected by default that hears nothing of its master: 175
-	// seconds, and some for the clocks.
+	// electableFor is the default time for which Redis lets a replica be elected that is cut off from its master. It
+	// is 175 seconds, and some for the clocks.
 	electableFor = 3 * time.Minute
-	// electableMore is what is added where it has been set: seconds are cut off on the way.
+	// electableMore is added to a configured time, because its seconds are rounded down.
 	electableMore = 5 * time.Second
 )
 
-// family is who the heirs of the masters are, as far as that was asked for.
-type family struct {
-	mu        sync.Mutex
-	heirs     map[string]memo[*heirs] // by master
-	leads     map[string]memo[bool]   // by replica: whether it may become master
-	sameNames map[string]bool         // by master: a Cluster writes the addresses of its replicas as the master does
+// topology caches the failover candidates of the masters.
+type topology struct {
+	mu         sync.Mutex
+	candidates map[string]memo[*candidates] // by master
+	leads      map[string]memo[bool]        // by replica: whether it may become master
+	sameNames  map[string]bool              // by master: a Cluster writes the addresses of its replicas as the master does
 }
 
-// memo is something that was asked for.
+// memo is a cached answer.
 type memo[T any] struct {
 	is    T
 	until time.Time
 }
 
-// of are a master's heirs, nil where it has to be asked.
-func (f *family) of(master string) *heirs {
+// candidatesOf returns a master's failover candidates, nil if the master has to be asked.
+func (f *topology) candidatesOf(master string) *candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if m := f.heirs[master]; time.Now().Before(m.until) {
+	if m := f.candidates[master]; time.Now().Before(m.until) {
 		return m.is
 	}
 	return nil
 }
 
-func (f *family) remember(master string, h *heirs) {
+func (f *topology) remember(master string, h *candidates) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.heirs == nil {
-		f.heirs = map[string]memo[*heirs]{}
+	if f.candidates == nil {
+		f.candidates = map[string]memo[*candidates]{}
 	}
-	f.heirs[master] = memo[*heirs]{h, time.Now().Add(heirsFor)}
+	f.candidates[master] = memo[*candidates]{h, time.Now().Add(candidatesFor)}
 }
 
-func (f *family) forget(master string) {
+func (f *topology) forget(master string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.heirs, master)
+	delete(f.candidates, master)
 }
 
-// inCluster reads who the heirs are of a master of a Cluster. The Cluster knows also those whose connection is broken.
-// One that it has declared dead counts until Redis bars it: until then it may come back with what it had, and be
-// elected if its master is dead by then. Redis goes by how long it has heard nothing from the master, as a node of the
-// Cluster and as a replica.
-func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, nodes string, now time.Time) (*heirs,
+// inCluster reads the failover candidates of a master of a Cluster. The Cluster also lists replicas whose connection
+// is broken. A replica that it has declared dead counts until Redis bars it. Until then it may come back with its old
+// data, and be elected if its master is dead by then. Redis compares the time since the replica last received from
+// the master, as a node of the Cluster and as a replica.
+func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, nodes string, now time.Time) (*candidates,
 	error) {
 	copying, more, err := connected(info)
 	if err != nil {
 		return nil, err
 	}
-	found, err := kinOf(nodes, now)
+	found, err := parseReplicaSet(nodes, now)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, no
 	}
 	r.known.mu.Lock()
 	defer r.known.mu.Unlock()
-	h, sure := heirsAmong(found, copying, more, r.known.sameNames[master])
+	h, sure := newCandidates(found, copying, more, r.known.sameNames[master])
 	if sure {
 		if r.known.sameNames == nil {
 			r.known.sameNames = map[string]bool{}
@@ -114,8 +114,8 @@ func (r *replicas) inCluster(ctx context.Context, k store.Keys, master, info, no
 	return h, nil
 }
 
-// electable is how long Redis lets a replica be elected that hears nothing of its master; ends is false where that has
-// no end. Where Redis does not tell its settings it is the usual time.
+// electable returns the time for which Redis lets a replica be elected that is cut off from its master. If there is
+// no limit, ends is false. If Redis hides its settings it returns the default time.
 func (r *replicas) electable(ctx context.Context, k store.Keys) (limit time.Duration, ends bool) {
 	master, err := r.store.MasterOf(ctx, k.State)
 	if err != nil {
@@ -136,9 +136,9 @@ func (r *replicas) electable(ctx context.Context, k store.Keys) (limit time.Dura
 	return time.Duration(factor+1)*timeout + ping + electableMore, factor > 0
 }
 
-// outsideCluster reads who the heirs are of a single server: the replicas that are connected to it. One with the
-// priority 0 is never made master; that it says itself. Where it cannot be asked it may be one.
-func (r *replicas) outsideCluster(ctx context.Context, info string) (*heirs, error) {
+// outsideCluster reads the failover candidates of a single server: its connected replicas. A replica with the
+// priority 0 is never promoted; it reports that itself. A replica that cannot be asked counts as a candidate.
+func (r *replicas) outsideCluster(ctx context.Context, info string) (*candidates, error) {
 	copying, more, err := connected(info)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (r *replicas) outsideCluster(ctx context.Context, info string) (*heirs, err
 		asked.Go(func() { leads[i] = r.mayLead(ctx, c.name) })
 	}
 	asked.Wait()
-	h := &heirs{}
+	h := &candidates{}
 	for i, c := range copying {
 		if leads[i] {
 			h.names = append(h.names, c.name)

@@ -83,7 +83,7 @@ func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			testenv.Parallel(t, testenv.Medium)
 			master := testenv.StartRedis(t)
-			heirs := []*testenv.Server{testenv.StartReplica(t, master), testenv.StartReplica(t, master)}
+			candidates := []*testenv.Server{testenv.StartReplica(t, master), testenv.StartReplica(t, master)}
 			rdb := grabtest.Connect(t, master.Addr)
 			gm := grabtest.Replicated(t, rdb, grabtest.Setup{Packets: 20})
 			if mode == confirm.Stream {
@@ -91,7 +91,7 @@ func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 			}
 			told := toldWins{}
 			told.play(gm, "before")
-			for i, away := range heirs {
+			for i, away := range candidates {
 				away.Freeze()
 				user := "frozen " + strconv.Itoa(i)
 				refused(gm, user)
@@ -100,7 +100,7 @@ func TestEveryHeirHasAWinThatIsTold(t *testing.T) {
 				told.later(gm, user)
 			}
 			master.Kill()
-			for i, heir := range heirs {
+			for i, heir := range candidates {
 				told.on(gm, grabtest.Connect(t, heir.Addr), "heir "+strconv.Itoa(i))
 			}
 		})
@@ -150,10 +150,10 @@ func TestAReplicaWithoutPriorityIsNoHeir(t *testing.T) {
 
 // clusterOfHeirs is a Cluster in which the master of a game's only shard has two replicas.
 type clusterOfHeirs struct {
-	gm     *grabtest.Game
-	master *testenv.Server
-	heirs  []*testenv.Server
-	as     []*redis.Client // of the two heirs and of the master
+	gm         *grabtest.Game
+	master     *testenv.Server
+	candidates []*testenv.Server
+	as         []*redis.Client // of the two candidates and of the master
 }
 
 func startHeirs(t *testing.T) *clusterOfHeirs {
@@ -174,8 +174,8 @@ func startHeirs(t *testing.T) *clusterOfHeirs {
 		on++
 	}
 	c := &clusterOfHeirs{gm: gm, master: nodes[on],
-		heirs: []*testenv.Server{nodes[masters+on], nodes[masters+(on+1)%masters]}}
-	for _, s := range append(c.heirs, c.master) {
+		candidates: []*testenv.Server{nodes[masters+on], nodes[masters+(on+1)%masters]}}
+	for _, s := range append(c.candidates, c.master) {
 		client := redis.NewClient(&redis.Options{Addr: s.Addr})
 		t.Cleanup(func() { _ = client.Close() })
 		c.as = append(c.as, client)
@@ -213,7 +213,7 @@ func (c *clusterOfHeirs) flagged(heir int, flag string) {
 	c.until("the master has the flag "+flag, func() bool {
 		for line := range strings.Lines(c.as[2].ClusterNodes(c.gm.T.Context()).Val()) {
 			f := strings.Fields(line)
-			if strings.HasPrefix(f[1], c.heirs[heir].Addr+"@") && strings.HasSuffix(f[2], flag) {
+			if strings.HasPrefix(f[1], c.candidates[heir].Addr+"@") && strings.HasSuffix(f[2], flag) {
 				return true
 			}
 		}
@@ -232,12 +232,12 @@ func TestEitherHeirOfAClusterHasTheToldWins(t *testing.T) {
 			told := toldWins{}
 			c.set(2, "cluster-replica-validity-factor", "0")
 			told.play(c.gm, "before")
-			c.heirs[1].Freeze()
+			c.candidates[1].Freeze()
 			refused(c.gm, "lost")
 			c.flagged(1, ",fail")
 			refused(c.gm, "lost too")
 			c.master.Kill()
-			c.heirs[1].Thaw()
+			c.candidates[1].Thaw()
 			c.until("it takes over", func() bool {
 				c.as[heir].Do(t.Context(), "CLUSTER", "FAILOVER", "TAKEOVER")
 				info := c.as[heir].Info(t.Context(), "replication").Val()
@@ -259,12 +259,12 @@ func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 	told := toldWins{}
 	c.set(1, "cluster-replica-no-failover", "yes")
 	c.flagged(1, ",nofailover")
-	c.heirs[1].Freeze()
+	c.candidates[1].Freeze()
 	told.play(c.gm, "nobody waits for it")
-	c.heirs[1].Thaw()
-	c.heirs[0].Freeze()
+	c.candidates[1].Thaw()
+	c.candidates[0].Freeze()
 	refused(c.gm, "it is nobody's witness")
-	c.heirs[0].Thaw()
+	c.candidates[0].Thaw()
 	told.later(c.gm, "it is nobody's witness")
 
 	// With these settings Redis lets nobody be elected who hears nothing of the master for five seconds.
@@ -275,7 +275,7 @@ func TestWhoIsBarredFromAClusterIsNoHeir(t *testing.T) {
 	c.gm.G = c.gm.Node() // which does not remember that it was barred
 	c.gm.Gate = c.gm.G.Gate(c.gm.C)
 	until := time.Now()
-	c.heirs[1].Freeze()
+	c.candidates[1].Freeze()
 	told.play(c.gm, "the last")
 	if took := time.Since(until); took < 5*time.Second {
 		t.Errorf("it was barred after %v", took)

@@ -34,16 +34,16 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-// A tap on a dry shard is asked again when stock has come.
+// A tap on a empty shard is asked again when stock has come.
 func TestADryTapWaitsForStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}
 		b, p := twoShards(t, s)
 		b.tap(p, "0.0", "p1")
-		after(droughtTime - time.Millisecond)
+		after(shortageTime - time.Millisecond)
 		b.wantTold(t)
-		if !slices.Equal(b.dry, []int{1}) {
-			t.Errorf("told of %v that wait", b.dry)
+		if !slices.Equal(b.empty, []int{1}) {
+			t.Errorf("told of %v that wait", b.empty)
 		}
 		s.restock(1)
 		b.gate.Restocked(1) // the other shard
@@ -65,12 +65,12 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 		s := &fakeScript{}
 		b, p := twoShards(t, s)
 		b.tap(p, "0.0", "p1")
-		after(droughtTime / 3)
+		after(shortageTime / 3)
 		b.tap(playerOf(0, "q"), "0.0", "q1")
 		b.gate.Restocked(0) // by nothing: another node was faster
-		after(droughtTime * 2 / 3)
+		after(shortageTime * 2 / 3)
 		b.wantTold(t, "p1 empty")
-		after(droughtTime/3 - time.Millisecond)
+		after(shortageTime/3 - time.Millisecond)
 		b.wantTold(t)
 		after(time.Millisecond)
 		b.wantTold(t, "q1 empty")
@@ -82,7 +82,7 @@ func TestADryTapIsEmptyInTheEnd(t *testing.T) {
 		}
 		// The goroutine that waited is gone, and comes again.
 		b.tap(p, "0.1", "p2")
-		after(droughtTime)
+		after(shortageTime)
 		b.wantTold(t, "p2 empty")
 		b.gates.Close()
 	})
@@ -95,7 +95,7 @@ func TestADryTapThatComesBackKeepsItsTime(t *testing.T) {
 		b, p := twoShards(t, s)
 		b.tap(p, "0.0", "p1")
 		s.hold <- struct{}{}
-		after(droughtTime / 3)
+		after(shortageTime / 3)
 		b.tap(playerOf(0, "q"), "0.0", "q1")
 		synctest.Wait() // q1 is in the script, so p1 is asked after it
 		b.gate.Restocked(0)
@@ -103,9 +103,9 @@ func TestADryTapThatComesBackKeepsItsTime(t *testing.T) {
 		s.hold <- struct{}{}
 		synctest.Wait() // q1 waits
 		close(s.hold)
-		after(droughtTime - droughtTime/3)
+		after(shortageTime - shortageTime/3)
 		b.wantTold(t, "p1 empty")
-		after(droughtTime / 3)
+		after(shortageTime / 3)
 		b.wantTold(t, "q1 empty")
 		b.gates.Close()
 	})
@@ -151,7 +151,7 @@ func TestSoldOutEndsADrought(t *testing.T) {
 		if _, known := b.tap(p, "0.2", "p4"); known {
 			t.Error("restored, and still sold out")
 		}
-		after(droughtTime)
+		after(shortageTime)
 		b.wantTold(t, "p4 empty")
 		b.gates.Close()
 	})
@@ -199,13 +199,13 @@ func TestStockThatIsSeenWakesNobody(t *testing.T) {
 		if len(s.sent) != 1 {
 			t.Errorf("asked %q", s.sent)
 		}
-		after(droughtTime)
+		after(shortageTime)
 		b.wantTold(t, "p1 empty")
 		b.gates.Close()
 	})
 }
 
-// Many taps of one player do not wait for one drought after the other.
+// Many taps of one player do not wait for one shortage after the other.
 func TestADroughtIsWaitedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, p := twoShards(t, &fakeScript{})
@@ -215,13 +215,13 @@ func TestADroughtIsWaitedForOnce(t *testing.T) {
 			b.tap(p, fmt.Sprintf("0.%d", i), name)
 			want = append(want, name+" empty")
 		}
-		after(droughtTime)
+		after(shortageTime)
 		b.wantTold(t, want...)
 		b.gates.Close()
 	})
 }
 
-// Close ends a drought: nobody waits for what cannot come any more.
+// Close ends a shortage: nobody waits for what cannot come any more.
 func TestCloseEndsADrought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, p := twoShards(t, &fakeScript{})
@@ -239,7 +239,7 @@ func TestCloseEndsADrought(t *testing.T) {
 	})
 }
 
-// A dry tap that is asked again by a Redis that is away may have been decided: it is asked for once more.
+// A empty tap that is asked again by a Redis that is away may have been decided: it is asked for once more.
 func TestADryTapMayFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}

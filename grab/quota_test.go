@@ -10,7 +10,7 @@ import (
 	"redrain/rain"
 )
 
-// purse is an allowance of so many wins.
+// purse is an quota of so many wins.
 type purse struct {
 	mu           sync.Mutex
 	left, flying int
@@ -55,7 +55,7 @@ func (p *purse) is(t *testing.T, won, lost int) {
 	}
 }
 
-// Players with one allowance win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
+// Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
 // of it; and who has none is not concerned.
 func TestAnAllowance(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9, Wins: 2})
@@ -67,7 +67,7 @@ func TestAnAllowance(t *testing.T) {
 			t.Fatal(drop)
 		}
 		results := make(chan outcome.Result, 1)
-		r, known := gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: user, Drop: id, Allowance: p,
+		r, known := gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: user, Drop: id, Quota: p,
 			Caller: func(r outcome.Result) { results <- r }})
 		if !known {
 			r = <-results
@@ -94,7 +94,7 @@ func TestAnAllowance(t *testing.T) {
 	p.is(t, 4, 0)
 }
 
-// What the script refuses, and what it cannot be asked, gives the allowance back.
+// What the script refuses, and what it cannot be asked, gives the quota back.
 func TestAnAllowanceIsGivenBack(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9})
 	p := &purse{left: 5}
@@ -103,7 +103,7 @@ func TestAnAllowanceIsGivenBack(t *testing.T) {
 	results := make(chan outcome.Result, 1)
 	drop, _ := rain.ParseDrop(gm.Drop(1))
 	// All that one player may win is won already, which this node does not know.
-	r, known := other.Tap(&grab.Tap[grabtest.Done]{User: "a", Drop: drop, Allowance: p,
+	r, known := other.Tap(&grab.Tap[grabtest.Done]{User: "a", Drop: drop, Quota: p,
 		Caller: func(r outcome.Result) { results <- r }})
 	if !known {
 		r = <-results
@@ -113,7 +113,7 @@ func TestAnAllowanceIsGivenBack(t *testing.T) {
 	}
 	p.is(t, 0, 1)
 	gm.G.Gates.Close()
-	r, known = gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: "b", Drop: drop, Allowance: p,
+	r, known = gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: "b", Drop: drop, Quota: p,
 		Caller: func(outcome.Result) { t.Error("told twice") }})
 	if !known || r.Outcome != outcome.Unavailable {
 		t.Errorf("%v, %v", r.Outcome, known)

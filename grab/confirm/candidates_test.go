@@ -48,34 +48,34 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 	fourth := []string{"127.0.0.1:4"}
 	for _, c := range []struct {
 		name, nodes string
-		want        kin
+		want        replicaSet
 		err         string
 	}{
-		{"replicas of others only", me + other, kin{}, ""},
-		{"the old master is dead", me + other + "dd 127.0.0.1:4@14 master,fail - 1 999900000 1 disconnected\n", kin{},
+		{"replicas of others only", me + other, replicaSet{}, ""},
+		{"the old master is dead", me + other + "dd 127.0.0.1:4@14 master,fail - 1 999900000 1 disconnected\n", replicaSet{},
 			""},
-		{"a replica", me + other + "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n", kin{names: fourth}, ""},
-		{"an IPv6 one", me + "dd ::1:4@14,host slave aa 0 999999000 7 connected\n", kin{names: []string{"::1:4"}}, ""},
+		{"a replica", me + other + "dd 127.0.0.1:4@14 slave aa 0 999999000 7 connected\n", replicaSet{names: fourth}, ""},
+		{"an IPv6 one", me + "dd ::1:4@14,host slave aa 0 999999000 7 connected\n", replicaSet{names: []string{"::1:4"}}, ""},
 		{"one that this master alone misses", me + "dd 127.0.0.1:4@14 slave,fail? aa 1 1000 7 disconnected\n",
-			kin{names: fourth}, ""},
+			replicaSet{names: fourth}, ""},
 		{"one that has died", me + "dd 127.0.0.1:4@14 slave,fail aa 1 999821000 7 disconnected\n",
-			kin{dead: []silent{{"127.0.0.1:4", 179 * time.Second}}}, ""},
+			replicaSet{dead: []silent{{"127.0.0.1:4", 179 * time.Second}}}, ""},
 		{"a dead one and one that lives", me + "dd :0@0 slave,fail,noaddr aa 1 999999000 7 disconnected\nee " +
-			"127.0.0.1:4@15 slave aa 0 1000 7 connected\n", kin{names: fourth, dead: []silent{{":0", time.Second}}},
+			"127.0.0.1:4@15 slave aa 0 1000 7 connected\n", replicaSet{names: fourth, dead: []silent{{":0", time.Second}}},
 			""},
 		{"one that was never heard", me + "dd 127.0.0.1:4@14 slave,fail aa 1 0 7 disconnected\n",
-			kin{names: fourth}, ""},
+			replicaSet{names: fourth}, ""},
 		{"one that must not", me + "dd 127.0.0.1:4@14 slave,nofailover aa 0 999999000 7 connected\n",
-			kin{barred: fourth}, ""},
+			replicaSet{barred: fourth}, ""},
 		{"a dead one that must not", me + "dd 127.0.0.1:4@14 slave,fail,nofailover aa 0 999999000 7 connected\n",
-			kin{barred: fourth}, ""},
-		{"asked a replica", "aa 127.0.0.1:1@11 myself,slave bb 0 0 7 connected\n" + other, kin{}, errNoMaster.Error()},
-		{"nobody asked", other, kin{}, "does not name"},
-		{"no time", me + "dd 127.0.0.1:4@14 slave,fail aa 1 soon 7 disconnected\n", kin{}, "soon"},
-		{"a short line", me + "dd 127.0.0.1:4@14 slave aa\n", kin{}, "a line that is none"},
-		{"nothing", "", kin{}, "does not name"},
+			replicaSet{barred: fourth}, ""},
+		{"asked a replica", "aa 127.0.0.1:1@11 myself,slave bb 0 0 7 connected\n" + other, replicaSet{}, errNoMaster.Error()},
+		{"nobody asked", other, replicaSet{}, "no line of the node"},
+		{"no time", me + "dd 127.0.0.1:4@14 slave,fail aa 1 soon 7 disconnected\n", replicaSet{}, "soon"},
+		{"a short line", me + "dd 127.0.0.1:4@14 slave aa\n", replicaSet{}, "invalid line"},
+		{"nothing", "", replicaSet{}, "no line of the node"},
 	} {
-		got, err := kinOf(c.nodes, now)
+		got, err := parseReplicaSet(c.nodes, now)
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -83,7 +83,8 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	if _, err := kinOf("aa 127.0.0.1:1@11 myself,slave bb 0 0 7 connected\n", now); !errors.Is(err, errNoMaster) {
+	_, err := parseReplicaSet("aa 127.0.0.1:1@11 myself,slave bb 0 0 7 connected\n", now)
+	if !errors.Is(err, errNoMaster) {
 		t.Errorf("%v", err)
 	}
 }
@@ -93,41 +94,41 @@ func TestWhoMayTakeOverInACluster(t *testing.T) {
 func TestHeirsByNameAndByNumber(t *testing.T) {
 	names := func(n ...string) []string { return n }
 	for _, c := range []struct {
-		name    string
-		kin     kin
-		copying []string
-		more    int
-		same    bool
-		want    heirs
-		sure    bool
+		name       string
+		replicaSet replicaSet
+		copying    []string
+		more       int
+		same       bool
+		want       candidates
+		sure       bool
 	}{
-		{"none", kin{}, nil, 0, false, heirs{}, false},
-		{"all connected", kin{names: names("a:1", "b:2")}, names("b:2", "a:1"), 0, false,
-			heirs{count: 2, names: names("a:1", "b:2")}, true},
-		{"one cut off", kin{names: names("a:1", "b:2")}, names("b:2"), 0, false,
-			heirs{count: 2, names: names("a:1", "b:2")}, true},
-		{"all cut off", kin{names: names("a:1")}, nil, 0, false, heirs{count: 1, names: names("a:1")}, false},
-		{"one that the Cluster does not know yet", kin{names: names("a:1")}, names("a:1", "c:3"), 0, false,
-			heirs{count: 2, names: names("c:3", "a:1")}, true},
-		{"only such", kin{}, names("c:3"), 0, false, heirs{count: 1, names: names("c:3")}, false},
-		{"a barred one", kin{names: names("a:1"), barred: names("b:2")}, names("a:1", "b:2"), 0, false,
-			heirs{count: 1, names: names("a:1"), barred: names("b:2")}, true},
-		{"a barred one only", kin{barred: names("b:2")}, names("b:2"), 0, false,
-			heirs{names: names(), barred: names("b:2")}, true},
-		{"one without an address", kin{names: names("a:1")}, names("a:1"), 1, false,
-			heirs{count: 2, names: names("a:1")}, true},
-		{"other addresses", kin{names: names("a:1"), barred: names("b:2")}, names("x:1", "y:2", "z:3"), 0, false,
-			heirs{count: 3}, false},
-		{"other addresses, one cut off", kin{names: names("a:1", "b:2")}, names("x:1"), 0, false,
-			heirs{count: 2}, false},
-		{"a stranger, and the heir cut off", kin{names: names("a:1")}, names("x:1"), 0, true,
-			heirs{count: 2, names: names("x:1", "a:1")}, true},
+		{"none", replicaSet{}, nil, 0, false, candidates{}, false},
+		{"all connected", replicaSet{names: names("a:1", "b:2")}, names("b:2", "a:1"), 0, false,
+			candidates{count: 2, names: names("a:1", "b:2")}, true},
+		{"one cut off", replicaSet{names: names("a:1", "b:2")}, names("b:2"), 0, false,
+			candidates{count: 2, names: names("a:1", "b:2")}, true},
+		{"all cut off", replicaSet{names: names("a:1")}, nil, 0, false, candidates{count: 1, names: names("a:1")}, false},
+		{"one that the Cluster does not know yet", replicaSet{names: names("a:1")}, names("a:1", "c:3"), 0, false,
+			candidates{count: 2, names: names("c:3", "a:1")}, true},
+		{"only such", replicaSet{}, names("c:3"), 0, false, candidates{count: 1, names: names("c:3")}, false},
+		{"a barred one", replicaSet{names: names("a:1"), barred: names("b:2")}, names("a:1", "b:2"), 0, false,
+			candidates{count: 1, names: names("a:1"), barred: names("b:2")}, true},
+		{"a barred one only", replicaSet{barred: names("b:2")}, names("b:2"), 0, false,
+			candidates{names: names(), barred: names("b:2")}, true},
+		{"one without an address", replicaSet{names: names("a:1")}, names("a:1"), 1, false,
+			candidates{count: 2, names: names("a:1")}, true},
+		{"other addresses", replicaSet{names: names("a:1"), barred: names("b:2")}, names("x:1", "y:2", "z:3"), 0, false,
+			candidates{count: 3}, false},
+		{"other addresses, one cut off", replicaSet{names: names("a:1", "b:2")}, names("x:1"), 0, false,
+			candidates{count: 2}, false},
+		{"a stranger, and the heir cut off", replicaSet{names: names("a:1")}, names("x:1"), 0, true,
+			candidates{count: 2, names: names("x:1", "a:1")}, true},
 	} {
 		var copying []copier
 		for _, name := range c.copying {
 			copying = append(copying, copier{name: name})
 		}
-		got, sure := heirsAmong(c.kin, copying, c.more, c.same)
+		got, sure := newCandidates(c.replicaSet, copying, c.more, c.same)
 		if got.count != c.want.count || !slices.Equal(got.names, c.want.names) ||
 			!slices.Equal(got.barred, c.want.barred) || sure != c.sure {
 			t.Errorf("%s: %+v (sure: %t), want %+v (%t)", c.name, *got, sure, c.want, c.sure)
