@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
 )
@@ -94,13 +94,13 @@ func (r *fullProof) part(ctx context.Context, p fullPart) error {
 	r.progress.Part, r.after = p.what, ""
 	for more := true; more; {
 		began := time.Now()
-		err := r.s.guard.Try("reconciliation", func() (err error) {
+		err := r.s.recoverer.Try("reconciliation", func() (err error) {
 			more, err = p.slice(ctx)
 			return err
 		})
 		switch {
 		case err == nil:
-		case errors.Is(err, rounds.ErrPanic), sqldb.IsUnreadable(err):
+		case errors.Is(err, loop.ErrPanic), sqldb.IsUnreadable(err):
 			r.found.add("a proof that broke off", p.what+err.Error(), "the proof of %s broke off: %v", p.what, err)
 			more = false
 		default:

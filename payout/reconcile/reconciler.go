@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
 	"redrain/rain"
@@ -39,7 +39,7 @@ type Reconciler struct {
 	campaigns campaignReader
 	clock     rain.Clock
 	gauge     reconcileGauges
-	guard     *rounds.Guard
+	recoverer *loop.Recoverer
 	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
 }
@@ -54,10 +54,10 @@ const hotLimit = time.Minute
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
 const sumAtOnce = 250_000
 
-// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives the times of proofs; guard
-// hears of a proof that panics, nil = it is logged only.
-func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, guard *rounds.Guard) *Reconciler {
-	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), guard: guard,
+// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives the times of proofs; recoverer gets
+// the panics of proofs, nil: they are logged only.
+func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *loop.Recoverer) *Reconciler {
+	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), recoverer: recoverer,
 		stretch: sumAtOnce, hotLimit: hotLimit}
 }
 
@@ -88,11 +88,11 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 	for try := 1; ; try++ {
 		how.last = try == tries
 		var r *campaignCheck
-		err := s.guard.Try("reconciliation", func() (err error) {
+		err := s.recoverer.Try("reconciliation", func() (err error) {
 			r, err = s.once(ctx, id, hot, how)
 			return err
 		})
-		if errors.Is(err, rounds.ErrPanic) {
+		if errors.Is(err, loop.ErrPanic) {
 			r, err = brokenOff(id, err), nil
 		}
 		if errors.Is(err, errStale) && !how.last {

@@ -2,11 +2,11 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
-	"redrain/internal/outage"
-	"redrain/internal/rounds"
+	"redrain/internal/loop"
 )
 
 // rootEvery is how often a node hashes new rows, and checks whether a day has ended.
@@ -15,23 +15,17 @@ const rootEvery = time.Minute
 // RootRounds hashes rows into blocks, takes the roots of the days, and writes these to the log and to a file, where the
 // database's owner cannot change them.
 type RootRounds struct {
-	roots *Roots
-	hash  *Hasher
-	file  *rootFile // nil: none
-	guard *rounds.Guard
-	log   *slog.Logger
-
-	hashing, taking, writing outage.Outage
+	roots     *Roots
+	hash      *Hasher
+	file      *rootFile // nil: none
+	recoverer *loop.Recoverer
+	log       *slog.Logger
 }
 
-// NewRootRounds makes rounds that append to the file at path, or to none where it is "". A nil guard catches panics and
-// tells only the log of its own.
-func NewRootRounds(roots *Roots, path string, guard *rounds.Guard, log *slog.Logger) *RootRounds {
-	r := &RootRounds{roots: roots, hash: NewHasher(roots.db), guard: guard, log: log,
-		hashing: outage.Outage{What: "hashing rows into blocks", Log: log},
-		taking:  outage.Outage{What: "taking the root of the day", Log: log},
-		writing: outage.Outage{What: "writing the roots to their file", Log: log},
-	}
+// NewRootRounds makes rounds that append to the file at path, or to none where it is "". A nil recoverer catches panics
+// and only logs them.
+func NewRootRounds(roots *Roots, path string, recoverer *loop.Recoverer, log *slog.Logger) *RootRounds {
+	r := &RootRounds{roots: roots, hash: NewHasher(roots.db), recoverer: recoverer, log: log}
 	if path != "" {
 		r.file = &rootFile{path: path}
 	}
@@ -42,14 +36,16 @@ func NewRootRounds(roots *Roots, path string, guard *rounds.Guard, log *slog.Log
 // The node that has taken it logs it. A node with a file writes all roots there, whichever node has taken them, a line
 // of JSON each.
 func (r *RootRounds) Run(ctx context.Context) error {
-	for wait := time.Duration(0); rounds.Sleep(ctx, wait); wait = rootEvery {
-		r.hashing.Ended(ctx, r.guard.Try("blocks", func() error { return r.hash.Round(ctx, time.Now()) }))
-		r.taking.Ended(ctx, r.guard.Try("roots", func() error { return r.take(ctx) }))
-		if r.file != nil {
-			r.writing.Ended(ctx, r.guard.Try("roots", func() error { return r.file.catchUp(ctx, r.roots) }))
-		}
+	return loop.Run(ctx, loop.Spec{Part: "roots", Work: "hashing rows and taking the root of the day", Every: rootEvery,
+		Recoverer: r.recoverer, Log: r.log, Do: r.round})
+}
+
+func (r *RootRounds) round(ctx context.Context) error {
+	err := errors.Join(r.hash.Round(ctx, time.Now()), r.take(ctx))
+	if r.file != nil {
+		err = errors.Join(err, r.file.catchUp(ctx, r.roots))
 	}
-	return nil
+	return err
 }
 
 func (r *RootRounds) take(ctx context.Context) error {
