@@ -33,7 +33,7 @@ func TestConsoleHead(t *testing.T) {
 			}
 			proved := func(oldest int64, everything object, campaigns ...object) {
 				f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{"everything": everything,
-					"oldest": oldest, "stale": false, "campaigns": campaigns}))
+					"oldest": oldest, "stale": false, "campaigns": append([]object{}, campaigns...)}))
 			}
 			var p *browsertest.Page
 			head := func(text, class string) {

@@ -46,8 +46,8 @@ func TestWarningsSayWhatMustBe(t *testing.T) {
 		"forgets": {config{settings: map[string]string{"maxmemory-policy": "noeviction", "appendonly": "no"}},
 			[]string{"appendonly no; it must be yes"}},
 		"silent": {config{err: errors.New("NOPERM")}, []string{
-			"not tell its appendonly, which must be yes: NOPERM",
-			"not tell its maxmemory-policy, which must be noeviction: NOPERM",
+			"not show its appendonly, which must be yes: NOPERM",
+			"not show its maxmemory-policy, which must be noeviction: NOPERM",
 		}},
 	} {
 		rdb := grabtest.InProcess(t)

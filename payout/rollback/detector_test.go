@@ -156,9 +156,9 @@ func TestALedgerThatWentBack(t *testing.T) {
 			h.during, h.restore.Open = nil, false // an operator has ended it
 			h.look()
 			h.wants(1, back.reason)
-			h.rows = rows(20, 20)
+			h.rows = append(rows(20, 20), back.rows...)
 			h.look()
-			h.rows = rows(20, 19)
+			h.rows = append(rows(20, 19), back.rows...)
 			h.look()
 			h.wants(2, "row 20 of the table audit")
 		})
