@@ -51,9 +51,8 @@ func (s *Server) buildCampaigns() {
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
 		Books: s.books, Campaigns: s.ledger.Campaigns, Kept: s.ledger.Proofs, Leases: s.ledger.Leases,
 		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
-		Share:  s.cfg.ReconcileShare,
-		Stream: &campaigns.DeletionWatch{Deletions: s.deletions, Letters: s.ledger.Poster, Alarm: s.bus.Alarm},
-		Alarm:  s.bus.Alarm, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
+		Share: s.cfg.ReconcileShare,
+		Alarm: s.bus.Alarm, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {

@@ -55,7 +55,6 @@ func (s *Server) buildSettler(ctx context.Context, js jetstream.JetStream) error
 		return err
 	}
 	s.notifier = cluster.NewNotifier(store.NewRanking(s.redis), s.bus, s.log)
-	s.deletions = pipeline.NewDeletions(js, s.cfg.Namespace, s.clock.Now)
 	alarms := pipeline.Alarms{
 		OnCut: func(cuts []posting.ReclaimCut) {
 			for _, c := range cuts {

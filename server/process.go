@@ -75,7 +75,6 @@ type Server struct {
 	rollback  *rollback.Detector // nil: the ledger does not outlive the process
 	settler   *pipeline.Settler
 	forgeries *campaigns.Forgeries
-	deletions *pipeline.Deletions
 	payer     *withdraw.Payer
 	provider  *providerStart
 	known     *cluster.Known

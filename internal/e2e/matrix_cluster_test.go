@@ -92,7 +92,7 @@ func cellOf(column []string, row int) string {
 func playColumn(t *testing.T, confirm string, isPlayed func(row int) bool) (column []string) {
 	t.Helper()
 	f := newFailover(t, confirm)
-	heard := listen(t, f.nodes[1])
+	heard := hear(t, f.nodes[1])
 	for i, fault := range clusterFaults {
 		if !isPlayed(i) {
 			column = append(column, "")

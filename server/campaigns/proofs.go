@@ -66,12 +66,6 @@ type Proofs struct {
 	*proofAge
 }
 
-// StreamWatch looks whether somebody has deleted messages of the payout stream, and says so.
-type StreamWatch interface {
-	Look(ctx context.Context) error
-	Forget() // another node looks
-}
-
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
 	Books     Books
@@ -79,7 +73,6 @@ type ProofsOptions struct {
 	Kept      KeptProofs // nil: nobody is told when the books were proved
 	Leases    cluster.Leases
 	Hot       reconcile.Hot
-	Stream    StreamWatch   // nil: only the books are looked at
 	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
 	Share     float64       // of the time that the nightly reconciliation may take; 0: there is none
@@ -159,9 +152,6 @@ func (r *Proofs) rest() {
 	clear(r.proved)
 	r.mu.Unlock()
 	r.live = nil
-	if r.o.Stream != nil {
-		r.o.Stream.Forget()
-	}
 	r.o.Books.ForgetReconciliations()
 }
 

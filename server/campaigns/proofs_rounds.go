@@ -46,9 +46,6 @@ func (r *Proofs) round(ctx context.Context) error {
 		unread = errors.Join(unread, r.heed(id, rec, err))
 		r.miss(id, err)
 	}
-	if r.o.Stream != nil {
-		unread = errors.Join(unread, r.o.Stream.Look(ctx))
-	}
 	return errors.Join(unread, r.keepProofs(ctx))
 }
 
