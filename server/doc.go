@@ -4,13 +4,22 @@
 //	api         the HTTP API: handlers, access, problems, idempotency, the operators' event feed
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
-//	admission   who may be in a room that lets in a certain number, and who waits
+//	config      the settings: one struct, whose tags make flags, help and docs
+//	admission   which players are in a room with a capacity, and who waits
 //	presence    which players are on which node: Tracker, and each player's Connections
+//	addresses   limits of the guests of one address
+//	names       display profiles of players, shared between nodes
+//	lists       lists of players and addresses, on each node
+//	risk        rules that judge players; riskurl asks a risk system of yours
+//	login       one-time codes that sign players in
+//	challenge   proofs that a guest is a person
 //	live        what this node shows of a rain: phases, waves, counts, figures
-//	cluster     what the nodes know in common: campaigns, the bus between them, who is told of a settlement
-//	caller      who is calling, where proxies stand in between: X-Forwarded-For and the PROXY protocol
-//	limit       the address that limits per client count by
-//	timeout     how long requests, commands and single questions to a back end may take
+//	history     figures of each second of a rain, for the charts
+//	cluster     what the nodes know in common: campaigns, the bus, mirrors of small tables, leases
+//	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
+//	caller      the caller's address behind proxies: X-Forwarded-For and the PROXY protocol
+//	limit       the key by which limits count an address
+//	timeout     time limits of requests, commands and single questions to a back end
 //
 // It does not know how a packet is won (grab) or how it becomes money (payout).
 //
@@ -42,8 +51,8 @@
 //	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
 //	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
-//	forgeries       campaigns.Forgeries: tells of what nobody has sealed and of dead letters, a flood together
-//	bus             cluster.Bus: refuses notices that no node has sealed; one with a newer key is told once it is read
+//	forgeries       campaigns.Forgeries: alarms about invalid seals and dead letters, many in one
+//	bus             cluster.Bus: rejects notices without a valid seal; one with a newer key waits until the key is read
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate
