@@ -31,7 +31,7 @@ func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		"UPDATE winner SET wins = wins + 1 WHERE campaign_id = 'x1'",
 		"UPDATE payout SET won_at = 9000000000000 WHERE campaign_id = 'x1' AND packet = 2",
 		"DELETE FROM payout WHERE campaign_id = 'x1' AND packet = 3",
-		"INSERT INTO txn (kind, idem_key, created_at, hash) VALUES ('pay', 'by hand', 1, x'00')",
+		"INSERT INTO txn (kind, idem_key, created_at, papers, hash) VALUES ('pay', 'by hand', 1, x'00', x'00')",
 	} {
 		b.Statement(t, forgery)
 	}
