@@ -56,7 +56,7 @@ var many = []manyRows{
 	{"attempt_claim", 8_000, "CONCAT('b1.0.', seq, '-0'), 0, 'b1', seq, CONCAT('p', seq % 20000)"},
 	{"approval", 8_000, "CONCAT('b', seq), 'deposit', CONCAT('s', seq DIV 10), 100, seq, 0, '', '', 'ann', '', " +
 		"seq, seq, IF(seq % 10 = 0, 'pending', 'confirmed'), 'bob', '', seq, ''"},
-	{"proof", 8_000, "CONCAT('b', seq), seq, 1, 1, 0, 0"},
+	{"proof", 8_000, "CONCAT('b', seq), seq, 1, 1, 0, 0, 0"},
 	{"player_list", 8_000, "CONCAT('l', seq), 'players', 'invite', 5, 1, 0, seq, seq, 'ann'"},
 	{"list_member", 40_000, "IF(seq % 2 = 0, 'guests', CONCAT('l', seq % 10)), CONCAT('p', seq), seq, 0, 1"},
 	{"verdict", 20_000, "1000 + seq, CONCAT('p', seq % 20000), 'allow', 0, '[]', 'rules', seq"},
