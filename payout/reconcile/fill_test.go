@@ -194,7 +194,7 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 			Reason: "why"})
 		paytest.Must(t, err)
 	}
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(ctx))
+	paytest.HashAll(t, b.DB)
 	_, err = chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
 		Take(context.Background())
 	paytest.Must(t, err)

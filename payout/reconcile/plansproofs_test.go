@@ -60,7 +60,7 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		_, err := roots.Holds(ctx, h)
 		paytest.Must(t, err)
 	}
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(ctx))
+	paytest.HashAll(t, b.DB)
 	_, _, err = booking.BalanceOf(ctx, b.DB, booking.World)
 	paytest.Must(t, err)
 	running, stop := context.WithCancel(ctx)
