@@ -55,7 +55,8 @@ var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
 	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'", "txn.kind": "'fund'", "payout.state": "'granted'",
-	"withdrawal.state": "'returned'", "campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
+	"withdrawal.state": "'returned'", "withdrawal.dead": "1 - dead",
+	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
 }
 
 // TestEditedRowsAreNamed edits each of these columns, and expects the full reconciliation to name the row. Once the
@@ -101,7 +102,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 		paytest.Must(t, err)
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
-			"return_id dead attempts action_until sent_at waits_since capacity admit_per_second guests_share taps_per_user finished_at"), column) {
+			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share taps_per_user finished_at"), column) {
 			value = column + " + 1000"
 		}
 	}
@@ -124,6 +125,31 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	if books, err = b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !books.Balanced {
 		t.Errorf("%s, put back: %+v, %v", what, books, err)
 	}
+}
+
+// TestAHalfRemovedCampaign: what is left of its payouts is named once, and each edit of its transactions.
+func TestAHalfRemovedCampaign(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5' AND packet < 2")
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		const left = "payouts of the campaign are left, as c5-2, and the table archive has it"
+		if one, all := everything(t, b, f, "c5"); strings.Count(one, "\n")+strings.Count(all, "\n") != 0 ||
+			!strings.HasPrefix(one, left) || one != all {
+			t.Errorf("%q, %q", one, all)
+		}
+		restore := keepTables(t, b, []string{"txn"})
+		change(t, b, "UPDATE txn SET created_at = created_at + 1 WHERE kind = 'pay'")
+		if _, all := everything(t, b, f, "c5"); !strings.Contains(all, "is not what was hashed") {
+			t.Errorf("edited: %q", all)
+		}
+		restore()
+		change(t, b, "DELETE FROM payout WHERE campaign_id = 'c5'")
+		if one, all := everything(t, b, f, "c5"); one != "" || all != "" {
+			t.Errorf("removed: %q, %q", one, all)
+		}
+	})
 }
 
 // TestAWithdrawalWithTwoReceiversIsNamed: one that was sent is made new by hand, and sent to another receiver, so its

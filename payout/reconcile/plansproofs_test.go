@@ -37,7 +37,7 @@ func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	}
 }
 
-// askProofs proves the books, by sums and row by row, and goes along the chains.
+// askProofs proves the books, by sums and row by row, and verifies hashes, blocks and roots.
 func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()

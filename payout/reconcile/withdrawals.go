@@ -74,6 +74,9 @@ func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error
 	}
 }
 
+// historiesAtOnce is how many withdrawals one statement reads, with a few events each.
+const historiesAtOnce = 500
+
 // history is what the events of a withdrawal say.
 type history struct{ id, state, receiver, lastState, sentTo string }
 
@@ -97,7 +100,7 @@ func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after st
 		return nil
 	}, "SELECT w.id, w.state, w.receiver, COALESCE(e.state, ''), COALESCE(e.receiver, '') FROM "+
 		"(SELECT id, state, receiver FROM withdrawal WHERE id > ? ORDER BY id LIMIT ?) w "+
-		"LEFT JOIN withdrawal_event e ON e.withdrawal_id = w.id ORDER BY w.id, e.id", after, sqldb.Chunk)
+		"LEFT JOIN withdrawal_event e ON e.withdrawal_id = w.id ORDER BY w.id, e.id", after, historiesAtOnce)
 	h.check(found)
 	return h.id, err
 }
