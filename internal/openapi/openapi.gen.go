@@ -232,7 +232,7 @@ type Campaign struct {
 	// Fault Why its row in the database cannot be read, in the state `unreadable`.
 	Fault string `json:"fault,omitempty"`
 
-	// DroppedAt Unix ms, when its payouts began to leave the ledger, which its export has. Left out where they have not, and in lists.
+	// DroppedAt Unix ms, when the removal of its payouts began (`removed_at` of the table `archive`). Its export has them. Left out if they are in the ledger, and in lists.
 	DroppedAt int64 `json:"dropped_at,omitempty"`
 
 	// Rains The oldest first.

@@ -49,7 +49,7 @@ var wholeTables = []table{
 
 // The tables that are read in another way.
 var (
-	txns    = table{name: "txn", columns: []string{"id", "kind", "idem_key", "created_at", "hash"}}
+	txns    = table{name: "txn", columns: []string{"id", "kind", "idem_key", "created_at", "papers", "hash"}}
 	entries = table{name: "entry", columns: []string{"txn_id", "line_no", "account_id", "amount"}}
 	payouts = table{name: "payout", columns: []string{"campaign_id", "packet", "claim", "user_id", "amount", "state",
 		"drop_id", "shard", "won_at", "entry_seq", "settled_at", "txn_id"}}

@@ -66,7 +66,11 @@ func (c *checker) proveTxn(t row) {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
-	c.proveHash(t, name, chain.HashTxn(kind, t.text("idem_key"), t.number("created_at"), papers, lines))
+	paperSum := chain.HashPapers(papers)
+	if string(paperSum[:]) != t.text("papers") {
+		c.fault("the hash of the papers of %s is not that of its papers", name)
+	}
+	c.proveHash(t, name, chain.HashTxn(kind, t.text("idem_key"), t.number("created_at"), paperSum, lines))
 }
 
 // proveHash compares a row with the hash that was written with it.

@@ -80,6 +80,30 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 	})
 }
 
+// TestALetterOfAnUnreadableCampaign waits until its campaign can be read: its packets are not given away.
+func TestALetterOfAnUnreadableCampaign(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		breaks := "UPDATE campaign SET revision = revision + 1, split_seed = CONCAT('x', SUBSTR(split_seed, 2))"
+		b.Statement(t, "CREATE TABLE kept AS SELECT split_seed AS seed FROM campaign")
+		b.Statement(t, breaks)
+		posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
+			paytest.ReclaimEntry(0, 2, rain.Range{First: 5, Last: 9}))
+		if len(posted.Dead) != 2 || posted.Dead[0].Reason != posting.Unreadable ||
+			posted.Dead[1].Reason != posting.Unreadable {
+			t.Errorf("%+v", posted)
+		}
+		keeps(t, b, "c1-0", posting.Unreadable)
+		keeps(t, b, "c1.0.2-0", posting.Unreadable)
+		b.Statement(t, "UPDATE campaign SET revision = revision + 1, split_seed = (SELECT seed FROM kept)")
+		if _, err := b.Retry(t.Context(), "c1-0"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestWhatKeepsNothingIsDismissedAtOnce: forgeries, messages, and a promise of what is another player's. It is in the
 // audit log, and the same comes no second time.
 func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {

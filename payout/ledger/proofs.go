@@ -22,15 +22,16 @@ type Proof struct {
 	Balanced   bool       `json:"balanced"`
 	Findings   int        `json:"findings"`
 	Difference rain.Money `json:"difference"`
+	Final      bool       `json:"-"` // every row of a drained campaign was read, and all is well
 }
 
-var proofColumns = []string{"campaign_id", "proved_at", "took_ms", "balanced", "findings", "difference"}
+var proofColumns = []string{"campaign_id", "proved_at", "took_ms", "balanced", "findings", "difference", "pending"}
 
 // NoteProofs keeps the last proof of each campaign, or of everything.
 func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
 	rows := make([][]any, len(proofs))
 	for i, p := range proofs {
-		rows[i] = []any{p.Campaign, p.ProvedAt, p.TookMS, p.Balanced, p.Findings, int64(p.Difference)}
+		rows[i] = []any{p.Campaign, p.ProvedAt, p.TookMS, p.Balanced, p.Findings, int64(p.Difference), !p.Final}
 	}
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		return tx.Insert(ctx, "proof", proofColumns, rows, sqldb.Merge{Key: proofColumns[:1], Set: proofColumns[1:]})
@@ -39,6 +40,16 @@ func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
 		return fmt.Errorf("noting what was proved: %w", err)
 	}
 	return nil
+}
+
+// Pending are the ids of the drained campaigns that have had a proof, but no final one.
+func (s *Proofs) Pending(ctx context.Context) ([]string, error) {
+	ids, err := sqldb.Column[string](ctx, s.db, "SELECT p.campaign_id FROM proof p JOIN campaign c "+
+		"ON c.id = p.campaign_id WHERE p.pending = 1 AND c.drained = 1 ORDER BY p.campaign_id")
+	if err != nil {
+		return nil, fmt.Errorf("looking for drained campaigns that are to be proved: %w", err)
+	}
+	return ids, nil
 }
 
 // LastProofs are the last proofs.

@@ -169,7 +169,7 @@ func upkeepWithRights(t *testing.T, b *paytest.Books) {
 	for range 2 {
 		paytest.Must(t, node.Proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 7, Balanced: true}}))
 	}
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(ctx))
+	paytest.HashAll(t, b.DB)
 	root, err := node.Roots.Take(ctx)
 	if err != nil || root == nil {
 		t.Errorf("%+v, %v", root, err)

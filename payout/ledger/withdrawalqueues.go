@@ -31,8 +31,7 @@ func (s spot) behind() []condition {
 	return []condition{{"AND next_at = ? AND id > ? ", []any{s.nextAt, s.id}}, {"AND next_at > ? ", []any{s.nextAt}}}
 }
 
-// spots is how far somebody has come who looks for a withdrawal that can be leased. What was looked at is not read
-// again, however many somebody has changed by hand.
+// spots is how far a search for a withdrawal that can be leased has come. What was looked at is not read again.
 type spots map[queue]spot
 
 // add passes withdrawals: the first of those that were due.

@@ -173,10 +173,25 @@ func withdrawalPaper(id, user string, amount rain.Money, created int64) chain.Ha
 	return c.Sum()
 }
 
-// endedPaper is the row of a withdrawal that has ended, as the chain holds it: all of it, since nothing changes it any
-// more.
-func endedPaper(w Withdrawal) chain.Hash {
+// endedPapers hash a withdrawal that ends with its events, as the chain holds them: nothing changes either any more.
+func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash, error) {
 	var c chain.Content
+	err := q.Each(ctx, func(scan sqldb.Scan) error {
+		var at int64
+		var state, actor, reason, receiver string
+		err := scan(&at, &state, &actor, &reason, &receiver)
+		w.addTo(&c)
+		c.Int(at)
+		for _, text := range []string{state, actor, reason, receiver} {
+			c.Text(text)
+		}
+		return err
+	}, "SELECT at, state, actor, reason, receiver FROM withdrawal_event WHERE withdrawal_id = ? ORDER BY id", w.ID)
+	return c.Sum(), err
+}
+
+// addTo adds the row of a withdrawal that has ended, as the chain holds it.
+func (w *Withdrawal) addTo(c *chain.Content) {
 	c.Text(w.ID)
 	c.Text(w.User)
 	c.Int(int64(w.Amount))
@@ -194,7 +209,6 @@ func endedPaper(w Withdrawal) chain.Hash {
 	c.Int(w.SentAt)
 	c.Int(w.WaitsSince)
 	c.Int(w.FinishedAt)
-	return c.Sum()
 }
 
 const withdrawalSelect = "SELECT id, user_id, amount, state, receiver, dead, attempts, tries, next_at, last_error, " +

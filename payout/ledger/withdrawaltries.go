@@ -225,14 +225,16 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, t 
 		return err
 	}
 	ended.Action = Action{}
-	t.Papers = endedPaper(ended)
+	if err := writeEvent(ctx, tx, now, w.ID, e); err != nil {
+		return err
+	}
+	if t.Papers, err = endedPapers(ctx, tx, ended); err != nil {
+		return err
+	}
 	_, err = booking.Book(ctx, tx, now, []booking.Txn{t}, func(b booking.Booked) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET "+column+" = ?, action_url = '', action_data = '', "+
 			"action_until = 0 WHERE id = ?", b.IDs[t.Key], w.ID)
 		if err != nil {
-			return err
-		}
-		if err := writeEvent(ctx, tx, now, w.ID, e); err != nil {
 			return err
 		}
 		return resolveLetters(ctx, tx, w.ID, now)

@@ -81,7 +81,7 @@ func naivePost(b *testing.B, c *contender, user func(int) string) func(n int) er
 		b.Cleanup(func() { _ = s.Close() })
 		return s
 	}
-	txn := prepare("INSERT INTO txn (kind, idem_key, created_at, hash) VALUES ('pay', ?, ?, '')")
+	txn := prepare("INSERT INTO txn (kind, idem_key, created_at, papers, hash) VALUES ('pay', ?, ?, '', '')")
 	lines := prepare("INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (?, 0, 'escrow:c1', ?), (?, 1, " +
 		"?, ?)")
 	payout := prepare("INSERT INTO payout (" + strings.Join(payoutColumns,

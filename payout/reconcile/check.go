@@ -40,6 +40,8 @@ type Reconciliation struct {
 	CheckedAt int64 `json:"checked_at"` // Unix ms, when it was done
 	TookMS    int64 `json:"took_ms"`
 
+	// Final reports whether every row of a drained campaign was read, and all is well: it need not be read again.
+	Final bool `json:"-"`
 	// Fingerprint is the same for two reconciliations that have found the same faults, also while money goes on moving.
 	Fingerprint string `json:"-"`
 }
@@ -239,6 +241,7 @@ func (r *campaignCheck) result() Reconciliation {
 	res.Held, res.Confirmed = r.held, r.confirmed
 	res.Findings, res.Letters, res.Later = r.found.all(), r.waiting.all(), r.later
 	res.Balanced = res.Difference == 0 && len(res.Findings) == 0
+	res.Final = res.Balanced && r.look.rows && r.campaign.Drained
 	res.Fingerprint = r.found.fingerprint(res.Difference)
 	return res
 }

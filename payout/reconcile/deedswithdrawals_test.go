@@ -48,6 +48,14 @@ var withdrawalDeeds = map[string]deed{
 		sql:    "DELETE FROM withdrawal_event WHERE withdrawal_id = 'w1'",
 		global: []string{"withdrawal w1 is requested, but its history ends with \"\""},
 	},
+	"an event edited": {
+		sql:    "UPDATE withdrawal_event SET reason = 'x' WHERE withdrawal_id = 'w3' AND state = 'sent'",
+		global: []string{"paid:w3", "is not what was hashed"},
+	},
+	"an event deleted": {
+		sql:    "DELETE FROM withdrawal_event WHERE withdrawal_id = 'w2' AND state = 'requested'",
+		global: []string{"return:w2", "is not what was hashed"},
+	},
 	"a return deleted": {
 		sql: "DELETE FROM entry WHERE txn_id = (SELECT return_id FROM withdrawal " +
 			"WHERE id = 'w2');DELETE FROM txn WHERE id = (SELECT return_id FROM withdrawal WHERE id = 'w2')",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"redrain/internal/testenv"
 	"redrain/payout/paytest"
@@ -17,19 +18,26 @@ var edited = []struct {
 	table, columns, row string
 	names               []string
 }{
-	{"txn", "id kind idem_key created_at hash", "id = 5",
+	{"txn", "id kind idem_key created_at papers hash", "id = 5",
 		[]string{"SELECT 'transaction 5'"}},
 	{"entry", "txn_id line_no account_id amount", "txn_id = 5 AND line_no = 1", []string{"SELECT 'transaction 5'"}},
 	{"balance", "account_id amount", "account_id = 'user:u1'", []string{"SELECT 'user:u1'"}},
 	{"payout", "campaign_id packet claim user_id amount state drop_id shard won_at entry_seq settled_at txn_id",
 		"campaign_id = 'c1' AND packet = 1", []string{"SELECT 'c1-1'",
 			"SELECT CONCAT('transaction ', txn_id) FROM payout WHERE campaign_id = 'c1' AND packet = 1"}},
+	{"txn", "kind idem_key created_at papers hash", "idem_key LIKE 'pay:c5.%'", ofRemoved},
+	{"entry", "txn_id line_no account_id amount", "line_no = 1 AND txn_id = (SELECT id FROM txn WHERE idem_key LIKE " +
+		"'pay:c5.%')", ofRemoved},
 	{"deposit", "sponsor reference amount actor created_at txn_id", "reference = 'more'", []string{
 		"SELECT CONCAT('transaction ', txn_id) FROM deposit WHERE reference = 'more'"}},
-	{"withdrawal", "id user_id amount state receiver created_at txn_id paid_id return_id finished_at", "id = 'w-paid'",
+	{"withdrawal", "id user_id amount state receiver dead attempts next_at last_error reference " +
+		"action_url action_data action_until created_at sent_at waits_since finished_at txn_id paid_id return_id",
+		"id = 'w-paid'",
 		[]string{"SELECT 'w-paid'"}},
 	{"withdrawal", "id user_id amount state receiver created_at txn_id paid_id return_id", "id = 'w-sent'",
 		[]string{"SELECT 'w-sent'"}},
+	{"withdrawal_event", "withdrawal_id at state actor reason receiver", "withdrawal_id = 'w-paid' AND state = 'sent'",
+		[]string{"SELECT 'w-paid'"}},
 	{"campaign", "id name sponsor budget packets split min_amount max_amount wins_per_user taps_per_user shards " +
 		"capacity admit_per_second players_list guests_share expires_in_ms created_at split_seed", "id = 'c2'",
 		[]string{"SELECT 'campaign c2'", "SELECT 'fund:c2'", "SELECT 'escrow:c2'"}},
@@ -39,23 +47,29 @@ var edited = []struct {
 		[]string{"SELECT 'audit record 1 '", "SELECT 'block 1 of the table audit'"}},
 }
 
+// ofRemoved names the payment of a campaign whose payouts were removed.
+var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_key LIKE 'pay:c5.%'"}
+
 // values are the edits of columns whose value cannot just be another.
 var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
-	"txn.hash":            "x'00'", "audit.hash": "x'00'", "txn.kind": "'fund'", "payout.state": "'granted'",
-	"withdrawal.state": "'returned'", "campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
+	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'", "txn.kind": "'fund'", "payout.state": "'granted'",
+	"withdrawal.state": "'returned'", "withdrawal.dead": "1 - dead",
+	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
 }
 
 // TestEditedRowsAreNamed edits each of these columns, and expects the full reconciliation to name the row. Once the
 // value is put back, the next run is clean.
 func TestEditedRowsAreNamed(t *testing.T) {
-	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
 		"mysql": paytest.OnMySQL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "mysql" {
+				testenv.RunsFrom(t, testenv.All)
+			}
 			b := open(t)
 			f := fullLedger(t, b)
 			if _, found := everything(t, b, f, "c2"); found != "" {
@@ -88,7 +102,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 		paytest.Must(t, err)
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
-			"return_id capacity admit_per_second guests_share taps_per_user finished_at"), column) {
+			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share taps_per_user finished_at"), column) {
 			value = column + " + 1000"
 		}
 	}
@@ -111,4 +125,71 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 	if books, err = b.Proof.ReconcileAll(t.Context(), f, nil); err != nil || !books.Balanced {
 		t.Errorf("%s, put back: %+v, %v", what, books, err)
 	}
+}
+
+// TestAHalfRemovedCampaign: what is left of its payouts is named once, and each edit of its transactions.
+func TestAHalfRemovedCampaign(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5' AND packet < 2")
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		const left = "payouts of the campaign are left, as c5-2, and the table archive has it"
+		if one, all := everything(t, b, f, "c5"); strings.Count(one, "\n")+strings.Count(all, "\n") != 0 ||
+			!strings.HasPrefix(one, left) || one != all {
+			t.Errorf("%q, %q", one, all)
+		}
+		restore := keepTables(t, b, []string{"txn"})
+		change(t, b, "UPDATE txn SET created_at = created_at + 1 WHERE kind = 'pay'")
+		if _, all := everything(t, b, f, "c5"); !strings.Contains(all, "is not what was hashed") {
+			t.Errorf("edited: %q", all)
+		}
+		restore()
+		change(t, b, "DELETE FROM payout WHERE campaign_id = 'c5'")
+		if one, all := everything(t, b, f, "c5"); one != "" || all != "" {
+			t.Errorf("removed: %q, %q", one, all)
+		}
+	})
+}
+
+// TestAWithdrawalWithTwoReceiversIsNamed: one that was sent is made new by hand, and sent to another receiver, so its
+// row and its last event agree.
+func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
+	t.Parallel()
+	paytest.OnEach(t, func(b *paytest.Books) {
+		t := b.T
+		ctx := t.Context()
+		b.Rich(t, "u1", 100)
+		for _, test := range []struct{ name, edit, to, want string }{
+			{"none", "UPDATE withdrawal SET state = 'requested', receiver = '', sent_at = 0;" +
+				"INSERT INTO withdrawal_event (withdrawal_id, at, state, actor, reason, receiver) " +
+				"SELECT id, 1, 'requested', 'redrain', '', '' FROM withdrawal", "",
+				`was sent to "bank", and a later event of its history names the receiver ""`},
+			{"another", "UPDATE withdrawal SET state = 'requested', receiver = '', sent_at = 0, next_at = 0", "wallet",
+				`was sent to "bank", and a later event of its history names the receiver "wallet"`},
+		} {
+			restore := keepTables(t, b, bookTables)
+			w := b.MustSend(t, "w-"+test.name, "u1", 10)
+			paytest.Must(t, b.RecordRetry(ctx, w, 0, "no answer"))
+			change(t, b, test.edit)
+			if test.to != "" {
+				_, err := b.Approvals.StartProvider(ctx, test.to, false)
+				paytest.Must(t, err)
+				due, err := b.LeaseDue(ctx, test.to, 1, time.Minute)
+				if err != nil || len(due) != 1 {
+					t.Fatalf("%+v, %v", due, err)
+				}
+				paytest.Must(t, b.RecordPaid(ctx, due[0], "theirs"))
+			}
+			books, err := b.Proof.ReconcileAll(ctx, paytest.NewFakeRedis(b.Clock.Now), nil)
+			paytest.Must(t, err)
+			if all := strings.Join(books.Findings, "\n"); !strings.Contains(all, "withdrawal w-"+test.name+" "+test.want) {
+				t.Errorf("%s: %s", test.name, all)
+			}
+			restore()
+			for _, table := range bookTables {
+				change(t, b, "DROP TABLE kept_"+table)
+			}
+		}
+	})
 }

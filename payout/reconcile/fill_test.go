@@ -25,7 +25,7 @@ func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	f := paytest.NewFakeRedis(b.Clock.Now)
 	fillCampaigns(t, b, f)
 	fillDrained(t, b, f)
-	fillRemoved(t, b)
+	fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5'")
 	fillWithdrawals(t, b)
 	fillHeld(t, b, f)
 	fillUpkeep(t, b)
@@ -93,7 +93,7 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 }
 
 // fillRemoved makes c5, which is over, and whose payouts were removed after an export.
-func fillRemoved(t testing.TB, b *paytest.Books) {
+func fillRemoved(t testing.TB, b *paytest.Books, removal string) {
 	t.Helper()
 	ctx := t.Context()
 	b.OpenCampaign(t, "c5", rain.Spec{Budget: 50, Packets: 5})
@@ -113,7 +113,7 @@ func fillRemoved(t testing.TB, b *paytest.Books) {
 		Detail: []byte(`{"sha256":"` + f.SHA256 + `"}`)}))
 	change(t, b, "INSERT INTO archive (campaign_id, file, payouts, amount, actor, removed_at) SELECT campaign_id, '"+
 		f.SHA256+"', paid, amount_paid, 'ann', 1 FROM campaign_tally WHERE campaign_id = 'c5';"+
-		"DELETE FROM payout WHERE campaign_id = 'c5'; DELETE FROM winner WHERE campaign_id = 'c5'")
+		removal+"; DELETE FROM winner WHERE campaign_id = 'c5'")
 }
 
 func fillWithdrawals(t testing.TB, b *paytest.Books) {
@@ -194,7 +194,7 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 			Reason: "why"})
 		paytest.Must(t, err)
 	}
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(ctx))
+	paytest.HashAll(t, b.DB)
 	_, err = chain.NewRoots(b.DB, func() int64 { return b.Clock.Now() + 48*time.Hour.Milliseconds() }).
 		Take(context.Background())
 	paytest.Must(t, err)

@@ -16,8 +16,8 @@ import (
 func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 	t.Helper()
 	id := 900 + packet
-	change(t, b, fmt.Sprintf("INSERT INTO txn (id, kind, idem_key, created_at, hash) VALUES (%[1]d, 'pay', "+
-		"'pay:%[1]d', %[3]d, x'00'); "+
+	change(t, b, fmt.Sprintf("INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (%[1]d, 'pay', "+
+		"'pay:%[1]d', %[3]d, x'00', x'00'); "+
 		"INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (%[1]d, 0, 'escrow:c1', -10), "+
 		"(%[1]d, 1, 'user:u', 10); "+
 		"UPDATE balance SET amount = amount - 10 WHERE account_id = 'escrow:c1'; "+

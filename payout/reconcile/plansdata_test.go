@@ -26,7 +26,7 @@ var many = []manyRows{
 		"CONCAT('p', seq % 20000), 5, 'settled', CONCAT(seq, '.0'), seq DIV 2 % 2, 1000 + seq, 0, 1000 + seq, " +
 		"1000 + seq DIV 4"},
 	{"entry", 100_000, "1000 + seq DIV 4, seq % 4, IF(seq % 4 = 0, 'escrow:c1', CONCAT('user:p', seq % 20000)), 5"},
-	{"txn", 40_000, "1000 + seq, 'pay', CONCAT('pay:b', seq), seq, REPEAT('h', 32)"},
+	{"txn", 40_000, "1000 + seq, 'pay', CONCAT('pay:b', seq), seq, REPEAT('p', 32), REPEAT('h', 32)"},
 	{"balance", 40_000, "CONCAT(ELT(1 + seq % 3, 'user:p', 'escrow:b', 'clearing:p'), seq), 5"},
 	{"winner", 20_000, "IF(seq % 2 = 0, 'c1', CONCAT('b', seq DIV 100)), CONCAT('p', seq), 3, 15"},
 	{"withdrawal", 8_000, "CONCAT('b', seq), IF(seq % 2 = 0, 'u1', CONCAT('p', seq % 20000)), 5, " +
@@ -56,7 +56,7 @@ var many = []manyRows{
 	{"attempt_claim", 8_000, "CONCAT('b1.0.', seq, '-0'), 0, 'b1', seq, CONCAT('p', seq % 20000)"},
 	{"approval", 8_000, "CONCAT('b', seq), 'deposit', CONCAT('s', seq DIV 10), 100, seq, 0, '', '', 'ann', '', " +
 		"seq, seq, IF(seq % 10 = 0, 'pending', 'confirmed'), 'bob', '', seq, ''"},
-	{"proof", 8_000, "CONCAT('b', seq), seq, 1, 1, 0, 0"},
+	{"proof", 8_000, "CONCAT('b', seq), seq, 1, 1, 0, 0, 0"},
 	{"player_list", 8_000, "CONCAT('l', seq), 'players', 'invite', 5, 1, 0, seq, seq, 'ann'"},
 	{"list_member", 40_000, "IF(seq % 2 = 0, 'guests', CONCAT('l', seq % 10)), CONCAT('p', seq), seq, 0, 1"},
 	{"verdict", 20_000, "1000 + seq, CONCAT('p', seq % 20000), 'allow', 0, '[]', 'rules', seq"},

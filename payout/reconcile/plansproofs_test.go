@@ -31,13 +31,13 @@ func askForged(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		"UPDATE winner SET wins = wins + 1 WHERE campaign_id = 'x1'",
 		"UPDATE payout SET won_at = 9000000000000 WHERE campaign_id = 'x1' AND packet = 2",
 		"DELETE FROM payout WHERE campaign_id = 'x1' AND packet = 3",
-		"INSERT INTO txn (kind, idem_key, created_at, hash) VALUES ('pay', 'by hand', 1, x'00')",
+		"INSERT INTO txn (kind, idem_key, created_at, papers, hash) VALUES ('pay', 'by hand', 1, x'00', x'00')",
 	} {
 		b.Statement(t, forgery)
 	}
 }
 
-// askProofs proves the books, by sums and row by row, and goes along the chains.
+// askProofs proves the books, by sums and row by row, and verifies hashes, blocks and roots.
 func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	ctx := t.Context()
@@ -60,7 +60,7 @@ func askProofs(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 		_, err := roots.Holds(ctx, h)
 		paytest.Must(t, err)
 	}
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(ctx))
+	paytest.HashAll(t, b.DB)
 	_, _, err = booking.BalanceOf(ctx, b.DB, booking.World)
 	paytest.Must(t, err)
 	running, stop := context.WithCancel(ctx)

@@ -106,6 +106,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 		func() error { _, _, err := b.Paid(ctx, "c1"); return err },
 		func() error { _, _, err := b.GivenBack(ctx, "c1"); return err },
 		func() error { _, err := l.Proofs.LastProofs(ctx); return err },
+		func() error { _, err := l.Proofs.Pending(ctx); return err },
 		func() error { _, _, err := l.Roots.ListRoots(ctx, "", 1); return err },
 		func() error { _, err := l.Restores.Newest(ctx); return err },
 		func() error { _, err := l.Sanctions.Of(ctx, "barred"); return err },

@@ -187,7 +187,10 @@ func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, foun
 func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	return oneByOne(ids,
 		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
-		func(int64, error) {}) // checkTxnPage has named it
+		func(id int64, why error) {
+			found.add("rows that cannot be read", txnKey(id),
+				"transaction %d: its rows cannot be read, so somebody has changed them: %v", id, why)
+		})
 }
 
 func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {

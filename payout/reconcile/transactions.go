@@ -233,7 +233,7 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 		return
 	}
 	w := p.sources[id][kind]
-	if w == nil && p.removed[id] {
+	if p.removed[id] {
 		return
 	}
 	if w == nil {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 
 	"redrain/internal/sqldb"
@@ -62,11 +63,10 @@ func checkStates(ctx context.Context, q sqldb.Querier, found *findings) error {
 	return nil
 }
 
-// checkHistories compares the state and the receiver of each withdrawal with the last line of its history, page by
-// page.
+// checkHistories compares each withdrawal with its events, page by page.
 func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error {
 	for after := ""; ; {
-		last, err := checkLastEvents(ctx, q, found, "w.id > ? ORDER BY w.id LIMIT ?", after, sqldb.Chunk)
+		last, err := checkEvents(ctx, q, found, after)
 		if err != nil || last == "" {
 			return err
 		}
@@ -74,28 +74,47 @@ func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error
 	}
 }
 
-// checkLastEvents compares some withdrawals, and returns the id of the last of them; "" where there is none.
-func checkLastEvents(ctx context.Context, q sqldb.Querier, found *findings, of string, args ...any) (at string,
-	err error) {
+// historiesAtOnce is how many withdrawals one statement reads, with a few events each.
+const historiesAtOnce = 500
+
+// history is what the events of a withdrawal say.
+type history struct{ id, state, receiver, lastState, sentTo string }
+
+// checkEvents compares a page of withdrawals with their events, and returns the id of the last one; "" if there is
+// none. A withdrawal gets its receiver with its first try, and keeps it: every event from then on names it.
+func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after string) (at string, err error) {
+	var h history
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
-		var id, state, last, receiver, sentTo string
-		if err := scan(&id, &state, &last, &receiver, &sentTo); err != nil {
+		is := history{}
+		if err := scan(&is.id, &is.state, &is.receiver, &is.lastState, &is.sentTo); err != nil {
 			return err
 		}
-		at = id
-		if receiver != sentTo {
-			found.add("a withdrawal with another receiver", id,
-				"withdrawal %s names the receiver %q, but its history ends with %q", id, receiver, sentTo)
+		if is.id != h.id {
+			h.check(found)
+		} else if h.sentTo != "" && is.sentTo != h.sentTo {
+			found.add("a withdrawal with two receivers", h.id, "withdrawal %s was sent to %q, and a later event of its "+
+				"history names the receiver %q: ask both whether they have paid it", h.id, h.sentTo, is.sentTo)
+			is.sentTo = cmp.Or(is.sentTo, h.sentTo)
 		}
-		if last != state {
-			found.add("a withdrawal whose history says otherwise", id,
-				"withdrawal %s is %s, but its history ends with %q", id, state, last)
-		}
+		h = is
 		return nil
-	}, "SELECT w.id, w.state, COALESCE(e.state, ''), w.receiver, COALESCE(e.receiver, '') FROM withdrawal w "+
-		"LEFT JOIN withdrawal_event e ON e.id = (SELECT MAX(n.id) FROM withdrawal_event n "+
-		"WHERE n.withdrawal_id = w.id) WHERE "+of, args...)
-	return at, err
+	}, "SELECT w.id, w.state, w.receiver, COALESCE(e.state, ''), COALESCE(e.receiver, '') FROM "+
+		"(SELECT id, state, receiver FROM withdrawal WHERE id > ? ORDER BY id LIMIT ?) w "+
+		"LEFT JOIN withdrawal_event e ON e.withdrawal_id = w.id ORDER BY w.id, e.id", after, historiesAtOnce)
+	h.check(found)
+	return h.id, err
+}
+
+// check compares a withdrawal with its last event.
+func (h history) check(found *findings) {
+	if h.receiver != h.sentTo {
+		found.add("a withdrawal with another receiver", h.id,
+			"withdrawal %s names the receiver %q, but its history ends with %q", h.id, h.receiver, h.sentTo)
+	}
+	if h.state != h.lastState {
+		found.add("a withdrawal whose history says otherwise", h.id,
+			"withdrawal %s is %s, but its history ends with %q", h.id, h.state, h.lastState)
+	}
 }
 
 // checkClearing compares what is on its way out, all as of one moment.

@@ -209,7 +209,7 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 }
 
 // record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
-// again under the same key and says the same; about what somebody has changed by hand, once a person has put it right.
+// again under the same key and says the same.
 func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 	for failed := 0; ; failed++ {
 		err := v.write(ctx)

@@ -30,7 +30,7 @@ func TestAuditOverHTTP(t *testing.T) {
 	for _, reference := range []string{"one", "two"} {
 		_, err := b.Deposit(t.Context(), "acme", reference, 7)
 		paytest.Must(t, err)
-		paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
+		paytest.HashAll(t, b.DB)
 		_, err = roots.Take(t.Context())
 		paytest.Must(t, err)
 		now = now.AddDate(0, 0, 1)

@@ -54,7 +54,6 @@ type Proofs struct {
 
 	campaigns chan struct{} // a slot for each operator who has one campaign reconciled
 	holds     atomic.Bool   // whether this node has the lease
-	live      []string      // the live campaigns of the round before
 
 	mu     sync.Mutex
 	faulty map[string]string       // campaign → fingerprint of what was found last; "" is all books
@@ -70,7 +69,7 @@ type Proofs struct {
 type ProofsOptions struct {
 	Books     Books
 	Campaigns ProvedCampaigns
-	Kept      KeptProofs // nil: nobody is told when the books were proved
+	Kept      KeptProofs // nil: nobody is told when the books were proved, and drained campaigns wait for the night
 	Leases    cluster.Leases
 	Hot       reconcile.Hot
 	Node      string        // this node's name in the lease
@@ -103,7 +102,15 @@ func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliat
 		return reconcile.Reconciliation{}, err
 	}
 	defer func() { <-r.campaigns }()
+	defer r.clearGauges()
 	return r.o.Books.ReconcileWith(ctx, id, r.o.Hot, reconcile.Rows)
+}
+
+// clearGauges forgets what an operator's run has found, on a node without the lease: no round there clears it.
+func (r *Proofs) clearGauges() {
+	if !r.holds.Load() {
+		r.o.Books.ForgetReconciliations()
+	}
 }
 
 func enter(ctx context.Context, door chan struct{}) error {
@@ -151,7 +158,6 @@ func (r *Proofs) rest() {
 	clear(r.missed)
 	clear(r.proved)
 	r.mu.Unlock()
-	r.live = nil
 	r.o.Books.ForgetReconciliations()
 }
 

@@ -30,6 +30,8 @@ const (
 type KeptProofs interface {
 	NoteProofs(ctx context.Context, proofs []ledger.Proof) error
 	LastProofs(ctx context.Context) (ledger.LastProofs, error)
+	// Pending are the ids of drained campaigns of which not every row was proved since.
+	Pending(ctx context.Context) ([]string, error)
 }
 
 // Proved is when the books were proved last, by whichever node.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,23 @@ type fakeKept struct {
 	last  map[string]ledger.Proof
 	since int64
 	live  []string
+	books *fakeBooks // nil: no campaign is drained
+}
+
+func (k *fakeKept) Pending(context.Context) (ids []string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.books == nil {
+		return nil, nil
+	}
+	k.books.mu.Lock()
+	defer k.books.mu.Unlock()
+	for id, p := range k.last {
+		if id != "" && !p.Final && !slices.Contains(k.books.live, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }
 
 func (k *fakeKept) NoteProofs(_ context.Context, proofs []ledger.Proof) error {

@@ -24,12 +24,14 @@ var ErrFullProof = errors.New("a full proof is under way, which somebody has ask
 // ErrFullProof if there is one. progress may be nil.
 func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (books reconcile.Books, err error) {
 	began := false
+	defer r.clearGauges()
 	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: fullLease, Part: "reconciliation",
 		Node: r.o.Node + " " + rand.Text(), TTL: leaseTTL, Renew: leaseRenew, Recoverer: r.o.Recoverer, Log: r.o.Log})
 	defer lease.Release(ctx)
 	err = lease.Under(ctx, func(ctx context.Context) (err error) {
 		began = true
-		books, err = r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{Progress: progress})
+		books, err = r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{Progress: progress,
+			Each: r.heedEach(ctx, new(error))})
 		return err
 	})
 	switch {
@@ -42,6 +44,16 @@ func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (b
 			"that it is at work", ErrFullProof)
 	}
 	return books, r.keepFull(ctx, books)
+}
+
+// heedEach takes note of each campaign of a full reconciliation. What could not be read is added to unread.
+func (r *Proofs) heedEach(ctx context.Context, unread *error) reconcile.CampaignProved {
+	return func(id string, rec reconcile.Reconciliation, err error) {
+		if ctx.Err() == nil {
+			*unread = errors.Join(*unread, r.heed(id, rec, err))
+			r.miss(id, err)
+		}
+	}
 }
 
 // keepFull notes what a full reconciliation has found, and raises the alarm.
@@ -94,12 +106,7 @@ func (r *Proofs) nightly(ctx context.Context) error {
 	var spent time.Duration
 	var unread error
 	books, err := r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{
-		Each: func(id string, rec reconcile.Reconciliation, err error) {
-			if ctx.Err() == nil {
-				unread = errors.Join(unread, r.heed(id, rec, err))
-				r.miss(id, err)
-			}
-		},
+		Each: r.heedEach(ctx, &unread),
 		Pause: func(ctx context.Context, took time.Duration) error {
 			if !r.holds.Load() {
 				return errNotMine

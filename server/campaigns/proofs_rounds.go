@@ -12,8 +12,8 @@ import (
 	"redrain/payout/reconcile"
 )
 
-// round compares the sums of the live campaigns, and every row of those that were drained since the last round, or in
-// which something is wrong. Its error says what could not be read; the rest was.
+// round compares the sums of the live campaigns, and every row of those that were drained and not proved by row since,
+// or in which something is wrong. Its error says what could not be read; the rest was.
 func (r *Proofs) round(ctx context.Context) error {
 	ids, err := r.o.Campaigns.LiveIDs(ctx)
 	if err != nil {
@@ -21,12 +21,15 @@ func (r *Proofs) round(ctx context.Context) error {
 	}
 	byRow := r.faults()
 	delete(byRow, "")
-	for _, id := range r.live {
-		if !slices.Contains(ids, id) {
-			byRow[id] = ""
+	var drained []string
+	if r.o.Kept != nil {
+		if drained, err = r.o.Kept.Pending(ctx); err != nil {
+			return err
 		}
 	}
-	r.live = slices.Clone(ids)
+	for _, id := range drained {
+		byRow[id] = ""
+	}
 	for id := range byRow {
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -97,7 +100,7 @@ func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) 
 	}
 	r.mu.Lock()
 	r.proved[campaign] = ledger.Proof{Campaign: campaign, ProvedAt: r.o.Clock(), TookMS: rec.TookMS,
-		Balanced: rec.Balanced, Findings: len(rec.Findings), Difference: rec.Difference}
+		Balanced: rec.Balanced, Findings: len(rec.Findings), Difference: rec.Difference, Final: rec.Final}
 	r.mu.Unlock()
 	r.note(campaign, rec.Balanced, rec.Fingerprint, rec.Findings, fmt.Sprintf("the difference is %s; ", rec.Difference))
 	return nil

@@ -31,13 +31,16 @@ type fakeBooks struct {
 	slices    int               // of a second each, in a full reconciliation
 	sums, all map[string]int    // by Node: campaigns looked at, and looks at everything
 	forgot    map[string]int
+	kept      *fakeKept // what all nodes have noted
 }
 
 func newFakeBooks(live ...string) *fakeBooks {
-	return &fakeBooks{
+	f := &fakeBooks{
 		live: live, found: map[string]string{}, hidden: map[string]bool{}, away: map[string]bool{},
 		sums: map[string]int{}, all: map[string]int{}, forgot: map[string]int{},
 	}
+	f.kept = &fakeKept{last: map[string]ledger.Proof{}, books: f}
+	return f
 }
 
 func (f *fakeBooks) set(change func()) {
@@ -58,7 +61,8 @@ func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliat
 	}
 	what := f.found[id]
 	if what == "" || (f.hidden[id] && depth == reconcile.Sums) {
-		return reconcile.Reconciliation{Balanced: true}, nil
+		return reconcile.Reconciliation{Balanced: true,
+			Final: depth == reconcile.Rows && !slices.Contains(f.live, id)}, nil
 	}
 	return reconcile.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
 }
@@ -169,6 +173,7 @@ func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []strin
 	books := nodeBooks{f, node}
 	r := NewProofs(ProofsOptions{
 		Books: books, Campaigns: books, Leases: books, Node: node, Every: time.Minute, Share: 0.5,
+		Kept:  f.kept,
 		Log:   log,
 		Alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
 	})

@@ -101,6 +101,7 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 		r.Text(txns[i].Kind)
 		r.Text(txns[i].Key)
 		r.Int(now)
+		r.Bytes(txns[i].Papers[:])
 		r.Bytes(hashes[i][:])
 	}, sqldb.Back{Key: "idem_key", Columns: []string{"id", "idem_key"}, Row: func(scan sqldb.Scan) error {
 		var id int64
@@ -121,7 +122,7 @@ func hashTxns(now int64, txns []Txn) []chain.Hash {
 	hashes := make([]chain.Hash, len(txns))
 	for i := range txns {
 		t := &txns[i]
-		c.Txn(t.Kind, t.Key, now, t.Papers)
+		c.Txn(t.Kind, t.Key, now, t.Papers[:])
 		for n, ln := range t.Lines {
 			c.Int(int64(n))
 			ln.Account.addTo(&c)

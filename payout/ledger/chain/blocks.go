@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -76,43 +75,37 @@ func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit in
 // insert a block has made it.
 type Hasher struct {
 	db   *sqldb.DB
-	seen map[string]int64 // the highest id of each book, at the time seenAt
+	seen map[string]int64 // the highest id of each book, at the time at
 	at   time.Time
+
+	hashed time.Time // all rows that were committed until then are in blocks; zero: not known
 }
 
 // NewHasher makes a hasher of a migrated database.
 func NewHasher(db *sqldb.DB) *Hasher { return &Hasher{db: db} }
 
 // Round hashes the rows up to the ids that an earlier round has seen at least a minute ago: a transaction with a lower
-// id has ended by now.
-func (h *Hasher) Round(ctx context.Context, now time.Time) error {
+// id has ended by now. All rows that were committed until the time hashed are in blocks; it is zero before the first
+// round that hashes.
+func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, err error) {
 	if h.seen != nil && now.Sub(h.at) < settled {
-		return nil
+		return h.hashed, nil
 	}
 	for book, until := range h.seen {
 		if err := h.hash(ctx, book, until); err != nil {
-			return err
+			return h.hashed, err
 		}
 	}
+	h.hashed = h.at
 	heads, err := Heads(ctx, h.db)
 	if err != nil {
-		return err
+		return h.hashed, err
 	}
 	h.seen, h.at = map[string]int64{}, now
 	for _, head := range heads {
 		h.seen[head.Book] = head.ID
 	}
-	return nil
-}
-
-// HashAll hashes all rows, while no other process writes.
-func (h *Hasher) HashAll(ctx context.Context) error {
-	for _, book := range books {
-		if err := h.hash(ctx, book, math.MaxInt64); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h.hashed, nil
 }
 
 // hash makes blocks of the rows up to an id.
@@ -123,6 +116,15 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			if err != nil {
 				return err
 			}
+			if last.Last > until { // another node has seen more, or nobody has
+				head, err := readHead(ctx, tx, book)
+				if err == nil && head.ID < last.Last {
+					err = fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or rows "+
+						"were removed; no row is hashed until then, see redrain audit verify", last.Number, last.Last, head.ID)
+				}
+				full = false
+				return err
+			}
 			b, err := last.next(ctx, tx, until, blockRows)
 			if full = b.Rows == blockRows; err != nil || b.Rows == 0 {
 				return err
@@ -131,7 +133,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 				[][]any{{b.Book, b.Number, b.Last, b.Rows, b.Hash}}, sqldb.Merge{})
 		})
 		if sqldb.IsDuplicate(err) {
-			return nil // another node is at it
+			continue // another node has made this block
 		}
 		if err != nil {
 			return fmt.Errorf("hashing rows of %s into a block: %w", book, err)
@@ -150,18 +152,29 @@ type Head struct {
 // Heads are the newest rows of the books that have any.
 func Heads(ctx context.Context, q sqldb.Querier) (heads []Head, err error) {
 	for _, book := range books {
-		var hash []byte
-		head := Head{Book: book}
-		found, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
+		head, err := readHead(ctx, q, book)
 		if err != nil {
-			return nil, fmt.Errorf("reading the newest row of %s: %w", book, err)
+			return nil, err
 		}
-		if found {
-			head.Hash = fmt.Sprintf("%x", hash)
+		if head.Hash != "" {
 			heads = append(heads, head)
 		}
 	}
 	return heads, nil
+}
+
+// readHead reads the newest row of a book; its hash is "" if there is none.
+func readHead(ctx context.Context, q sqldb.Querier, book string) (Head, error) {
+	var hash []byte
+	head := Head{Book: book}
+	found, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
+	if err != nil {
+		return head, fmt.Errorf("reading the newest row of %s: %w", book, err)
+	}
+	if found {
+		head.Hash = fmt.Sprintf("%x", hash)
+	}
+	return head, nil
 }
 
 // ErrUnknownBook is the error of a table whose rows have no hashes.

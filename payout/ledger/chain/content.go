@@ -112,10 +112,10 @@ func (c *Content) Sum() (sum Hash) {
 func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
 
 // Txn begins a transaction's content: its kind, key, time and the hash of its papers. Its lines are added next.
-func (c *Content) Txn(kind, key string, at int64, papers Hash) {
+func (c *Content) Txn(kind, key string, at int64, papers []byte) {
 	c.Reset()
 	c.Text(kind)
 	c.Text(key)
 	c.Int(at)
-	c.Bytes(papers[:])
+	c.Bytes(papers)
 }

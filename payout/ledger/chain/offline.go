@@ -9,7 +9,7 @@ import (
 
 // PaperColumns are the columns of the papers of a kind of transaction that its hash covers, in the order in which they
 // are hashed. Where the papers come from several tables, each column has a table's short name before it: c campaign,
-// a campaign_amounts, r reclaim, cut reclaim_cut.
+// a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
 func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
 
 // AuditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
@@ -22,17 +22,22 @@ type Line struct {
 	Amount  int64
 }
 
-// HashTxn hashes a transaction, its papers, each with the values of its PaperColumns, and its lines.
-func HashTxn(kind, key string, at int64, papers [][]sql.NullString, lines []Line) Hash {
-	var c Content
-	var sum Hash
-	if len(papers) > 0 {
-		for _, p := range papers {
-			c.values(p)
-		}
-		sum = c.Sum()
+// HashPapers hashes the papers of a transaction, each with the values of its PaperColumns. It is zero without papers.
+func HashPapers(papers [][]sql.NullString) (sum Hash) {
+	if len(papers) == 0 {
+		return sum
 	}
-	c.Txn(kind, key, at, sum)
+	var c Content
+	for _, p := range papers {
+		c.values(p)
+	}
+	return c.Sum()
+}
+
+// HashTxn hashes a transaction, the hash of its papers, and its lines.
+func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
+	var c Content
+	c.Txn(kind, key, at, papers[:])
 	for _, l := range lines {
 		c.Int(l.Number)
 		c.Text(l.Account)

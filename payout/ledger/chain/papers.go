@@ -35,8 +35,8 @@ var papers = map[string]paper{
 		"reclaim r LEFT JOIN reclaim_cut cut ON cut.campaign_id = r.campaign_id AND cut.shard = r.shard " +
 			"AND cut.closed_at = r.closed_at AND cut.entry_seq = r.entry_seq", "r.txn_id", "r.closed_at"},
 	"withdraw": {[]string{"id", "user_id", "amount", "created_at"}, "withdrawal", "txn_id", "id"},
-	"paid":     {endedWithdrawal, "withdrawal", "paid_id", "id"},
-	"return":   {endedWithdrawal, "withdrawal", "return_id", "id"},
+	"paid":     {endedWithdrawal, withdrawalEvents, "w.paid_id", "e.id"},
+	"return":   {endedWithdrawal, withdrawalEvents, "w.return_id", "e.id"},
 	"hold":     {heldWin, "held", "hold_id", "claim"},
 	"release":  {decidedWin, "held", "release_id", "claim"},
 	"confirm":  {decidedWin, "held", "confirm_id", "claim"},
@@ -51,11 +51,13 @@ var (
 		"decided_at"}
 )
 
-// endedWithdrawal are the columns of a withdrawal that has ended: nothing changes it any more, so the transaction that
-// ends it holds all of them.
-var endedWithdrawal = []string{"id", "user_id", "amount", "state", "receiver", "dead", "attempts", "next_at",
-	"last_error", "reference", "action_url", "action_data", "action_until", "created_at", "sent_at", "waits_since",
-	"finished_at"}
+// endedWithdrawal are the columns of a withdrawal that has ended and of its events: nothing changes them any more, so
+// the transaction that ends it holds all of them.
+var endedWithdrawal = []string{"w.id", "w.user_id", "w.amount", "w.state", "w.receiver", "w.dead", "w.attempts",
+	"w.next_at", "w.last_error", "w.reference", "w.action_url", "w.action_data", "w.action_until", "w.created_at",
+	"w.sent_at", "w.waits_since", "w.finished_at", "e.at", "e.state", "e.actor", "e.reason", "e.receiver"}
+
+const withdrawalEvents = "withdrawal w JOIN withdrawal_event e ON e.withdrawal_id = w.id"
 
 // readPapers reads the hashes of the papers of transactions of a kind. One without papers is missing in the answer.
 func readPapers(ctx context.Context, q sqldb.Querier, kind string, ids []int64) (map[int64]Hash, error) {

@@ -32,7 +32,8 @@ func NewRootRounds(roots *Roots, path string, recoverer *loop.Recoverer, log *sl
 	return r
 }
 
-// Run hashes new rows each minute, and takes the root of each day that has ended, if no other node has, until ctx ends.
+// Run hashes new rows each minute, and takes the root of each day that has ended, once all rows of the day are in
+// blocks and if no other node has, until ctx ends.
 // The node that has taken it logs it. A node with a file writes all roots there, whichever node has taken them, a line
 // of JSON each.
 func (r *RootRounds) Run(ctx context.Context) error {
@@ -41,7 +42,10 @@ func (r *RootRounds) Run(ctx context.Context) error {
 }
 
 func (r *RootRounds) round(ctx context.Context) error {
-	err := errors.Join(r.hash.Round(ctx, time.Now()), r.take(ctx))
+	hashed, err := r.hash.Round(ctx, time.Now())
+	if err == nil && !hashed.IsZero() && r.roots.isOver(time.Since(hashed)) {
+		err = r.take(ctx)
+	}
 	if r.file != nil {
 		err = errors.Join(err, r.file.catchUp(ctx, r.roots))
 	}

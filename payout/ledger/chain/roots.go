@@ -48,14 +48,25 @@ func NewRoots(db *sqldb.DB, clock func() int64) *Roots {
 	return &Roots{db: db, clock: clock}
 }
 
-// rootAfter is how long after the end of a day its root is taken: the rows of the day are in blocks by then.
+// rootAfter is how long after the end of a day its root is taken, at the earliest: nodes' clocks may differ by less.
 const rootAfter = 5 * time.Minute
+
+// dayEnd is the end of the newest day whose root may be taken.
+func dayEnd(nowMS int64) time.Time {
+	return time.UnixMilli(nowMS).UTC().Add(-rootAfter).Truncate(24 * time.Hour)
+}
+
+// isOver reports whether the newest day whose root may be taken had ended some time ago.
+func (r *Roots) isOver(ago time.Duration) bool {
+	now := r.clock()
+	return now-ago.Milliseconds() >= dayEnd(now).UnixMilli()
+}
 
 // Take takes the root of yesterday. It returns nil if there is one already, and while there are no blocks. Days on
 // which no node ran have no root of their own: the next one covers them.
 func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 	now := r.clock()
-	day := time.UnixMilli(now).UTC().Add(-rootAfter).AddDate(0, 0, -1).Format(time.DateOnly)
+	day := dayEnd(now).AddDate(0, 0, -1).Format(time.DateOnly)
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
 		root := Root{Day: day, At: now}

@@ -26,7 +26,7 @@ var dawn = time.Date(2026, 11, 23, 0, 6, 0, 0, time.UTC)
 // take hashes all rows, and takes the root of the day before a time.
 func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 	t.Helper()
-	paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
+	paytest.HashAll(t, b.DB)
 	root, err := chain.NewRoots(b.DB, at.UnixMilli).Take(t.Context())
 	paytest.Must(t, err)
 	return root
@@ -200,7 +200,7 @@ func TestVerify(t *testing.T) {
 					b.Statement(t, statement)
 				}
 				if strings.Contains(name, "anew") {
-					paytest.Must(t, chain.NewHasher(b.DB).HashAll(t.Context()))
+					paytest.HashAll(t, b.DB)
 				}
 				if !c.noted {
 					noted = nil
@@ -231,13 +231,67 @@ func TestTheHasherWaits(t *testing.T) {
 		after time.Duration
 		rows  int
 	}{{0, 0}, {59 * time.Second, 0}, {61 * time.Second, 1}, {110 * time.Second, 1}, {130 * time.Second, 2}} {
-		paytest.Must(t, h.Round(t.Context(), now.Add(c.after)))
+		_, err := h.Round(t.Context(), now.Add(c.after))
+		paytest.Must(t, err)
 		if rows := b.Count(t, "SELECT COALESCE(SUM(rows_hashed), 0) FROM block WHERE book = 'txn'"); rows != c.rows {
 			t.Errorf("after %s %d rows are hashed, want %d", c.after, rows, c.rows)
 		}
 		if c.after == 0 {
 			deposit(t, b, "second")
 		}
+	}
+}
+
+// TestARootHasAllRowsOfItsDay: a node that starts after midnight has not hashed them yet, and one whose hashing fails
+// takes no root.
+func TestARootHasAllRowsOfItsDay(t *testing.T) {
+	t.Parallel()
+	for name, forged := range map[string]bool{"a start": false, "a block that ends behind all rows": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := paytest.OnSQLite(t)
+			deposit(t, b, "first")
+			paytest.HashAll(t, b.DB)
+			deposit(t, b, "second")
+			if forged {
+				b.Statement(t, "UPDATE block SET last_id = 9223372036854775807 WHERE book = 'txn'")
+			}
+			var log bytes.Buffer
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				clock := func() int64 { return dawn.Add(time.Since(began)).UnixMilli() }
+				run(t, chain.NewRootRounds(chain.NewRoots(b.DB, clock), "", nil,
+					slog.New(slog.NewTextHandler(&log, nil))), 3*time.Minute)
+			})
+			roots := b.Count(t, "SELECT COUNT(*) FROM root")
+			whole := b.Count(t, `SELECT COUNT(*) FROM root WHERE blocks LIKE '%"txn","number":2,"last":2,"rows":1%'`)
+			switch {
+			case forged && (roots != 0 || !strings.Contains(log.String(), "ends with row 9223372036854775807")):
+				t.Errorf("%d roots\n%s", roots, log.String())
+			case !forged && (roots != 1 || whole != 1):
+				t.Errorf("%d roots, %d with the last row of the day\n%s", roots, whole, log.String())
+			}
+		})
+	}
+}
+
+// TestWalkReadsInSteps: small blocks share a step.
+func TestWalkReadsInSteps(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnSQLite(t)
+	for n := range 10 {
+		deposit(t, b, fmt.Sprint("r", n))
+		paytest.HashAll(t, b.DB)
+	}
+	w := &chain.Walk{SkipTxns: true, Found: func(f chain.Fault) { t.Error(f) }}
+	steps := 1
+	for more := true; more; steps++ {
+		var err error
+		more, err = w.Step(t.Context(), b.DB)
+		paytest.Must(t, err)
+	}
+	if steps > 3 || w.Blocks < 20 {
+		t.Errorf("%d steps for %d blocks", steps, w.Blocks)
 	}
 }
 

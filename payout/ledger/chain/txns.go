@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -13,9 +12,9 @@ import (
 type txnRow struct {
 	id, at    int64
 	kind, key string
+	papers    []byte // as they were when it was written
 	hash      []byte
-	papers    Hash
-	hasPapers bool
+	is        Hash // its papers as they are now; zero if there are none
 	content   Content
 }
 
@@ -26,24 +25,23 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(Fau
 	if err != nil {
 		return err
 	}
-	var differ []*txnRow
+	var removed map[string]bool // campaigns whose payouts are in an export
+	var campaigns []string
 	for _, t := range txns {
-		if is := t.content.Sum(); string(is[:]) != string(t.hash) {
-			differ = append(differ, t)
+		if string(t.is[:]) != string(t.papers) && t.kind == "pay" {
+			campaigns = append(campaigns, campaignOf(t.key))
 		}
 	}
-	if len(differ) == 0 {
-		return nil
-	}
-	removed, err := removedOf(ctx, q, differ)
-	if err != nil {
-		return err
-	}
-	for _, t := range differ {
-		if !t.hasPapers && removed[campaignOf(t.kind, t.key)] {
-			continue // its payouts are in the campaign's export, and nobody can hash them here
+	if len(campaigns) > 0 {
+		if removed, err = Removed(ctx, q, campaigns); err != nil {
+			return err
 		}
-		found(Fault{Txns, t.id, t.key, "is not what was hashed: it, its lines or its papers were changed"})
+	}
+	for _, t := range txns {
+		same := string(t.is[:]) == string(t.papers) || t.kind == "pay" && removed[campaignOf(t.key)]
+		if is := t.content.Sum(); !same || string(is[:]) != string(t.hash) {
+			found(Fault{Txns, t.id, t.key, "is not what was hashed: it, its lines or its papers were changed"})
+		}
 	}
 	return nil
 }
@@ -54,25 +52,25 @@ func readTxns(ctx context.Context, q sqldb.Querier, ids []int64) ([]*txnRow, err
 	kinds := map[string][]int64{}
 	txns, err := sqldb.List(ctx, q, func(scan sqldb.Scan) (*txnRow, error) {
 		t := &txnRow{}
-		err := scan(&t.id, &t.kind, &t.key, &t.at, &t.hash)
+		err := scan(&t.id, &t.kind, &t.key, &t.at, &t.papers, &t.hash)
 		byID[t.id] = t
 		kinds[t.kind] = append(kinds[t.kind], t.id)
 		return t, err
-	}, "SELECT id, kind, idem_key, created_at, hash FROM txn WHERE id IN "+sqldb.Marks(len(ids))+" ORDER BY id",
+	}, "SELECT id, kind, idem_key, created_at, papers, hash FROM txn WHERE id IN "+sqldb.Marks(len(ids))+" ORDER BY id",
 		sqldb.Args(ids)...)
 	if err != nil || len(txns) == 0 {
 		return nil, err
 	}
-	papers := map[int64]Hash{}
 	for kind, of := range kinds {
 		sums, err := readPapers(ctx, q, kind, of)
 		if err != nil {
 			return nil, err
 		}
-		maps.Copy(papers, sums)
+		for id, sum := range sums {
+			byID[id].is = sum
+		}
 	}
 	for _, t := range txns {
-		t.papers, t.hasPapers = papers[t.id]
 		t.content.Txn(t.kind, t.key, t.at, t.papers)
 	}
 	return txns, q.Each(ctx, func(scan sqldb.Scan) error {
@@ -89,24 +87,10 @@ func readTxns(ctx context.Context, q sqldb.Querier, ids []int64) ([]*txnRow, err
 		" ORDER BY txn_id, line_no", sqldb.Args(ids)...)
 }
 
-// campaignOf is the campaign that a payment is of, by its key; "" for any other transaction.
-func campaignOf(kind, key string) string {
-	if kind != "pay" {
-		return ""
-	}
+// campaignOf is the campaign that a payment is of, by its key.
+func campaignOf(key string) string {
 	campaign, _, _ := strings.Cut(strings.TrimPrefix(key, "pay:"), ".")
 	return campaign
-}
-
-// removedOf are the campaigns of transactions whose payouts were removed after an export.
-func removedOf(ctx context.Context, q sqldb.Querier, txns []*txnRow) (map[string]bool, error) {
-	var campaigns []string
-	for _, t := range txns {
-		if campaign := campaignOf(t.kind, t.key); campaign != "" && !t.hasPapers {
-			campaigns = append(campaigns, campaign)
-		}
-	}
-	return Removed(ctx, q, campaigns)
 }
 
 // Removed are those of some campaigns whose payouts were removed after an export.

@@ -28,6 +28,9 @@ func (f Fault) String() string {
 const (
 	txnsAtOnce  = 100 // one may have 4,000 lines
 	auditAtOnce = 1000
+	// stepRows is about how many rows one step reads. A transaction whose content is read counts as txnRows.
+	stepRows = 10_000
+	txnRows  = stepRows / txnsAtOnce
 )
 
 // Walk goes along the rows of the books in the order of their ids, page by page, and compares them with their hashes
@@ -44,6 +47,7 @@ type Walk struct {
 	row     int64 // the last row whose content was compared
 	behind  bool  // all blocks of the book were compared
 	started map[string]Block
+	spent   int64 // rows that the present step has read, and blocks
 }
 
 // Begin has the walk take the rows up to some blocks as they are.
@@ -54,10 +58,16 @@ func (w *Walk) Begin(ends []Block) {
 	}
 }
 
-// Step reads a page, as of one moment, and reports whether there is more.
+// Step reads about 10,000 rows, as of one moment, and reports whether there is more.
 func (w *Walk) Step(ctx context.Context, db *sqldb.DB) (more bool, err error) {
+	w.spent = 0
 	err = db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		return w.step(ctx, tx)
+		for w.spent < stepRows && !w.behind {
+			if err := w.step(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("verifying the hashes of %s: %w", books[w.book], err)
@@ -116,6 +126,7 @@ func (w *Walk) contents(ctx context.Context, q sqldb.Querier, until int64) (whol
 			w.row = last
 		}
 		w.Rows += rows
+		w.spent += rows
 		return rows < auditAtOnce, err
 	case w.SkipTxns:
 		return true, nil
@@ -127,25 +138,31 @@ func (w *Walk) contents(ctx context.Context, q sqldb.Querier, until int64) (whol
 	}
 	w.row = ids[len(ids)-1]
 	w.Rows += int64(len(ids))
+	w.spent += int64(len(ids)) * txnRows
 	return len(ids) < txnsAtOnce, CheckTxns(ctx, q, ids, w.Found)
 }
 
-// compare hashes the rows of a block anew.
+// compare hashes the rows of a block anew. Rows of blocks that were removed are in no block, and are not hashed.
 func (w *Walk) compare(ctx context.Context, q sqldb.Querier, want Block) error {
+	w.spent++
+	name := fmt.Sprintf("block %d", want.Number)
+	if want.Number != w.block.Number+1 {
+		w.Found(Fault{Book: want.Book, Name: name, What: fmt.Sprintf("does not follow block %d: blocks were removed",
+			w.block.Number)})
+		w.block = want
+		return nil
+	}
 	first := w.block.Last + 1
-	is, err := w.block.next(ctx, q, want.Last, math.MaxInt32)
+	is, err := w.block.next(ctx, q, want.Last, int(min(max(want.Rows, 0), blockRows))+1)
 	if err != nil {
 		return err
 	}
 	w.Blocks++
+	w.spent += is.Rows
 	if w.SkipTxns && want.Book == Txns {
 		w.Rows += is.Rows
 	}
-	name := fmt.Sprintf("block %d", want.Number)
 	switch {
-	case want.Number != is.Number:
-		w.Found(Fault{Book: want.Book, Name: name, What: fmt.Sprintf("does not follow block %d: blocks were removed",
-			w.block.Number)})
 	case is.Rows != want.Rows || is.Last != want.Last:
 		w.Found(Fault{Book: want.Book, Name: name, What: fmt.Sprintf("has %d of %d rows with the ids %d to %d: rows "+
 			"were removed, added or numbered otherwise", is.Rows, want.Rows, first, want.Last)})

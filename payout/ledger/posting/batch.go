@@ -17,19 +17,20 @@ type batch struct {
 	asked []string // the campaigns of the entries
 
 	// Read from the ledger, and kept up to date while the batch is classified.
-	campaigns map[string]terms
-	paid      map[packetKey]Holder
-	quick     bool                    // paid has nothing of what was posted before
-	forged    map[sealed]bool         // whose seals are wrong
-	dead      Letters                 // of the claims in the batch
-	bounds    bounds                  // what may not be paid any more
-	escrow    map[string]rain.Money   // nil: not looked at, because it has always been enough
-	players   *players                // nil: not looked at; the database refuses what is too much
-	reclaimed reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
-	bannedAt  bannedAt                // nil: a person has decided
-	listed    playerlist.Refused      // nil: a person has decided
-	verdictOf verdictOf               // nil: a person has decided, or verdicts hold nothing
-	holdings  map[shardKey]*packetSet // what the shards can have that give something back
+	campaigns  map[string]terms
+	unreadable map[string]bool // campaigns whose rows cannot be read or split
+	paid       map[packetKey]Holder
+	quick      bool                    // paid has nothing of what was posted before
+	forged     map[sealed]bool         // whose seals are wrong
+	dead       Letters                 // of the claims in the batch
+	bounds     bounds                  // what may not be paid any more
+	escrow     map[string]rain.Money   // nil: not looked at, because it has always been enough
+	players    *players                // nil: not looked at; the database refuses what is too much
+	reclaimed  reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
+	bannedAt   bannedAt                // nil: a person has decided
+	listed     playerlist.Refused      // nil: a person has decided
+	verdictOf  verdictOf               // nil: a person has decided, or verdicts hold nothing
+	holdings   map[shardKey]*packetSet // what the shards can have that give something back
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -90,7 +91,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	}
 	b.quick = with == quick
 	b.asked = slices.Collect(maps.Keys(packets))
-	if b.campaigns, err = p.terms.read(ctx, tx, b.asked); err != nil {
+	if b.campaigns, b.unreadable, err = p.terms.read(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
 	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
@@ -99,7 +100,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 			return nil, err
 		}
 		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
-		if b.campaigns, err = p.terms.read(ctx, tx, b.asked); err != nil {
+		if b.campaigns, b.unreadable, err = p.terms.read(ctx, tx, b.asked); err != nil {
 			return nil, err
 		}
 	}

@@ -35,6 +35,8 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	switch {
 	case err != nil:
 		fault = err.Error()
+	case b.unreadable[e.Ref.Campaign]:
+		fault = Unreadable
 	case !known:
 		fault = ErrUnknownCampaign.Error()
 	case campaign.dropped:
@@ -52,6 +54,9 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 // Dropped is why nothing is posted of a campaign whose payouts were removed after an export.
 const Dropped = "the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into " +
 	"its export, and dismiss this"
+
+// Unreadable is why nothing is posted of a campaign whose row cannot be read or split.
+const Unreadable = "the campaign's row cannot be read: correct it, and retry this"
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
 const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"

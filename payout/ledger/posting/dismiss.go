@@ -47,6 +47,9 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	if err != nil {
 		return 0, err
 	}
+	if b.unreadable[d.Campaign] && d.Kind != LetterForged {
+		return 0, NotDismissedError(Unreadable)
+	}
 	if len(refused) == 0 {
 		return 0, NotDismissedError("the ledger can bear it out, so it is somebody's: retry it")
 	}

@@ -42,14 +42,16 @@ func newTermsReader(campaigns CampaignReader, amounts *rain.AmountsCache) *terms
 	return &termsReader{campaigns: campaigns, amounts: amounts, kept: kept}
 }
 
-// read reads what campaigns allow. One that does not exist, cannot be read or cannot be split is missing in the answer.
-func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string) (map[string]terms, error) {
+// read reads what campaigns allow. A campaign that does not exist is missing in both answers. One that cannot be read
+// or split is in unreadable.
+func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string) (all map[string]terms,
+	unreadable map[string]bool, err error) {
 	type row struct {
 		revision         int64
 		letters, dropped bool
 	}
 	rows := make(map[string]row, len(campaigns))
-	err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
+	err = sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
 		var id string
 		var r row
 		err := scan(&id, &r.revision, &r.letters, &r.dropped)
@@ -58,27 +60,29 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id), "+
 		"EXISTS (SELECT 1 FROM archive a WHERE a.campaign_id = campaign.id) FROM campaign WHERE id IN", campaigns)
 	if err != nil {
-		return nil, fmt.Errorf("reading campaigns: %w", err)
+		return nil, nil, fmt.Errorf("reading campaigns: %w", err)
 	}
-	all := make(map[string]terms, len(campaigns))
+	all, unreadable = make(map[string]terms, len(campaigns)), map[string]bool{}
 	for id, r := range rows {
 		c, err := t.of(ctx, tx, id, r.revision)
 		if errors.Is(err, ErrUnreadableCampaign) {
-			continue // what comes of it waits for a person
+			unreadable[id] = true // its entries wait for a person
+			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		amounts, err := t.amounts.Of(c)
 		if faults := (rain.Invalid)(nil); errors.As(err, &faults) {
-			continue // what cannot be split was never stocked
+			unreadable[id] = true
+			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		all[id] = terms{Campaign: c, amounts: amounts, letters: r.letters, dropped: r.dropped && c.Drained}
 	}
-	return all, nil
+	return all, unreadable, nil
 }
 
 // of is a campaign at its present revision.

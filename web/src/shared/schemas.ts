@@ -410,7 +410,7 @@ export interface paths {
         };
         /**
          * Who won what
-         * @description In the order of the packets. With `Accept` text/csv all claims are streamed as CSV with a header row, and `limit` and `cursor` play no part. `user`, `packet` and `state` leave out what is not exactly that, in both forms. 410 `campaign_dropped`: its payouts have left the ledger, and its export has them.
+         * @description In the order of the packets. With `Accept` text/csv all claims are streamed as CSV with a header row, and `limit` and `cursor` play no part. `user`, `packet` and `state` leave out what is not exactly that, in both forms. 410 `campaign_dropped`: its payouts were removed from the ledger, and its export has them.
          */
         get: operations["listClaims"];
         put?: never;
@@ -436,7 +436,7 @@ export interface paths {
         };
         /**
          * All that the ledger has of a campaign that is over
-         * @description A gzip file of lines of JSON, which `redrain campaign verify` proves without a server; see docs/books.md for what is in it. The campaign is proved before. 409 `campaign_not_over`: only one that is closed, whose leftover is back at the sponsor, and of which nothing waits, can be exported. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts have left the ledger. Where something fails half-way the connection is cut.
+         * @description A gzip file of lines of JSON, which `redrain campaign verify` proves without a server; see docs/books.md for what is in it. The campaign is proved before. 409 `campaign_not_over`: only one that is closed, whose leftover is back at the sponsor, and of which nothing waits, can be exported. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts were removed from the ledger. Where something fails half-way the connection is cut.
          */
         get: operations["exportCampaign"];
         put?: never;
@@ -1814,7 +1814,7 @@ export interface components {
             fault?: string;
             /**
              * Format: int64
-             * @description Unix ms, when its payouts began to leave the ledger, which its export has. Left out where they have not, and in lists.
+             * @description Unix ms, when the removal of its payouts began (`removed_at` of the table `archive`). Its export has them. Left out if they are in the ledger, and in lists.
              */
             dropped_at?: number;
             /** @description The oldest first. */
@@ -3026,7 +3026,7 @@ export interface components {
                  *       "title": "Gone",
                  *       "status": 410,
                  *       "code": "campaign_dropped",
-                 *       "detail": "The campaign's payouts have left the ledger."
+                 *       "detail": "The campaign's payouts were removed from the ledger."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];

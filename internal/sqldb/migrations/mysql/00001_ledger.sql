@@ -91,6 +91,7 @@ CREATE TABLE IF NOT EXISTS txn (
     kind       VARCHAR(16)    NOT NULL,              -- deposit, fund, pay, reclaim
     idem_key   VARBINARY(320) NOT NULL,              -- what it is for; the same is never posted twice
     created_at BIGINT         NOT NULL,
+    papers     BINARY(32)     NOT NULL,              -- SHA-256 of its papers, the rows that say what it is for
     hash       BINARY(32)     NOT NULL,              -- SHA-256 of its content, with its lines and papers
     UNIQUE KEY txn_idem (idem_key)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -24,6 +24,8 @@ CREATE TABLE IF NOT EXISTS proof (
     took_ms     BIGINT        NOT NULL,
     balanced    TINYINT       NOT NULL,
     findings    BIGINT        NOT NULL,
-    difference  BIGINT        NOT NULL
+    difference  BIGINT        NOT NULL,
+    pending     TINYINT       NOT NULL,              -- 1: it is not drained, or was not proved row by row since
+    KEY proof_pending (pending)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 -- +goose StatementEnd

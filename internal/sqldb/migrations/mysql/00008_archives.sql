@@ -2,8 +2,8 @@
 
 -- +goose Up
 -- +goose StatementBegin
--- Written by the job of docs/retention.md only, by a user that servers do not have. The transactions, lines, balances,
--- reclaims and the tally of the campaign stay: so every sum can still be checked.
+-- Written by the job of docs/retention.md, by a user who may delete payouts; servers only read it. The transactions,
+-- lines, balances, reclaims and the tally of the campaign stay, so every sum can still be checked.
 CREATE TABLE IF NOT EXISTS archive (
     campaign_id   VARBINARY(64)  NOT NULL PRIMARY KEY,
     file          VARBINARY(64)  NOT NULL,             -- the SHA-256 of the export, in hexadecimal

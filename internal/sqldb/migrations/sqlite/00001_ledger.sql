@@ -66,6 +66,7 @@ CREATE TABLE txn (
     kind             TEXT    NOT NULL,
     idem_key         TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
+    papers           BLOB    NOT NULL,
     hash             BLOB    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX txn_idem ON txn (idem_key);

@@ -12,6 +12,8 @@ CREATE TABLE proof (
     took_ms          INTEGER NOT NULL,
     balanced         INTEGER NOT NULL,
     findings         INTEGER NOT NULL,
-    difference       INTEGER NOT NULL
+    difference       INTEGER NOT NULL,
+    pending          INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX proof_pending ON proof (pending);
 -- +goose StatementEnd

@@ -10,7 +10,7 @@ export const faults = {
   campaign_alive: { zh: "活动没有丢失任何数据，无需恢复。", en: "Nothing of the campaign is lost, so there is nothing to restore." },
   campaign_closed: { zh: "活动已永久关闭。", en: "The campaign is closed for good." },
   campaign_drained: { zh: "活动的钱已全部付清或退回。", en: "Everything of the campaign is paid or given back." },
-  campaign_dropped: { zh: "活动的付款明细已归档，请查看它的导出文件。", en: "The campaign’s payouts have left the ledger: its export has them." },
+  campaign_dropped: { zh: "活动的付款明细已归档，请查看它的导出文件。", en: "The campaign’s payouts were removed from the ledger: its export has them." },
   campaign_loading: { zh: "活动还在备货，请稍后重试。", en: "The campaign is still being stocked. Try again in a moment." },
   campaign_not_over: { zh: "活动关闭并结清后才能导出。", en: "Only a campaign that is closed and settled can be exported." },
   challenge_failed: { zh: "验证没有通过，请重试。", en: "The check did not succeed. Try again." },

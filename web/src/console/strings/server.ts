@@ -21,8 +21,8 @@ export const sentences: readonly (readonly [en: string, zh: string])[] = [
 
   // why something is a dead letter
   ["given up after {0} tries: {1>}", "试了 {0} 次后放弃：{1}"],
-  ["{0>}; put it right, and retry this", "{0}。改正后请重试"],
-  ["the campaign's payouts have left the ledger, so all of it was paid or given back: look into its export, and dismiss this", "活动的付款已移出账本，说明全部已支付或退回：请查看它的导出文件，然后作废这条"],
+  ["the campaign's row cannot be read: correct it, and retry this", "无法读取活动的数据。改正后请重试"],
+  ["the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into its export, and dismiss this", "活动的付款已移出账本，说明全部已支付或退回：请查看它的导出文件，然后作废这条"],
   ["its seal is wrong: no node of this installation has sealed this with a key that is valid", "封印不对：它不是由本系统的节点用有效密钥写下的"],
   ["the player was banned when it was won", "中奖时玩家已被封禁"],
   ["the campaign's escrow holds less than that", "活动的余额不足以支付"],
