@@ -128,7 +128,7 @@ func TestConsoleWithdrawal(t *testing.T) {
 				"paid":  {"stage": "paid", "state": "paid", "reference": "wx-20251121-0042"},
 			} {
 				w := f.withdrawal("pending", object{"withdrawal": id, "receiver": "http:bank.example:shop7",
-					"last_error": "the provider gave no answer that says what has become of the payment",
+					"last_error": "the provider gave no clear answer about the payment",
 					"attempts":   10, "history": history})
 				maps.Copy(w, with)
 				f.serve("GET /withdrawals/"+id, always(w))

@@ -3041,7 +3041,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request makes no sense; `errors` names each faulty field. */
+        /** @description Invalid request; `errors` names each faulty field. */
         Invalid: {
             headers: {
                 [name: string]: unknown;
