@@ -53,7 +53,7 @@ func appManifests(m manifest) map[string]*file {
 	zh, en := common, common
 	zh.Lang, zh.Name, zh.ShortName, zh.Description = chinese, "红包雨", "红包雨", "红包从天而降，手快有手慢无"
 	en.Lang, en.Name, en.ShortName = english, "Red packet rain", "Packets"
-	en.Description = "Red packets fall from the sky: be quick, and they are yours"
+	en.Description = "Red packets fall from the sky. Be quick and they’re yours"
 	files := map[string]*file{}
 	for _, a := range []app{zh, en} {
 		text, err := json.Marshal(a)

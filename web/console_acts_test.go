@@ -20,7 +20,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 	p.PressText("Start a rain…")
 	p.Says("dialog .preview", "10 s, 8 packets a second = about 80 packets on each screen.")
 	p.Fill("dialog [name=duration_ms]", "601")
-	p.Says("dialog .fault", "It is from 1 to 600.")
+	p.Says("dialog .fault", "Enter 1 to 600.")
 	p.Until("no start", `document.querySelector("dialog [type=submit]").disabled`)
 	p.Fill("dialog [name=duration_ms]", "12.5")
 	p.Fill("dialog [name=decoy_percent]", "10")
@@ -39,7 +39,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 		}
 	})
 	p.PressText("Start")
-	p.Says("dialog .faulttext", "The server cannot be reached.")
+	p.Says("dialog .faulttext", "The server is unreachable.")
 	f.set(func() {
 		f.judge = func(w http.ResponseWriter, r *http.Request) bool {
 			reply(http.StatusConflict, object{"status": 409, "code": "rain_running", "title": "Conflict"})(w, r)
@@ -47,7 +47,7 @@ func TestConsoleStartsOneRain(t *testing.T) {
 		}
 	})
 	p.PressText("Start")
-	p.Says("dialog .faulttext", "Another rain of this campaign is scheduled or falling already.")
+	p.Says("dialog .faulttext", "A rain of this campaign is scheduled or running already.")
 	lost := len(f.posted("/campaigns/c1/rains"))
 	f.set(func() { f.judge = nil })
 	// Both in one task: nothing was drawn between them.
@@ -80,7 +80,7 @@ func TestConsoleSchedulesByTheServersClock(t *testing.T) {
 	f := newConsole(t)
 	p := f.open(t, chromium.Options{})
 	p.PressText("Start a rain…")
-	p.Press(`//label[contains(., "At a time")]/input`)
+	p.Press(`//label[contains(., "At a set time")]/input`)
 	p.Until("a time", `document.querySelector("dialog [name=starts_at]").value !== ""`)
 	p.Says("dialog", "In this computer’s time zone:")
 	p.State("at")
@@ -128,14 +128,14 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.Until("no rain", `!document.querySelector(".rainnow") && !document.querySelector("dialog")`)
 
 	p.PressText("Pause…")
-	p.Says("dialog", "¥7,638.80 in 3,820 packets stays where it is.")
+	p.Says("dialog", "¥7,638.80 in 3,820 packets stays in the campaign.")
 	p.Type("\x1b")
 	p.Until("Esc leaves", `!document.querySelector("dialog")`)
 	if got := browsertest.Eval[string](p, `document.activeElement.textContent`); got != "Pause…" {
 		t.Errorf("the focus is on %q", got)
 	}
 	p.PressText("Pause…")
-	p.Says("dialog", "still being paid")
+	p.Says("dialog", "in flight")
 	p.PressText("Pause")
 	p.Says(".head", "paused")
 	p.PressText("Resume…")
@@ -144,8 +144,8 @@ func TestConsoleNamesTheMoneyBeforeItActs(t *testing.T) {
 	p.Says(".head", "ready")
 
 	p.PressText("Close…")
-	p.Says("dialog", "¥7,638.80 in 3,820 packets goes back to sponsor acme.")
-	p.Says("dialog", "¥2,361.20 has been won; ¥7.10 of it is still being paid.")
+	p.Says("dialog", "¥7,638.80 in 3,820 packets returns to sponsor acme.")
+	p.Says("dialog", "¥2,361.20 won, ¥7.10 of it in flight.")
 	p.Says("dialog", "This cannot be undone.")
 	p.Until("the name is asked for", `document.querySelector("dialog [type=submit]").disabled`)
 	p.State("close")
@@ -190,7 +190,7 @@ func TestConsoleLateAnswerClosesNoOtherQuestion(t *testing.T) {
 	p.PressText("Stop it")
 	p.Until("no rain", `!document.querySelector(".rainnow") && !document.querySelector("dialog")`)
 	p.PressText("Pause…")
-	p.Says("dialog", "stays where it is.")
+	p.Says("dialog", "stays in the campaign.")
 	close(release)
 	p.Says(".toast", "The rain has stopped.")
 	p.PressText("Pause")

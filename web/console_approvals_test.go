@@ -77,7 +77,7 @@ func TestConsoleApprovals(t *testing.T) {
 			p.Says("dialog", "¥50,000.00")
 			p.State("deposit")
 			p.Press("dialog [type=submit]")
-			p.Says("dialog [role=alert]", in("情况变了", "has changed since"))
+			p.Says("dialog [role=alert]", in("情况已变化", "has changed since"))
 			p.PressTwice("dialog [type=submit]")
 			p.Says(".toasts", in("已执行", "done."))
 			p.Says(".pages .count", "3")
@@ -87,7 +87,7 @@ func TestConsoleApprovals(t *testing.T) {
 			p.Until("no dialog", `!document.querySelector("dialog")`)
 			press(2, ":not(.main)")
 			p.Press("dialog [type=submit]")
-			p.Says("dialog .fault", in("请填写", "This is needed."))
+			p.Says("dialog .fault", in("请填写", "Required."))
 			p.Fill("dialog [name=reason]", "ask the bank first")
 			p.Press("dialog [type=submit]")
 			p.Says(".toasts", in("已驳回", "rejected."))
@@ -95,7 +95,7 @@ func TestConsoleApprovals(t *testing.T) {
 			p.Until("two orders", `document.querySelectorAll("tbody tr").length === 2`)
 			press(2, ".main") // another receiver, which moves no money yet
 			p.Press("dialog [type=submit]")
-			p.Says(".toasts", in("更换打款方：已执行。", "Another receiver of withdrawals: done."))
+			p.Says(".toasts", in("更换支付方：已执行。", "Change the payout provider: done."))
 			p.Says(".pages .count", "1")
 			for path, want := range map[string]string{"/approvals/a1/confirm": `{"reason":""}`,
 				"/approvals/a3/reject": `{"reason":"ask the bank first"}`} {
@@ -128,7 +128,7 @@ func TestConsoleSaysWhatWaits(t *testing.T) {
 	p.Press(`[aria-label="Deposit: acme"]`)
 	p.Fill(`dialog [name="amount"]`, "50000")
 	p.Press("dialog .button.main")
-	p.Says(".toasts", "Asked for: ¥50,000.00. Another person has to confirm it by")
+	p.Says(".toasts", "Requested: ¥50,000.00. A second person must confirm it by")
 	p.Says("tbody", "¥25,000.00") // what acme has is as before
 	p.Says(".pages .count", "1")
 	browsertest.Eval[bool](p, `(location.hash = "#/payouts", true)`)

@@ -41,7 +41,7 @@ func TestConsoleReconciles(t *testing.T) {
 	impatient.Scripts = []string{atOnce("Check")}
 	p := f.openConsole(t, impatient, "#/reconciliation")
 	p.Says(".books", "The servers last proved all books")
-	p.Says(".books .bad", "that is too long ago")
+	p.Says(".books .bad", "too long ago")
 	p.Says(".books", "Checking…")
 	p.State("checking")
 	p.PressText("Stop")
@@ -49,7 +49,7 @@ func TestConsoleReconciles(t *testing.T) {
 	<-gone
 	close(hang)
 	p.PressText("Check")
-	p.Says(".verdict.bad", "Something is wrong: 1 campaign does not balance, ¥0.01 off.")
+	p.Says(".verdict.bad", "Findings: 1 campaign does not balance, ¥0.01 off.")
 	p.Says(".findings", "the balance of user:u1 is 89")
 	p.Says(".line", "¥10,000.00 ≠ ¥2,354.11 + ¥0.00 + ¥7,638.80 + ¥7.10 + ¥0.00")
 	p.Says(".equation .bad", "-¥0.01")

@@ -208,7 +208,7 @@ func (f *formsServer) withdrawals(r *http.Request, _ []byte) (int, any) {
 		f.withdrawal("paid", object{"withdrawal": "w2", "reference": "wx-20251121-0042", "user": "u2"}),
 		f.withdrawal("failed", object{"withdrawal": "w3", "reason": "the account is closed", "user": "u3"}),
 		f.withdrawal("pending", object{"withdrawal": "w4", "dead": true, "attempts": 10, "user": "u4",
-			"last_error": "the provider gave no answer that says what has become of the payment"}),
+			"last_error": "the provider gave no clear answer about the payment"}),
 	}
 	state := r.URL.Query().Get("state")
 	wanted := []object{}

@@ -122,14 +122,14 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 		"packets": "200", "max": "4.99"} {
 		p.Fill(field(name), text)
 	}
-	p.Says(".create .faulty .fault", "Too much: 200 packets of at most ¥4.99 hold ¥998.00")
+	p.Says(".create .faulty .fault", "Too high: 200 packets of at most ¥4.99 hold ¥998.00")
 	if p.Text(".create .faulty label") != "Budget, ¥" {
 		t.Errorf("the fault stands beside %q", p.Text(".create .faulty label"))
 	}
 	p.Shoot("fault")
 	p.Fill(field("max"), "20")
 	p.Says(".preview", "About 1 in")
-	p.Says(".funds", "Nothing was deposited for this sponsor yet")
+	p.Says(".funds", "No deposits for this sponsor yet")
 	p.Says(".funds", "¥1,000.00 short of the budget")
 	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x",
 		"errors": []object{{"field": "shards", "message": "is more than this server has"}}})
@@ -145,14 +145,14 @@ func TestConsoleCreatesACampaign(t *testing.T) {
 	p.Until("the dialog is open", `document.querySelector("dialog[open]") !== null`)
 	p.State("deposit")
 	twice(p, "dialog .button.main")
-	p.Says(".toasts", "¥1,000.00 deposited for newcomer, which now has ¥1,000.00.")
+	p.Says(".toasts", "¥1,000.00 deposited for newcomer. Balance: ¥1,000.00.")
 	p.Says(".funds", "Balance ¥1,000.00")
 	deposits := f.posted("/sponsors/newcomer/deposits")
 	if len(deposits) != 1 || !strings.Contains(deposits[0].body, `"amount":100000,"reference":"console-`) {
 		t.Errorf("a double click deposited %+v", deposits)
 	}
 
-	p.Says(".summary", "¥1,000.00 of newcomer moves into this campaign, in 200 packets.")
+	p.Says(".summary", "¥1,000.00 moves from newcomer into this campaign, in 200 packets.")
 	p.Says(".summary", "from ¥1,000.00 to ¥0.00")
 	p.Until("the refusal is over", `!document.querySelector(".summary [role=alert]")?.textContent`)
 	for i, lost := range []object{
@@ -201,7 +201,7 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 	p.Press(fund)
 	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
 	p.PressText("中文")
-	p.Says(".summary [role=alert]", "也没有动用资金")
+	p.Says(".summary [role=alert]", "资金未动用")
 	if got := browsertest.Eval[string](p, `document.querySelector('[name="shards"]').value`); got != "2" {
 		t.Errorf("the language took away what was typed: %q", got)
 	}
@@ -214,7 +214,7 @@ func TestConsoleFormByKeyboard(t *testing.T) {
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new")
 	p.Press(fund)
-	p.Says(".summary [role=status]", "4 fields need a change.")
+	p.Says(".summary [role=status]", "4 fields need attention.")
 	p.Until("the focus is on the name", `document.activeElement.name === "name"`)
 	p.State("required")
 	p.Type("Gala\tacme\t")
@@ -256,7 +256,7 @@ func TestConsoleFindsClaims(t *testing.T) {
 		t.Errorf("the file has %d rows: %q", len(rows), rows)
 	}
 	p.Fill(`.claims [name="packet"]`, "4000")
-	p.Says(".empty", "No claim matches")
+	p.Says(".empty", "No claims match")
 	p.PressText("Clear")
 	p.Says(".more", "50 shown so far")
 
@@ -282,7 +282,7 @@ func TestConsoleFindsClaims(t *testing.T) {
 func TestConsoleLetters(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
-	f.letters = []object{f.letter("c1-6", "forged", "thief", 77, "its seal is wrong"),
+	f.letters = []object{f.letter("c1-6", "forged", "thief", 77, "invalid seal"),
 		f.letter("c1-7", "pay", "u1", 88, "closed"), f.letter("w9", "withdrawal", "u2", 128_800, "timeout"),
 		f.letter("c1-8", "pay", "u3", 12, "closed")}
 	f.serve("POST /payouts/w9/retry", func(*http.Request, []byte) (int, any) {
@@ -302,26 +302,26 @@ func TestConsoleLetters(t *testing.T) {
 		t.Errorf("the buttons are %q", words)
 	}
 	p.Press(`[aria-label="Dismiss: c1-6"]`)
-	p.Says("dialog", "its seal is wrong")
+	p.Says("dialog", "invalid seal")
 	p.Until("a reason is needed", `document.querySelector("dialog [type=submit]").disabled`)
 	p.Fill("dialog input", "made by hand")
 	p.State("dismiss")
 	p.Press("dialog .button.danger")
-	p.Says("dialog", "It is not dismissed: retry it")
+	p.Says("dialog", "Not dismissed: retry it")
 	p.Press("dialog .button.danger")
-	p.Says(".toasts", "c1-6 is dismissed; ¥0.77 went back to the sponsor.")
+	p.Says(".toasts", "c1-6 dismissed; ¥0.77 returned to the sponsor.")
 	p.Says(".total", "3 payments, ¥1,289.00")
 	p.Press(`[aria-label="Retry: w9"]`)
 	p.Says("dialog", "¥1,288.00 for u2.")
 	p.State("one")
 	twice(p, "dialog .button.main")
-	p.Says(".toasts", "w9: the withdrawal of ¥1,288.00 is tried again.")
+	p.Says(".toasts", "w9: retrying the withdrawal of ¥1,288.00.")
 	p.Says(".total", "2 payments, ¥1.00")
 	p.PressText("Retry all")
 	p.Says("dialog", "2 payments, ¥1.00 in all.")
 	p.Press("dialog .button.main")
-	p.Says(".toasts", "2 judged: 2 no longer wait, 0 are still dead.")
-	p.Says(".empty", "No dead letters")
+	p.Says(".toasts", "2 retried: 2 no longer wait, 0 still fail.")
+	p.Says(".empty", "No failed payments")
 	for path, want := range map[string]int{"w9/retry": 1, "retry": 1, "c1-6/dismiss": 2} {
 		posts := f.posted("/payouts/" + path)
 		if len(posts) != want || want == 2 && posts[1].body != `{"letter":"c1-6","reason":"made by hand"}` {

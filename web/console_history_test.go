@@ -91,7 +91,7 @@ func TestConsoleRemembersARain(t *testing.T) {
 	f.set(func() { kept = noHistory() })
 	p := f.open(t, chromium.Options{})
 	openFigures(p)
-	p.Says("dialog", "No figures of this rain were kept")
+	p.Says("dialog", "No figures for this rain")
 }
 
 // TestConsoleChartsGoOn: the charts of the live view begin with what the server has kept, although the feed has this

@@ -15,10 +15,10 @@ func TestConsoleHead(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
 	says := map[string][8]string{
-		"en": {"The books were not proved yet", "✓ The books of the live campaigns balance, proved last",
-			"✓ Books balance, proved last", "✗ The books do not balance, proved last", "No alarm", "⚠ 2 alarms",
-			"Dead letter", "The server does not answer; this is from before:"},
-		"zh": {"还没有对过账", "", "✓ 账目相符，最近一次对账", "✗ 账目不符，最近一次对账", "没有警报", "⚠ 2 个警报", "死信", ""},
+		"en": {"Books not checked yet", "✓ Books of live campaigns balance, last check",
+			"✓ Books balance, last check", "✗ Books do not balance, last check", "No alarms", "⚠ 2 alarms",
+			"Failed payment", "The server does not respond. Earlier data:"},
+		"zh": {"尚未对账", "", "✓ 账目相符，最近一次对账", "✗ 账目不平，最近一次对账", "没有告警", "⚠ 2 个告警", "异常款项", ""},
 	}
 	for _, o := range browsertest.Few([]chromium.Options{
 		{Device: deskDevice, Language: "en-US,en"}, {Device: smallDevice, Language: "zh-CN,zh"},

@@ -108,9 +108,9 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f, at := newStaff(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network, chromium.Foreign)
-	button := "Sign in at " + strings.TrimPrefix(at.URL, "http://")
+	button := "Sign in with " + strings.TrimPrefix(at.URL, "http://")
 	p.Go("/console?code=forged&state=forged#/sponsors")
-	p.Says(".account [role=alert]", "This sign-in was not begun here.")
+	p.Says(".account [role=alert]", "This sign-in was not started here.")
 	if words := p.Text("form [role=alert]"); words != "" {
 		t.Errorf("the token's form says %q", words)
 	}
@@ -120,7 +120,7 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	p.Says(".account [role=alert]", "The identity provider refused: access_denied")
 	at.set(func() { at.refuses, at.nonce = false, "of another sign-in" })
 	p.PressText(button)
-	p.Says(".account [role=alert]", "This sign-in was not begun here.")
+	p.Says(".account [role=alert]", "This sign-in was not started here.")
 	at.set(func() { at.nonce = "" })
 	p.PressText(button)
 	p.Says("header", "ann cashier")

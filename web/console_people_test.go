@@ -70,12 +70,12 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 	f.refuseOnce("POST /sponsors/acme/deposits", unknown)
 	p.Press("dialog .button.main")
 	const again = `//dialog[.//h2="Sign in again"]`
-	p.Says("dialog", "The server does not know the token any more.")
+	p.Says("dialog", "The token is no longer valid.")
 	p.State("again")
 	p.Type("\x1b") // neither Esc nor a wrong token ends the page
 	p.Fill("dialog [name=token]", "wrong")
 	p.Type("\r")
-	p.Says("dialog", "The server does not know this token.")
+	p.Says("dialog", "Invalid token.")
 	p.Fill("dialog [name=token]", "anns-new")
 	p.Press(again + `//button[.="Sign in"]`)
 	p.Until("the deposit is there again", `document.querySelectorAll("dialog").length === 1 && `+
@@ -91,7 +91,7 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 		return http.StatusUnauthorized, unknown
 	})
 	p.Press("dialog .button.main")
-	p.Says("dialog", "For somebody else it begins anew.")
+	p.Says("dialog", "For anyone else it starts empty.")
 	p.Fill("dialog [name=token]", "bobs")
 	p.Press(again + `//button[.="Sign in"]`)
 	p.Says("header", "bob cashier")
@@ -128,7 +128,7 @@ func TestConsoleWithdrawal(t *testing.T) {
 				"paid":  {"stage": "paid", "state": "paid", "reference": "wx-20251121-0042"},
 			} {
 				w := f.withdrawal("pending", object{"withdrawal": id, "receiver": "http:bank.example:shop7",
-					"last_error": "the provider gave no answer that says what has become of the payment",
+					"last_error": "the provider gave no clear answer about the payment",
 					"attempts":   10, "history": history})
 				maps.Copy(w, with)
 				f.serve("GET /withdrawals/"+id, always(w))

@@ -28,9 +28,9 @@ var offers = map[string]struct {
 	"withdrawals/w1": {".details", map[string]string{"Release…": "cashier admin"}},
 	"approvals":      {"tbody tr", map[string]string{"Confirm…": "cashier admin", "Reject…": "cashier admin"}},
 	"users/u1":       {".details", map[string]string{"Ban…": "operator admin", "Disconnect…": "operator admin"}},
-	"users/u2":       {".details", map[string]string{"Lift the ban…": "operator admin"}},
+	"users/u2":       {".details", map[string]string{"Unban…": "operator admin"}},
 	"risk": {"tbody tr", map[string]string{"Release…": "cashier admin",
-		"Confirm the hold…": "cashier admin"}},
+		"Forfeit…": "cashier admin"}},
 }
 
 // everything has something for each button of offers.
@@ -81,7 +81,7 @@ func TestConsoleOffersWhatOneMay(t *testing.T) {
 				if denied != "" {
 					p.Axe(string(role) + " on " + place)
 					browsertest.Eval[any](p, fmt.Sprintf(`(%s)(%q).click()`, buttonNamed, denied))
-					p.Says(".toast.bad", "This takes the right to")
+					p.Says(".toast.bad", "You need the")
 					p.Until("no dialog", `!document.querySelector("dialog")`)
 				}
 			}

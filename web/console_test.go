@@ -31,7 +31,7 @@ func TestConsoleSignIn(t *testing.T) {
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
 	p.Go("/console#token=wrong")
-	p.Says("[role=alert]", "The server does not know this token.")
+	p.Says("[role=alert]", "Invalid token.")
 	p.State("wrong")
 
 	p.Fill("[name=token]", "view")
@@ -56,7 +56,7 @@ func TestConsoleSignIn(t *testing.T) {
 	})
 	p.Fill("[name=token]", "op")
 	p.Type("\r")
-	p.Says("[role=alert]", "The server cannot do this just now (redis does not answer).")
+	p.Says("[role=alert]", "Temporarily unavailable (redis does not answer).")
 }
 
 // TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and leaves the address;
@@ -74,14 +74,14 @@ func TestConsoleTakesItsLink(t *testing.T) {
 	p.Says("h1", "Sign in")
 	address("/console#/campaigns/c1")
 	paste("token=wrong")
-	p.Says("[role=alert]", "The server does not know this token.")
+	p.Says("[role=alert]", "Invalid token.")
 	paste("#token=op")
 	p.Says("h1", "Gala 2026")
 	if got := browsertest.Eval[string](p, `location.href`); strings.Contains(got, "token") {
 		t.Errorf("the address is %s", got)
 	}
 	paste("token=wrong")
-	p.Says(".toast.bad", "The server does not know this token.")
+	p.Says(".toast.bad", "Invalid token.")
 	p.Says("h1", "Gala 2026")
 	p.PressText("Sign out")
 	p.Says("h1", "Sign in")
@@ -96,7 +96,7 @@ func TestConsoleTakesItsLink(t *testing.T) {
 	f.set(func() {
 		f.answer["GET /campaigns"] = reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})
 	})
-	p.Says("[role=alert]", "The server does not know the token any more.")
+	p.Says("[role=alert]", "The token is no longer valid.")
 }
 
 // figure is what a figure of the live view shows.
@@ -131,9 +131,9 @@ func TestConsoleLive(t *testing.T) {
 		t.Errorf("%s wait for a room without a limit", got)
 	}
 	f.set(func() { f.stats["waiting"], f.stats["seated"] = 1234, 500 })
-	p.Says("[data-stat=waiting]", "In the waiting room")
+	p.Says("[data-stat=waiting]", "In the queue")
 	p.Says("[data-stat=waiting]", "1,234")
-	p.Says("[data-stat=waiting]", "500 with a seat")
+	p.Says("[data-stat=waiting]", "500 admitted")
 
 	// A field that the server does not know leaves a dash.
 	f.set(func() { f.stats = object{"campaign": "c1", "online": 301, "won": 1181, "tap_p50_ms": nil} })
@@ -147,7 +147,7 @@ func TestConsoleLive(t *testing.T) {
 	f.say("stats", object{"campaign": "c2", "online": 7})
 	f.say("alarm", object{"code": "void_win", "campaign": "c1", "message": "a win was void"})
 	p.Says(".alarm", "a win was void")
-	p.Says(".alarm", "A void win")
+	p.Says(".alarm", "Void win")
 	p.State("alarm")
 	if got := figure(p, "online"); got != "301" {
 		t.Errorf("another campaign's figures are shown: online %s", got)
@@ -170,7 +170,7 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 	p.Until("fresh figures", `document.querySelector(".age.fresh") !== null`)
 
 	f.set(func() { f.mute = true })
-	p.Says(".age.stale", "the server sends no figures")
+	p.Says(".age.stale", "no updates from the server")
 	f.hangUpFeeds()
 	p.Says(".age.stale", "reconnecting…")
 	p.State("stale")

@@ -41,5 +41,5 @@ func TestConsoleAuditIsSearched(t *testing.T) {
 	p.Says(".audit", "1 of 3 loaded")
 	p.Until("one row", `document.querySelectorAll("tbody tr").length === 1`)
 	p.Fill(`.audit [name="search"]`, "nobody did this")
-	p.Says(".audit", "None of the loaded records")
+	p.Says(".audit", "No match in the loaded records")
 }

@@ -78,7 +78,7 @@ func Handler(o Options) http.Handler {
 		w.Header().Set("Content-Security-Policy", o.policy(r.URL.Path, r.Host, f).String())
 		switch {
 		case !ok && slashed[r.URL.Path] == "":
-			http.Error(w, "There is no such page.", http.StatusNotFound)
+			http.Error(w, "Page not found.", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "Pages are read with GET.", http.StatusMethodNotAllowed)

@@ -50,5 +50,5 @@ func (b *browser) testBack(t *testing.T) {
 	f.code("K1", "u1")
 	eval[bool](p, `(location.hash = "#code=K1", true)`)
 	back("who")
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 }

@@ -45,9 +45,9 @@ func TestAnEvening(t *testing.T) {
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
 	p.Until("the screen stays on", "heard.locks === 1")
-	p.shows("pool", "¥10,000.00 in 5,000 packets in all")
+	p.shows("pool", "¥10,000.00 in 5,000 packets")
 	f.push(f.figures(4321, 679, nil))
-	p.shows("here", "312 people are waiting together")
+	p.shows("here", "312 people are waiting")
 	p.practises()
 	p.hasMusic()
 
@@ -69,7 +69,7 @@ func (p *tab) practises() {
 	p.t.Helper()
 	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
 	p.click("#practice")
-	p.shows("note", "This is practice. Nothing here pays")
+	p.shows("note", "Just practice. No prizes here")
 	testenv.Eventually(p.t, patience, "a drop is hit", func() bool {
 		at := browsertest.Eval[*chromium.Point](p.Page, `redrain.drops(redrain.serverNow())
 			.filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
@@ -77,7 +77,7 @@ func (p *tab) practises() {
 		if at != nil {
 			p.Point(*at)
 		}
-		return strings.Contains(p.text("announce"), "Caught. Practice, pays nothing")
+		return strings.Contains(p.text("announce"), "Caught. Practice, no prize")
 	})
 	p.fake.setRain(10*time.Second, time.Hour)
 	p.mode("countdown")

@@ -69,7 +69,7 @@ func (b *browser) testAGuestWorks(t *testing.T) {
 	})
 	p := b.enter(t, f, "/")
 	p.mode("waiting")
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 	if got := proofs(); len(got) != 2 || !worked(got[0]) || got[0] == got[1] {
 		t.Errorf("proofs %q", got)
 	}

@@ -72,7 +72,7 @@ func (b *browser) testNothingToPlay(t *testing.T) {
 		on(w, r)
 	})
 	p.Go("/?campaign=mistyped")
-	p.shows("stage-title", "This event cannot be found")
+	p.shows("stage-title", "We can’t find this event")
 	if !p.hidden("play") {
 		t.Error("what cannot be found can be played")
 	}
@@ -89,7 +89,7 @@ func (b *browser) testExpired(t *testing.T) {
 	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
 	p.mode("waiting")
 	f.hangUp(4500)
-	p.shows("stage-title", "You are signed out")
+	p.shows("stage-title", "You’ve been signed out")
 	p.shows("play", "Play as a guest")
 	if !p.hidden("signin") {
 		t.Error("a code is asked for before somebody says that they have one")
@@ -112,16 +112,16 @@ func (b *browser) testUnsure(t *testing.T) {
 	p.hitDrop(0, start, 300)
 	testenv.Eventually(t, patience, "the tap", func() bool { return len(f.tapped()) == 1 })
 	p.ends()
-	p.shows("card-title", "Being confirmed")
+	p.shows("card-title", "Confirming…")
 	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 100})
 	f.setDown(true)
 	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
-	if got := p.text("card-title"); got != "Being confirmed" {
+	if got := p.text("card-title"); got != "Confirming…" {
 		t.Errorf("offline the card says %q", got)
 	}
 	f.setJudge(func(string) object { return f.won(1, 66) })
 	f.setDown(false)
-	p.shows("card-title", "Well caught")
+	p.shows("card-title", "Congratulations!")
 	p.shows("card-amount", "¥0.66")
 	if got := f.tapped(); len(got) != 2 || got[0] != got[1] || p.text("mine-count") != "1" {
 		t.Errorf("taps %v, %s packets", got, p.text("mine-count"))

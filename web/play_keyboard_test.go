@@ -23,7 +23,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	start := p.rains([3]int{300, 1, slowly}, [3]int{700, 0, slowly})
 	f.wave(1, start+slowly/6, [3]int{500, 0, slowly})
 	testenv.Eventually(t, patience, "the canvas has the keyboard", func() bool { return p.focus() == "rain" })
-	if got := p.text("alarm"); got != "The rain begins" {
+	if got := p.text("alarm"); got != "The rain has started" {
 		t.Errorf("a screen reader is told %q", got)
 	}
 	p.Type(kb.Tab)
@@ -32,7 +32,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	p.State("ring")
 	p.Type(kb.Escape)
 	p.Type(" ") // nothing in the ring: the lowest packet, not the decoy beside it
-	p.shows("announce", "You won 0.42 yuan, packet 1 of at most 3")
+	p.shows("announce", "You won 0.42 yuan, packet 1 of up to 3")
 	if got := f.tapped(); len(got) != 1 || got[0] != "0.1" {
 		t.Errorf("tapped %v", got)
 	}

@@ -22,10 +22,10 @@ func (b *browser) testACodeInTheAddress(t *testing.T) {
 	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
 	f.setAnswer("POST /login", good)
 	p.mode("waiting")
-	p.shows("user", "You are u1")
+	p.shows("user", "Playing as u1")
 	p.address("/?campaign=c1")
 	p.do(chromedp.Reload())
-	p.shows("user", "You are u1")
+	p.shows("user", "Playing as u1")
 	if got := f.token(); got != "token-u1" {
 		t.Errorf("hello with %q", got)
 	}
@@ -37,7 +37,7 @@ func (b *browser) testACodeInTheAddress(t *testing.T) {
 	testenv.Eventually(t, patience, "the code is taken", func() bool { return f.usedUp("K2") })
 	testenv.Eventually(t, patience, "it is the player's", func() bool { return f.greeted() > greeted })
 	p.address("/?campaign=c1")
-	p.shows("user", "You are u1")
+	p.shows("user", "Playing as u1")
 	if p.isOpen("who")() {
 		t.Error("the player is asked whether they would like to be themselves")
 	}
@@ -82,23 +82,23 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	p := b.play(t, f)
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 
 	// In the tab where the guest plays. No is the default, and Esc says no.
 	f.code("K1", "u1")
 	eval[bool](p, `(location.hash = "#code=K1", true)`)
 	p.opens("who")
-	p.shows("who-text", "You play as Guest 7f3a, and this link is u1’s. Go on as u1? What each has won stays theirs")
+	p.shows("who-text", "You’re playing as Guest 7f3a, but this link is for u1. Switch? Both keep what they’ve won")
 	p.State("who")
 	if got := eval[string](p, `document.activeElement.id`); got != "who-now" {
 		t.Errorf("the focus is on %q", got)
 	}
 	p.click("#who-now")
 	testenv.Eventually(t, patience, "the answer", func() bool { return !p.isOpen("who")() })
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 	p.Until("the page has gone back to before the question", `history.state === null`) // or a reload would be aborted
 	p.do(chromedp.Reload())
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 
 	// In a new tab, as a link from a chat, and in the other language.
 	p.click("#language")
@@ -106,9 +106,9 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	p.Go("about:blank")
 	p.Go("/?campaign=c1#code=K2")
 	p.opens("who")
-	p.shows("who-text", "您现在以「游客 7f3a」的身份参加，这个链接是「u1」的。要换成「u1」吗？各自抢到的红包仍归各自")
+	p.shows("who-text", "您正以「游客 7f3a」的身份参加，这个链接属于「u1」。要切换吗？两个身份的红包都会保留")
 	p.click("#who-next")
-	p.shows("user", "您是 u1")
+	p.shows("user", "您好，u1")
 	p.address("/?campaign=c1")
 	if got := f.token(); got != "token-u1" {
 		t.Errorf("hello with %q", got)
@@ -116,18 +116,18 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 
 	// A link that was used changes nothing either.
 	eval[bool](p, `(location.hash = "#code=K2", true)`)
-	p.shows("who-text", "一个链接只能用一次，两分钟内有效。您仍以「u1」的身份参加")
+	p.shows("who-text", "每个链接限用一次，两分钟内有效。您仍以「u1」的身份参加")
 	p.State("code-over")
 	if !p.hidden("who-next") {
 		t.Error("there is somebody else to be")
 	}
 	p.click("#who-now")
-	p.shows("user", "您是 u1")
+	p.shows("user", "您好，u1")
 
 	// The guest is still there when the player has gone.
 	p.click("#purse")
 	p.click("#sign-out")
-	p.shows("user", "您是 游客 7f3a")
+	p.shows("user", "您好，游客 7f3a")
 	if got := f.token(); got != "t1" {
 		t.Errorf("hello with %q", got)
 	}
@@ -139,7 +139,7 @@ func (b *browser) testACodeThatIsOver(t *testing.T) {
 	f := newFake(t)
 	p := b.open(t, f, "/?campaign=c1#code=used", 390, 844)
 	p.mode("problem")
-	p.shows("stage-title", "This link was used or has expired")
+	p.shows("stage-title", "This link has been used or has expired")
 	p.shows("play", "Play as a guest")
 	p.address("/?campaign=c1")
 	p.State("over")
@@ -147,18 +147,18 @@ func (b *browser) testACodeThatIsOver(t *testing.T) {
 	p.click("#have-token")
 	p.Fill("#signin-token", " K1 ")
 	p.click("#signin button")
-	p.shows("user", "You are u1")
+	p.shows("user", "Playing as u1")
 	p.mode("waiting")
 
 	// Without a campaign in the address a guest finds what is on; a banned player has no way on.
 	p = b.open(t, f, "/#code=used", 390, 844)
-	p.shows("stage-title", "This link was used or has expired")
+	p.shows("stage-title", "This link has been used or has expired")
 	p.click("#play")
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 	p.mode("waiting")
 	f.setAnswer("POST /login", reply(http.StatusForbidden, object{"status": 403, "code": "banned"}))
 	p = b.open(t, f, "/?campaign=c1#code=mallorys", 390, 844)
-	p.shows("stage-title", "You have been removed from the event")
+	p.shows("stage-title", "You were removed from the event")
 	if !p.hidden("play") || !p.hidden("have-token") {
 		t.Error("a banned player has a way on")
 	}

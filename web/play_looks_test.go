@@ -197,9 +197,9 @@ func (v *visit) hitOne() {
 func (v *visit) tells() {
 	v.t.Helper()
 	says := map[string][]string{
-		"en": {"What a fortune", "Golden packets ×1 · Packets of fortune ×1",
-			"The best is bigger than 93% of all packets", "Leading so far: 张*, ¥888.00 in all"},
-		"zh": {"鸿运当头", "金红包 ×1 · 福字红包 ×1", "最大的一个，比全场 93% 的红包都大", "全场领先：张*，共 ¥888.00"},
+		"en": {"Jackpot!", "Golden packets ×1 · Fortune packets ×1",
+			"Your best beats 93% of all packets", "In the lead: 张*, ¥888.00"},
+		"zh": {"鸿运当头", "金红包 ×1 · 福字红包 ×1", "最大的一个，超过全场 93% 的红包", "目前第一：张*，共 ¥888.00"},
 	}[v.language]
 	for i, id := range []string{"card-title", "card-prizes", "card-rank", "card-hall"} {
 		v.shows(id, says[i])

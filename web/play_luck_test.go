@@ -16,8 +16,8 @@ import (
 func (b *browser) testLuck(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	for lang, said := range map[string][3]string{
-		"en": {"The seed is not out yet", "You were lucky in %d of %d beats", "This is not what the seed says: c1-66"},
-		"zh": {"种子还没有公布", "%[2]d 拍里你有 %[1]d 次好运", "与公布的种子不一致：c1-66"},
+		"en": {"The seed isn’t published yet", "Draws: %[2]d, lucky: %[1]d, packets won: ", "This doesn’t match the published seed: c1-66"},
+		"zh": {"结果还没有公布", "本场 %[2]d 次机会，%[1]d 次中签，其中 ", "结果与公布的不一致：c1-66"},
 	} {
 		f := newFake(t)
 		drawn := &rain.Rain{Seed: rain.Seed{7}, Odds: rain.OddsOne / 2, BeatMS: 1_000}

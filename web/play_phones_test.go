@@ -90,7 +90,7 @@ func TestEveryPhone(t *testing.T) {
 		start := p.rains([3]int{500, 0, slowly})
 		testenv.Eventually(t, patience, "a packet is seen without "+name, func() bool { return eval[bool](p, painted) })
 		p.hitDrop(0, start, 500)
-		p.shows("announce", "You won 0.88 yuan, packet 1 of at most 3")
+		p.shows("announce", "You won 0.88 yuan, packet 1 of up to 3")
 		f.phase("ended")
 		testenv.Eventually(t, patience, "the card without "+name, p.isOpen("card"))
 		p.shows("card-amount", "¥0.88")

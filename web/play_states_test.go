@@ -22,10 +22,10 @@ func (b *browser) testStates(t *testing.T) {
 	p.Until("a bar of what is left of the rain", bar)
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88}}})
-	p.shows("note", "Every packet is gone. Enjoy the show")
+	p.shows("note", "All packets are gone. Enjoy the show")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 4, "stock_guests": 4, "won": 5,
 		"winners": []object{}})
-	p.shows("note", "Every packet that you could win is gone")
+	p.shows("note", "The packets you could win are gone")
 	p.shows("ticker-text", "Guest 1a2b won ¥0.88")
 	f.push(object{"type": "room", "t": f.now(), "online": 3, "stock": 0, "won": 5,
 		"winners": []object{{"user": "g*1a2b", "amount": 88, "name": hostileName}}})
@@ -51,11 +51,11 @@ func (b *browser) testStates(t *testing.T) {
 	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
 	p.ends()
 	p.shows("card-title", "The rain is over")
-	p.shows("card-stopped", "The host has ended this rain early")
+	p.shows("card-stopped", "The host ended this rain early")
 	f.rainID = "r2"
 	f.setRain(119*time.Second, 10*time.Second)
 	testenv.Eventually(t, patience, "the next rain on the card",
-		func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1:") })
+		func() bool { return strings.HasPrefix(p.text("card-next"), "Next rain in 1 min") })
 	p.State("next")
 	p.Type(kb.Escape)
 	p.mode("countdown")

@@ -51,7 +51,7 @@ func (b *browser) testFollowsOut(t *testing.T) {
 		"guests": true}))
 	f.hangUp(4502)
 	p.mode("problem")
-	p.shows("stage-title", "This event cannot be found")
+	p.shows("stage-title", "We can’t find this event")
 	testenv.Eventually(t, patience, "a hello to the other campaign", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	answers <- reply(http.StatusBadGateway, object{}) // a proxy's: what is behind it may have done it
 	answers <- reply(http.StatusConflict, object{"code": "idempotency_in_progress", "title": "being worked on",
 		"status": 409})
-	const again = "No answer came. Press again: it will not be withdrawn twice"
+	const again = "No answer yet. Press again: you won’t withdraw twice"
 	asked := func() (key string) {
 		testenv.Eventually(t, patience, "a withdrawal is asked for", func() bool {
 			select {
@@ -108,7 +108,7 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 	p.click("#withdraw-yes")
 	first := asked()
 	testenv.Eventually(t, patience, "the older one is listed",
-		func() bool { return p.text1("#withdrawals .state") == "the host pays it" })
+		func() bool { return p.text1("#withdrawals .state") == "paid by the host" })
 	p.shows("withdraw-message", again)
 	p.click("#withdraw-go")
 	second := asked()

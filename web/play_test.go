@@ -107,12 +107,12 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p := b.open(t, f, "/", 390, 844)
 	p.mode("landing")
 	p.shows("stage-title", "年会红包雨")
-	p.shows("rule", "Up to 3 packets for each player")
+	p.shows("rule", "Up to 3 packets per player")
 	p.State("landing")
 	p.click("#play")
 	p.mode("waiting")
 	p.shows("balance", "0.00")
-	p.shows("user", "You are Guest 7f3a")
+	p.shows("user", "Playing as Guest 7f3a")
 	p.State("waiting")
 
 	start := f.setRain(50*time.Second, time.Hour)
@@ -137,7 +137,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	}
 	p.shoot("pending")
 	close(decide)
-	p.shows("announce", "You won 0.88 yuan, packet 1 of at most 3")
+	p.shows("announce", "You won 0.88 yuan, packet 1 of up to 3")
 	p.shoot("won")
 	p.shows("balance", "0.00")
 	f.settle()
@@ -155,7 +155,7 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.State("packets")
 	p.click("#sheet-close")
 	p.click("#language")
-	p.shows("user", "您是 游客 7f3a")
+	p.shows("user", "您好，游客 7f3a")
 }
 
 func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
@@ -167,11 +167,11 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	f.wave(1, start+250, [3]int{100, 0, slowly})
 	first := func() { p.hitDrop(0, start, 700) }
 	first()
-	p.shows("announce", "Busy. Tap it again")
+	p.shows("announce", "Busy. Tap again")
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
 	first()
 	testenv.Eventually(t, patience, "the second tap", func() bool { return len(f.tapped()) == 2 })
-	p.shows("announce", "More taps without a win: 1") // not a line for each
+	p.shows("announce", "Missed taps: 1") // not a line for each
 	// What is decided is not tapped again: the next tap that arrives is the other drop's.
 	first()
 	p.hitDrop(1, start+250, 100)
@@ -182,7 +182,7 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	// A win whose result never came is told by its settlement.
 	f.won(5, 77)
 	f.settle()
-	p.shows("announce", "You won 0.77 yuan, packet 1 of at most 3")
+	p.shows("announce", "You won 0.77 yuan, packet 1 of up to 3")
 	p.shows("balance", "0.77")
 }
 
@@ -209,11 +209,11 @@ func (b *browser) testCloseCodes(t *testing.T) {
 		t.Error("the page that is out of date was not loaded anew")
 	}
 	f.hangUp(4502)
-	p.shows("stage-title", "This event cannot be found")
+	p.shows("stage-title", "We can’t find this event")
 	p.click("#retry")
 	testenv.Eventually(t, patience, "a hello once more", func() bool { return f.greeted() == 5 })
 	f.hangUp(4508) // not on the list: the one who is has a link, and others may play something else
-	p.shows("stage-title", "This rain is for invited players")
+	p.shows("stage-title", "This rain is by invitation only")
 	if p.hidden("have-token") || p.hidden("other") || !p.hidden("play") || !p.hidden("retry") {
 		t.Error("there is no way on, or one that leads nowhere")
 	}

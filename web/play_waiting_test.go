@@ -26,25 +26,27 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	}
 	p := b.open(t, f, "/?campaign=c1", 390, 844)
 	p.click("#play")
-	p.shows("stage-title", "The room is full. Your place in the queue")
-	testenv.Eventually(t, patience, "the place", func() bool { return p.text("big") == "812" || p.text("big") == "37" })
+	testenv.Eventually(t, patience, "the place", func() bool {
+		title := p.text("stage-title")
+		return title == "The room is full. You’re number 812 in line" || title == "The room is full. You’re number 37 in line"
+	})
 	p.shows("campaign", "年会红包雨")
-	testenv.Eventually(t, patience, "the next place", func() bool { return p.text("big") == "37" })
+	p.shows("stage-title", "The room is full. You’re number 37 in line")
 	p.State("queue")
-	p.hints(`^About (4\d|50):\d\d more\. Stay on this page\. You come in as soon as it is your turn$`)
+	p.hints(`^About (4\d|50) min \d+ s left\. You’ll be let in automatically$`)
 	p.click("#language")
-	p.shows("stage-title", "会场已满，您的排队位置")
-	p.hints(`^大约还要 (4\d|50):\d\d。请留在本页，轮到您时自动进入$`)
+	p.shows("stage-title", "现场已满，您排在第 37 位")
+	p.hints(`^预计还需 (4\d|50) 分 \d+ 秒，轮到您会自动进入$`)
 	p.shoot("queue-zh")
 	f.mu.Lock()
 	turn = object{"admitted": false, "position": 2, "retry_after_ms": 1000, "wait_ms": 59_000}
 	f.mu.Unlock()
-	p.hints(`^大约还要 0:\d\d。请留在本页，轮到您时自动进入$`) // a bare number says nothing
+	p.hints(`^预计还需 \d+ 秒，轮到您会自动进入$`)
 	// A server that cannot tell is not spoken for.
 	f.mu.Lock()
 	turn = object{"admitted": false, "position": 36, "retry_after_ms": 1000}
 	f.mu.Unlock()
-	p.hints("^请留在本页，轮到您时自动进入$")
+	p.hints("^请留在本页，轮到您会自动进入$")
 	f.mu.Lock()
 	f.full, turn = nil, object{"admitted": true}
 	f.mu.Unlock()

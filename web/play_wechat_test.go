@@ -88,7 +88,7 @@ func TestInWeChat(t *testing.T) {
 		"config": `{"appId":"wx1","timestamp":1414587457,"nonceStr":"n","signature":"s",` +
 			`"jsApiList":["updateAppMessageShareData","updateTimelineShareData"]}`,
 		"shares.chat.title":     `"红包雨 · Red packet rain"`,
-		"shares.chat.desc":      `"红包从天而降，手快有手慢无。Red packets fall from the sky: be quick, and they are yours."`,
+		"shares.chat.desc":      `"红包从天而降，手快有手慢无。Red packets fall from the sky. Be quick and they’re yours."`,
 		"shares.chat.link":      fmt.Sprintf("%q", p.fake.URL+"/?campaign=c1"),
 		"shares.moments.link":   fmt.Sprintf("%q", p.fake.URL+"/?campaign=c1"),
 		"shares.moments.imgUrl": `"https://rain.example` + asset(t, "share.jpg") + `"`,

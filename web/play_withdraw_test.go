@@ -28,8 +28,8 @@ func (b *browser) testWithdraw(t *testing.T) {
 	// What the organizer limits is said in the player's words.
 	p.Fill("#withdraw-amount", "2.50")
 	for code, says := range map[string]string{
-		"withdrawal_too_small":   "This is less than can be withdrawn at once",
-		"daily_limit":            "This is more than can be withdrawn in a day. Take less, or try again tomorrow",
+		"withdrawal_too_small":   "That’s below the minimum withdrawal",
+		"daily_limit":            "That’s over the daily limit. Withdraw less, or try again tomorrow",
 		"hourly_limit":           "Too many withdrawals. Try again in an hour",
 		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the host’s account",
 	} {
@@ -42,8 +42,8 @@ func (b *browser) testWithdraw(t *testing.T) {
 
 	// Where it goes is named, and nothing is sent before it is said once more.
 	p.click("#withdraw-go")
-	p.shows("withdraw-where", "Withdraw ¥2.50: it leaves your balance and counts as paid. "+
-		"The host gives it to you by means of their own. Go on?")
+	p.shows("withdraw-where", "¥2.50 will be taken off your balance and marked as paid. "+
+		"The host pays you directly. Continue?")
 	p.State("sure")
 	p.click("#withdraw-no")
 	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {
@@ -55,7 +55,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 	p.click("#sheet-close")
 	p.click("#purse")
 	p.click("#withdraw-go")
-	p.shows("withdraw-where", "Withdraw ¥2.50 to your WeChat balance. Go on?")
+	p.shows("withdraw-where", "Withdraw ¥2.50 to your WeChat balance?")
 	p.PressTwice("#withdraw-yes")
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
 	p.shows("sheet-balance", "2.50")
@@ -99,7 +99,7 @@ func (b *browser) testWithdraw(t *testing.T) {
 		t.Fatalf("%d withdrawals after a lost answer", len(got))
 	}
 	f.decide("the account is closed")
-	state("refused, returned")
+	state("declined, returned")
 	p.shows("sheet-balance", "2.50")
 	p.shows("withdraw-message", "") // it is requested no longer
 	p.State("refused")

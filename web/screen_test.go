@@ -127,7 +127,7 @@ func (b *browser) testScreenEvening(t *testing.T) {
 	f.rainID = "r3"
 	f.setRain(time.Minute, time.Hour)
 	f.phase("ended")
-	p.Says(".board .foot", "announced here")
+	p.Says(".board .foot", "for the next rain")
 	f.push(f.figures(4892, 108, nil)) // a last win of the rain before
 	p.shows("given", "8")
 }
@@ -171,7 +171,7 @@ func (b *browser) testScreenCode(t *testing.T) {
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1"}))
 	p := openScreen(t, f, chromium.Options{}, "/screen?join=javascript://alert(1)")
 	p.mode("waiting")
-	p.Says(".join-card", "Phones cannot open localhost")
+	p.Says(".join-card", "Phones can’t open localhost")
 	if got := p.read(); got != "" {
 		t.Errorf("a code that no phone can open: %q", got)
 	}
@@ -279,7 +279,7 @@ func (b *browser) testScreenFollows(t *testing.T) {
 	f.push(f.figures(4000, 1000, object{"top": []object{{"user": "王*", "amount": 900}}}))
 	f.setCampaign(object{"state": "closed"})
 	p.mode("board")
-	p.shows("title", "Thank you for playing")
+	p.shows("title", "Thanks for playing")
 	p.shows("given", "1,000")
 	f.mu.Lock()
 	f.about["state"], f.about["name"] = "ready", "Second evening"

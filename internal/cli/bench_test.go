@@ -75,7 +75,7 @@ func (c *casino) guest(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.guests {
-		refuse(w, http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+		refuse(w, http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 		return
 	}
 	c.made++
@@ -241,7 +241,7 @@ func TestBenchFailsWithItsPlayers(t *testing.T) {
 		c := newCasino(t)
 		c.guests = false
 		got, _ := c.bench(t, nil)
-		if want := `{"code":"guests_off","status":403,"detail":"guests may not play here; bring a token; give ` +
+		if want := `{"code":"guests_off","status":403,"detail":"guests are off on this server; use a token; give ` +
 			"--jwt-secret, the server's, to mint tokens\"}\n"; got.code != cli.ExitFailure || got.stderr != want ||
 			got.stdout != "" {
 			t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)

@@ -223,7 +223,7 @@ func TestFailures(t *testing.T) {
 func TestReconcileFails(t *testing.T) {
 	f := newFake(t)
 	f.books.Balanced, f.books.Difference, f.books.Findings = false, -5, []string{"packet 7 is paid to two players"}
-	f.books.Letters = []string{"dead letter c1-7 (forged): its seal is wrong"}
+	f.books.Letters = []string{"dead letter c1-7 (forged): invalid seal"}
 	got := run(t, f.at(), "reconcile", "c1")
 	want := "redrain: the books of campaign c1 do not balance: the difference is -0.05, 1 finding\n"
 	if got.code != cli.ExitFailure || got.stderr != want {
@@ -241,7 +241,7 @@ func TestReconcileAllFails(t *testing.T) {
 		"answers\n"; got.code != cli.ExitFailure || got.stderr != want {
 		t.Errorf("exit %d, %s", got.code, got.stderr)
 	}
-	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): its seal is wrong"}
+	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): invalid seal"}
 	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
 		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
 	f.all.Campaigns = []openapi.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{

@@ -276,7 +276,7 @@ func (f *fake) answerStats(w http.ResponseWriter, _ *http.Request) any {
 func (f *fake) refuse(faults rain.Invalid) {
 	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "the request makes no sense",
+		_ = json.NewEncoder(w).Encode(map[string]any{"code": "invalid", "detail": "invalid request",
 			"errors": faults})
 	})
 }

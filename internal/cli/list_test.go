@@ -57,7 +57,7 @@ func newListServer(t *testing.T) *listServer {
 		case strings.Contains(string(body), "\x01"):
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(http.StatusUnprocessableEntity)
-			_, _ = io.WriteString(w, `{"code":"invalid","detail":"the request makes no sense","errors":[`+
+			_, _ = io.WriteString(w, `{"code":"invalid","detail":"invalid request","errors":[`+
 				`{"field":"members","message":"line 2: a user id has no control characters"},`+
 				`{"field":"members","message":"line 3: a user id has no control characters"}]}`)
 		case !known:

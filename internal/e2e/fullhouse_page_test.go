@@ -45,10 +45,10 @@ type housePage struct {
 // open has the next player come with a browser, and waits until they are in the room or have a place.
 func (h *house) open(user string, o browser.Options) *housePage {
 	h.t.Helper()
-	p := &housePage{h: h, visit: h.comes(user), about: `^About \d+:\d\d more`}
-	p.title.queue, p.title.room = "The room is full. Your place in the queue", "Waiting for the next rain"
+	p := &housePage{h: h, visit: h.comes(user), about: `^About (\d+ min )?\d+ s left`}
+	p.title.queue, p.title.room = "The room is full. You’re number", "Waiting for the next rain"
 	if o.Language != "" {
-		p.title.queue, p.title.room, p.about = "会场已满，您的排队位置", "等待下一场红包雨", `^大约还要 \d+:\d\d。`
+		p.title.queue, p.title.room, p.about = "现场已满，您排在第", "等待下一场红包雨", `^预计还需 (\d+ 分 )?\d+ 秒，`
 	}
 	o.Home, o.Scripts = h.front.url, []string{watchTurns}
 	p.playPage = openPlay(h.t, h.campaign, user, o, browser.Network) // what the killed node had begun to answer
@@ -77,7 +77,7 @@ func (p *housePage) queued(answers int) {
 	p.Until("the next answer", "turns.length >= %d", answers)
 	p.Says("#stage-title", p.title.queue)
 	p.Until("the time that is left", `document.getElementById("stage-hint").textContent.match(%q) !== null`, p.about)
-	p.Until("the place", `Number(document.getElementById("big").textContent) === turns.at(-1).position`)
+	p.Until("the place", `Number(document.getElementById("stage-title").textContent.replace(/\D/g, "")) === turns.at(-1).position`)
 }
 
 // pageTurn is what a page was told, with times in ms.

@@ -52,7 +52,7 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)
 	p.Says(".pages .count", "4")
-	p.Says(".status", "No alarm")
+	p.Says(".status", "No alarms")
 	decideInConsole(t, p, n)
 	banInConsole(t, p, last)
 
@@ -76,13 +76,13 @@ func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
 		return found.Balance
 	}
 	for _, step := range []struct{ user, press, dialog, toast string }{
-		{"bot-1", "Release…", "goes to 1 player", "2 wins released"},
-		{"机器人 2", "Confirm the hold…", "This cannot be undone", "2 wins given back"},
+		{"bot-1", "Release…", "is paid to 1 player", "2 wins released"},
+		{"机器人 2", "Forfeit…", "This cannot be undone", "2 wins forfeited"},
 	} {
 		goTo(p, "#/risk")
 		p.Says("h1", "Risk")
 		p.Until("the list is there", `document.querySelectorAll("tbody tr").length > 0`)
-		p.Says("tbody", "Faster than people +70 12 of 12 taps")
+		p.Says("tbody", "Faster than humans +70 12 of 12 taps")
 		p.Fill("search [name=user]", step.user)
 		p.Until("only theirs", `document.querySelectorAll("tbody tr").length === 2`)
 		p.Press(".picked [name=all]")
@@ -125,10 +125,10 @@ func banInConsole(t *testing.T, p *browsertest.Page, connected *player) {
 	p.State("banned")
 	goTo(p, "#/users")
 	p.Says("#bans tbody", "外挂")
-	p.PressText("Lift the ban…")
+	p.PressText("Unban…")
 	p.Fill("dialog .field input", "误会")
 	p.PressTwice("dialog [type=submit]")
-	p.Says("#bans", "Nobody is banned")
+	p.Says("#bans", "No banned players")
 }
 
 // TestCampaignsAreFoundInTheConsole: the list is searched, filtered and sorted by the server, page by page.
@@ -176,7 +176,7 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	chooseIn(p, ".side [name=state]", "closed")
 	count("one is closed", 1)
 	p.Fill(".side [type=search]", "%")
-	p.Says(".side", "None of these matches.")
+	p.Says(".side", "No campaign matches.")
 	api := newAPIClient(t, n)
 	api.want(api.call("GET", "/campaigns?sort=size", ""), http.StatusUnprocessableEntity, "invalid")
 	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "invalid")
@@ -190,7 +190,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	n := startNode(t, setting{}.config())
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)
-	p.Says("h1", "Your first rain, in three clicks")
+	p.Says("h1", "Your first rain in three clicks")
 	p.State("first run")
 	p.Press(".first li:nth-child(1) button")
 	p.Until("it is made", `location.hash.startsWith("#/first/")`)

@@ -32,7 +32,7 @@ func TestOperatorAtWork(t *testing.T) {
 			p.State("sign in")
 			p.Fill("input[name=token]", operatorToken)
 			p.Press("form button[type=submit]")
-			p.Says("body", "There is no campaign yet")
+			p.Says("body", "No campaigns yet")
 
 			depositInConsole(t, p, n)
 			id := createInConsole(t, p, n)
@@ -83,8 +83,8 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 		p.Fill("form [name="+name+"]", value)
 	}
 	p.Until("a preview", `document.querySelectorAll(".histogram rect").length > 5`)
-	p.Says(".summary", "¥300.00 of acme moves into this campaign, in 60 packets.")
-	p.Says(".summary", "The balance of acme goes from ¥500.00 to ¥200.00.")
+	p.Says(".summary", "¥300.00 moves from acme into this campaign, in 60 packets.")
+	p.Says(".summary", "acme’s balance goes from ¥500.00 to ¥200.00.")
 	p.State("new")
 	p.PressTwice(".summary button[type=submit]")
 	p.Says("h1", "Bob's 年会 <3")
@@ -147,10 +147,10 @@ func ruleInConsole(t *testing.T, p *browsertest.Page, n *node, id string) {
 	must(t, err)
 	left := fmt.Sprintf("¥%s in %d packets", yuanOf(s.AmountLeft), s.Stock)
 	for _, step := range []struct{ press, says, yes, state string }{
-		{"Pause…", left + " stays where it is", "Pause", "paused"},
+		{"Pause…", left + " stays in the campaign", "Pause", "paused"},
 		{"Resume…", "the remaining " + left, "Resume", "raining"},
 		{"Stop the rain…", left + " stays in the campaign", "Stop it", "ready"},
-		{"Close…", left + " goes back to sponsor acme", "Close the campaign", "closed"},
+		{"Close…", left + " returns to sponsor acme", "Close campaign", "closed"},
 	} {
 		p.PressText(step.press)
 		p.Says("dialog", step.says)

@@ -66,12 +66,12 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	}
 	shared := page(operatorToken)
 	ask(shared)
-	shared.Says("dialog [role=alert]", "a shared token is nobody’s own.")
+	shared.Says("dialog [role=alert]", "a shared token identifies neither.")
 
 	ann := page(tokens["ann"])
 	ann.Says("header", "ann")
 	ask(ann)
-	ann.Says(".waits", "This is yours: it waits for a second person")
+	ann.Says(".waits", "Your request: a second person must confirm it")
 	ann.Until("ann cannot confirm", `!document.querySelector(".waits .button.main")`)
 	ann.State("ann")
 

@@ -89,7 +89,7 @@ type Sealer interface {
 }
 
 // ErrSeal says that nobody of this installation has written a message.
-var ErrSeal = errors.New("the message's seal is wrong: no node of this installation has written it")
+var ErrSeal = errors.New("invalid seal: no node of this installation wrote this message")
 
 // Seal puts a seal before an entry's text: what travels.
 func Seal(s Sealer, text []byte) []byte {

@@ -15,12 +15,12 @@ import (
 // Errors of what needs two people.
 var (
 	ErrUnknownApproval = errors.New("no such order")
-	ErrApprovalOver    = errors.New("the order waits for nobody any more: it was confirmed or rejected, or is too old")
-	ErrSamePerson      = errors.New("whoever has asked for this cannot confirm it; another person has to")
-	ErrNeedsName       = errors.New("this takes two people with names, and a shared token is nobody's: use a token " +
+	ErrApprovalOver    = errors.New("the order is not pending: it was confirmed or rejected, or has expired")
+	ErrSamePerson      = errors.New("you cannot confirm your own order; a second person has to")
+	ErrNeedsName       = errors.New("this takes two named people, and a shared token names none: use a token " +
 		"of your own")
-	ErrChangedMeanwhile = errors.New("what the order is about has changed since it was asked for; look again, and " +
-		"ask anew")
+	ErrChangedMeanwhile = errors.New("the target of the order has changed since the request; check it again, and " +
+		"submit it again")
 )
 
 // Act is what may need two people.

@@ -17,6 +17,6 @@ var (
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
 	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
-	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is being worked on")
+	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is in progress")
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )

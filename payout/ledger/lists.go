@@ -22,8 +22,8 @@ type Lists struct {
 var (
 	ErrUnknownList = errors.New("no such list")
 	ErrListExists  = errors.New("a list of this name exists")
-	ErrListBusy    = errors.New("an import into the list is under way; try again when it has ended")
-	ErrListInUse   = errors.New("a campaign that is not over names the list")
+	ErrListBusy    = errors.New("an import into the list is running; try again when it has ended")
+	ErrListInUse   = errors.New("a campaign that is not over uses the list")
 	ErrListLeaving = errors.New("the list is being removed, and may have lost some of its members; remove it again " +
 		"to end that")
 )

@@ -33,7 +33,7 @@ func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error
 		if err != nil {
 			return err
 		}
-		err = writeEvent(ctx, tx, now, id, WithdrawalEvent{State: w.State, Actor: actorOf(ctx), Reason: "tried again"})
+		err = writeEvent(ctx, tx, now, id, WithdrawalEvent{State: w.State, Actor: actorOf(ctx), Reason: "retried"})
 		if err != nil {
 			return err
 		}

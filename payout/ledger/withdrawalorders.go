@@ -12,7 +12,7 @@ import (
 
 // Errors of what operators do with a withdrawal.
 var (
-	ErrAlreadySent = errors.New("only a withdrawal that nobody was asked to pay yet can be held")
+	ErrAlreadySent = errors.New("the withdrawal was sent already and can no longer be held")
 	ErrNotHeld     = errors.New("the withdrawal is not held")
 	ErrNotWaiting  = errors.New("the withdrawal does not wait for an operator: one that is a dead letter can be " +
 		"marked as paid or given back, one that is held can be given back")
@@ -104,9 +104,9 @@ func (s *Withdrawals) carryOut(ctx context.Context, tx *sqldb.Tx, w Withdrawal, 
 		}
 		return s.leave(ctx, tx, w, e)
 	}
-	e.State, e.Reason = WithdrawalReturned, "given back: "+e.Reason
+	e.State, e.Reason = WithdrawalReturned, "returned: "+e.Reason
 	_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'returned', dead = 0, last_error = ?, finished_at = ? "+
-		"WHERE id = ?", "given back by the organizer", s.clock(), w.ID)
+		"WHERE id = ?", "returned by the organizer", s.clock(), w.ID)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 				t.Errorf("%+v, %v", strays, err)
 			}
 			w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, w1Attempts(t, b))
-			if !w.Dead || w.LastError != "was sent to bank, and this server has wallet" || b.CountDead(t) != 1 {
+			if !w.Dead || w.LastError != "was sent to bank; this server uses wallet" || b.CountDead(t) != 1 {
 				t.Errorf("%+v, %d letters", w, b.CountDead(t))
 			}
 			if strays, err := b.BuryStrays(ctx, "wallet", 10); err != nil || len(strays) != 0 {
@@ -156,7 +156,7 @@ func TestAWithdrawalHasAHistory(t *testing.T) {
 		want := []string{
 			"requested | player:u1 | ", "sent | redrain | sent to bank", "action_required | redrain | confirm it",
 			"sent | redrain | confirmed", "sent | redrain | waits for an operator: silence",
-			"sent | operator:ann | tried again", "paid | redrain | paid by bank",
+			"sent | operator:ann | retried", "paid | redrain | paid by bank",
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the history is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -86,7 +86,7 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 				}
 				campaign, _, _ := strings.Cut(message.subject, ".")
 				if d := <-p.dead; d.Kind != posting.LetterMessage || d.Campaign != campaign || d.Reason == "" ||
-					strings.Contains(d.Reason, "seal is wrong") == message.sealed {
+					strings.Contains(d.Reason, "invalid seal") == message.sealed {
 					t.Errorf("%s: %+v", message.what, d)
 				}
 			}

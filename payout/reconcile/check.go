@@ -123,8 +123,8 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 	}
 	if fault != "" {
 		r.amounts = nil
-		r.found.add("the campaign", fault, "the campaign's row makes no sense, so somebody has changed it, and its "+
-			"packets cannot be proved one by one: %s", fault)
+		r.found.add("the campaign", fault, "the campaign's database row is invalid, so its "+
+			"packets cannot be verified one by one: %s", fault)
 		return r
 	}
 	for n := range max(c.Shards, 1) {

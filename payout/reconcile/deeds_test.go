@@ -222,7 +222,7 @@ var deeds = map[string]deed{
 	},
 	"the campaign's settings": {
 		sql:   "UPDATE campaign SET min_amount = 60 WHERE id = 'c1'",
-		names: []string{"the campaign's row makes no sense"},
+		names: []string{"the campaign's database row is invalid"},
 	},
 	"the campaign": {
 		sql:    "DELETE FROM campaign WHERE id = 'c1'",

@@ -279,7 +279,7 @@ func (p *Payer) refreshGauge(ctx context.Context) {
 func (p *Payer) buryStrays(ctx context.Context) {
 	buried, err := p.ledger.BuryStrays(ctx, p.receiver, strayLimit)
 	for _, w := range buried {
-		p.tell(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + ", and this server has " +
+		p.tell(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
 			p.receiver + "; find out there whether it was paid"})
 		p.outcome.WithLabelValues(outcomeDead).Inc()
 	}

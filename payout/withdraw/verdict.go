@@ -18,7 +18,7 @@ type verdict struct {
 	write     func(ctx context.Context) error
 }
 
-var errNoAnswer = errors.New("the provider gave no answer that says what has become of the payment")
+var errNoAnswer = errors.New("the provider gave no clear answer about the payment")
 
 // classify tells what follows from the provider's answer.
 func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) verdict {
@@ -80,7 +80,7 @@ func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
 		waited = time.Duration(p.o.Clock()-w.WaitsSince) * time.Millisecond
 	}
 	if waited > waitLongest {
-		return p.dead(w, "the provider has said for a week that the payment is on its way")
+		return p.dead(w, "the provider has reported the payment in flight for a week")
 	}
 	is := ledger.Waiting{State: ledger.WithdrawalSent, Reference: a.Reference, Reason: a.Reason,
 		After: max(waitFirst, min(waited/4, waitMost), min(a.After, payPatience))}

@@ -106,7 +106,7 @@ func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool)
 		return "", "", err
 	}
 	if needed && strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
-		return "", "", rain.Invalid{{Field: "reason", Message: "say why, in 1 to 400 bytes"}}
+		return "", "", rain.Invalid{{Field: "reason", Message: "is required: a reason of 1 to 400 bytes"}}
 	}
 	if len(in.Reference) > maxPayment {
 		return "", "", rain.Invalid{{Field: "reference", Message: "has at most 200 bytes"}}

@@ -49,7 +49,7 @@ func (a *API) logCommand(r *http.Request, who caller, err error) {
 func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 	read, target := a.o.Audit.ListAudit, r.URL.Query().Get("target")
 	if !utf8.ValidString(target) {
-		return rain.Invalid{{Field: "target", Message: "is what a record is about, as the records have it"}}
+		return rain.Invalid{{Field: "target", Message: "is the target of a record"}}
 	}
 	if target != "" {
 		read = func(ctx context.Context, cursor string, limit int) ([]ledger.AuditRecord, string, error) {

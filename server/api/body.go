@@ -37,7 +37,7 @@ func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 			fmt.Sprintf("a body has at most %d bytes", limit))
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) { // package sockets sets it
-		return nil, refuse(http.StatusRequestTimeout, "too_slow", "the body did not come in time")
+		return nil, refuse(http.StatusRequestTimeout, "too_slow", "the request body timed out")
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "malformed", "the body could not be read")

@@ -22,7 +22,7 @@ func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) 
 		return err
 	}
 	if in.Reason == "" || len(in.Reason) > maxDismissReason {
-		return rain.Invalid{{Field: "reason", Message: fmt.Sprintf("say why it is nobody's, in 1 to %d bytes",
+		return rain.Invalid{{Field: "reason", Message: fmt.Sprintf("is required: a reason of 1 to %d bytes",
 			maxDismissReason)}}
 	}
 	letter := int64(0)

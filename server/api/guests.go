@@ -51,7 +51,7 @@ func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string
 
 func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if !a.o.Guests {
-		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	}
 	address := limit.Address(r)
 	if err := a.o.MayPlay(r.Context(), nil, "", address); err != nil {

@@ -12,7 +12,7 @@ import (
 func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) error {
 	switch {
 	case !a.o.Guests:
-		return refuse(http.StatusForbidden, "guests_off", "guests may not play here; bring a token")
+		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	case !rain.IsGuest(who.user):
 		return refuse(http.StatusForbidden, "no_guest",
 			"only guests get their tokens here; ask the platform that made yours")

@@ -197,7 +197,7 @@ func TestWhoAmI(t *testing.T) {
 		"shared": `"name":"operator","role":"operator","rights":["read","campaigns","deposits","withdrawals",` +
 			`"letters",` +
 			`"approvals","players","seal","logins"],"shared":true`,
-		"none": `this takes the right read`,
+		"none": `this needs the right read`,
 	} {
 		r := httptest.NewRequest(http.MethodGet, Root+"/whoami", nil)
 		r.Header.Set("Authorization", "Bearer "+token)

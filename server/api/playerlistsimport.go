@@ -167,7 +167,7 @@ func csvFault(err error) error {
 		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("line %d: %s", bad.Line, bad.Err)}}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) { // package sockets sets it
-		return refuse(http.StatusRequestTimeout, "too_slow", "the body did not come in time")
+		return refuse(http.StatusRequestTimeout, "too_slow", "the request body timed out")
 	}
 	return refuse(http.StatusBadRequest, "malformed", "the body could not be read")
 }

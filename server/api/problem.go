@@ -110,7 +110,7 @@ const busyAfter = "3"
 func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	if invalid, ok := errors.AsType[rain.Invalid](err); ok {
 		writeProblem(w, problem{Status: http.StatusUnprocessableEntity, Code: "invalid",
-			Detail: "the request makes no sense", Errors: invalid})
+			Detail: "invalid request", Errors: invalid})
 		return
 	}
 	if p, ok := errors.AsType[*problemError](err); ok {
@@ -143,7 +143,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 			"path", r.URL.Path, "err", err)
 		w.Header().Set("Retry-After", busyAfter)
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Code: "busy",
-			Detail: "what this needs is in use for longer than usual; nothing was changed; try again"})
+			Detail: "a resource is busy; nothing was changed; try again"})
 		return
 	}
 	if unavailable(err) {
@@ -154,7 +154,7 @@ func fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	}
 	log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	writeProblem(w, problem{Status: http.StatusInternalServerError, Code: "internal",
-		Detail: "this is our fault; the log has the cause"})
+		Detail: "internal error; see the server log"})
 }
 
 // unavailable tells whether an error is a back end's absence, which passes, and not a fault of this program. Each back

@@ -78,7 +78,7 @@ func (a *API) refuseRight(r *http.Request, who caller, need right) error {
 		a.refusals.count(refusedUnrecorded)
 		a.overflow.note(r, who)
 	}
-	return refuse(http.StatusForbidden, "forbidden", "this takes the right "+string(need)+
+	return refuse(http.StatusForbidden, "forbidden", "this needs the right "+string(need)+
 		", which the role "+who.role+" does not have")
 }
 

@@ -24,7 +24,7 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 	faults = append(faults, checkAmount(in.Amount)...)
 	if in.Reference == "" || len(in.Reference) > maxReference {
 		faults = append(faults, rain.FieldError{Field: "reference",
-			Message: "is required: 1 to 128 bytes that name this deposit once and for all"})
+			Message: "is required: 1 to 128 bytes that identify this deposit"})
 	}
 	if len(faults) > 0 {
 		return 0, nil, faults

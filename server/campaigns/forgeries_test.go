@@ -33,7 +33,7 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 			}
 			alarms = nil
 		}
-		c1 := posting.DeadLetter{Campaign: "c1", Reason: "its seal is wrong"}
+		c1 := posting.DeadLetter{Campaign: "c1", Reason: "invalid seal"}
 		f.Heard([]posting.DeadLetter{c1, c1, {Reason: "no seal"}}, 0)
 		expect("the first", "forged  1", "forged c1 2")
 		for range 100 {
@@ -48,7 +48,7 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		expect("told then, and not again", "forged c1 1")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		expect("the first after a while", "forged c1 1")
-		f.Notices(7, "a notice to rr.control.soldout.c1: its seal is wrong")
+		f.Notices(7, "a notice to rr.control.soldout.c1: invalid seal")
 		expect("of notices", "forged  7")
 		f.Heard([]posting.DeadLetter{c1}, 0)
 		cancel()

@@ -18,7 +18,7 @@ import (
 const fullLease = "reconcile-full"
 
 // ErrFullProof is the error of a full reconciliation that is asked for while another one is running.
-var ErrFullProof = errors.New("a full proof is under way, which somebody has asked for; ask again when it has ended")
+var ErrFullProof = errors.New("another full proof is running; try again when it has ended")
 
 // Full reconciles all books by every row, for an operator. One runs at a time in the whole cluster: the error is
 // ErrFullProof if there is one. progress may be nil.

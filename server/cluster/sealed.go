@@ -44,7 +44,7 @@ type doubtful struct {
 }
 
 var (
-	errNoticeSeal = errors.New("its seal is wrong: no node of this installation has sent it")
+	errNoticeSeal = errors.New("invalid seal: no node of this installation sent this notice")
 	errNoticeOld  = errors.New("it is older than a minute, or from another time: it was sent again, or clocks differ")
 )
 

@@ -59,7 +59,7 @@ const Dropped = "the campaign's payouts were removed from the ledger, so all of 
 const Unreadable = "the campaign's row cannot be read: correct it, and retry this"
 
 // errSeal is why nothing is paid that nobody of this installation has sealed.
-const errSeal = "its seal is wrong: no node of this installation has sealed this with a key that is valid"
+const errSeal = "invalid seal: no node of this installation sealed this with a valid key"
 
 // Banned is why a win waits for a person: retried by one, it is paid.
 const Banned = "the player was banned when it was won"
@@ -193,14 +193,14 @@ func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 		return ""
 	}
 	if b.reclaimed.wasGiven(campaign.ID, w.Packet) {
-		return fmt.Sprintf("packet %d was given back to the sponsor", w.Packet)
+		return fmt.Sprintf("packet %d was returned to the sponsor", w.Packet)
 	}
 	layout := campaign.Layout()
 	if layout.Home(w.User) != e.Ref.Shard {
 		return fmt.Sprintf("the player's taps are not decided on shard %d", e.Ref.Shard)
 	}
 	if !layout.MayHave(w.User, w.Packet) {
-		return fmt.Sprintf("packet %d is not of the player's lane: guests and players have packets of their own",
+		return fmt.Sprintf("packet %d is not in the player's lane: guests and players have separate packets",
 			w.Packet)
 	}
 	return ""
@@ -221,7 +221,7 @@ func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 		return ""
 	}
 	if b.escrow[campaign] < amount {
-		return "the campaign's escrow holds less than that"
+		return "the campaign's escrow has too little money"
 	}
 	b.escrow[campaign] -= amount
 	return ""

@@ -27,7 +27,7 @@ func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
 			"a guest":  paytest.ShardEntry("c1", 3, 1, paytest.Win(guest, 5, 0)),
 			"a player": paytest.ShardEntry("c1", 1, 1, paytest.Win(player, 8, 0)),
 		} {
-			wantDead(t, name, b.MustPost(t, e), posting.LetterPay, "of the player's lane")
+			wantDead(t, name, b.MustPost(t, e), posting.LetterPay, "in the player's lane")
 		}
 		wantDead(t, "a guest on a player's shard", b.MustPost(t,
 			paytest.ShardEntry("c1", 1, 2, paytest.Win(guest, 4, 0))), posting.LetterPay, "not decided on shard")

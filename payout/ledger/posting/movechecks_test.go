@@ -225,7 +225,7 @@ func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 7}, one(3)))
 		late := paytest.ShardEntry("c1", 0, 9, paytest.Win(paytest.Home("u", 0, 2), 3, 0))
-		wantDead(t, "given back", b.MustPost(t, late), posting.LetterPay, "given back")
+		wantDead(t, "given back", b.MustPost(t, late), posting.LetterPay, "returned")
 		if _, err := b.Retry(t.Context(), "c1-3"); !errors.Is(err, ledger.ErrStillDead) {
 			t.Error(err)
 		}

@@ -94,7 +94,7 @@ func (p *players) refusal(campaign terms, w rain.Win) string {
 	}
 	player := playerKey{campaign.ID, w.User}
 	if p.wins[player] >= int64(campaign.WinsPerUser) {
-		return fmt.Sprintf("the player has all the wins that the campaign allows, %d", campaign.WinsPerUser)
+		return fmt.Sprintf("the player has reached the campaign's limit of %d wins", campaign.WinsPerUser)
 	}
 	p.drops[drop] = true
 	p.wins[player]++

@@ -37,7 +37,7 @@ func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts
 // Errors of posting. What a database says is wrapped as it is.
 var (
 	ErrUnknownCampaign    = errors.New("no such campaign")
-	ErrUnreadableCampaign = errors.New("the campaign's row in the database makes no sense, so somebody has changed it")
+	ErrUnreadableCampaign = errors.New("the campaign's database row is invalid")
 	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
 )
 

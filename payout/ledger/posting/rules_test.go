@@ -85,7 +85,7 @@ func TestWinsPerUser(t *testing.T) {
 			paytest.Entry("c2", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 1, 0)))
 		if posted.New != 7 || len(posted.Dead) != 2 || posted.Dead[0].Claim != "c1-4" ||
 			posted.Dead[1].Claim != "c1-6" ||
-			!strings.Contains(posted.Dead[0].Reason, "all the wins") {
+			!strings.Contains(posted.Dead[0].Reason, "limit of") {
 			t.Errorf("%+v", posted)
 		}
 		// As they are: copies of what is paid are told, and the letters stay alone.

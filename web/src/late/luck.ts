@@ -76,8 +76,10 @@ export class LuckCheck {
     }
     const found = checkLuck(fairness, user(), claims, rain.commitment);
     if (!found) return ["luck_wait"];
-    const { beats, lucky, honest, ungranted } = found;
-    return honest ? ["luck_fair", { n: beats.length, lucky }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
+    const { beats, honest, ungranted } = found;
+    // A node that goes by odds just ended grants draws that are unlucky by the newer ones.
+    const [lucky, won] = [beats.filter((b) => b.lucky || b.claim).length, beats.filter((b) => b.claim).length];
+    return honest ? ["luck_fair", { n: beats.length, lucky, won }] : ["luck_unfair", { claims: ungranted.join(", ") || fairness.commitment }];
   }
 
   #say(key: Said, values?: Values): void {

@@ -3,39 +3,39 @@
 import type { Table } from "../shared/i18n.ts";
 
 export const luck = {
-  luck_fair: { zh: "{n} 拍里你有 {lucky} 次好运，每一次都与公布的种子一致", en: "You were lucky in {lucky} of {n} beats, and every answer is what the seed says" },
-  luck_unfair: { zh: "与公布的种子不一致：{claims}", en: "This is not what the seed says: {claims}" },
-  luck_wait: { zh: "种子还没有公布，请稍后再试", en: "The seed is not out yet. Try again in a moment" },
-  luck_gone: { zh: "已经查不到这场红包雨", en: "This rain cannot be found any more" },
-  luck_failed: { zh: "暂时查不到，请稍后再试", en: "It cannot be looked up just now. Try again" },
+  luck_fair: { zh: "本场 {n} 次机会，{lucky} 次中签，其中 {won} 次得到红包；结果与公布的一致", en: "Draws: {n}, lucky: {lucky}, packets won: {won}. All of it matches the published seed" },
+  luck_unfair: { zh: "结果与公布的不一致：{claims}", en: "This doesn’t match the published seed: {claims}" },
+  luck_wait: { zh: "结果还没有公布，请稍后再试", en: "The seed isn’t published yet. Try again in a moment" },
+  luck_gone: { zh: "这场红包雨已经查不到了", en: "This rain is no longer available" },
+  luck_failed: { zh: "暂时查不到，请稍后再试", en: "Can’t check right now. Try again" },
 } satisfies Table;
 
 export const posters = {
-  poster_alt: { zh: "海报：抢到 ¥{amount}，扫码进入活动", en: "A poster: ¥{amount} won, with the code of this event" },
+  poster_alt: { zh: "海报：抢到 ¥{amount}，扫码进入活动", en: "Poster: ¥{amount} won, with a QR code to join" },
   poster_won: { zh: "我抢到了 {n} 个红包", en: "I caught {n} packets" },
   poster_won_one: { zh: "我抢到了红包", en: "I caught a packet" },
   poster_scan: { zh: "扫码一起抢红包", en: "Scan to play" },
-  poster_keep: { zh: "长按图片可保存。海报上没有您的个人信息", en: "Press and hold the picture to keep it. Nothing on it says who you are" },
-  poster_keep_mouse: { zh: "海报上没有您的个人信息", en: "Nothing on it says who you are" },
+  poster_keep: { zh: "长按图片可保存。海报上没有您的个人信息", en: "Press and hold the image to save it. It doesn’t show who you are" },
+  poster_keep_mouse: { zh: "海报上没有您的个人信息", en: "It doesn’t show who you are" },
 } satisfies Table;
 
 export const withdrawing = {
-  withdraw_sure_wallet: { zh: "提现 ¥{amount}：将从余额中扣除并记为已付，由主办方另行发放给您。确定吗？", en: "Withdraw ¥{amount}: it leaves your balance and counts as paid. The host gives it to you by means of their own. Go on?" },
-  withdraw_sure_http: { zh: "提现 ¥{amount} 到主办方为您登记的收款账户。确定吗？", en: "Withdraw ¥{amount} to the account that the host has of you. Go on?" },
-  withdraw_sure_name: { zh: "提现 ¥{amount} 到：{name}。确定吗？", en: "Withdraw ¥{amount} to {name}. Go on?" },
+  withdraw_sure_wallet: { zh: "提现 ¥{amount}：将从余额扣除并记为已付，由主办方直接发给您。确定吗？", en: "¥{amount} will be taken off your balance and marked as paid. The host pays you directly. Continue?" },
+  withdraw_sure_http: { zh: "提现 ¥{amount} 到主办方为您登记的收款账户。确定吗？", en: "Withdraw ¥{amount} to the account your host has on file?" },
+  withdraw_sure_name: { zh: "提现 ¥{amount} 到：{name}。确定吗？", en: "Withdraw ¥{amount} to {name}?" },
   withdraw_sure: { zh: "提现 ¥{amount}，确定吗？", en: "Withdraw ¥{amount}?" },
   withdraw_busy: { zh: "提交中…", en: "Sending…" },
   withdraw_sent: { zh: "已申请提现 ¥{amount}", en: "Withdrawal of ¥{amount} requested" },
   w_err_amount: { zh: "请输入金额，例如 12.50", en: "Enter an amount, such as 12.50" },
-  w_err_zero: { zh: "金额要大于 0", en: "The amount must be more than 0" },
+  w_err_zero: { zh: "金额必须大于 0", en: "Enter more than 0" },
   w_err_over: { zh: "余额只有 ¥{amount}", en: "Your balance is only ¥{amount}" },
   w_err_funds: { zh: "余额不足，请核对后再试", en: "Your balance is too low. Check it and try again" },
   w_err_signin: { zh: "登录已失效，请重新进入活动", en: "Your sign-in has expired. Open the event again" },
   w_err_busy: { zh: "请求太多，请稍等再试", en: "Too many requests. Wait a moment and try again" },
-  w_err_small: { zh: "低于单次最低提现金额", en: "This is less than can be withdrawn at once" },
-  w_err_day: { zh: "超过每天可提现的总额，请减少金额或明天再试", en: "This is more than can be withdrawn in a day. Take less, or try again tomorrow" },
+  w_err_small: { zh: "低于单次最低提现金额", en: "That’s below the minimum withdrawal" },
+  w_err_day: { zh: "超过每日提现上限，请减少金额或明天再试", en: "That’s over the daily limit. Withdraw less, or try again tomorrow" },
   w_err_hour: { zh: "提现太频繁，请一小时后再试", en: "Too many withdrawals. Try again in an hour" },
   w_err_guest: { zh: "游客不能提现，请用主办方的账号登录", en: "Guests cannot withdraw. Sign in with the host’s account" },
-  w_err_again: { zh: "没有收到答复，请再点一次：不会重复提现", en: "No answer came. Press again: it will not be withdrawn twice" },
-  w_err_other: { zh: "提现没有成功：{detail}", en: "The withdrawal failed: {detail}" },
+  w_err_again: { zh: "没有收到结果，请再点一次，不会重复提现", en: "No answer yet. Press again: you won’t withdraw twice" },
+  w_err_other: { zh: "提现失败：{detail}", en: "The withdrawal failed: {detail}" },
 } satisfies Table;

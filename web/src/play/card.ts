@@ -30,7 +30,19 @@ export interface Around {
   closed: () => void;
 }
 
-/** Card shows a Round in a dialog. Its button, Esc and show(null) close it. */
+/** Ending is how the rain of a card ended. */
+export interface Ending {
+  /** before its time */
+  stopped: boolean;
+  /** the event has no packets left, or is closed */
+  over: boolean;
+  /** the time until the next rain, as a text */
+  next: string | null;
+  /** the player who has won most of all */
+  best: Winner | null;
+}
+
+/** Card shows a Round in a dialog. Its button, Esc and hide close it. */
 export class Card {
   readonly #i18n: I18n<typeof strings>;
   readonly #dialog = closable("card");
@@ -76,18 +88,18 @@ export class Card {
     this.#posters = true;
   }
 
-  /** show updates the card, or closes it with null. next is the time until the next rain, as a text, best who has won most of all. */
-  show(round: Round | null, stopped: boolean, next: string | null, best: Winner | null): void {
-    if (!round) {
-      if (this.#dialog.open) this.#dialog.close();
-      return;
-    }
+  hide(): void {
+    if (this.#dialog.open) this.#dialog.close();
+  }
+
+  /** show opens the card of a round, or updates it. */
+  show(round: Round, { stopped, over, next, best }: Ending): void {
     const t = this.#i18n.t.bind(this.#i18n);
     if (this.#round !== round) this.#open(round);
     this.#dialog.classList.toggle("won", round.wins > 0);
     const tier = tierOf(round, this.#around.average());
     this.#dialog.dataset.tier = String(tier);
-    const [title, sub] = words(round, tier);
+    const [title, sub] = words(round, tier, over);
     write(byId("card-title"), t(title));
     write(byId("card-prizes"), this.#prizes(round));
     write(byId("card-rank"), this.rank(round));
@@ -156,8 +168,8 @@ function tierOf(round: Round, average: number): number {
   return 1 + TIERS.filter((from) => average > 0 && round.amount >= from * average).length;
 }
 
-function words(round: Round, tier: number): readonly [Key, Key] {
+function words(round: Round, tier: number, over: boolean): readonly [Key, Key] {
   if (round.wins) return [tier > 2 ? "card_won_3" : tier > 1 ? "card_won_2" : "card_won", round.wins === 1 ? "card_won_sub_one" : "card_won_sub"];
   if (round.unsure) return ["card_unsure", round.unsure === 1 ? "card_unsure_sub_one" : "card_unsure_sub"];
-  return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", "card_watched_sub"];
+  return round.taps ? ["card_none", "card_none_sub"] : ["card_watched", over ? "card_watched_over" : "card_watched_sub"];
 }

@@ -1,6 +1,7 @@
 // The texts around and above the canvas. They decide nothing about the game.
 
 import type { Campaign } from "../../sdk/index.ts";
+import { clock } from "../rain/phase.ts";
 import { calling, type Winner } from "../rain/winners.ts";
 import type { I18n, Lang } from "../shared/i18n.ts";
 import { yuan } from "../shared/money.ts";
@@ -42,7 +43,9 @@ export class Hud {
     if (document.title !== title) document.title = title; // what a chat shows where the page's address is sent
     entitle(byId("campaign"), landing ? "" : name);
     entitle(byId("stage-title"), landing ? name : s.title ? i18n.t(s.title, s.values) : "");
-    write(byId("stage-hint"), (s.when ? `${i18n.t("sheet_next", { time: s.when })}\n` : "") + (s.hint ? i18n.t(s.hint, s.values) : ""));
+    const time = s.when && s.when > 0 ? this.lasting(s.when) : "";
+    const rain = s.mode === "landing" && time ? `${i18n.t("sheet_next", { time })}\n` : "";
+    write(byId("stage-hint"), rain + (s.hint ? i18n.t(s.hint, { ...s.values, time }) : ""));
     write(byId("rule"), rule ? i18n.t(rule === 1 ? "rule_win" : "rule_wins", { n: rule }) : "");
     const { budget = 0, packets = 0 } = (s.about && about) || {};
     write(byId("pool"), budget ? i18n.t("pool", { amount: yuan(budget), packets: grouped(packets) }) : "");
@@ -58,6 +61,13 @@ export class Hud {
     if (calm) el.classList.remove("pop");
     else replay(el, "pop");
     return text !== "";
+  }
+
+  /** lasting is a time that is left, in words; from an hour on a clock. */
+  lasting(ms: number): string {
+    const s = Math.max(0, Math.ceil(ms / 1000));
+    if (s >= 3600) return clock(ms);
+    return s < 60 ? this.#i18n.t("seconds", { s }) : this.#i18n.t("minutes", { m: Math.floor(s / 60), s: s % 60 });
   }
 
   /** facts: online and stock may not be known yet; progress is the part of the rain that is left, 0…1. */

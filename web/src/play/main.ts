@@ -4,7 +4,7 @@ import "./play.css";
 
 import { CloseCode, type Rain, type TapResult } from "../../sdk/index.ts";
 import type { Mood } from "../late/music.ts";
-import { countdown, type Phase, phaseOf } from "../rain/phase.ts";
+import { type Phase, phaseOf } from "../rain/phase.ts";
 import { ARRIVES } from "../rain/flight.ts";
 import { type Prize, prizeOf } from "../rain/prize.ts";
 import { Scene } from "../rain/scene.ts";
@@ -188,7 +188,7 @@ function remaining(rain: Rain, t: number): number {
 function cards(left: number): void {
   const { rain } = model;
   if (rain) luck?.note(rain);
-  const time = left < Infinity ? countdown(left) : null;
+  const time = left < Infinity ? hud.lasting(left) : null;
   const calm = left > CLEAR_BEFORE && phase !== "falling" && !model.problem;
   const free = calm && phase !== "paused"; // during a pause the packets can be opened, but not the last card
   if (!calm) {
@@ -199,7 +199,7 @@ function cards(left: number): void {
   const round = rounds.card((id) => id !== rain?.id || phase === "ended");
   if (!round || !free || sheet.isOpen || keepsake?.isOpen) {
     if (round && !free) round.dismissed = true;
-    card.show(null, false, null, null);
+    card.hide();
     return;
   }
   const since = performance.now() - model.over;
@@ -207,7 +207,8 @@ function cards(left: number): void {
   const stopped = rain?.id === round.rain && rain.ends_at < rain.starts_at + rain.duration_ms + rain.fall_ms;
   luck?.show(round.rain);
   const [best] = model.top;
-  card.show(round, stopped, time, best ? { ...best, user: hud.called(best) } : null);
+  const over = model.campaign?.state === "closed" || model.stock === 0;
+  card.show(round, { stopped, over, next: time, best: best ? { ...best, user: hud.called(best) } : null });
 }
 
 let lost = 0; // since when there is no line, ms of the page's clock; 0: there is one

@@ -1,7 +1,7 @@
 // What the middle of the page says: a pure function of the state.
 
 import type { Campaign, Rain } from "../../sdk/index.ts";
-import { clock, countdown, phaseOf } from "../rain/phase.ts";
+import { countdown, phaseOf } from "../rain/phase.ts";
 import type { Values } from "../shared/i18n.ts";
 import type { Key } from "./strings.ts";
 
@@ -46,8 +46,8 @@ export interface Stage {
   title?: Key;
   hint?: Key;
   values?: Values | undefined;
-  /** the time until the rain, before the hint */
-  when?: string;
+  /** the time until the rain, or until the player is let in, ms */
+  when?: number;
   /** a number or clock, or the key "go" */
   big?: string;
   /** the time is long: no animation */
@@ -62,7 +62,7 @@ export interface Stage {
 export function stage(s: Scenery, t: number, soon = 0): Stage {
   const { problem, campaign, rain, stock, lanes } = s;
   if (problem) return { mode: "problem", title: problem.title, hint: problem.hint, values: problem.values };
-  if (s.landing) return { mode: "landing", title: "title", when: soon > 0 ? clock(soon) : "", hint: s.about?.guests === false ? "signin_hint" : "landing_hint", about: true };
+  if (s.landing) return { mode: "landing", title: "title", when: soon, hint: s.about?.guests === false ? "signin_hint" : "landing_hint", about: true };
   if (s.queue) return queued(s.queue, t);
   if (!campaign) return { mode: "entering", title: "entering" };
   if (campaign.state === "closed") return { mode: "over", title: "closed_title", hint: "closed_hint" };
@@ -80,8 +80,8 @@ export function stage(s: Scenery, t: number, soon = 0): Stage {
 
 // queued tells who waits for a seat the place, and for how long about.
 function queued({ position, till }: NonNullable<Scenery["queue"]>, t: number): Stage {
-  const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", big: String(position), calm: true, about: true };
-  return till > t ? { ...at, hint: "queue_hint_time", values: { time: clock(till - t) } } : at;
+  const at: Stage = { mode: "waiting", title: "queue_title", hint: "queue_hint", values: { n: position }, about: true };
+  return till > t ? { ...at, hint: "queue_hint_time", when: till - t } : at;
 }
 
 // falling is a shout in the first moment, then nothing but a line for players who can win no more.

@@ -3041,7 +3041,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request makes no sense; `errors` names each faulty field. */
+        /** @description Invalid request; `errors` names each faulty field. */
         Invalid: {
             headers: {
                 [name: string]: unknown;
@@ -4101,7 +4101,7 @@ export interface operations {
                      *         "the balance of user:u1 is 89, but its entries sum to 88"
                      *       ],
                      *       "letters": [
-                     *         "dead letter c1-19 (forged, campaign c1, packet 19, player thief): its seal is wrong"
+                     *         "dead letter c1-19 (forged, campaign c1, packet 19, player thief): invalid seal"
                      *       ],
                      *       "checked_at": 1763712004750
                      *     }
