@@ -266,10 +266,8 @@ func (s *Server) buildRooms() {
 		Read: func(ctx context.Context) ([]sanction.Sanction, error) {
 			return s.ledger.Sanctions.Refresh(ctx, s.bans)
 		},
-		Follow: func(_ context.Context, fresh []sanction.Sanction) error {
-			for _, one := range fresh {
-				s.gateway.Sanctioned(one)
-			}
+		Follow: func(_ context.Context, one sanction.Sanction) error {
+			s.gateway.Sanctioned(one)
 			return nil
 		},
 		Recoverer: s.recoverer, Log: s.log,
