@@ -152,10 +152,11 @@ func (c *Connections) reportAlive(ctx context.Context) error {
 	if c.here.Groups() == 0 || time.Since(c.hereAt) < hereEvery {
 		return nil
 	}
+	now := time.Now() // before the report, which takes time: the next round is hereEvery after this one
 	if err := c.o.Store.Here(ctx, c.o.Node); err != nil {
 		return err
 	}
-	c.hereAt = time.Now()
+	c.hereAt = now
 	return nil
 }
 

@@ -32,8 +32,8 @@ type Change[G, M comparable] struct {
 type Options[G, M comparable] struct {
 	Part string // names the tracker in metrics, alarms and the log
 	Work string // what Flush does, for the log of an outage
-	// Flush writes changes to where all nodes see them. After an error the same changes come again, except for members
-	// whose state has changed meanwhile. One Flush runs at a time.
+	// Flush writes changes to where all nodes see them, at most 500. After an error or a panic the same changes come
+	// again, except for members whose state has changed meanwhile. One Flush runs at a time.
 	Flush func(ctx context.Context, changes []Change[G, M]) error
 	// Every is the time after which all members of this node are written again; 0: never. The reader of what is written
 	// lets members expire that are not.
@@ -45,7 +45,7 @@ type Options[G, M comparable] struct {
 }
 
 const (
-	// atOnce is how many members are written again in one flush, so that arrivals do not wait for all.
+	// atOnce is how many changes one flush writes at most: it must end in flushWithin.
 	atOnce = 500
 	// flushWithin limits a flush.
 	flushWithin = 5 * time.Second
