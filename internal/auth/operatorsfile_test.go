@@ -68,11 +68,11 @@ func TestFaultsOfAnOperatorsFile(t *testing.T) {
 	_, other := auth.NewOperatorToken()
 	ann := "- {name: ann, role: admin, sha256: " + hash + "}\n"
 	for text, says := range map[string]string{
-		"ann":                                 "not a list",
+		"ann":                                 "want a list",
 		"- {name: ann, sha256: " + hash + "}": "role",
 		"- {name: ann, role: admin}":          "64 hex",
 		"- {name: ann, role: admin, sha256: " + hash[:60] + "}":      "64 hex",
-		"- {name: ann, role: admin, token: x, sha256: " + hash + "}": "not a list",
+		"- {name: ann, role: admin, token: x, sha256: " + hash + "}": "want a list",
 		"- {name: '', role: admin, sha256: " + hash + "}":            "name",
 		"- {name: ' ann', role: admin, sha256: " + hash + "}":        "name",
 		"- {name: \"a\\nb\", role: admin, sha256: " + hash + "}":     "name",

@@ -334,6 +334,28 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
+// standing is a Redis that seats no guest.
+type standing struct{ *store.Addresses }
+
+func (standing) Sit(context.Context, string, string, string, int) (bool, error) {
+	return false, errAway
+}
+
+// A guest who leaves and cannot come back gives up the seat.
+func TestAFailedReturn(t *testing.T) {
+	w := newWorld(t, grabtest.InProcess(t), 100)
+	one := w.node("n1", func(o *Options) { o.Seats = 1 })
+	w.enter(one, hall, guest(1))
+	one.Leave("c1", hall, guest(1))
+	one.o.Redis = standing{w.redis}
+	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+	one.o.Redis = w.redis
+	w.round(one)
+	w.enter(one, hall, guest(2))
+}
+
 // partly is a Redis of which the master of one campaign does not answer.
 type partly struct {
 	Redis
