@@ -22,7 +22,7 @@ func (s *Server) guardSockets(proxies caller.Proxies) {
 	}
 	s.sockets = sockets.New(sockets.Options{
 		PerAddress: s.cfg.PerAddress, Budget: budget, Trusted: proxies.Trusted, Problem: api.WriteProblem,
-		Registerer: s.metrics,
+		Recoverer: s.recoverer, Registerer: s.metrics,
 	})
 	s.listener = s.sockets.Listener(s.listener)
 	s.http.Handler = proxies.Handler(s.sockets.Handler(s.http.Handler))

@@ -76,12 +76,10 @@ func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
 	return s.riskSystem.Hello
 }
 
-// follow sends away players whom new verdicts deny.
-func (s *Server) follow(_ context.Context, fresh []verdict.Verdict) error {
-	for _, v := range fresh {
-		if v.Act == verdict.Deny {
-			s.gateway.Denied(v.User)
-		}
+// follow sends away a player whom a new verdict denies.
+func (s *Server) follow(_ context.Context, v verdict.Verdict) error {
+	if v.Act == verdict.Deny {
+		s.gateway.Denied(v.User)
 	}
 	return nil
 }

@@ -90,8 +90,10 @@ func (s *Server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.clock.Recoverer = s.recoverer
 	s.amounts = rain.NewAmountsCache()
 	s.ledger = ledger.New(s.back.sql, s.clock.Now, s.amounts)
+	s.ledger.Seals.Recoverer = s.recoverer
 	if err := s.ledger.Seals.Load(ctx); err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 		Nodes:  store.NewConnections(s.redis),
 		Clock:  s.clock.Now, Registerer: s.metrics, Log: s.log,
 	})
-	s.forgeries = campaigns.NewForgeries(s.bus.Alarm)
+	s.forgeries = campaigns.NewForgeries(s.bus.Alarm, s.recoverer)
 	s.books = reconcile.New(s.back.sql, s.ledger.Campaigns, s.clock.Now, s.recoverer)
 	s.known = cluster.NewKnown()
 
@@ -130,7 +132,7 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.players, err = auth.NewPlayers(auth.PlayersOptions{
 		Secret: s.cfg.JWTSecret, JWKSURL: s.cfg.JWKSURL, Audience: s.cfg.JWTAudience, Issuer: s.cfg.JWTIssuer,
-		MaxLife: s.cfg.JWTMaxLife, Log: s.log,
+		MaxLife: s.cfg.JWTMaxLife, Recoverer: s.recoverer, Log: s.log,
 		Clock: func() time.Time { return time.UnixMilli(s.clock.Now()) },
 	})
 	if err != nil {
@@ -266,10 +268,8 @@ func (s *Server) buildRooms() {
 		Read: func(ctx context.Context) ([]sanction.Sanction, error) {
 			return s.ledger.Sanctions.Refresh(ctx, s.bans)
 		},
-		Follow: func(_ context.Context, fresh []sanction.Sanction) error {
-			for _, one := range fresh {
-				s.gateway.Sanctioned(one)
-			}
+		Follow: func(_ context.Context, one sanction.Sanction) error {
+			s.gateway.Sanctioned(one)
 			return nil
 		},
 		Recoverer: s.recoverer, Log: s.log,

@@ -24,6 +24,8 @@ const (
 // In a Redis Cluster it is the time of one master, the same for all nodes. NTP should synchronize the masters'
 // clocks: the script allows for a difference of 250 ms.
 type Clock struct {
+	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
+
 	ask    func(ctx context.Context) (time.Time, error)
 	log    *slog.Logger
 	start  time.Time    // monotonic zero
@@ -91,5 +93,5 @@ func (c *Clock) Sync(ctx context.Context) error {
 // Run reads the time again every ten seconds until ctx ends; then it returns nil. Call Sync first.
 func (c *Clock) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "clock", Work: "reading the time from Redis; the clock goes on without it",
-		Every: clockEvery, Do: c.Sync, Log: c.log})
+		Every: clockEvery, Do: c.Sync, Recoverer: c.Recoverer, Log: c.log})
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"redrain/internal/loop"
 )
 
 // ErrIssuerUnavailable is returned for a token of an identity provider whose keys cannot be fetched. The token may be
@@ -31,6 +33,7 @@ type IssuerOptions struct {
 	Roles      map[string][]Role // by the values of the claim; nil: the values are the roles' names
 	Clock      func() time.Time  // nil: time.Now
 	HTTPClient *http.Client      // nil: a client of its own
+	Recoverer  *loop.Recoverer   // nil: panics are logged only
 	Log        *slog.Logger
 }
 
@@ -71,7 +74,7 @@ func NewIssuer(o IssuerOptions) (*Issuer, error) {
 
 // Run fetches the provider's keys at once and then regularly, until ctx ends.
 func (i *Issuer) Run(ctx context.Context) error {
-	i.keys.run(ctx)
+	i.keys.run(ctx, i.o.Recoverer)
 	return nil
 }
 

@@ -84,7 +84,7 @@ func (s *keySource) away() bool {
 }
 
 // run fetches the set at once and then regularly, sooner after a failure, until ctx ends.
-func (s *keySource) run(ctx context.Context) {
+func (s *keySource) run(ctx context.Context, recoverer *loop.Recoverer) {
 	defer s.client.CloseIdleConnections()
 	_ = loop.Run(ctx, loop.Spec{Part: "keys", Every: refreshEvery, Retry: retryFirst, RetryMost: retryMost,
 		Do: func(ctx context.Context) error {
@@ -92,7 +92,7 @@ func (s *keySource) run(ctx context.Context) {
 				return ErrKeysUnavailable // fetch has logged the error
 			}
 			return nil
-		}, Log: s.log})
+		}, Recoverer: recoverer, Log: s.log})
 }
 
 // find returns the key that a token names, or every key if it names none. An unknown key may be new at the provider,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"redrain/internal/loop"
 	"redrain/rain"
 )
 
@@ -55,6 +56,7 @@ type PlayersOptions struct {
 	MaxLife    time.Duration    // longest life of a token; 0: no limit
 	Clock      func() time.Time // the time that exp and nbf are compared with; nil: time.Now
 	HTTPClient *http.Client     // fetches the key set; nil: a new client
+	Recoverer  *loop.Recoverer  // nil: panics are logged only
 	Log        *slog.Logger     // nil: slog.Default()
 }
 
@@ -114,7 +116,7 @@ func (p *Players) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	p.keys.run(ctx)
+	p.keys.run(ctx, p.o.Recoverer)
 	return nil
 }
 

@@ -2,11 +2,13 @@ package cli_test
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"redrain/internal/cli"
 	"redrain/server/config"
@@ -80,6 +82,17 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", source, diff)
 		}
+	}
+}
+
+// The sample with every setting has the defaults, and "no" if a default depends on other settings.
+func TestSampleHasTheDefaults(t *testing.T) {
+	settings := regexp.MustCompile("(?m)^#([a-z])").ReplaceAllString(config.Sample(), "$1")
+	want := config.Default()
+	want.Guests, want.GuestsWithdraw, want.ShowNames, want.SecondPersonAbove = new(bool), new(bool), new(bool), new(int64)
+	got := configured(t, nil, "--config", writeFile(t, settings))
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -22,12 +22,14 @@ type Spec struct {
 	Work  string        // the work in words, for the log of an outage; "": failed rounds are counted only
 	Every time.Duration // between the starts of two rounds; 0: no ticker
 	Wake  Wake          // starts a round at once; nil: nothing does
-	Lease Lease         // is held during a round; nil: each node runs the loop
+	// Lease is held during a round. After a round longer than Every the loop waits for Every, so that another node can
+	// take the lease. nil: each node runs the loop.
+	Lease Lease
 	// Within limits a round, 0: no limit.
 	Within time.Duration
 	// Retry is the pause after a failed round, before Do is called again. It doubles with each failure, up to
-	// RetryMost, which defaults to Every. Meanwhile neither Every nor Wake starts a round. 0: the next round follows as after a
-	// success; a loop without a pause has pauses of 100 ms to 5 s.
+	// RetryMost, which defaults to Every, or 5 s without Every. Meanwhile neither Every nor Wake starts a round. 0: the
+	// next round follows as after a success; a loop without a pause has pauses of 100 ms to 5 s.
 	Retry, RetryMost time.Duration
 	// Do is one round. The first round starts at once.
 	Do func(ctx context.Context) error
@@ -61,24 +63,26 @@ func (s *Spec) run(ctx context.Context) {
 	}
 	isContinuous := s.Every == 0 && s.Wake == nil
 	if isContinuous && s.Retry == 0 {
-		s.Retry, s.RetryMost = 100*time.Millisecond, 5*time.Second
+		s.Retry = 100 * time.Millisecond
 	}
+	retryMost := cmp.Or(s.RetryMost, s.Every, 5*time.Second)
 	failures := FailureLog{Work: s.Work, Log: s.Log}
 	ticker := time.NewTicker(cmp.Or(s.Every, time.Hour))
 	defer ticker.Stop()
 	do, failed := s.Do, 0
 	for ctx.Err() == nil {
+		began := time.Now()
 		err := s.round(ctx, do)
 		if s.Work != "" {
 			failures.Record(ctx, err)
 		}
 		do = s.Do
 		if err != nil && s.Retry > 0 {
-			Sleep(ctx, Backoff(s.Retry, cmp.Or(s.RetryMost, s.Every), failed))
+			Sleep(ctx, Backoff(s.Retry, retryMost, failed))
 			failed++
 			continue
 		}
-		if failed > 0 {
+		if failed > 0 || s.Lease != nil && time.Since(began) > s.Every {
 			failed = 0
 			ticker.Reset(cmp.Or(s.Every, time.Hour))
 		}

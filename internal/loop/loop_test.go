@@ -122,6 +122,44 @@ func TestOutage(t *testing.T) {
 	})
 }
 
+// A loop without Every and RetryMost has pauses of up to 5 s.
+func TestRetryWithoutAPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+		defer cancel()
+		rounds := 0
+		_ = loop.Run(ctx, loop.Spec{Part: "test", Wake: loop.NewWake(), Retry: 100 * time.Millisecond,
+			Do: func(context.Context) error {
+				if rounds++; rounds > 1000 {
+					cancel()
+				}
+				return errors.New("away")
+			}})
+		if rounds < 20 || rounds > 60 {
+			t.Errorf("%d rounds in 100 s", rounds)
+		}
+	})
+}
+
+// A loop that has lost its lease in a long round lets another node take it.
+func TestLostLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		var got []time.Duration
+		_ = loop.Run(ctx, loop.Spec{Part: "test", Every: time.Second, Lease: &lease{isHeld: true},
+			Do: func(ctx context.Context) error {
+				got = append(got, time.Since(began))
+				loop.Sleep(ctx, 3*time.Second)
+				return nil
+			}})
+		if want := []time.Duration{0, 4 * time.Second, 8 * time.Second}; !slices.Equal(got, want) {
+			t.Errorf("the rounds came at %v, want %v", got, want)
+		}
+	})
+}
+
 // A round needs the lease, which is released at the end.
 func TestLease(t *testing.T) {
 	for _, isHeld := range []bool{false, true} {

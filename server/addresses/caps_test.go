@@ -19,6 +19,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/rain"
+	"redrain/server/presence"
 )
 
 // world is what the nodes of a test share.
@@ -330,6 +331,59 @@ func TestRedisIsAway(t *testing.T) {
 	}
 	if why, ok := a.Take(); !ok {
 		t.Errorf("%v when Redis answers again", why)
+	}
+}
+
+// standing is a Redis that seats no guest.
+type standing struct{ *store.Addresses }
+
+func (standing) Sit(context.Context, string, string, string, int) (bool, error) {
+	return false, errAway
+}
+
+// A guest who leaves and cannot come back gives up the seat.
+func TestAFailedReturn(t *testing.T) {
+	w := newWorld(t, grabtest.InProcess(t), 100)
+	one := w.node("n1", func(o *Options) { o.Seats = 1 })
+	w.enter(one, hall, guest(1))
+	one.Leave("c1", hall, guest(1))
+	one.o.Redis = standing{w.redis}
+	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+	one.o.Redis = w.redis
+	w.round(one)
+	w.enter(one, hall, guest(2))
+}
+
+// partly is a Redis of which the master of one campaign does not answer.
+type partly struct {
+	Redis
+
+	kept map[string]int // Stays by campaign
+}
+
+func (p partly) Stay(_ context.Context, campaign, _ string, _ []string) error {
+	if p.kept[campaign]++; campaign == "away" {
+		return errAway
+	}
+	return nil
+}
+
+// A master that does not answer is asked once, and seats on the others are kept.
+func TestSeatsOnOtherMasters(t *testing.T) {
+	p := partly{kept: map[string]int{}}
+	c := &Caps{o: Options{Seats: 1, Redis: p}}
+	const many = 50
+	var changes []presence.Change[key, string]
+	for i := range many {
+		for _, campaign := range []string{"away", "well"} {
+			changes = append(changes, presence.Change[key, string]{Group: key{campaign, fmt.Sprint(i)}, Member: "u"})
+		}
+	}
+	if err := c.writeSeats(t.Context(), changes); !errors.Is(err, errAway) || p.kept["well"] != many ||
+		p.kept["away"] != 1 {
+		t.Errorf("%v, %v", p.kept, err)
 	}
 }
 

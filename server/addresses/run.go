@@ -85,11 +85,14 @@ func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[key, st
 	for campaign, by := range gone {
 		failed = errors.Join(failed, c.o.Redis.Rise(ctx, campaign, by))
 	}
+	isAway := map[string]bool{} // campaigns whose Redis is away: the others' may answer
 	for k, users := range here {
-		if failed != nil {
-			break // Redis is away
+		if isAway[k.campaign] {
+			continue
 		}
-		failed = c.o.Redis.Stay(ctx, k.campaign, k.address, users)
+		err := c.o.Redis.Stay(ctx, k.campaign, k.address, users)
+		isAway[k.campaign] = err != nil
+		failed = errors.Join(failed, err)
 	}
 	return failed
 }

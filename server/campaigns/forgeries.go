@@ -21,7 +21,8 @@ const forgeriesEvery = 5 * time.Second
 // Forgeries tells of what nobody of this installation has sealed, and of payouts that wait for a person: the first at
 // once, and what comes after it, of the same campaign, together.
 type Forgeries struct {
-	alarm func(code, campaign, message string)
+	alarm     func(code, campaign, message string)
+	recoverer *loop.Recoverer
 
 	mu sync.Mutex
 	of map[alarmed]*forgery
@@ -39,9 +40,9 @@ type forgery struct {
 	reason string
 }
 
-// NewForgeries makes them. Their Run must be started.
-func NewForgeries(alarm func(code, campaign, message string)) *Forgeries {
-	return &Forgeries{alarm: alarm, of: map[alarmed]*forgery{}}
+// NewForgeries makes them. Their Run must be started. A nil recoverer only logs panics.
+func NewForgeries(alarm func(code, campaign, message string), recoverer *loop.Recoverer) *Forgeries {
+	return &Forgeries{alarm: alarm, recoverer: recoverer, of: map[alarmed]*forgery{}}
 }
 
 // Heard hears of letters of what nobody has sealed, and how many more were dropped.
@@ -98,7 +99,7 @@ func (y *forgery) and(count int, reason string) *forgery {
 
 // Run tells from time to time what has come since, until ctx ends, and the rest in the end.
 func (f *Forgeries) Run(ctx context.Context) error {
-	err := loop.Run(ctx, loop.Spec{Part: "forgeries", Every: forgeriesEvery,
+	err := loop.Run(ctx, loop.Spec{Part: "forgeries", Every: forgeriesEvery, Recoverer: f.recoverer,
 		Do: loop.Plain(func(context.Context) { f.round() })})
 	f.round()
 	return err

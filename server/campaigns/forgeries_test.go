@@ -19,7 +19,7 @@ func TestForgeriesAreToldTogether(t *testing.T) {
 		f := NewForgeries(func(code, campaign, message string) {
 			count, _, _ := strings.Cut(message[strings.Index(message, ": ")+2:], " ")
 			alarms = append(alarms, code+" "+campaign+" "+count)
-		})
+		}, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- f.Run(ctx) }()
@@ -65,7 +65,7 @@ func TestDeadLettersAreToldTogether(t *testing.T) {
 		var alarms []string
 		f := NewForgeries(func(code, campaign, message string) {
 			alarms = append(alarms, code+" "+campaign+": "+message[:strings.IndexByte(message, ',')])
-		})
+		}, nil)
 		letter := []posting.DeadLetter{{Campaign: "c1", Reason: "paid to another"}}
 		f.Heard(letter, 0)
 		for range 100 {

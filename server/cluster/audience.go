@@ -87,14 +87,18 @@ func (a *Audience) Join(ctx context.Context, user string) {
 // Leave ends what Join began.
 func (a *Audience) Leave(user string) { a.groups.Leave(struct{}{}, group(user), presence.Left) }
 
-// follow subscribes to groups that have players now, and unsubscribes from those that have none any more.
+// follow subscribes to groups that have players now, and unsubscribes from those that have none any more. It waits for
+// NATS only if a group has come.
 func (a *Audience) follow(ctx context.Context, changes []presence.Change[struct{}, string]) error {
+	hasCome := false
 	for _, change := range changes {
-		a.listen(change.Member, change.State == presence.Here)
+		isHere := change.State == presence.Here
+		a.listen(change.Member, isHere)
+		hasCome = hasCome || isHere
 	}
 	a.all = a.listenTo(a.all, a.bus.subject(topicPacked, "*"), a.groups.Count(struct{}{}) > 0)
-	if a.bus.nc.Status() != nats.CONNECTED {
-		return nil // its client sends all subscriptions when it is back
+	if !hasCome || a.bus.nc.Status() != nats.CONNECTED {
+		return nil // NATS's client sends all subscriptions when it is back
 	}
 	return a.bus.nc.FlushWithContext(ctx)
 }

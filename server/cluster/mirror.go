@@ -20,9 +20,9 @@ type MirrorOptions[R any] struct {
 	Work string // what Read does, for the log of an outage
 	// Read brings this node's copy up to date, and returns what is new.
 	Read func(ctx context.Context) ([]R, error)
-	// Follow is called with what is new, once the copy has it, but not for Load. After an error it is called again with
-	// the same and what has come since.
-	Follow    func(ctx context.Context, fresh []R) error
+	// Follow is called with each new element in order, once the copy has it, but not for Load. After an error it is
+	// called again with the same element. An element that makes it panic is dropped.
+	Follow    func(ctx context.Context, fresh R) error
 	Recoverer *loop.Recoverer // nil: panics are logged only
 	Log       *slog.Logger
 }
@@ -57,14 +57,16 @@ func (m *Mirror[R]) Refresh(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	fresh, err := m.read(ctx)
-	if m.fresh = append(m.fresh, fresh...); len(m.fresh) == 0 {
-		return err
+	m.fresh = append(m.fresh, fresh...)
+	for len(m.fresh) > 0 {
+		failed := m.o.Recoverer.Try(m.o.Part, func() error { return m.o.Follow(ctx, m.fresh[0]) })
+		err = errors.Join(err, failed)
+		if failed != nil && !errors.Is(failed, loop.ErrPanic) {
+			break
+		}
+		m.fresh = m.fresh[1:]
 	}
-	failed := m.o.Follow(ctx, m.fresh)
-	if failed == nil {
-		m.fresh = nil
-	}
-	return errors.Join(err, failed)
+	return err
 }
 
 // Announced is the hint that another node has something new. It does not wait: Run reads it.

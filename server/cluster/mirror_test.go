@@ -9,12 +9,19 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/loop"
 )
 
 // A mirror reads at a hint and every two seconds, and follows each change until that has worked; what was there at the
 // start is not followed.
 func TestMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		quiet := slog.New(slog.DiscardHandler)
+		recoverer, err := loop.NewRecoverer(nil, quiet, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var mu sync.Mutex
 		var rows, followed []int
 		var down error
@@ -24,7 +31,7 @@ func TestMirror(t *testing.T) {
 			rows, down = is, failed
 		}
 		m := NewMirror(MirrorOptions[int]{
-			Part: "test", Work: "reading", Log: slog.New(slog.DiscardHandler),
+			Part: "test", Work: "reading", Recoverer: recoverer, Log: quiet,
 			Read: func(context.Context) ([]int, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -32,11 +39,14 @@ func TestMirror(t *testing.T) {
 				rows = nil
 				return fresh, nil
 			},
-			Follow: func(_ context.Context, fresh []int) error {
+			Follow: func(_ context.Context, fresh int) error {
 				mu.Lock()
 				defer mu.Unlock()
+				if fresh < 0 {
+					panic("torn")
+				}
 				if down == nil {
-					followed = append(followed, fresh...)
+					followed = append(followed, fresh)
 				}
 				return down
 			},
@@ -71,6 +81,10 @@ func TestMirror(t *testing.T) {
 		step("follow fails", RefreshEvery, 2, 3)
 		set(nil, 5)
 		step("follow works", RefreshEvery, 2, 3, 4, 5)
+		set(nil, 6, -1, 7)
+		step("follow panics", RefreshEvery, 2, 3, 4, 5, 6, 7)
+		set(nil, 8)
+		step("after a panic", RefreshEvery, 2, 3, 4, 5, 6, 7, 8)
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

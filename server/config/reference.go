@@ -59,24 +59,39 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// Sample is a file of --config with every setting, all of them commented out.
+// Sample is a file of --config with every setting, all of them commented out. It stays valid without the # before a
+// setting.
 func Sample() string {
 	var b strings.Builder
-	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect; the values are the defaults.\n")
+	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect. The values are the defaults.\n" +
+		"# If a default depends on other settings, its description says so.\n")
 	group := ""
 	for _, f := range new(Config).flags() {
 		if f.Group.Title != group {
 			group = f.Group.Title
 			fmt.Fprintf(&b, "\n# --- %s ---\n", group)
 		}
-		value := f.Default
-		if value == "" {
-			value = f.FormatPlaceHolder()
-		}
-		if kind := f.Target.Kind(); kind == reflect.String || kind == reflect.Slice {
-			value = `"` + value + `"`
-		}
-		fmt.Fprintf(&b, "\n# %s\n#%s: %s\n", strings.ReplaceAll(Help(f.Value), ". ", ".\n# "), f.Name, value)
+		fmt.Fprintf(&b, "\n# %s\n#%s: %s\n", strings.ReplaceAll(Help(f.Value), ". ", ".\n# "), f.Name, sampleValue(f))
 	}
 	return b.String()
+}
+
+// sampleValue is a setting's default, or the zero value with the placeholder as a comment.
+func sampleValue(f *kong.Flag) string {
+	value, kind := f.Default, f.Target.Type()
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	switch kind.Kind() {
+	case reflect.String, reflect.Slice:
+		value = `"` + value + `"`
+	default:
+		if value == "" {
+			value = fmt.Sprint(reflect.Zero(kind))
+		}
+	}
+	if f.Default == "" && f.PlaceHolder != "" {
+		value += " # " + f.FormatPlaceHolder()
+	}
+	return value
 }

@@ -36,7 +36,7 @@ type Options struct {
 
 // Lists are the lists as this node knows them. Load them before players are let in; their Run must be started.
 type Lists struct {
-	*cluster.Mirror[string] // of the lists' names: players who are here are checked again when one has changed
+	*cluster.Mirror[change] // players who are here are checked again
 
 	o       Options
 	refused *prometheus.CounterVec
@@ -45,6 +45,9 @@ type Lists struct {
 	now   known
 	found *lru.Cache[question, bool]
 }
+
+// change is one refresh that has read changed lists.
+type change struct{}
 
 // known is what one refresh has read.
 type known struct {
@@ -74,16 +77,16 @@ func New(o Options) *Lists {
 		panic(err) // only for a size below 1
 	}
 	l := &Lists{o: o, found: found, refused: newRefused(o.Registerer)}
-	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[string]{
+	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[change]{
 		Part: "lists", Work: "reading the lists of players; going on with what is known", Read: l.read,
-		Follow:    func(ctx context.Context, _ []string) error { return o.Changed(ctx) },
+		Follow:    func(ctx context.Context, _ change) error { return o.Changed(ctx) },
 		Recoverer: o.Recoverer, Log: o.Log,
 	})
 	return l
 }
 
-// read reads the lists, and returns the names of those that have changed.
-func (l *Lists) read(ctx context.Context) (changed []string, err error) {
+// read reads the lists. It returns one change if any of them has changed.
+func (l *Lists) read(ctx context.Context) (changes []change, err error) {
 	heads, err := l.o.Source.Heads(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func (l *Lists) read(ctx context.Context) (changed []string, err error) {
 		is.revisions[h.Name] = h.Revision
 		same := was.revisions[h.Name] == h.Revision
 		if !same {
-			changed = append(changed, h.Name)
+			changes = make([]change, 1)
 		}
 		switch {
 		case h.Purpose != playerlist.Deny:
@@ -112,13 +115,13 @@ func (l *Lists) read(ctx context.Context) (changed []string, err error) {
 	}
 	for name := range was.revisions {
 		if _, exists := is.revisions[name]; !exists {
-			changed = append(changed, name)
+			changes = make([]change, 1)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now = is
-	return changed, nil
+	return changes, nil
 }
 
 func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error) {

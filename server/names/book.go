@@ -3,7 +3,6 @@ package names
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -139,17 +138,19 @@ func (b *Book) Run(ctx context.Context) error {
 		Work: "telling other nodes how players are shown; they are shown under masked ids"})
 }
 
-// tell tells the names that wait, some at a time. Those that it cannot tell are told when their players are called
-// again.
+// tell tells the names that wait, some at a time, until it fails. The rest are told when their players are called again.
 func (b *Book) tell(ctx context.Context) error {
 	b.mu.Lock()
-	pending := b.pending
+	rest := b.pending
 	b.pending = nil
 	b.mu.Unlock()
-	for some := range slices.Chunk(pending, atOnce) {
-		if err := b.tellSome(ctx, some); err != nil {
+	defer func() { b.lose(rest) }() // also after a panic
+	for len(rest) > 0 {
+		n := min(atOnce, len(rest))
+		if err := b.tellSome(ctx, rest[:n]); err != nil {
 			return err
 		}
+		rest = rest[n:]
 	}
 	return nil
 }
@@ -157,15 +158,15 @@ func (b *Book) tell(ctx context.Context) error {
 func (b *Book) tellSome(ctx context.Context, some []store.Named) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	err := b.o.Store.Tell(ctx, some)
-	if err == nil {
-		return nil
-	}
-	b.lost.Add(float64(len(some)))
+	return b.o.Store.Tell(ctx, some)
+}
+
+// lose counts names that could not be told.
+func (b *Book) lose(rest []store.Named) {
+	b.lost.Add(float64(len(rest)))
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, one := range some {
+	for _, one := range rest {
 		delete(b.told, one)
 	}
-	return err
 }

@@ -16,6 +16,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/auth"
+	"redrain/internal/loop"
 	"redrain/internal/wire"
 )
 
@@ -23,6 +24,7 @@ import (
 type shelf struct {
 	mu    sync.Mutex
 	away  error
+	fail  func() error // nil: Tell does what away says
 	names map[string]store.Named
 	told  int
 	most  int // in one go
@@ -31,6 +33,9 @@ type shelf struct {
 func (s *shelf) Tell(_ context.Context, named []store.Named) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fail != nil {
+		return s.fail()
+	}
 	if s.away != nil {
 		return s.away
 	}
@@ -144,6 +149,30 @@ func TestManyNamesAreToldInParts(t *testing.T) {
 	}
 	if err := b.tell(t.Context()); err != nil || s.told != 2*atOnce+1 || s.most != atOnce {
 		t.Errorf("%d names were told, %d at once (%v)", s.told, s.most, err)
+	}
+}
+
+// Of names that could not be told each is counted and told again, after an error and after a panic.
+func TestLostNamesAreToldAgain(t *testing.T) {
+	s := &shelf{names: map[string]store.Named{}}
+	b := New(Options{Store: s, Registerer: prometheus.NewRegistry(), Here: func(user string) (wire.Face, bool) {
+		return wire.Face{Name: user}, true
+	}})
+	const many = 2*atOnce + 1
+	for i, away := range []func() error{
+		func() error { return errors.New("away") }, func() error { panic("torn") }, nil,
+	} {
+		s.fail = away
+		for i := range many {
+			b.Called([]string{strconv.Itoa(i)})
+		}
+		var none *loop.Recoverer
+		err := none.Try("names", func() error { return b.tell(t.Context()) })
+		lost := testutil.ToFloat64(b.lost)
+		isWell := away == nil
+		if (s.told == many) != isWell || (err == nil) != isWell || lost != many*float64(min(i+1, 2)) {
+			t.Errorf("round %d: told %d, lost %v (%v)", i, s.told, lost, err)
+		}
 	}
 }
 

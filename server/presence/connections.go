@@ -145,17 +145,18 @@ func (c *Connections) Run(ctx context.Context) error {
 	return err
 }
 
-// reportAlive reports that this node is alive, if it has players and has not just done so.
+// reportAlive reports that this node is alive, if it has players and has not just done so in a flush.
 func (c *Connections) reportAlive(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.here.Groups() == 0 || time.Since(c.hereAt) < hereEvery {
+	if c.here.Groups() == 0 || time.Since(c.hereAt) < hereEvery/2 {
 		return nil
 	}
+	now := time.Now() // the report takes time
 	if err := c.o.Store.Here(ctx, c.o.Node); err != nil {
 		return err
 	}
-	c.hereAt = time.Now()
+	c.hereAt = now
 	return nil
 }
 

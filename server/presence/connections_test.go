@@ -21,6 +21,9 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
+// presentFor is the time for which Redis counts a node as alive after its last report, as in grab/store.
+const presentFor = 15 * time.Second
+
 // world is some nodes with one Redis.
 type world struct {
 	*testing.T
@@ -29,7 +32,9 @@ type world struct {
 	away  error // of Redis
 	deaf  bool  // notices are lost
 	redis map[string]map[store.Connection]bool
-	up    map[string]bool
+	up    map[string]time.Time // the last reports of nodes
+	slow  time.Duration        // a report takes so long, and each other one fails; 0: none
+	tries int                  // reports while slow
 	nodes map[string]*node
 }
 
@@ -47,7 +52,7 @@ type node struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{T: t, redis: map[string]map[store.Connection]bool{}, up: map[string]bool{}, nodes: map[string]*node{}}
+	return &world{T: t, redis: map[string]map[store.Connection]bool{}, up: map[string]time.Time{}, nodes: map[string]*node{}}
 }
 
 func (w *world) Tell(_ context.Context, come, gone []store.Connection) (map[string][]store.Connection, error) {
@@ -77,9 +82,18 @@ func (w *world) Tell(_ context.Context, come, gone []store.Connection) (map[stri
 }
 
 func (w *world) Here(_ context.Context, node string) error {
+	now := time.Now()
+	<-time.After(w.slow)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.up[node] = true
+	if w.slow > 0 {
+		if w.tries++; w.tries%2 > 0 {
+			return errors.New("away")
+		}
+	}
+	if w.away == nil {
+		w.up[node] = now
+	}
 	return w.away
 }
 
@@ -93,6 +107,7 @@ func (w *world) Gone(_ context.Context, node string) error {
 func (w *world) Nodes(context.Context) ([]string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	maps.DeleteFunc(w.up, func(_ string, at time.Time) bool { return time.Since(at) >= presentFor })
 	return slices.Collect(maps.Keys(w.up)), w.away
 }
 
@@ -265,6 +280,23 @@ func TestWhatIsLostIsMadeUpFor(t *testing.T) {
 		a.play("u", 2, 300)
 		b.want("u", 1)
 		a.want("u", 1, 2)
+	})
+}
+
+// An idle node stays alive if each other report fails, however slow the reports are.
+func TestAnIdleNodeStaysAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a := w.start("a", 2)
+		a.play("u", 1, 100)
+		synctest.Wait()
+		w.slow = 100 * time.Millisecond
+		for i := range 600 {
+			<-time.After(hereEvery / 50)
+			if nodes, _ := w.Nodes(t.Context()); len(nodes) != 1 {
+				t.Fatalf("the node is gone after %v", time.Duration(i)*hereEvery/50)
+			}
+		}
 	})
 }
 

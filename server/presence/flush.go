@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"redrain/internal/loop"
@@ -12,19 +13,19 @@ func (t *Tracker[G, M]) Run(ctx context.Context, others ...loop.Spec) error {
 	defer close(t.over)
 	return loop.Run(ctx, append(others, loop.Spec{
 		Part: t.o.Part, Work: t.o.Work, Every: t.o.Every, Wake: t.wake, Retry: retryFirst, RetryMost: retryMost,
-		Do: t.Keep, Woken: func(ctx context.Context) error { return t.flush(ctx, nil) },
+		Do: t.Keep, Woken: func(ctx context.Context) error { return t.flushPending(ctx, map[key[G, M]]bool{}) },
 		Recoverer: t.o.Recoverer, Log: t.o.Log,
 	})...)
 }
 
-// Keep writes all members of this node, and all departures. Run calls it.
-func (t *Tracker[G, M]) Keep(ctx context.Context) error {
+// Keep writes all members of this node, and each pending change once. It goes on after a failure: the next members may
+// be on a server that answers. Run calls it.
+func (t *Tracker[G, M]) Keep(ctx context.Context) (failed error) {
+	tried := map[key[G, M]]bool{}
 	for some := range slices.Chunk(t.all(), atOnce) {
-		if err := t.flush(ctx, some); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, t.flush(ctx, some), t.flushPending(ctx, tried)) // arrivals do not wait for all
 	}
-	return t.flush(ctx, nil)
+	return errors.Join(failed, t.flushPending(ctx, tried))
 }
 
 // all returns the members of this node; none if they are not kept alive.
@@ -42,38 +43,62 @@ func (t *Tracker[G, M]) all() (all []key[G, M]) {
 	return all
 }
 
-// flush writes what is pending, and some members if they are still here.
-func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
-	batch, waiting := t.take(some)
-	if len(batch) == 0 {
-		return nil
+// flushPending writes what is pending now and is not in tried, and adds it to tried.
+func (t *Tracker[G, M]) flushPending(ctx context.Context, tried map[key[G, M]]bool) (failed error) {
+	t.mu.Lock()
+	var due []key[G, M]
+	for k := range t.pending {
+		if !tried[k] {
+			tried[k] = true
+			due = append(due, k)
+		}
 	}
-	defer t.release(waiting) // also after a panic
-	changes := make([]Change[G, M], 0, len(batch))
-	for k, state := range batch {
-		changes = append(changes, Change[G, M]{k.group, k.member, state})
+	t.mu.Unlock()
+	for some := range slices.Chunk(due, atOnce) {
+		failed = errors.Join(failed, t.flush(ctx, some))
+	}
+	return failed
+}
+
+// flush writes some members if they are still here, and what is pending of them.
+func (t *Tracker[G, M]) flush(ctx context.Context, some []key[G, M]) error {
+	changes, waiting := t.take(some)
+	if len(changes) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushWithin)
 	defer cancel()
-	err := t.o.Flush(ctx, changes)
+	err := t.o.Recoverer.Try(t.o.Part, func() error { return t.o.Flush(ctx, changes) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failing = err != nil
-	if err == nil {
-		return nil
-	}
-	for k, state := range batch {
-		if _, isNewer := t.pending[k]; !isNewer && t.has(k.group, k.member) == (state == Here) {
-			t.pending[k] = state
-		}
+	t.release(waiting)
+	if t.failing = err != nil; t.failing {
+		t.restore(changes)
 	}
 	return err
 }
 
-// release ends the wait for members that were flushed, or could not be.
-func (t *Tracker[G, M]) release(waiting map[key[G, M]]chan struct{}) {
+// take returns the changes of some members. waiting are the channels of those for which callers of Enter wait.
+func (t *Tracker[G, M]) take(some []key[G, M]) (changes []Change[G, M], waiting map[key[G, M]]chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	waiting = map[key[G, M]]chan struct{}{}
+	for _, k := range some {
+		state := t.pending[k] // Here if nothing is pending
+		delete(t.pending, k)
+		if state == Here && !t.has(k.group, k.member) {
+			continue
+		}
+		changes = append(changes, Change[G, M]{k.group, k.member, state})
+		if written := t.groups[k.group][k.member].written; written != nil {
+			waiting[k] = written
+		}
+	}
+	return changes, waiting
+}
+
+// release ends the wait for members that were flushed, or could not be. It needs t.mu.
+func (t *Tracker[G, M]) release(waiting map[key[G, M]]chan struct{}) {
 	for k, written := range waiting {
 		close(written)
 		if m := t.groups[k.group][k.member]; m.written == written {
@@ -83,26 +108,16 @@ func (t *Tracker[G, M]) release(waiting map[key[G, M]]chan struct{}) {
 	}
 }
 
-// take takes what is pending, and some members if they are still here. waiting are the channels of those for which
-// callers of Enter wait.
-func (t *Tracker[G, M]) take(some []key[G, M]) (batch map[key[G, M]]State, waiting map[key[G, M]]chan struct{}) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	batch, t.pending = t.pending, map[key[G, M]]State{}
-	for _, k := range some {
-		if t.has(k.group, k.member) {
-			batch[k] = Here
-		}
-	}
-	waiting = map[key[G, M]]chan struct{}{}
-	for k, state := range batch {
-		if state == Here && !t.has(k.group, k.member) {
-			delete(batch, k)
+// restore makes changes that could not be written pending again, unless there are newer ones. Members who are here stay
+// out of that if Keep writes all members. It needs t.mu.
+func (t *Tracker[G, M]) restore(changes []Change[G, M]) {
+	for _, c := range changes {
+		k := key[G, M]{c.Group, c.Member}
+		if _, isNewer := t.pending[k]; isNewer || c.State == Here && t.o.Every > 0 {
 			continue
 		}
-		if written := t.groups[k.group][k.member].written; written != nil {
-			waiting[k] = written
+		if t.has(k.group, k.member) == (c.State == Here) {
+			t.pending[k] = c.State
 		}
 	}
-	return batch, waiting
 }

@@ -32,8 +32,8 @@ type Change[G, M comparable] struct {
 type Options[G, M comparable] struct {
 	Part string // names the tracker in metrics, alarms and the log
 	Work string // what Flush does, for the log of an outage
-	// Flush writes changes to where all nodes see them. After an error the same changes come again, except for members
-	// whose state has changed meanwhile. One Flush runs at a time.
+	// Flush writes changes to where all nodes see them, at most 500. After an error or a panic the same changes come
+	// again, except for members whose state has changed meanwhile. One Flush runs at a time.
 	Flush func(ctx context.Context, changes []Change[G, M]) error
 	// Every is the time after which all members of this node are written again; 0: never. The reader of what is written
 	// lets members expire that are not.
@@ -45,7 +45,7 @@ type Options[G, M comparable] struct {
 }
 
 const (
-	// atOnce is how many members are written again in one flush, so that arrivals do not wait for all.
+	// atOnce is how many changes one flush writes at most: it must end in flushWithin.
 	atOnce = 500
 	// flushWithin limits a flush.
 	flushWithin = 5 * time.Second
@@ -76,6 +76,7 @@ type key[G, M comparable] struct {
 
 type member struct {
 	connections int
+	gone        State         // the pending departure that the first connection has replaced; Here: none
 	written     chan struct{} // closed when the member was flushed, or could not be; nil: no caller waits for that
 }
 
@@ -95,14 +96,18 @@ func (t *Tracker[G, M]) Add(group G, one M) (first bool) {
 
 // add needs t.mu.
 func (t *Tracker[G, M]) add(group G, one M) member {
-	if k := (key[G, M]{group, one}); t.pending[k] != Here {
+	k := key[G, M]{group, one}
+	gone := t.pending[k]
+	if gone != Here {
 		delete(t.pending, k) // it has come back
 	}
 	if t.groups[group] == nil {
 		t.groups[group] = map[M]member{}
 	}
 	m := t.groups[group][one]
-	m.connections++
+	if m.connections++; m.connections == 1 {
+		m.gone = gone
+	}
 	t.groups[group][one] = m
 	return m
 }
@@ -144,11 +149,18 @@ func (t *Tracker[G, M]) enter(group G, one M) (written <-chan struct{}) {
 	return m.written
 }
 
-// Remove takes back what Add has counted, without a flush.
+// Remove takes back a connection that Add has counted. A departure that Add has replaced is pending again.
 func (t *Tracker[G, M]) Remove(group G, one M) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.remove(group, one)
+	gone := t.groups[group][one].gone
+	if !t.remove(group, one) || gone == Here {
+		return
+	}
+	t.pending[key[G, M]{group, one}] = gone
+	if !t.o.LeavesLate {
+		t.wake.Signal()
+	}
 }
 
 // remove needs t.mu. It reports whether it was the member's last connection.

@@ -80,6 +80,12 @@ func TestTracker(t *testing.T) {
 		tr.Remove("a", 2)
 		tr.Leave("a", 2, Left)
 		b.wrote(t, "a member that was taken back")
+		tr.Add("a", 4)
+		tr.Leave("a", 4, Lost)
+		tr.Add("a", 4)
+		tr.Remove("a", 4)
+		tr.Remove("a", 4)
+		b.wrote(t, "a departure of a member who could not come back", "a4 lost")
 		tr.Disown("b", 7)
 		tr.Add("b", 8)
 		tr.Disown("b", 8)
@@ -122,6 +128,57 @@ func TestTracker(t *testing.T) {
 			t.Errorf("waited for %v after the end", took)
 		}
 	})
+}
+
+// One flush has few changes. A flush that fails or panics keeps no other change from being written, and its departures
+// are written later.
+func TestKeepGoesOn(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"error": func() error { return errors.New("away") },
+		"panic": func() error { panic("torn") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			isAway := true
+			here, gone := map[string]int{}, map[string]int{}
+			tr := NewTracker(Options[string, int]{Part: "test", Every: time.Minute, Recoverer: recoverer,
+				Flush: func(_ context.Context, changes []Change[string, int]) error {
+					if len(changes) > atOnce {
+						t.Errorf("%d changes in one flush", len(changes))
+					}
+					for _, c := range changes {
+						if isAway && c.Group == "away" {
+							return fail()
+						}
+					}
+					for _, c := range changes {
+						map[State]map[string]int{Here: here, Left: gone}[c.State][c.Group]++
+					}
+					return nil
+				}})
+			const many = 3*atOnce + 1
+			for i := range many {
+				for _, group := range []string{"away", "well"} {
+					tr.Add(group, i)
+					tr.Add(group+" gone", i)
+					tr.Leave(group+" gone", i, Left)
+				}
+			}
+			tr.Leave("away", 0, Left)
+			if err := tr.Keep(t.Context()); err == nil || here["well"] < many-atOnce || len(tr.pending) == 0 {
+				t.Errorf("%d of %d members were kept, %d changes are pending (%v)", here["well"], many,
+					len(tr.pending), err)
+			}
+			isAway = false
+			if err := tr.Keep(t.Context()); err != nil || here["away"] != many-1 || gone["away"] != 1 ||
+				gone["well gone"] != many || gone["away gone"] != many || len(tr.pending) > 0 {
+				t.Errorf("%v were kept, %v have gone, %d changes are pending (%v)", here, gone, len(tr.pending), err)
+			}
+		})
+	}
 }
 
 // Each connection of a member waits until the member is written, and no longer than half a second; a flush that panics

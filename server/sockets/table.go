@@ -23,6 +23,7 @@ type Options struct {
 	Budget     int                 // connections in all; 0: no limit
 	Trusted    func(net.Addr) bool // a proxy, which speaks for many clients
 	Problem    Problem
+	Recoverer  *loop.Recoverer // nil: panics are logged only
 	Registerer prometheus.Registerer
 }
 
@@ -132,7 +133,8 @@ func (t *Table) leave(c *conn) {
 // Run gives up connections that have waited for too long, until ctx ends. It returns nil.
 func (t *Table) Run(ctx context.Context) error {
 	defer t.dropSpare()
-	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep)})
+	return loop.Run(ctx, loop.Spec{Part: "sockets", Every: sweepEvery, Do: loop.Plain(t.sweep),
+		Recoverer: t.o.Recoverer})
 }
 
 func (t *Table) sweep(context.Context) {

@@ -15,6 +15,8 @@ import (
 
 // Seals are the keys of this installation's seals, which the ledger's database keeps.
 type Seals struct {
+	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
+
 	db    *sqldb.DB
 	ring  *seal.Ring
 	clock rain.Clock
@@ -77,7 +79,7 @@ var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a
 // Run reads the keys again and again until ctx ends, because another node may have made a new one.
 func (s *Seals) Run(ctx context.Context) error {
 	return loop.Run(ctx, loop.Spec{Part: "seals", Work: "reading the keys of the seals", Every: readKeysEvery,
-		Do: s.Load, Log: s.log})
+		Do: s.Load, Recoverer: s.Recoverer, Log: s.log})
 }
 
 // Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still

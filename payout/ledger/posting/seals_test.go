@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"redrain/internal/loop"
 	"redrain/internal/seal"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
@@ -291,6 +297,28 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
 			5) {
 			t.Errorf("the second migration has changed the key (%v)", err)
+		}
+	})
+}
+
+// A panic of the seals' loop is counted.
+func TestSealsThatPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seals := posting.NewSeals(nil, nil) // without a database each round panics
+		seals.Recoverer = recoverer
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := seals.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 1 || err != nil {
+			t.Errorf("panics of %d parts are counted (%v)", n, err)
 		}
 	})
 }
