@@ -94,7 +94,7 @@ lint: prose ## check go.mod, go vet, golangci-lint: format, faults, and the dire
 
 .PHONY: prose
 prose: ## check the comments of the packages in PROSE with Vale: short sentences, and the field's words
-	$(VALE) $(filter-out %_test.go,$(wildcard $(PROSE:%=%/*.go) $(PROSE:%=%/*.lua)))
+	$(VALE) $(filter-out %_test.go,$(wildcard $(PROSE:%=%/*.go)))
 
 .PHONY: types
 types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)

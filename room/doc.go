@@ -1,5 +1,5 @@
-// Package room tracks members and delivers messages to them. It has rooms of members, two outbound lanes for each member,
-// and the fan-out of one message to a full room. It does not parse the messages.
+// Package room tracks members and delivers messages to them. It has rooms of members, two outbound lanes for each
+// member, and the fan-out of one message to a full room. It does not parse the messages.
 //
 // A [Lobby] holds one [Room] for each campaign with members. A [Member] is one connection. It has two lanes, which
 // are queues:

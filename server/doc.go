@@ -9,7 +9,7 @@
 //	presence    which players are on which node: Tracker, and each player's Connections
 //	addresses   limits of the guests of one address
 //	names       display profiles of players, shared between nodes
-//	lists       lists of players and addresses, on each node
+//	lists       named lists of players and addresses, on each node
 //	risk        rules that judge players; riskurl asks a risk system of yours
 //	login       one-time codes that sign players in
 //	challenge   proofs that a guest is a person
@@ -46,13 +46,13 @@
 //	odds            campaigns.Odds: sets the odds of rains with the odds auto (role operator)
 //	history         history.Recorder: keeps the figures of each second of a rain, for the charts (role operator)
 //	reconciliation  campaigns.Proofs: reconciles the books every --reconcile-every, and all each night (role operator)
-//	audit roots     chain.RootRounds: hashes new rows, takes the root of each day (role operator, or --audit-root-file)
+//	audit roots     chain.RootRounds: hashes new rows, takes the root of each day (role operator)
 //	demo            campaigns.Demo: the campaign that a newcomer plays (in-process default only)
 //	deciders        pipeline.Deciders: what this node has decided → JetStream (role gateway)
 //	relay           pipeline.Relay: what stays in an outbox → JetStream (role relay)
 //	settlement      pipeline.Settler: JetStream → ledger (role settle)
 //	forgeries       campaigns.Forgeries: alarms about invalid seals and dead letters, many in one
-//	bus             cluster.Bus: rejects notices without a valid seal; one with a newer key waits until the key is read
+//	bus             cluster.Bus: rejects notices without a valid seal; one with a newer key waits for the key
 //	withdrawals     withdraw.Payer: ledger → payment provider (role settle)
 //	clock           store.Clock: follows the cluster's time
 //	seals           posting.Seals: follows the keys of the seals, which another node may rotate

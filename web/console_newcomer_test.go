@@ -28,8 +28,8 @@ func TestConsoleHead(t *testing.T) {
 			f, want := newForms(t, "operator"), says[o.Language[:2]]
 			at := f.now()
 			proof := func(campaign string, at int64, balanced bool) object {
-				return object{"campaign": campaign, "proved_at": at, "took_ms": min(at, 3), "balanced": balanced, "findings": 0,
-					"difference": 0}
+				return object{"campaign": campaign, "proved_at": at, "took_ms": min(at, 3), "balanced": balanced,
+					"findings": 0, "difference": 0}
 			}
 			proved := func(oldest int64, everything object, campaigns ...object) {
 				f.setAnswer("GET /reconciliation/proved", reply(http.StatusOK, object{"everything": everything,

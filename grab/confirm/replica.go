@@ -22,7 +22,7 @@ const (
 
 var (
 	// errNoCandidate means that a win has to outlive its master, and there is no failover candidate.
-	errNoCandidate = errors.New("redis has no replica that could become master, and --confirm replica needs one of each")
+	errNoCandidate = errors.New("redis has no replica that could become master, and --confirm replica needs one")
 	// errNoReplica means that a failover candidate has not acknowledged in time.
 	errNoReplica = errors.New("not every replica of redis that could become master has acknowledged in time")
 	// errOtherMaster means that the shard has moved to another master than the one whose candidates are cached.

@@ -39,7 +39,7 @@ type topology struct {
 	mu         sync.Mutex
 	candidates map[string]memo[*candidates] // by master
 	leads      map[string]memo[bool]        // by replica: whether it may become master
-	sameNames  map[string]bool              // by master: a Cluster writes the addresses of its replicas as the master does
+	sameNames  map[string]bool              // by master: the Cluster writes its replicas' addresses as it does
 }
 
 // memo is a cached answer.

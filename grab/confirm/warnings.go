@@ -31,7 +31,7 @@ func (c *Confirmer) Warnings(ctx context.Context) (warnings []string) {
 		mu.Lock()
 		defer mu.Unlock()
 		warnings = append(warnings, text+
-			`: with the confirmation "replica" every win without one is answered unavailable, and its player is not notified`)
+			`: with --confirm replica every win without one is answered unavailable, and its player is not notified`)
 	})
 	if err != nil {
 		warnings = append(warnings, fmt.Sprintf("read the replicas of the masters of Redis: %s", err))

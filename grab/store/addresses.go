@@ -32,8 +32,8 @@ type Allotment struct {
 	Total   int // the answer: sum over all nodes
 }
 
-// Allot requests leases of wins of addresses for a node, and fills in the answers. An address may have at most most
-// wins.
+// Allot requests leases of wins of addresses for a node, and fills in the answers. most is the limit of an
+// address.
 func (a *Addresses) Allot(ctx context.Context, campaign, node string, most int, all []Allotment) error {
 	args := []any{most, node, allottedFor.Milliseconds()}
 	for i := range all {

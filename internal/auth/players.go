@@ -38,8 +38,8 @@ var asymmetric = []string{
 	jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg(),
 }
 
-// checkCritical refuses a token that asks for extensions that must be understood (RFC 7515, section 4.1.11). None is
-// known here, and the JWT library does not check. An empty list is not allowed either.
+// checkCritical refuses a token with extensions that must be understood (RFC 7515, section 4.1.11). None is known here.
+// The JWT library does not check them. An empty list is not allowed either.
 func checkCritical(t *jwt.Token) error {
 	if _, asks := t.Header["crit"]; asks {
 		return errors.New("it has a crit header, and no extensions are understood here")

@@ -2,7 +2,7 @@ package operator
 
 import "redrain/internal/openapi"
 
-// Campaign and the others are the answers that callers name most. Package openapi has all of them.
+// The answers that callers name most. Package openapi has all of them.
 type (
 	Campaign       = openapi.Campaign
 	Claim          = openapi.Claim

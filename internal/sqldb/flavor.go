@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// This file holds all differences between MySQL 8, MariaDB 10.11 and MariaDB 11, except error numbers, which are in
-// errors.go. All other statements use their common grammar: tests send them to MariaDB, and parse them by MySQL's
-// grammar.
+// This file holds the differences between MySQL 8, MariaDB 10.11 and MariaDB 11. Their error numbers are in errors.go.
+// All other statements use the common grammar: tests send them to MariaDB, and parse them by MySQL's grammar.
 
 // use is the purpose of a connection.
 type use int

@@ -119,7 +119,8 @@ var deeds = map[string]deed{
 	"a deposit made up": {
 		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'deposit', " +
 			"'deposit:acme:x', 1, x'00', x'00'); INSERT INTO entry VALUES (99, 0, 'world:0', -5); " +
-			"INSERT INTO entry VALUES (99, 1, 'sponsor:acme', 5); UPDATE balance SET amount = amount + 5 WHERE account_id = 'sponsor:acme';" +
+			"INSERT INTO entry VALUES (99, 1, 'sponsor:acme', 5); " +
+			"UPDATE balance SET amount = amount + 5 WHERE account_id = 'sponsor:acme';" +
 			"UPDATE balance SET amount = amount - 5 WHERE account_id = 'world:0'",
 		global: []string{"transaction 99 is of kind deposit, but no row of deposit belongs to it (world:0 gives 5, " +
 			"sponsor:acme gets 5)"},

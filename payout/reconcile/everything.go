@@ -63,7 +63,7 @@ func (s *Reconciler) finish(b *Books, found *findings, began int64) {
 	s.gauge.note("", fault{findings: len(b.Findings)})
 }
 
-// nextTxns are the next numbers of transactions, wherever they are found. A source row with the number 0 moved no money.
+// nextTxns are the next numbers of transactions, of all tables. A source row with the number 0 moved no money.
 func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
 	queries := []string{
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",

@@ -8,7 +8,7 @@ var wholeReads = map[string]string{
 	"reconcile.(*campaignCheck).escrowByKind": "the proof of a campaign adds up the lines of its escrow, 250,000 " +
 		"at once",
 	"chain.(*Block).next":            "a block has up to 10,000 rows, and hashes each of them",
-	"chain.readHead":                 "SQLite says SCAN of a read backwards along the primary key that ends at its first row",
+	"chain.readHead":                 "SQLite says SCAN of a read along the primary key that ends at its first row",
 	"reconcile.compareAccounts":      "a balance is proved by all lines of its account",
 	"reconcile.checkStates":          "the full proof looks at every withdrawal",
 	"reconcile.allBalances":          "the full proof adds up all balances",

@@ -54,8 +54,8 @@ const hotLimit = time.Minute
 // sumAtOnce is how many rows one statement adds up, so that none takes longer than a connection waits for its answer.
 const sumAtOnce = 250_000
 
-// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives the times of proofs; recoverer gets
-// the panics of proofs, nil: they are logged only.
+// New makes a reconciler of a ledger's database. campaigns reads campaigns; clock gives the times of proofs. recoverer
+// gets the panics of proofs, nil: they are logged only.
 func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *loop.Recoverer) *Reconciler {
 	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), recoverer: recoverer,
 		stretch: sumAtOnce, hotLimit: hotLimit}

@@ -48,7 +48,7 @@ func EvenSpec(budget rain.Money, packets, shards int) rain.Spec {
 // Campaigns is a ledger's campaigns in memory.
 type Campaigns map[string]*rain.Campaign
 
-// WholeCampaign finds one; posting.ErrUnknownCampaign where there is none.
+// Campaign finds one; posting.ErrUnknownCampaign where there is none.
 func (m Campaigns) Campaign(_ context.Context, id string) (*rain.Campaign, error) {
 	if c := m[id]; c != nil {
 		return c.Clone(), nil

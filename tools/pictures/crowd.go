@@ -31,8 +31,10 @@ func gather(ctx context.Context, home, campaign string, count int) (disperse fun
 	ended := make(chan error, 1)
 	go func() {
 		_, err := crowd.Play(playing, bench.Plan{Duration: time.Hour, Drain: time.Millisecond, Hand: &bench.Hand{
-			Reaction: func() time.Duration { return 600*time.Millisecond + rand.N(900*time.Millisecond) },
-			Pause:    func() time.Duration { return 2 * time.Second },
+			Reaction: func() time.Duration {
+				return 600*time.Millisecond + rand.N(900*time.Millisecond) //nolint:gosec // no secret
+			},
+			Pause: func() time.Duration { return 2 * time.Second },
 		}})
 		ended <- err
 	}()

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"slices"
@@ -55,7 +56,7 @@ func checkAudit(ctx context.Context, q sqldb.Querier, after, until int64, limit 
 		}
 		rows++
 		c.values(values)
-		if is := c.Sum(); string(is[:]) != string(hash) {
+		if is := c.Sum(); !bytes.Equal(is[:], hash) {
 			found(Fault{Audits, last, values[slices.Index(auditColumns, "action")].String,
 				"is not what was hashed: it was changed"})
 		}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -28,7 +29,7 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(Fau
 	var removed map[string]bool // campaigns whose payouts are in an export
 	var campaigns []string
 	for _, t := range txns {
-		if string(t.is[:]) != string(t.papers) && t.kind == "pay" {
+		if !bytes.Equal(t.is[:], t.papers) && t.kind == "pay" {
 			campaigns = append(campaigns, campaignOf(t.key))
 		}
 	}
