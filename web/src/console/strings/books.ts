@@ -9,6 +9,7 @@ export const books = {
   again: { zh: "重新核对", en: "Check again" },
   stop: { zh: "停止", en: "Stop" },
   checking: { zh: "正在核对……已 {seconds} 秒", en: "Checking… {seconds} s" },
+  readRows: { zh: "已读 {done} 行，共约 {of} 行", en: "{done} of about {of} rows read" },
   checkingLong: { zh: "要读取每一行，可能需要几分钟；不影响玩家。", en: "It reads every row and may take minutes. Players notice nothing." },
   stopped: { zh: "已停止。", en: "Stopped." },
   notYet: { zh: "可以现在全面核对一次", en: "Check everything now, if you like" },

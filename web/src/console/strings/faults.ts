@@ -42,7 +42,7 @@ export const faults = {
   not_found: { zh: "服务器没有这个地址，页面可能已过时，请刷新。", en: "The server has no such path. The page may be old: reload it." },
   not_on_the_list: { zh: "这个活动只邀请名单上的玩家。", en: "The campaign is for the players on its list." },
   outbox_unsettled: { zh: "活动还有中奖正在入账，请稍后重试。", en: "Wins of the campaign are still on their way to the ledger. Try again." },
-  proof_running: { zh: "正在进行另一次完整对账，请等它结束。", en: "Somebody else has all books read. Ask again when that has ended." },
+  proof_running: { zh: "正在对账，请等它结束后再试。", en: "A reconciliation is running. Try again when it has ended." },
   rain_running: { zh: "这个活动已有一场红包雨在进行或已安排。请先停止它，或等它结束。", en: "Another rain of this campaign is scheduled or falling already. Stop it first, or wait for its end." },
   rebuild_superseded: { zh: "另一个节点正在恢复，或已恢复了这个活动。", en: "Another node restores the campaign, or has restored it." },
   rotated_just_now: { zh: "密钥刚刚更换过。", en: "The key was made anew a moment ago." },
