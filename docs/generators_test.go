@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"redrain/internal/testenv/testrun"
+	"redrain/internal/testenv"
 )
 
 // TestGeneratorsTakeTheAPI runs generators of clients on openapi.yaml without options, and compiles their Go code.
 func TestGeneratorsTakeTheAPI(t *testing.T) {
-	if !testrun.FromEnvironment().Includes(testrun.Nightly) {
-		t.Skip("compiles the generators: only -nightly")
-	}
+	testenv.RunsFrom(t, testenv.Nightly) // compiles the generators, and npx fetches one
 	module, err := filepath.Abs("../tools/generators")
 	if err != nil {
 		t.Fatal(err)
@@ -51,9 +49,7 @@ func TestGeneratorsTakeTheAPI(t *testing.T) {
 
 // TestOurTypesAreFresh generates internal/openapi anew and compares.
 func TestOurTypesAreFresh(t *testing.T) {
-	if !testrun.FromEnvironment().Includes(testrun.Nightly) {
-		t.Skip("compiles the generator: only -nightly")
-	}
+	testenv.RunsFrom(t, testenv.All) // compiles the generator
 	const committed = "../internal/openapi/openapi.gen.go"
 	anew := filepath.Join(t.TempDir(), "openapi.gen.go")
 	run(t, "../tools/generators", "go", "run", ".", "../../internal/openapi", anew)

@@ -1,26 +1,32 @@
 package web_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 
 	"redrain/internal/testenv"
 )
 
-// TestConsoleReconciles: a check that takes long can be stopped, and a difference is told in red with the rows that
-// are wrong.
+// TestConsoleReconciles: a check tells how far it has come and can be stopped. A difference is told in red with the rows
+// that are wrong. Another check that is running is named.
 func TestConsoleReconciles(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	hang, gone := make(chan struct{}), make(chan struct{})
-	f.answer["GET /reconciliation"] = func(w http.ResponseWriter, r *http.Request) {
+	f.answer["GET /reconciliation/full"] = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		lines := json.NewEncoder(w)
+		_ = lines.Encode(object{"progress": object{"part": "the accounts", "done": 41_000, "of": 98_000, "rate": 20_500,
+			"left_ms": 2_780}})
+		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-hang:
 		case <-r.Context().Done():
 			close(gone)
 			return
 		}
-		reply(http.StatusOK, object{
+		_ = lines.Encode(object{"books": object{
 			"balanced": false, "difference": 1, "checked": 12, "unbalanced": 1, "transactions": 40_211,
 			"accounts": 9_120,
 			"campaigns": []object{{
@@ -31,8 +37,9 @@ func TestConsoleReconciles(t *testing.T) {
 			}},
 			"unchecked":  []object{{"campaign": "c3", "reason": "redis does not answer"}},
 			"findings":   []string{"the balance of user:u1 is 89, but its entries sum to 88"},
+			"letters":    []string{},
 			"checked_at": f.now(),
-		})(w, r)
+		}})
 	}
 	f.answer["GET /reconciliation/proved"] = reply(http.StatusOK, object{"everything": object{"proved_at": f.now(),
 		"took_ms": 812, "balanced": true, "findings": 0, "difference": 0}, "oldest": f.now(), "stale": true,
@@ -43,6 +50,7 @@ func TestConsoleReconciles(t *testing.T) {
 	p.Says(".books", "The servers last proved all books")
 	p.Says(".books .bad", "too long ago")
 	p.Says(".books", "Checking…")
+	p.Says(".books", "41,000 of about 98,000 rows read")
 	p.State("checking")
 	p.PressText("Stop")
 	p.Says(".verdict", "Stopped.")
@@ -55,4 +63,7 @@ func TestConsoleReconciles(t *testing.T) {
 	p.Says(".equation .bad", "-¥0.01")
 	p.Says(".books", "redis does not answer")
 	p.State("wrong")
+	f.setAnswer("GET /reconciliation/full", reply(http.StatusConflict, object{"status": 409, "code": "proof_running"}))
+	p.PressText("Check again")
+	p.Says(".books", "A reconciliation is running.")
 }

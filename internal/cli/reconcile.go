@@ -13,7 +13,7 @@ import (
 
 type reconcileCmd struct {
 	Campaign string `arg:"" optional:"" help:"The campaign's id: every row of it is read. Without it every row of the ledger and of all campaigns is read, with progress on standard error."`
-	Full     bool   `help:"Read every row of everything, as without a campaign."`
+	Full     bool   `help:"Read every row of everything: the default without a campaign."`
 	remote
 }
 

@@ -85,7 +85,7 @@ func prove(t *testing.T, g *game, entries int) {
 			rec.Unsettled+rec.Stock != rec.Funded || rec.Unsettled <= 0 {
 			t.Errorf("the books with %d entries waiting: %+v, %v", entries, rec, err)
 		}
-		if all, err := g.op.ReconcileAll(within(t, 5*time.Minute)); err != nil {
+		if all, err := g.op.ReconcileFull(within(t, 5*time.Minute), nil); err != nil {
 			t.Errorf("all books: %+v, %v", all, err)
 		}
 		if stats, err := g.op.Stats(within(t, time.Minute), g.campaign); err != nil || stats.Paid > 0 {

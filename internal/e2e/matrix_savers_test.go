@@ -102,7 +102,7 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 			s.mu.Unlock()
 			s.made.Add(1)
 			return nil
-		case operator.HasCode(err, "insufficient_funds"):
+		case hasCode(err, "insufficient_funds"):
 			return nil
 		case operator.HasStatus(err, 422), operator.HasStatus(err, 400), operator.HasStatus(err, 401):
 			return err

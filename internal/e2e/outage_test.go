@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 )
 
@@ -16,7 +15,7 @@ func TestCreationWithoutRedis(t *testing.T) {
 	n := startNode(t, s.config())
 	spec := fund(t, n, "unstocked", 1_000, 10)
 	redis.Kill()
-	if _, err := n.client.CreateCampaign(within(t, time.Minute), spec, ""); !operator.HasCode(err, "unavailable") {
+	if _, err := n.client.CreateCampaign(within(t, time.Minute), spec, ""); !hasCode(err, "unavailable") {
 		t.Errorf("without Redis: %v", err)
 	}
 	left, err := n.client.Sponsor(within(t, 10*time.Second), spec.Sponsor)

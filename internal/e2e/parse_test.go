@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
+
+	"redrain/internal/operator"
 )
 
 func parse[T any](t *testing.T, line []byte) T {
@@ -10,6 +13,12 @@ func parse[T any](t *testing.T, line []byte) T {
 	var v T
 	must(t, json.Unmarshal(line, &v))
 	return v
+}
+
+// hasCode tells whether an error is the server's answer with that code.
+func hasCode(err error, code string) bool {
+	e, ok := errors.AsType[*operator.Error](err)
+	return ok && e.Code == code
 }
 
 // must ends the test that has gone wrong, and no other. It belongs to the test's own goroutine.

@@ -168,11 +168,11 @@ func (g *game) rebuilt() {
 		done, err := g.op.Rebuild(ctx, g.campaign)
 		if err == nil {
 			g.t.Logf("rebuilt by the operator: %+v", done)
-		} else if ctx.Err() == nil && !operator.HasStatus(err, 503) && !operator.HasCode(err, "rebuild_superseded") &&
-			!operator.HasCode(err, "campaign_alive") {
+		} else if ctx.Err() == nil && !operator.HasStatus(err, 503) && !hasCode(err, "rebuild_superseded") &&
+			!hasCode(err, "campaign_alive") {
 			g.t.Fatal(err)
 		}
-		return err == nil || operator.HasCode(err, "campaign_alive")
+		return err == nil || hasCode(err, "campaign_alive")
 	})
 }
 
@@ -257,7 +257,7 @@ func TestRedisLosesEverything(t *testing.T) {
 	redis := testenv.StartRedis(t)
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
 	g := play(t, startNodes(t, streamConfig(s), 2), 2)
-	if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !operator.HasCode(err, "campaign_alive") {
+	if _, err := g.op.Rebuild(within(t, 20*time.Second), g.campaign); !hasCode(err, "campaign_alive") {
 		t.Errorf("a rebuild of what is not lost: %v", err)
 	}
 	g.goesOn(100)

@@ -65,7 +65,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		s, err := n.client.Stats(t.Context(), c.ID)
 		return err == nil && s.Outbox == 0 && s.Dead == 1
 	})
-	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !operator.HasCode(err, "still_dead") {
+	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !hasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)
 	}
 	statement("DROP TRIGGER poison")

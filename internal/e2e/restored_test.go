@@ -80,7 +80,7 @@ func TestYesterdaysLedger(t *testing.T) {
 		}
 	}
 	awaitBooks(t, n.client, c)
-	books, err := n.client.ReconcileAll(within(t, time.Minute))
+	books, err := n.client.ReconcileFull(within(t, time.Minute), nil)
 	must(t, err)
 	if !books.Balanced {
 		t.Errorf("the books: %+v", books)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,11 +46,12 @@ func awaitWithdrawal(t *testing.T, n *node, user string, is func(operator.Withdr
 	t.Helper()
 	var w operator.Withdrawal
 	testenv.Eventually(t, time.Minute, "the withdrawal of "+user, func() bool {
-		list, err := n.client.UserWithdrawals(within(t, 10*time.Second), user, operator.Page{})
-		if err != nil || len(list.Items) != 1 {
+		list, err := n.client.Withdrawals(within(t, 10*time.Second), "", operator.Page{})
+		own := slices.DeleteFunc(list.Items, func(w operator.Withdrawal) bool { return w.User != user })
+		if err != nil || len(own) != 1 {
 			return false
 		}
-		w = list.Items[0]
+		w = own[0]
 		return is(w)
 	})
 	return w

@@ -40,11 +40,6 @@ func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
 	return list[Claim](ctx, c, path("me", "claims"), nil, p)
 }
 
-// UserWithdrawals is a page of a player's withdrawals, the newest first.
-func (c *Client) UserWithdrawals(ctx context.Context, id string, p Page) (List[Withdrawal], error) {
-	return list[Withdrawal](ctx, c, path("users", id, "withdrawals"), nil, p)
-}
-
 // Withdrawals is a page of all players' withdrawals, the newest first; state "" is every state.
 func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
 	query := url.Values{}
@@ -116,8 +111,8 @@ func (c *Client) AuditRoots(ctx context.Context, p Page) (List[openapi.AuditRoot
 	return list[openapi.AuditRoot](ctx, c, path("audit", "roots"), nil, p)
 }
 
-// VerifyAudit has the server go along the ledger's chains, from the root of a day on ("": from the beginning), and hold
-// them against its own roots and those that were noted outside of it.
+// VerifyAudit has the server compare the ledger's rows with their hashes, blocks and roots, from the root of a day on;
+// "": from the beginning. The roots in noted, which were kept elsewhere, count more than the ledger's own.
 func (c *Client) VerifyAudit(ctx context.Context, from string,
 	noted []openapi.AuditRoot) (openapi.AuditVerification, error) {
 	body := map[string]any{}

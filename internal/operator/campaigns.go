@@ -116,12 +116,6 @@ func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation,
 		timeout: reconcileTimeout})
 }
 
-// ReconcileAll reconciles all books by every row.
-func (c *Client) ReconcileAll(ctx context.Context) (openapi.Books, error) {
-	return call[openapi.Books](ctx, c, request{method: http.MethodGet, path: path("reconciliation"),
-		timeout: reconcileTimeout})
-}
-
 // ReconcileFull proves all books by every row. It calls progress about once a second, if that is not nil. Only ctx
 // limits its time.
 func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofProgress)) (openapi.Books, error) {

@@ -49,12 +49,6 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s)", text, e.Code)
 }
 
-// HasCode tells whether an error is an answer with that code.
-func HasCode(err error, code string) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == code
-}
-
 // HasStatus tells whether an error is an answer with that HTTP status.
 func HasStatus(err error, status int) bool {
 	var e *Error

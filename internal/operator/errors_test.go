@@ -36,7 +36,7 @@ func TestErrors(t *testing.T) {
 			if err == nil || err.Error() != tc.text {
 				t.Errorf("error %v, want %s", err, tc.text)
 			}
-			if tc.code != "" && !operator.HasCode(err, tc.code) || operator.HasCode(err, "other") {
+			if e, ok := errors.AsType[*operator.Error](err); !ok || e.Code != tc.code {
 				t.Errorf("code of %v", err)
 			}
 			if !operator.HasStatus(err, tc.status) || operator.HasStatus(err, 200) {

@@ -56,8 +56,7 @@ func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) erro
 	return answer(w, openapi.HeldSum{Wins: n, Amount: amount}, err)
 }
 
-// decideHeld releases or confirms held wins, and answers how those are now that there are. Those that somebody has
-// changed in the database are left as they are, and the answer and the log say which.
+// decideHeld releases or confirms held wins, and answers their states.
 func (a *API) decideHeld(action string) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		in, err := bodyOf[openapi.HeldDecision](w, r, who)

@@ -2,7 +2,7 @@ import "./books.css";
 
 import { money } from "../format.ts";
 import type { Campaign, Reconciliation } from "../../shared/schemas.ts";
-import { seg } from "../api.ts";
+import { api, seg } from "../api.ts";
 import { useCheck } from "./check.ts";
 import { Controls, Outcome } from "./controls.tsx";
 import { Equation, Findings } from "./equation.tsx";
@@ -10,7 +10,7 @@ import { t } from "./words.ts";
 
 /** CampaignBooks is where every cent of one campaign is. It is checked when it is opened. */
 export function CampaignBooks({ campaign }: { campaign: Campaign }) {
-  const check = useCheck<Reconciliation>(`/campaigns/${seg(campaign.id)}/reconciliation`, true);
+  const check = useCheck((signal) => api<Reconciliation>(`/campaigns/${seg(campaign.id)}/reconciliation`, { signal }), true);
   const r = check.result;
   return (
     <section class="panel books">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, ApiError } from "../api.ts";
+import { ApiError } from "../api.ts";
 import { serverNow } from "../servertime.ts";
+import type { ProofProgress } from "../../shared/schemas.ts";
 
 /** A Check is something that is asked when a person wants it, and may take minutes. */
 export interface Check<T> {
@@ -9,6 +10,8 @@ export interface Check<T> {
   at: number | null;
   /** Since when it has been running, by performance.now(); null when it is not. */
   since: number | null;
+  /** How far it has come; null while that is not known. */
+  progress: ProofProgress | null;
   stopped: boolean;
   fault: ApiError | undefined;
   run: () => void;
@@ -16,18 +19,21 @@ export interface Check<T> {
 }
 
 /**
- * useCheck asks a path, which is the same as long as the component is there. The last result stays while it is asked again. auto: it is
+ * useCheck calls ask, which is the same as long as the component is there. The last result stays while it is asked again. auto: it is
  * asked at once.
  */
-export function useCheck<T>(path: string, auto: boolean): Check<T> {
-  const [state, setState] = useState<Omit<Check<T>, "run" | "stop">>({ result: null, at: null, since: null, stopped: false, fault: undefined });
+export function useCheck<T>(ask: (signal: AbortSignal, progress: (p: ProofProgress) => void) => Promise<T>, auto: boolean): Check<T> {
+  const [state, setState] = useState<Omit<Check<T>, "run" | "stop">>({ result: null, at: null, since: null, progress: null, stopped: false, fault: undefined });
   const running = useRef<AbortController | null>(null);
 
   function run(): void {
     if (running.current) return;
     const control = (running.current = new AbortController());
-    setState((s) => ({ ...s, since: performance.now(), stopped: false, fault: undefined }));
-    api<T>(path, { signal: control.signal }).then(
+    setState((s) => ({ ...s, since: performance.now(), progress: null, stopped: false, fault: undefined }));
+    const progress = (p: ProofProgress) => {
+      if (running.current === control) setState((s) => ({ ...s, progress: p }));
+    };
+    ask(control.signal, progress).then(
       (result) => end(control, { result, at: serverNow(), fault: undefined }),
       (fault: unknown) => end(control, { fault: fault instanceof ApiError ? fault : new ApiError({ code: "page_fault", message: String(fault) }) }),
     );

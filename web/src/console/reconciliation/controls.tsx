@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { useInterval } from "../hooks.ts";
 import { Button, FaultText, Time } from "../ui/index.ts";
+import type { ProofProgress } from "../../shared/schemas.ts";
 import type { Check } from "./check.ts";
 import { t } from "./words.ts";
 
@@ -10,18 +11,19 @@ export function Controls({ check, when }: { check: Check<unknown>; when: number 
     <div class="row">
       {check.since === null && when !== null && <span class="soft">{t("computed", { at: "" })}<Time ms={when} /></span>}
       {check.since === null ? <Button onClick={check.run} {...(check.result ? {} : { kind: "main" })}>{check.result || check.fault ? t("again") : t("check")}</Button>
-        : <Running since={check.since} stop={check.stop} />}
+        : <Running since={check.since} progress={check.progress} stop={check.stop} />}
     </div>
   );
 }
 
-function Running({ since, stop }: { since: number; stop: () => void }) {
+function Running({ since, progress, stop }: { since: number; progress: ProofProgress | null; stop: () => void }) {
   const [now, setNow] = useState(performance.now());
   useInterval(() => setNow(performance.now()), 1_000);
   return (
     <>
-      <progress aria-label={t("title")} />
+      <progress aria-label={t("title")} {...(progress?.of ? { value: progress.done, max: progress.of } : {})} />
       <span class="soft num">{t("checking", { seconds: Math.max(0, Math.floor((now - since) / 1_000)) })}</span>
+      {progress && progress.of > 0 && <span class="soft num">{t("readRows", { done: progress.done, of: progress.of })}</span>}
       <Button onClick={stop}>{t("stop")}</Button>
     </>
   );

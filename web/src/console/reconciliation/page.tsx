@@ -8,12 +8,13 @@ import { verdict } from "./campaign.tsx";
 import { useCheck } from "./check.ts";
 import { Controls, Outcome } from "./controls.tsx";
 import { Equation, Findings } from "./equation.tsx";
+import { proveAll } from "./full.ts";
 import { ProvedLast } from "./proved.tsx";
 import { t } from "./words.ts";
 
 /** ReconciliationPage proves all books at once: the whole ledger, and every campaign. It begins when it is told to, as it reads every row. */
 export function ReconciliationPage() {
-  const check = useCheck<Books>("/reconciliation", false);
+  const check = useCheck(proveAll, false);
   const r = check.result;
   return (
     <div class="stack">

@@ -9,6 +9,7 @@ export const books = {
   again: { zh: "重新核对", en: "Check again" },
   stop: { zh: "停止", en: "Stop" },
   checking: { zh: "正在核对…已 {seconds} 秒", en: "Checking… {seconds} s" },
+  readRows: { zh: "已读 {done} 行，共约 {of} 行", en: "{done} of about {of} rows read" },
   checkingLong: { zh: "需要读取全部明细，可能要几分钟；不影响玩家。", en: "It reads every row and can take minutes. Players are not affected." },
   stopped: { zh: "已停止。", en: "Stopped." },
   notYet: { zh: "可以手动全面核对一次", en: "Run a full check" },
