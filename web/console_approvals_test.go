@@ -134,6 +134,6 @@ func TestConsoleSaysWhatWaits(t *testing.T) {
 	browsertest.Eval[bool](p, `(location.hash = "#/payouts", true)`)
 	p.Press(`[aria-label="Retry: c1-7"]`)
 	p.Press("dialog .button.main")
-	p.Says(".toasts", "Asked for: ¥0.88.")
+	p.Says(".toasts", "Requested: ¥0.88.")
 	p.Says(".total", "1 payment")
 }

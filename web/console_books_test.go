@@ -47,7 +47,7 @@ func TestConsoleReconciles(t *testing.T) {
 	impatient := desk()
 	impatient.Scripts = []string{atOnce("Check")}
 	p := f.openConsole(t, impatient, "#/reconciliation")
-	p.Says(".books", "The servers last proved all books")
+	p.Says(".books", "Last full check by the servers")
 	p.Says(".books .bad", "too long ago")
 	p.Says(".books", "Checking…")
 	p.Says(".books", "41,000 of about 98,000 rows read")

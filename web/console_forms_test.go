@@ -189,7 +189,7 @@ func TestConsoleFormTellsTheServersFaults(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")
 	p := f.openConsole(t, desk(), "#/new?from=c1")
-	p.Says(".summary", "¥10,000.00 of acme")
+	p.Says(".summary", "¥10,000.00 moves from acme")
 	f.refuseOnce("POST /campaigns", object{"status": 422, "code": "invalid", "title": "x",
 		"errors": []object{{"field": "shards", "message": "is more than this server has"}}})
 	p.Press(fund)
@@ -218,7 +218,7 @@ func TestConsoleFormByKeyboard(t *testing.T) {
 	p.Until("the focus is on the name", `document.activeElement.name === "name"`)
 	p.State("required")
 	p.Type("Gala\tacme\t")
-	p.Type("a l") // the choice of a split that begins so
+	p.Type("li") // the choice of a split that begins so
 	p.Until("a list is asked for", `document.querySelector('[name="amounts"]') !== null`)
 	p.Type("\t\t\t8.88*100, 66.60\t\r")
 	p.Until("the campaign is shown", `location.hash === "#/campaigns/c2"`)

@@ -106,7 +106,7 @@ func (p *tab) drift() {
 	p.fake.wave(0, start, [3]int{500, 0, slowly})
 	p.mode("falling")
 	p.hitDrop(0, start, 500)
-	p.shows("announce", "Golden packet. You won 8.88 yuan, packet 1 of at most 3")
+	p.shows("announce", "Golden packet. You won 8.88 yuan, packet 1 of up to 3")
 	p.shows("gain", "+¥8.88 · Golden packet")
 }
 

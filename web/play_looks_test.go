@@ -98,7 +98,7 @@ func (v *visit) glance(state string, bring func()) {
 
 func (v *visit) before() {
 	v.t.Helper()
-	v.look("landing", `/1:00:00|59:\d\d/.test(document.getElementById("stage-hint").textContent)`)
+	v.look("landing", `/1:00:00|59 /.test(document.getElementById("stage-hint").textContent)`)
 	v.click("#play")
 	v.mode("waiting")
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},

@@ -88,7 +88,7 @@ func importIntoList(t *testing.T, p *browsertest.Page, n *node) {
 	p.PressText("Import")
 	p.Says("dialog", "Choose a file")
 	chooseFile(p, `player\nu1\na\u0007b\nu3\n\u202e\n`)
-	p.Says("dialog", "The file has 5 lines. All 0 on the list stay")
+	p.Says("dialog", "The file has 5 lines. All 0 entries stay")
 	p.PressText("Import")
 	p.Says("dialog", "Nothing was changed.")
 	p.Says("dialog li:nth-child(1)", "Line 3:")
@@ -121,7 +121,7 @@ func importIntoList(t *testing.T, p *browsertest.Page, n *node) {
 	if err != nil || on.Members != 2 {
 		t.Errorf("%+v, %v", on, err)
 	}
-	p.Until("u1 is off", `!document.querySelector("tbody").innerText.includes("u1")`)
+	p.Until("u1 was removed from", `!document.querySelector("tbody").innerText.includes("u1")`)
 }
 
 // chooseFile gives the dialog a file, whose text is written as in JavaScript.

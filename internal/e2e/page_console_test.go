@@ -192,7 +192,7 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 
 	// A clone finds the sponsor's balance too low. The refusal moves nothing.
 	goTo(p, "#/new?from="+id)
-	p.Says(".summary", "of acme moves into this campaign")
+	p.Says(".summary", "moves from acme into this campaign")
 	p.Fill("form [name=budget]", "501")
 	p.Press(".summary button[type=submit]")
 	p.Says(".summary [role=alert]", "Nothing was created and no money moved")

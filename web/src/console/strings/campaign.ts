@@ -13,7 +13,7 @@ export const campaign = {
   anyState: { zh: "全部", en: "All" },
   state: { zh: "状态", en: "State" },
   sort: { zh: "排序", en: "Sort" },
-  "sort_created.desc": { zh: "最新创建", en: "Newest first" },
+  "sort_created.desc": { zh: "最新创建", en: "Latest first" },
   "sort_created.asc": { zh: "最早创建", en: "Oldest first" },
   "sort_expires.asc": { zh: "最先到期", en: "Expires first" },
   "sort_name.asc": { zh: "按名称", en: "By name" },
