@@ -65,5 +65,5 @@ func TestConsoleReconciles(t *testing.T) {
 	p.State("wrong")
 	f.setAnswer("GET /reconciliation/full", reply(http.StatusConflict, object{"status": 409, "code": "proof_running"}))
 	p.PressText("Check again")
-	p.Says(".books", "A reconciliation is running.")
+	p.Says(".books", "Another full check is running.")
 }
