@@ -20,10 +20,10 @@ func TestDelight(t *testing.T) {
 		calm            bool
 		title, rays     string
 	}{
-		{"less than most", average, 88, false, "Congratulations!", "1 none none"}, //nolint:dupword // values of CSS
+		{"less than most", average, 88, false, "Congratulations!", "1 none none"}, //nolint:dupword // CSS
 		{"more than most", average, 350, false, "Lucky you!", "2 block none"},
 		{"a golden one", average, 888, false, "Jackpot!", "3 block rays"},
-		{"the same of a larger event", large, 888, false, "Congratulations!", "1 none none"}, //nolint:dupword // values of CSS
+		{"the same of a larger event", large, 888, false, "Congratulations!", "1 none none"}, //nolint:dupword // CSS
 		{"without motion", average, 888, true, "Jackpot!", "3 block none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
