@@ -20,7 +20,7 @@ func TestDelight(t *testing.T) {
 		calm            bool
 		title, rays     string
 	}{
-		{"less than most", average, 88, false, "Congratulations!", "1 none none"}, //nolint:dupword // values of CSS
+		{"less than most", average, 88, false, "Congratulations!", "1 none none"}, //nolint:dupword // CSS
 		{"more than most", average, 350, false, "Lucky you!", "2 block none"},
 		{"a golden one", average, 888, false, "Jackpot!", "3 block rays"},
 		{"of a larger event", large, 888, false, "Congratulations!", "1 none none"}, //nolint:dupword // values of CSS

@@ -16,7 +16,8 @@ import (
 func (b *browser) testLuck(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	for lang, said := range map[string][3]string{
-		"en": {"The seed isn’t published yet", "Draws: %[2]d, lucky: %[1]d, packets won: ", "This doesn’t match the published seed: c1-66"},
+		"en": {"The seed isn’t published yet", "Draws: %[2]d, lucky: %[1]d, packets won: ",
+			"This doesn’t match the published seed: c1-66"},
 		"zh": {"结果还没有公布", "本场 %[2]d 次机会，%[1]d 次中签，其中 ", "结果与公布的不一致：c1-66"},
 	} {
 		f := newFake(t)

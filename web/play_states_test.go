@@ -51,6 +51,7 @@ func (b *browser) testStates(t *testing.T) {
 	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
 	p.ends()
 	p.shows("card-title", "The rain is over")
+	p.shows("card-sub", "Thanks for joining. See you next time") // no packets are left: no advice to tap
 	p.shows("card-stopped", "The host ended this rain early")
 	f.rainID = "r2"
 	f.setRain(119*time.Second, 10*time.Second)

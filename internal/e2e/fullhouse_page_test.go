@@ -77,7 +77,8 @@ func (p *housePage) queued(answers int) {
 	p.Until("the next answer", "turns.length >= %d", answers)
 	p.Says("#stage-title", p.title.queue)
 	p.Until("the time that is left", `document.getElementById("stage-hint").textContent.match(%q) !== null`, p.about)
-	p.Until("the place", `Number(document.getElementById("stage-title").textContent.replace(/\D/g, "")) === turns.at(-1).position`)
+	p.Until("the place",
+		`Number(document.getElementById("stage-title").textContent.replace(/\D/g, "")) === turns.at(-1).position`)
 }
 
 // pageTurn is what a page was told, with times in ms.

@@ -63,7 +63,7 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 		goTo(viewer, place)
 		viewer.Says("h1", map[string]string{"#/users": "Players", "#/risk": "Risk"}[place])
 		viewer.Until("no button changes anything",
-			`!/Ban…|Lift|Disconnect…|Release…|Confirm/.test(document.querySelector("main").innerText)`)
+			`!/Ban…|Unban|Disconnect…|Release…|Forfeit/.test(document.querySelector("main").innerText)`)
 	}
 }
 
@@ -113,7 +113,7 @@ func banInConsole(t *testing.T, p *browsertest.Page, connected *player) {
 	p.Press("tbody a")
 	p.Says("h1", "Player 机器人 2")
 	p.Says(".details", "1 connection")
-	p.Says("main", "dead")
+	p.Says("main", "needs review")
 	p.PressText("Ban…")
 	p.Says("dialog", "All connections end at once.")
 	p.Fill("dialog .field input", "外挂")
