@@ -206,6 +206,7 @@ func TestNoticesAreForWhoIsHere(t *testing.T) {
 	n := &neighbours{}
 	d := openDoor(t, n, nil)
 	c := d.play("here")
+	testenv.Eventually(t, 10*time.Second, "the player is seated", func() bool { return d.lobby.Has("here") })
 	d.gateway.Settled("c", cluster.Settled{Claims: []cluster.SettledClaim{
 		{Claim: "c-1", User: "here", Packet: 1, Drop: "0.1", Amount: 5, Balance: 5},
 		{Claim: "c-3", User: "here", Packet: 3, Drop: "0.3", Amount: 6, Balance: 11},
