@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
@@ -29,7 +29,7 @@ func giveVerdict(t *testing.T, s setting, act verdict.Act, users ...string) {
 // heldOf are a player's wins that are kept apart.
 func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Money) {
 	t.Helper()
-	list, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{Limit: 500})
+	list, err := n.client.HeldWins(within(t, 10*time.Second), client.Page{Limit: 500})
 	must(t, err)
 	for _, h := range list.Items {
 		if h.User == user {

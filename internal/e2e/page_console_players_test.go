@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/verdict"
 	"redrain/rain"
@@ -141,7 +141,7 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
 		createCampaign(t, n.client, spec)
 	}
-	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{Limit: 1})
+	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{Limit: 1})
 	must(t, err)
 	_, err = n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)
 	must(t, err)
@@ -205,7 +205,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	p.Says(".toasts", "The rain starts at ")
 	p.Says(".rainnow", "falling")
 	p.State("raining")
-	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
+	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{})
 	must(t, err)
 	if len(list.Items) != 1 || list.Items[0].Sponsor != "trial" || len(list.Items[0].Rains) != 1 {
 		t.Errorf("there is %+v", list.Items)

@@ -1,4 +1,4 @@
-package operator
+package client
 
 import "redrain/internal/openapi"
 

@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"io"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -20,7 +20,7 @@ type seen struct {
 }
 
 // serve answers every request with one answer and notes the last request.
-func serve(t *testing.T, status int, contentType, answer string) (*operator.Client, *seen) {
+func serve(t *testing.T, status int, contentType, answer string) (*client.Client, *seen) {
 	t.Helper()
 	var last seen
 	return connect(t, func(w http.ResponseWriter, r *http.Request) {
@@ -36,11 +36,11 @@ func serve(t *testing.T, status int, contentType, answer string) (*operator.Clie
 	}), &last
 }
 
-func connect(t *testing.T, h http.HandlerFunc) *operator.Client {
+func connect(t *testing.T, h http.HandlerFunc) *client.Client {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	c, err := operator.New(operator.Options{Server: s.URL + "/", Token: "op"})
+	c, err := client.New(client.Options{Server: s.URL + "/", Token: "op"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,27 +60,27 @@ const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"p
 // TestRequests checks the request that a method sends, and its answer.
 func TestRequests(t *testing.T) {
 	ctx := t.Context()
-	page := operator.Page{Limit: 7, Cursor: "a b&c"}
+	page := client.Page{Limit: 7, Cursor: "a b&c"}
 	tests := map[string]struct {
 		answer     string
-		do         func(*operator.Client) (any, error)
+		do         func(*client.Client) (any, error)
 		line, body string
 		key        string
 		want       any
 	}{
-		"Deposit": {`{"sponsor":"acme","balance":500}`, func(c *operator.Client) (any, error) {
+		"Deposit": {`{"sponsor":"acme","balance":500}`, func(c *client.Client) (any, error) {
 			return c.Deposit(ctx, "acme", "wire-1", 500)
 		}, "POST /api/v1/sponsors/acme/deposits", `{"amount":500,"reference":"wire-1"}`, "",
 			openapi.Sponsor{Sponsor: "acme", Balance: 500}},
-		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *operator.Client) (any, error) {
+		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *client.Client) (any, error) {
 			return c.Sponsor(ctx, "a/b")
 		}, "GET /api/v1/sponsors/a%2Fb", "", "", openapi.Sponsor{Sponsor: "a/b", Balance: 5}},
 		"Sponsors": {`{"items":[{"sponsor":"acme","balance":5}],"next_cursor":"acme"}`,
-			func(c *operator.Client) (any, error) {
+			func(c *client.Client) (any, error) {
 				return c.Sponsors(ctx, page)
 			}, "GET /api/v1/sponsors?cursor=a+b%26c&limit=7", "", "",
-			operator.List[openapi.Sponsor]{Items: []openapi.Sponsor{{Sponsor: "acme", Balance: 5}}, Next: "acme"}},
-		"CreateCampaign": {campaignJSON, func(c *operator.Client) (any, error) {
+			client.List[openapi.Sponsor]{Items: []openapi.Sponsor{{Sponsor: "acme", Balance: 5}}, Next: "acme"}},
+		"CreateCampaign": {campaignJSON, func(c *client.Client) (any, error) {
 			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10,
 				Split: rain.Even, Min: 1, WinsPerUser: 2, Shards: 1, ExpiresInMS: 1000}, "once")
 			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
@@ -90,21 +90,21 @@ func TestRequests(t *testing.T) {
 			`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":1000}`, "once",
 			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
 		"Withdraw": {`{"withdrawal":"w1","user":"u","amount":5,"state":"pending","created_at":7,"balance":3}`,
-			func(c *operator.Client) (any, error) {
+			func(c *client.Client) (any, error) {
 				return c.Withdraw(ctx, 5, "once")
 			}, "POST /api/v1/me/withdrawals", `{"amount":5}`, "once",
 			openapi.Withdrawn{Withdrawal: wire.Withdrawal{ID: "w1", User: "u", Amount: 5,
-				State: operator.WithdrawalPending, CreatedAt: 7}, Balance: 3}},
-		"Withdrawals in a state": {`{"items":[]}`, func(c *operator.Client) (any,
+				State: client.WithdrawalPending, CreatedAt: 7}, Balance: 3}},
+		"Withdrawals in a state": {`{"items":[]}`, func(c *client.Client) (any,
 			error) {
-			return c.Withdrawals(ctx, "pending", operator.Page{Limit: 2})
+			return c.Withdrawals(ctx, "pending", client.Page{Limit: 2})
 		},
 			"GET /api/v1/withdrawals?limit=2&state=pending", "", "",
-			operator.List[operator.Withdrawal]{Items: []operator.Withdrawal{}}},
+			client.List[client.Withdrawal]{Items: []client.Withdrawal{}}},
 		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
-			func(c *operator.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
+			func(c *client.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
 			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",
-			operator.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
+			client.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestAll(t *testing.T) {
 		_, _ = io.WriteString(w, pages[r.URL.Query().Get("cursor")])
 	})
 	var ids []string
-	for one, err := range operator.All(t.Context(), c.Campaigns) {
+	for one, err := range client.All(t.Context(), c.Campaigns) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestAll(t *testing.T) {
 
 	pages["p2"] = `{"items":[],"next_cursor":"p2"}` // a server that does not get on
 	n := 0
-	for _, err := range operator.All(t.Context(), c.Campaigns) {
+	for _, err := range client.All(t.Context(), c.Campaigns) {
 		if n++; err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestAll(t *testing.T) {
 
 	delete(pages, "p2")
 	var failed error
-	for _, err := range operator.All(t.Context(), c.Campaigns) {
+	for _, err := range client.All(t.Context(), c.Campaigns) {
 		failed = err
 	}
 	if failed == nil {

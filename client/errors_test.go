@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 func TestErrors(t *testing.T) {
@@ -36,10 +36,10 @@ func TestErrors(t *testing.T) {
 			if err == nil || err.Error() != tc.text {
 				t.Errorf("error %v, want %s", err, tc.text)
 			}
-			if e, ok := errors.AsType[*operator.Error](err); !ok || e.Code != tc.code {
+			if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != tc.code {
 				t.Errorf("code of %v", err)
 			}
-			if !operator.HasStatus(err, tc.status) || operator.HasStatus(err, 200) {
+			if !client.HasStatus(err, tc.status) || client.HasStatus(err, 200) {
 				t.Errorf("status of %v", err)
 			}
 		})
@@ -57,7 +57,7 @@ func TestNoAnswer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	address := strings.Replace(s.URL, "//", "//me:hunter2@", 1)
 	s.Close()
-	c, err := operator.New(operator.Options{Server: address})
+	c, err := client.New(client.Options{Server: address})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestTimeout(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer s.Close()
 	defer close(release)
-	c, err := operator.New(operator.Options{Server: s.URL, Timeout: time.Millisecond})
+	c, err := client.New(client.Options{Server: s.URL, Timeout: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestTimeout(t *testing.T) {
 func TestNewRefusesWhatIsNoServer(t *testing.T) {
 	for _, address := range []string{"", "localhost:8080", "ftp://host", "http://", "http://host?x=1", "http://host#x",
 		"http://a b"} {
-		if _, err := operator.New(operator.Options{Server: address}); !errors.Is(err, operator.ErrBadServer) {
+		if _, err := client.New(client.Options{Server: address}); !errors.Is(err, client.ErrBadServer) {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"errors"
@@ -8,28 +8,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 func TestApprovals(t *testing.T) {
 	ctx := t.Context()
 	for name, tc := range map[string]struct {
 		answer     string
-		do         func(*operator.Client) (any, error)
+		do         func(*client.Client) (any, error)
 		line, body string
 		want       any
 	}{
 		"Approvals": {`{"items":[]}`,
-			func(c *operator.Client) (any, error) { return c.Approvals(ctx, "pending", operator.Page{}) },
+			func(c *client.Client) (any, error) { return c.Approvals(ctx, "pending", client.Page{}) },
 			"GET /api/v1/approvals?state=pending", "",
-			operator.List[openapi.Approval]{Items: []openapi.Approval{}}},
+			client.List[openapi.Approval]{Items: []openapi.Approval{}}},
 		"ConfirmApproval": {`{"approval":"a7","state":"confirmed"}`,
-			func(c *operator.Client) (any, error) { return c.ConfirmApproval(ctx, "a7", "seen") },
+			func(c *client.Client) (any, error) { return c.ConfirmApproval(ctx, "a7", "seen") },
 			"POST /api/v1/approvals/a7/confirm", `{"reason":"seen"}`,
 			openapi.Approval{Approval: "a7", State: "confirmed"}},
 		"RejectApproval": {`{"approval":"a7","state":"rejected"}`,
-			func(c *operator.Client) (any, error) { return c.RejectApproval(ctx, "a7", "no") },
+			func(c *client.Client) (any, error) { return c.RejectApproval(ctx, "a7", "no") },
 			"POST /api/v1/approvals/a7/reject", `{"reason":"no"}`,
 			openapi.Approval{Approval: "a7", State: "rejected"}},
 	} {
@@ -48,7 +48,7 @@ func TestApprovals(t *testing.T) {
 func TestWhatWaitsForASecondPerson(t *testing.T) {
 	c, _ := serve(t, http.StatusAccepted, "application/json", `{"approval":"a7","action":"deposit","amount":500}`)
 	_, err := c.Deposit(t.Context(), "acme", "wire-1", 500)
-	pending, ok := errors.AsType[*operator.PendingError](err)
+	pending, ok := errors.AsType[*client.PendingError](err)
 	if !ok || pending.Approval.Amount != 500 || !strings.Contains(err.Error(), "approval confirm a7") {
 		t.Errorf("%v", err)
 	}

@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"net/http"

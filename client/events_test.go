@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 func TestEvents(t *testing.T) {
@@ -23,11 +23,11 @@ func TestEvents(t *testing.T) {
 		"event: cut\ndata: {" // the stream ends in the middle
 	c, got := serve(t, http.StatusOK, "text/event-stream", stream)
 	var events [][2]string
-	err := c.Events(t.Context(), func(e operator.Event) error {
+	err := c.Events(t.Context(), func(e client.Event) error {
 		events = append(events, [2]string{e.Name, string(e.Data)})
 		return nil
 	})
-	if !errors.Is(err, operator.ErrStreamEnded) {
+	if !errors.Is(err, client.ErrStreamEnded) {
 		t.Errorf("error %v", err)
 	}
 	want := [][2]string{{"stats", `{"won":1}`}, {"rain", `{"id":"r1"}`}, {"", "{\n}"},
@@ -48,26 +48,26 @@ func TestEventsEnd(t *testing.T) {
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := c.Events(ctx, func(operator.Event) error { cancel(); return nil }); err != nil {
+	if err := c.Events(ctx, func(client.Event) error { cancel(); return nil }); err != nil {
 		t.Errorf("after cancelling: %v", err)
 	}
 	enough := errors.New("enough")
-	if err := c.Events(t.Context(), func(operator.Event) error { return enough }); !errors.Is(err, enough) {
+	if err := c.Events(t.Context(), func(client.Event) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("after the handler's error: %v", err)
 	}
 }
 
 func TestEventsRefused(t *testing.T) {
 	c, _ := serve(t, http.StatusUnauthorized, "application/problem+json", `{"code":"unauthorized"}`)
-	if err := c.Events(t.Context(), func(operator.Event) error { return nil }); !operator.HasStatus(err, 401) {
+	if err := c.Events(t.Context(), func(client.Event) error { return nil }); !client.HasStatus(err, 401) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestEventTooLong(t *testing.T) {
 	c, _ := serve(t, http.StatusOK, "text/event-stream", "data: "+strings.Repeat("x", 2<<20))
-	err := c.Events(t.Context(), func(operator.Event) error { return nil })
-	if err == nil || errors.Is(err, operator.ErrStreamEnded) {
+	err := c.Events(t.Context(), func(client.Event) error { return nil })
+	if err == nil || errors.Is(err, client.ErrStreamEnded) {
 		t.Errorf("%v", err)
 	}
 }
