@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	"redrain/internal/certs"
 	"redrain/server/api"
 	"redrain/server/caller"
 	"redrain/server/sockets"
@@ -37,7 +36,7 @@ func (s *Server) listen(ctx context.Context) error {
 	}
 	var config *tls.Config
 	if s.cfg.TLSCert != "" {
-		reloader, err := certs.New(s.cfg.TLSCert, s.cfg.TLSKey, s.log)
+		reloader, err := newCertificateReloader(s.cfg.TLSCert, s.cfg.TLSKey, s.log)
 		if err != nil {
 			return err
 		}

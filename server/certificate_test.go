@@ -1,4 +1,4 @@
-package certs_test
+package server
 
 import (
 	"bytes"
@@ -15,12 +15,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"redrain/internal/certs"
 )
 
-// write makes a certificate with a serial number.
-func write(t *testing.T, dir string, serial int64) (cert, key string) {
+// writeCertificate makes a certificate with a serial number.
+func writeCertificate(t *testing.T, dir string, serial int64) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -56,8 +54,8 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		dir := t.TempDir()
-		cert, key := write(t, dir, 1)
-		r, err := certs.New(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
+		cert, key := writeCertificate(t, dir, 1)
+		r, err := newCertificateReloader(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +71,7 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, dir, 2)
+		writeCertificate(t, dir, 2)
 		renewed, err := os.ReadFile(key)
 		if err != nil {
 			t.Fatal(err)
@@ -98,9 +96,9 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 
 func TestFilesThatAreNoCertificate(t *testing.T) {
 	dir := t.TempDir()
-	cert, key := write(t, dir, 1)
+	cert, key := writeCertificate(t, dir, 1)
 	for _, files := range [][2]string{{cert, cert}, {key, key}, {cert, filepath.Join(dir, "none")}} {
-		if _, err := certs.New(files[0], files[1], slog.New(slog.DiscardHandler)); err == nil {
+		if _, err := newCertificateReloader(files[0], files[1], slog.New(slog.DiscardHandler)); err == nil {
 			t.Errorf("%v is taken", files)
 		}
 	}

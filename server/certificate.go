@@ -1,5 +1,4 @@
-// Package certs serves a TLS certificate that is read again when its files change.
-package certs
+package server
 
 import (
 	"crypto/tls"
@@ -9,14 +8,14 @@ import (
 	"redrain/internal/reread"
 )
 
-// Reloader has a certificate and its key from two PEM files. It checks them for each connection, so a renewed
-// certificate is served within seconds.
-type Reloader struct {
+// certificateReloader has a certificate and its key from two PEM files. It checks them for each connection, so a
+// renewed certificate is served within seconds.
+type certificateReloader struct {
 	files *reread.Files[*tls.Certificate]
 }
 
-// New reads the files. The error describes their fault.
-func New(certFile, keyFile string, log *slog.Logger) (*Reloader, error) {
+// newCertificateReloader reads the files. The error describes their fault.
+func newCertificateReloader(certFile, keyFile string, log *slog.Logger) (*certificateReloader, error) {
 	files, err := reread.New("the TLS certificate", log, func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 		if err != nil {
@@ -27,11 +26,11 @@ func New(certFile, keyFile string, log *slog.Logger) (*Reloader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reloader{files}, nil
+	return &certificateReloader{files}, nil
 }
 
 // Config returns the configuration of a server that speaks TLS 1.2 or newer, and HTTP/2 if the client does.
-func (r *Reloader) Config() *tls.Config {
+func (r *certificateReloader) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return r.Certificate(), nil },
@@ -39,4 +38,4 @@ func (r *Reloader) Config() *tls.Config {
 }
 
 // Certificate returns the newest certificate that could be read, with its key.
-func (r *Reloader) Certificate() *tls.Certificate { return r.files.Newest() }
+func (r *certificateReloader) Certificate() *tls.Certificate { return r.files.Newest() }
