@@ -1,4 +1,4 @@
-package entrytext
+package payout
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ func TestTheTextOfAnEntry(t *testing.T) {
 		"c1 7 1763712000000-3 1763711999990\n4-9 12-12\nreclaim " + mark: reclaim(rain.Range{First: 4, Last: 9},
 			rain.Range{First: 12, Last: 12}),
 	} {
-		if got := Encode(e); string(got) != want {
+		if got := EncodeEntry(e); string(got) != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 		reclaim(rain.Range{First: 0, Last: rain.MaxPackets - 1}),
 		reclaim(rain.Range{First: 5, Last: 9}, rain.Range{First: 1, Last: 1}),
 	} {
-		if got, err := Decode(Encode(e)); err != nil || !reflect.DeepEqual(got, e) {
+		if got, err := DecodeEntry(EncodeEntry(e)); err != nil || !reflect.DeepEqual(got, e) {
 			t.Errorf("%+v, %v\nwant %+v", got, err, e)
 		}
 	}
@@ -63,15 +63,15 @@ func TestAnEntryComesBackAsItWas(t *testing.T) {
 func TestAmountsDoNotTravel(t *testing.T) {
 	t.Parallel()
 	e := entry(win("u1", 0))
-	plain := Encode(e)
+	plain := EncodeEntry(e)
 	e.Wins[0].Amount = 88_123
-	if rich := Encode(e); !bytes.Equal(rich, plain) {
+	if rich := EncodeEntry(e); !bytes.Equal(rich, plain) {
 		t.Errorf("%q and %q", rich, plain)
 	}
 	r := reclaim(rain.Range{First: 0, Last: 1})
-	plain = Encode(r)
+	plain = EncodeEntry(r)
 	r.Reclaim.Amount = 88_123
-	if rich := Encode(r); !bytes.Equal(rich, plain) {
+	if rich := EncodeEntry(r); !bytes.Equal(rich, plain) {
 		t.Errorf("%q and %q", rich, plain)
 	}
 }
@@ -96,7 +96,7 @@ func TestNonsenseIsNoEntry(t *testing.T) {
 		head + "0-99999999\n" + line,            // a hundred million packets in one line
 		head + strings.Repeat("0-99999999 ", 9), // and a space at the end
 	} {
-		if e, err := Decode([]byte(text)); err == nil {
+		if e, err := DecodeEntry([]byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, e)
 		}
 	}
@@ -106,47 +106,47 @@ func TestAMessageIsOfThisInstallation(t *testing.T) {
 	t.Parallel()
 	ring := seal.NewRing(seal.Secret{1})
 	e := entry(win("u1", 0), win("u2", 1))
-	message := Seal(ring, Encode(e))
-	if got, err := Open(ring, message); err != nil || !reflect.DeepEqual(got, e) {
+	message := SealMessage(ring, EncodeEntry(e))
+	if got, err := OpenMessage(ring, message); err != nil || !reflect.DeepEqual(got, e) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for i := range message {
 		altered := bytes.Clone(message)
 		altered[i] ^= 1
-		if got, err := Open(ring, altered); !errors.Is(err, ErrSeal) {
+		if got, err := OpenMessage(ring, altered); !errors.Is(err, ErrSeal) {
 			t.Fatalf("with byte %d altered: %+v, %v", i, got, err)
 		}
 	}
 	for what, other := range map[string][]byte{
-		"cut off": message[:len(message)-1], "longer": append(bytes.Clone(message), ' '), "without a seal": Encode(e),
-		"an empty seal": append([]byte("\n"), Encode(e)...), "nothing": nil,
-		"of another installation": Seal(seal.NewRing(seal.Secret{2}), Encode(e)),
+		"cut off": message[:len(message)-1], "longer": append(bytes.Clone(message), ' '), "without a seal": EncodeEntry(e),
+		"an empty seal": append([]byte("\n"), EncodeEntry(e)...), "nothing": nil,
+		"of another installation": SealMessage(seal.NewRing(seal.Secret{2}), EncodeEntry(e)),
 	} {
-		if got, err := Open(ring, other); !errors.Is(err, ErrSeal) {
+		if got, err := OpenMessage(ring, other); !errors.Is(err, ErrSeal) {
 			t.Errorf("%s: %+v, %v", what, got, err)
 		}
 	}
-	if _, err := Open(ring, Seal(ring, []byte("nonsense"))); err == nil || errors.Is(err, ErrSeal) {
+	if _, err := OpenMessage(ring, SealMessage(ring, []byte("nonsense"))); err == nil || errors.Is(err, ErrSeal) {
 		t.Errorf("sealed nonsense: %v", err)
 	}
 }
 
 // FuzzDecode: what is read is written so that the same is read again, and no text makes more of itself than it is long.
 func FuzzDecode(f *testing.F) {
-	f.Add(Encode(entry(win("u1", 4), win("张 伟", 5), win("u3", 1))))
-	f.Add(Encode(reclaim(rain.Range{First: 4, Last: 9}, rain.Range{First: 12, Last: 12})))
+	f.Add(EncodeEntry(entry(win("u1", 4), win("张 伟", 5), win("u3", 1))))
+	f.Add(EncodeEntry(reclaim(rain.Range{First: 4, Last: 9}, rain.Range{First: 12, Last: 12})))
 	f.Add([]byte("c1 +7 1-0 -5\n0-0 1-1\nreclaim\x00 reclaim \n  \n"))
 	f.Add([]byte("c1 7 1-0 5\n0-99999999\n" + mark + " 7.3 u1"))
 	f.Add([]byte("  0  0\n0-0\n \n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		e, err := Decode(data)
+		e, err := DecodeEntry(data)
 		if err != nil {
 			return
 		}
 		if len(e.Wins) > len(data) || (len(e.Wins) == 0) == (e.Reclaim == nil) {
 			t.Fatalf("%q is read as %+v", data, e)
 		}
-		if again, err := Decode(Encode(e)); err != nil || !reflect.DeepEqual(again, e) {
+		if again, err := DecodeEntry(EncodeEntry(e)); err != nil || !reflect.DeepEqual(again, e) {
 			t.Fatalf("%q: %+v, %v\nwas %+v", data, again, err, e)
 		}
 	})
@@ -158,17 +158,17 @@ func BenchmarkEntryText(b *testing.B) {
 	for n := range 50 {
 		e.Wins = append(e.Wins, win(fmt.Sprintf("player-%d", n), n))
 	}
-	message := Seal(ring, Encode(e))
+	message := SealMessage(ring, EncodeEntry(e))
 	b.Run("write 50 wins", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			Seal(ring, Encode(e))
+			SealMessage(ring, EncodeEntry(e))
 		}
 	})
 	b.Run("read 50 wins", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := Open(ring, message); err != nil {
+			if _, err := OpenMessage(ring, message); err != nil {
 				b.Fatal(err)
 			}
 		}

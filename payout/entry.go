@@ -1,4 +1,4 @@
-package entrytext
+package payout
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// Encode writes an entry.
-func Encode(e rain.Entry) []byte {
+// EncodeEntry returns the text of an entry, as messages and dead letters have it.
+func EncodeEntry(e rain.Entry) []byte {
 	size := 64 + len(e.Ref.Campaign)
 	for i := range e.Wins {
 		size += 24 + len(e.Wins[i].User) + len(e.Wins[i].Drop)
@@ -38,11 +38,11 @@ func Encode(e rain.Entry) []byte {
 // reclaimMark begins the last line of a reclaim. No seal is so short.
 const reclaimMark = "reclaim "
 
-// errText is what Encode does not write.
+// errText says that EncodeEntry does not write such a text.
 var errText = errors.New("it is not the text of an entry")
 
-// Decode reads what Encode has written. The texts in the entry are parts of one string.
-func Decode(data []byte) (rain.Entry, error) {
+// DecodeEntry is the inverse of EncodeEntry. The texts in the entry are parts of one string.
+func DecodeEntry(data []byte) (rain.Entry, error) {
 	head, rest, _ := strings.Cut(string(data), "\n")
 	packets, lines, _ := strings.Cut(rest, "\n")
 	e, ok := decodeHead(head)
@@ -88,21 +88,21 @@ type Sealer interface {
 	CheckMessage(seal, message []byte) bool
 }
 
-// ErrSeal says that nobody of this installation has written a message.
+// ErrSeal says that no node of this installation wrote a message.
 var ErrSeal = errors.New("invalid seal: no node of this installation wrote this message")
 
-// Seal puts a seal before an entry's text: what travels.
-func Seal(s Sealer, text []byte) []byte {
+// SealMessage puts a seal before an entry's text. The result is a message of the stream.
+func SealMessage(s Sealer, text []byte) []byte {
 	b := make([]byte, 0, len(text)+64)
 	b = append(s.AppendMessage(b, text), '\n')
 	return append(b, text...)
 }
 
-// Open is the reverse of Seal: the entry in a message, or ErrSeal.
-func Open(s Sealer, message []byte) (rain.Entry, error) {
+// OpenMessage returns the entry in a message, or ErrSeal.
+func OpenMessage(s Sealer, message []byte) (rain.Entry, error) {
 	seal, text, _ := bytes.Cut(message, []byte("\n"))
 	if !s.CheckMessage(seal, text) {
 		return rain.Entry{}, ErrSeal
 	}
-	return Decode(text)
+	return DecodeEntry(text)
 }
