@@ -118,8 +118,8 @@ func TestAMessageIsOfThisInstallation(t *testing.T) {
 		}
 	}
 	for what, other := range map[string][]byte{
-		"cut off": message[:len(message)-1], "longer": append(bytes.Clone(message), ' '), "without a seal": EncodeEntry(e),
-		"an empty seal": append([]byte("\n"), EncodeEntry(e)...), "nothing": nil,
+		"cut off": message[:len(message)-1], "longer": append(bytes.Clone(message), ' '),
+		"without a seal": EncodeEntry(e), "an empty seal": append([]byte("\n"), EncodeEntry(e)...), "nothing": nil,
 		"of another installation": SealMessage(seal.NewRing(seal.Secret{2}), EncodeEntry(e)),
 	} {
 		if got, err := OpenMessage(ring, other); !errors.Is(err, ErrSeal) {
