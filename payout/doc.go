@@ -9,6 +9,7 @@
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
+//	ledger/standing   who may play and be paid: bans, verdicts, lists
 //	ledger/chain      hashes of the rows that never change, in blocks; the roots of the days
 //	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider

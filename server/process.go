@@ -17,8 +17,7 @@ import (
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/payout/rollback"
@@ -89,11 +88,11 @@ type Server struct {
 	recorder  *history.Recorder
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
-	bans      *sanction.List
-	sanctions *cluster.Mirror[sanction.Sanction] // fills bans
+	bans      *standing.Sanctions
+	sanctions *cluster.Mirror[standing.Sanction] // fills bans
 	lists     *lists.Lists
-	judged    *verdict.List                    // nil: verdicts hold nothing
-	verdicts  *cluster.Mirror[verdict.Verdict] // fills judged; nil without it
+	judged    *standing.Verdicts                // nil: verdicts hold nothing
+	verdicts  *cluster.Mirror[standing.Verdict] // fills judged; nil without it
 	door      *admission.Door
 	addresses *addresses.Caps
 	amounts   *rain.AmountsCache

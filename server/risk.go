@@ -5,8 +5,7 @@ import (
 	"fmt"
 
 	"redrain/grab/store"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/config"
@@ -21,8 +20,9 @@ func (s *Server) buildRiskSystem() error {
 	}
 	o := riskurl.Options{
 		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
-		Default: verdict.Act(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold, Verdicts: s.ledger.Risk,
-		Told: s.bus.Judged, Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
+		Default: standing.VerdictAct(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold,
+		Verdicts: s.ledger.Risk, Told: s.bus.Judged,
+		Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
 		Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	}
 	if s.verdicts != nil {
@@ -46,10 +46,10 @@ func (s *Server) buildRisk() error {
 	}
 	if s.cfg.Risk == config.RiskHold {
 		s.ledger.Poster.HoldWins()
-		s.judged = verdict.NewList()
-		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
+		s.judged = standing.NewVerdicts()
+		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[standing.Verdict]{
 			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
-			Read: func(ctx context.Context) ([]verdict.Verdict, error) {
+			Read: func(ctx context.Context) ([]standing.Verdict, error) {
 				return s.ledger.Risk.Refresh(ctx, s.judged)
 			},
 			Follow: s.follow, Recoverer: s.recoverer, Log: s.log,
@@ -77,8 +77,8 @@ func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
 }
 
 // follow sends away a player whom a new verdict denies.
-func (s *Server) follow(_ context.Context, v verdict.Verdict) error {
-	if v.Act == verdict.Deny {
+func (s *Server) follow(_ context.Context, v standing.Verdict) error {
+	if v.Act == standing.Deny {
 		s.gateway.Denied(v.User)
 	}
 	return nil
@@ -91,7 +91,7 @@ func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address st
 		return err
 	}
 	if c != nil && s.judged.Denied(user) {
-		return playerlist.ErrDenied
+		return standing.ErrDenied
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -262,13 +262,13 @@ func (s *Server) buildRooms() {
 	s.audience = cluster.NewAudience(s.bus, s.recoverer, func(campaign string, n cluster.Settled) {
 		s.gateway.Settled(campaign, n)
 	})
-	s.bans = sanction.NewList()
-	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[sanction.Sanction]{
+	s.bans = standing.NewSanctions()
+	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[standing.Sanction]{
 		Part: "sanctions", Work: "reading who is banned; going on with who is known to be",
-		Read: func(ctx context.Context) ([]sanction.Sanction, error) {
+		Read: func(ctx context.Context) ([]standing.Sanction, error) {
 			return s.ledger.Sanctions.Refresh(ctx, s.bans)
 		},
-		Follow: func(_ context.Context, one sanction.Sanction) error {
+		Follow: func(_ context.Context, one standing.Sanction) error {
 			s.gateway.Sanctioned(one)
 			return nil
 		},

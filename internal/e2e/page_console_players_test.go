@@ -11,7 +11,7 @@ import (
 	"redrain/internal/browser"
 	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -26,7 +26,7 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	cfg := s.config()
 	cfg.Risk = "hold"
 	n := startNode(t, cfg)
-	giveVerdict(t, s, verdict.Hold, "bot-1", "机器人 2")
+	giveVerdict(t, s, standing.Hold, "bot-1", "机器人 2")
 	spec := fund(t, n, "risky", 1_000, 100)
 	spec.Name, spec.WinsPerUser = "年会", 5
 	c := createCampaign(t, n.client, spec)

@@ -9,7 +9,7 @@ import (
 
 	"redrain/client"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -110,7 +110,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	})
 
 	last = join(t, b.node, "ann", c.ID)
-	giveVerdict(t, s, verdict.Deny, "ann")
+	giveVerdict(t, s, standing.Deny, "ann")
 	wantClose(t, last, room.CodeSentAway)
 	if code := closeOf(t, b.node, "ann", c.ID); code != room.CodeSentAway {
 		t.Errorf("a hello of whom the rules deny ends with %d", code)

@@ -7,7 +7,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/limit"
 	"redrain/server/riskurl"
@@ -34,7 +34,7 @@ func (a *API) vetGuest(r *http.Request, who riskurl.Caller) error {
 	}
 	err := a.o.RiskSystem.Guest(r.Context(), who)
 	switch {
-	case errors.Is(err, playerlist.ErrDenied):
+	case errors.Is(err, standing.ErrDenied):
 		a.guests.WithLabelValues("denied").Inc()
 	case err != nil:
 		a.guests.WithLabelValues("unavailable").Inc()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 	"redrain/server/riskurl"
@@ -32,7 +32,7 @@ func (*denying) Guest(context.Context, riskurl.Caller) error { return nil }
 
 func (d *denying) Withdrawal(context.Context, riskurl.Caller, riskurl.Money) (string, error) {
 	d.asked++
-	return "", playerlist.ErrDenied
+	return "", standing.ErrDenied
 }
 
 // Money that was not there when the risk system would have been asked does not leave unasked because it has come since.

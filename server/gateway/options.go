@@ -92,11 +92,11 @@ type Options struct {
 	Limits    Limits
 	Audience  Audience
 	Banned    func(user string) bool // nil: no player is
-	// MayPlay returns an error unless a player may take part in a campaign: playerlist.ErrNotInvited,
-	// playerlist.ErrDenied, or the reason for which the check failed. Nil: every player may.
+	// MayPlay returns an error unless a player may take part in a campaign: standing.ErrNotInvited,
+	// standing.ErrDenied, or the reason for which the check failed. Nil: every player may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
-	// It returns playerlist.ErrDenied, riskurl.ErrNoAnswer, or the error of storing the answer. Nil: no check.
+	// It returns standing.ErrDenied, riskurl.ErrNoAnswer, or the error of storing the answer. Nil: no check.
 	Ask            func(ctx context.Context, who riskurl.Caller) error
 	Risk           *risk.Watch                // builds tap profiles; nil: none
 	Face           func(auth.Grant) wire.Face // display profiles; nil: masked ids only

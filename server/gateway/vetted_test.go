@@ -9,7 +9,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/room"
 	"redrain/server/riskurl"
 )
@@ -18,7 +18,7 @@ import (
 // denied is told so and gives up the seat; where it does not answer they come back, and the log has no line for each.
 func TestVetted(t *testing.T) {
 	n := &neighbours{}
-	r := &rulings{of: map[string]error{"stranger c": playerlist.ErrNotInvited}}
+	r := &rulings{of: map[string]error{"stranger c": standing.ErrNotInvited}}
 	var mu sync.Mutex
 	asked := map[string]int{}
 	d := openDoor(t, n, func(o *Options) {
@@ -30,7 +30,7 @@ func TestVetted(t *testing.T) {
 			if who.Campaign != "c" || who.Address == "" {
 				t.Errorf("%+v", who)
 			}
-			return map[string]error{"barred": playerlist.ErrDenied, "unlucky": riskurl.ErrNoAnswer}[who.User]
+			return map[string]error{"barred": standing.ErrDenied, "unlucky": riskurl.ErrNoAnswer}[who.User]
 		}
 	})
 	for user, closes := range map[string]int{"stranger": room.CodeNotInvited, "barred": room.CodeSentAway,

@@ -9,7 +9,7 @@ import (
 
 	"redrain/internal/signed"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 // The bounds of an answer. Reasons of this number and length fit into a row of the ledger.
@@ -22,9 +22,9 @@ const (
 
 // Answer is what the system says of a player.
 type Answer struct {
-	Verdict verdict.Act `json:"verdict"`
-	Score   int         `json:"score"`
-	Reasons []string    `json:"reasons"`
+	Verdict standing.VerdictAct `json:"verdict"`
+	Score   int                 `json:"score"`
+	Reasons []string            `json:"reasons"`
 }
 
 // errInvalid is an answer that says nothing.
@@ -53,7 +53,7 @@ func read(a signed.Answer) (said Answer, err error) {
 
 func (a Answer) check() error {
 	switch a.Verdict {
-	case verdict.Allow, verdict.Hold, verdict.Deny:
+	case standing.Allow, standing.Hold, standing.Deny:
 	default:
 		return fmt.Errorf("%w: the verdict is %.20q, not allow, hold or deny", errInvalid, string(a.Verdict))
 	}
@@ -78,14 +78,14 @@ const (
 )
 
 // verdictOn is the answer as a verdict about a player. What our rules say stands behind it.
-func (a Answer) verdictOn(user string, rules *Opinion) verdict.Verdict {
+func (a Answer) verdictOn(user string, rules *Opinion) standing.Verdict {
 	said := a.Reasons
 	if len(said) == 0 {
 		said = []string{"it gave no reason"}
 	}
-	reasons := make([]verdict.Reason, 0, len(said))
+	reasons := make([]standing.Reason, 0, len(said))
 	for _, sentence := range said {
-		reasons = append(reasons, verdict.Reason{Rule: RuleSystem, Sentence: sentence})
+		reasons = append(reasons, standing.Reason{Rule: RuleSystem, Sentence: sentence})
 	}
 	reasons[0].Score = a.Score
 	score := a.Score
@@ -93,5 +93,5 @@ func (a Answer) verdictOn(user string, rules *Opinion) verdict.Verdict {
 		reasons = append(reasons, rules.Reasons...)
 		score = max(score, rules.Score)
 	}
-	return verdict.Verdict{User: user, Act: a.Verdict, Score: score, Reasons: verdict.Text(reasons)}
+	return standing.Verdict{User: user, Act: a.Verdict, Score: score, Reasons: standing.EncodeReasons(reasons)}
 }

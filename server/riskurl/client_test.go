@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 // Not more than so many requests are under way, and not more than so many wait; who comes then has no answer at once.
@@ -29,7 +29,7 @@ func TestPlaces(t *testing.T) {
 		<-free
 		now.Add(-1)
 		says(`{"verdict":"allow"}`)(w, hr)
-	}, func(o *Options) { o.Timeout, o.Default = time.Minute, verdict.Deny })
+	}, func(o *Options) { o.Timeout, o.Default = time.Minute, standing.Deny })
 	var wg sync.WaitGroup
 	var failed atomic.Int64
 	for i := range atOnce + maxWaiting {
@@ -114,7 +114,7 @@ func TestFlapping(t *testing.T) {
 
 // Verdicts that come while one is written are written together, and each that is told of is written.
 func TestRecordsTogether(t *testing.T) {
-	b := &book{of: map[string]verdict.Verdict{}, stuck: make(chan struct{})}
+	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
 	r := newRecords(b, func() {})
 	const all = 500
 	var wg sync.WaitGroup
@@ -132,10 +132,10 @@ func TestRecordsTogether(t *testing.T) {
 		}
 		wg.Go(func() {
 			user := fmt.Sprint(i)
-			if err := r.write(t.Context(), verdict.Verdict{User: user, Act: verdict.Hold}); err != nil {
+			if err := r.write(t.Context(), standing.Verdict{User: user, Act: standing.Hold}); err != nil {
 				t.Error(err)
 			}
-			if b.act(user) != verdict.Hold {
+			if b.act(user) != standing.Hold {
 				t.Errorf("%s was told, and is not written", user)
 			}
 		})
@@ -147,7 +147,7 @@ func TestRecordsTogether(t *testing.T) {
 		t.Errorf("%d verdicts took %d transactions", all, b.given)
 	}
 	b.fails = errors.New("down")
-	if err := r.write(t.Context(), verdict.Verdict{User: "x"}); err == nil {
+	if err := r.write(t.Context(), standing.Verdict{User: "x"}); err == nil {
 		t.Error("not written, and nobody says so")
 	}
 }

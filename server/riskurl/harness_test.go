@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/signed"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
@@ -24,12 +24,12 @@ const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 type book struct {
 	mu    sync.Mutex
 	fails error
-	of    map[string]verdict.Verdict
+	of    map[string]standing.Verdict
 	given int           // transactions
 	stuck chan struct{} // nil, or: each waits for it to be closed
 }
 
-func (b *book) Give(_ context.Context, by string, given ...verdict.Verdict) (int, error) {
+func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
 	if b.stuck != nil {
 		<-b.stuck
 	}
@@ -46,14 +46,14 @@ func (b *book) Give(_ context.Context, by string, given ...verdict.Verdict) (int
 	return len(given), nil
 }
 
-func (b *book) newest(user string) (verdict.Verdict, bool) {
+func (b *book) newest(user string) (standing.Verdict, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, found := b.of[user]
 	return v, found
 }
 
-func (b *book) act(user string) verdict.Act {
+func (b *book) act(user string) standing.VerdictAct {
 	v, _ := b.newest(user)
 	return v.Act
 }
@@ -95,7 +95,7 @@ func open(t *testing.T, handler http.HandlerFunc, with func(*Options)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{book: &book{of: map[string]verdict.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
+	r := &rig{book: &book{of: map[string]standing.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
 		reg: prometheus.NewRegistry(), asked: make(chan Request, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		body, err := io.ReadAll(hr.Body)
@@ -114,7 +114,7 @@ func open(t *testing.T, handler http.HandlerFunc, with func(*Options)) *rig {
 	}))
 	t.Cleanup(server.Close)
 	o := Options{
-		URL: server.URL, Secret: secret, Timeout: 2 * time.Second, Default: verdict.Allow, CarryOut: true,
+		URL: server.URL, Secret: secret, Timeout: 2 * time.Second, Default: standing.Allow, CarryOut: true,
 		Verdicts: r.book, Known: r.book.newest, Told: func() {}, Alarm: func(m string) { r.alarms <- m },
 		Clock: func() int64 { return time.Now().UnixMilli() }, Registerer: r.reg,
 		Log: slog.New(slog.NewTextHandler(r.log, nil)),

@@ -11,7 +11,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 )
 
 // waitingFor is how many wait for the answer to a question.
@@ -54,17 +54,17 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	hello(impatient, who, context.Canceled)
 	waiting(1) // it is the one who has asked
 	for range many {
-		hello(t.Context(), who, playerlist.ErrDenied)
+		hello(t.Context(), who, standing.ErrDenied)
 	}
 	waiting(many + 1)
 	giveUp()
 	waiting(many)
-	hello(t.Context(), elsewhere, playerlist.ErrDenied)
-	hello(t.Context(), Caller{User: "v", Campaign: "c", Address: "192.0.2.1"}, playerlist.ErrDenied)
+	hello(t.Context(), elsewhere, standing.ErrDenied)
+	hello(t.Context(), Caller{User: "v", Campaign: "c", Address: "192.0.2.1"}, standing.ErrDenied)
 	testenv.Eventually(t, time.Minute, "all have asked", func() bool { return len(r.asked) == 3 })
 	close(free)
 	wg.Wait()
-	if err := r.Hello(t.Context(), who); !errors.Is(err, playerlist.ErrDenied) || len(r.asked) != 4 {
+	if err := r.Hello(t.Context(), who); !errors.Is(err, standing.ErrDenied) || len(r.asked) != 4 {
 		t.Errorf("%v, asked %d times", err, len(r.asked))
 	}
 }

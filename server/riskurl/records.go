@@ -5,13 +5,13 @@ import (
 	"sync"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/timeout"
 )
 
 // Verdicts keeps verdicts where whoever pays reads them. [ledger.Risk] does.
 type Verdicts interface {
-	Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error)
+	Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error)
 }
 
 // records writes verdicts down, those of one moment together: an outage with --risk-default hold gives one to each
@@ -27,7 +27,7 @@ type records struct {
 
 // page is what is written together.
 type page struct {
-	verdicts []verdict.Verdict
+	verdicts []standing.Verdict
 	written  bool // is read and set by whose turn it is
 	err      error
 }
@@ -40,7 +40,7 @@ func newRecords(to Verdicts, told func()) *records {
 }
 
 // write returns when a verdict is committed. Who comes while another one is written goes with the next.
-func (r *records) write(ctx context.Context, v verdict.Verdict) error {
+func (r *records) write(ctx context.Context, v standing.Verdict) error {
 	p, fits := r.add(v)
 	if !fits {
 		if err := r.clear(ctx, p); err != nil {
@@ -60,7 +60,7 @@ func (r *records) write(ctx context.Context, v verdict.Verdict) error {
 }
 
 // add puts a verdict on the page that is written next. It does not fit where too many are on it already.
-func (r *records) add(v verdict.Verdict) (p *page, fits bool) {
+func (r *records) add(v standing.Verdict) (p *page, fits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p = r.next; len(p.verdicts) >= maxPage {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 // hangingBook is a ledger that does not answer while it hangs.
@@ -19,7 +19,7 @@ type hangingBook struct {
 	given int
 }
 
-func (b *hangingBook) Give(ctx context.Context, _ string, given ...verdict.Verdict) (int, error) {
+func (b *hangingBook) Give(ctx context.Context, _ string, given ...standing.Verdict) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.hangs {
@@ -40,7 +40,7 @@ func TestAFullPageIsWrittenLater(t *testing.T) {
 			waiting.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
-				if r.write(ctx, verdict.Verdict{User: fmt.Sprint("u", i), Act: verdict.Hold}) == nil {
+				if r.write(ctx, standing.Verdict{User: fmt.Sprint("u", i), Act: standing.Hold}) == nil {
 					t.Error("it is said to be written")
 				}
 			})
@@ -52,7 +52,7 @@ func TestAFullPageIsWrittenLater(t *testing.T) {
 		}
 		waiting.Wait()
 		b.hangs = false
-		if err := r.write(t.Context(), verdict.Verdict{User: "later", Act: verdict.Hold}); err != nil {
+		if err := r.write(t.Context(), standing.Verdict{User: "later", Act: standing.Hold}); err != nil {
 			t.Error(err)
 		}
 		if b.given != maxPage+1 {
@@ -68,7 +68,7 @@ func TestAHoldAfterNoAnswerStays(t *testing.T) {
 		http.Error(w, "ill", http.StatusInternalServerError)
 	})
 	r := open(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) },
-		func(o *Options) { o.Default = verdict.Hold })
+		func(o *Options) { o.Default = standing.Hold })
 	for _, said := range []string{"", `{"verdict":"hold","reasons":["a stolen card"]}`, `{"verdict":"allow"}`} {
 		if said != "" {
 			answer = says(said)
@@ -78,7 +78,7 @@ func TestAHoldAfterNoAnswerStays(t *testing.T) {
 		}
 	}
 	v, _ := r.book.newest("u")
-	if reasons := verdict.Parse(v.Reasons); v.Act != verdict.Hold || len(reasons) != 1 ||
+	if reasons := standing.ParseReasons(v.Reasons); v.Act != standing.Hold || len(reasons) != 1 ||
 		reasons[0].Sentence != "a stolen card" {
 		t.Errorf("on record: %+v", v)
 	}

@@ -1,7 +1,7 @@
 package riskurl
 
 import (
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -35,9 +35,9 @@ type Money struct {
 
 // Opinion is what our rules say of a player.
 type Opinion struct {
-	Verdict verdict.Act      `json:"verdict"`
-	Score   int              `json:"score"`
-	Reasons []verdict.Reason `json:"reasons"`
+	Verdict standing.VerdictAct `json:"verdict"`
+	Score   int                 `json:"score"`
+	Reasons []standing.Reason   `json:"reasons"`
 }
 
 // Request is what the system is asked. What is not known at a moment is left out.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 const (
@@ -60,8 +60,8 @@ func newState(o Options) *state {
 		}),
 	}
 	for _, m := range moments {
-		for _, answer := range []string{string(verdict.Allow), string(verdict.Hold), string(verdict.Deny), outcomeLate,
-			outcomeUnreachable, outcomeInvalid, outcomeBusy} {
+		for _, answer := range []string{string(standing.Allow), string(standing.Hold), string(standing.Deny),
+			outcomeLate, outcomeUnreachable, outcomeInvalid, outcomeBusy} {
 			s.answers.WithLabelValues(string(m), answer)
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"redrain/internal/loop"
 	"redrain/internal/signed"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/risk"
 )
@@ -28,11 +27,11 @@ var ErrNoAnswer = errors.New("players cannot be checked just now; try again shor
 type Options struct {
 	URL, Secret string
 	Timeout     time.Duration
-	Default     verdict.Act // what holds where there is no answer; our rules' own verdict holds in any case
-	CarryOut    bool        // else answers are written down, and nothing follows from them
+	Default     standing.VerdictAct // what holds where there is no answer; our rules' own verdict holds in any case
+	CarryOut    bool                // else answers are written down, and nothing follows from them
 	Verdicts    Verdicts
 	// Known is the newest verdict about a player, as far as this node knows; nil: nothing is known.
-	Known      func(user string) (verdict.Verdict, bool)
+	Known      func(user string) (standing.Verdict, bool)
 	Told       func()               // is called when there is a new verdict
 	Alarm      func(message string) // hears that the system does not answer
 	Recoverer  *loop.Recoverer      // nil: panics are logged only
@@ -59,7 +58,7 @@ func New(o Options) (*System, error) {
 		return nil, err
 	}
 	if o.Known == nil {
-		o.Known = func(string) (verdict.Verdict, bool) { return verdict.Verdict{}, false }
+		o.Known = func(string) (standing.Verdict, bool) { return standing.Verdict{}, false }
 	}
 	return &System{o: o, joined: joined{recoverer: o.Recoverer, now: map[question]*inquiry{}},
 		records: newRecords(o.Verdicts, o.Told),
@@ -81,10 +80,10 @@ func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (A
 	})
 }
 
-// Guest asks about a guest who is to be made: nil, playerlist.ErrDenied, ErrNoAnswer, or why a verdict cannot be
+// Guest asks about a guest who is to be made: nil, standing.ErrDenied, ErrNoAnswer, or why a verdict cannot be
 // written down. One who is denied does not exist, so nothing is written about them.
 func (s *System) Guest(ctx context.Context, who Caller) error {
-	return s.enters(ctx, MomentGuest, who, func(verdict.Verdict) error { return nil })
+	return s.enters(ctx, MomentGuest, who, func(standing.Verdict) error { return nil })
 }
 
 // Hello asks about a player who wants to come in, and has been let in by all others. Its errors are those of Guest. One
@@ -93,25 +92,25 @@ func (s *System) Hello(ctx context.Context, who Caller) error {
 	if s.trusted(who.User) {
 		return nil
 	}
-	return s.enters(ctx, MomentHello, who, func(v verdict.Verdict) error { return s.write(ctx, v) })
+	return s.enters(ctx, MomentHello, who, func(v standing.Verdict) error { return s.write(ctx, v) })
 }
 
 // enters asks about somebody who comes in. denied writes down why they do not.
-func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(verdict.Verdict) error) error {
+func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(standing.Verdict) error) error {
 	answer, err := s.ask(ctx, m, who, nil)
 	if err != nil {
 		return s.enterAnyway(ctx, who.User)
 	}
 	v := answer.verdictOn(who.User, nil)
 	switch answer.Verdict {
-	case verdict.Hold:
+	case standing.Hold:
 		return s.write(ctx, v)
-	case verdict.Deny:
+	case standing.Deny:
 		if err := denied(v); err != nil {
 			s.o.Log.Warn("a player is turned away, and why is not on record", "user", who.User, "err", err)
 		}
 		if s.o.CarryOut {
-			return playerlist.ErrDenied
+			return standing.ErrDenied
 		}
 	default:
 		// What it has said before, and what the rules have, a person ends; that it did not answer, its answer does.
@@ -127,18 +126,20 @@ func (s *System) enterAnyway(ctx context.Context, user string) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case !s.o.CarryOut || s.o.Default == verdict.Allow:
+	case !s.o.CarryOut || s.o.Default == standing.Allow:
 		return nil
-	case s.o.Default == verdict.Deny:
+	case s.o.Default == standing.Deny:
 		return ErrNoAnswer
 	}
-	return s.write(ctx, verdict.Verdict{User: user, Act: verdict.Hold, Reasons: verdict.Text([]verdict.Reason{
-		{Rule: RuleNoAnswer, Sentence: "the risk system did not answer when the player came in"}})})
+	reasons := standing.EncodeReasons([]standing.Reason{
+		{Rule: RuleNoAnswer, Sentence: "the risk system did not answer when the player came in"},
+	})
+	return s.write(ctx, standing.Verdict{User: user, Act: standing.Hold, Reasons: reasons})
 }
 
 // write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing
 // follows from a ledger that is away either.
-func (s *System) write(ctx context.Context, v verdict.Verdict) error {
+func (s *System) write(ctx context.Context, v standing.Verdict) error {
 	known, found := s.o.Known(v.User)
 	same := known.Act == v.Act && known.Score >= v.Score && !onlyUnanswered(known)
 	if found && v.Held() && known.Held() && (same || onlyUnanswered(v)) {
@@ -155,26 +156,26 @@ func (s *System) write(ctx context.Context, v verdict.Verdict) error {
 // trusted tells whether a person has said that a player may play.
 func (s *System) trusted(user string) bool {
 	known, found := s.o.Known(user)
-	return found && known.Act == verdict.Allow && known.By != ledger.ByRules && known.By != ledger.ByService
+	return found && known.Act == standing.Allow && known.By != ledger.ByRules && known.By != ledger.ByService
 }
 
 // onlyUnanswered tells whether nothing speaks against a player but that the system has not answered.
-func onlyUnanswered(v verdict.Verdict) bool {
-	if v.Act != verdict.Hold || v.Score != 0 {
+func onlyUnanswered(v standing.Verdict) bool {
+	if v.Act != standing.Hold || v.Score != 0 {
 		return false
 	}
-	reasons := verdict.Parse(v.Reasons)
+	reasons := standing.ParseReasons(v.Reasons)
 	return len(reasons) == 1 && reasons[0].Rule == RuleNoAnswer
 }
 
 // Hold asks about players against whom our rules speak, all within the time-out. The answer counts, whatever the rules
 // say; about those whom the result does not have there is none, and the rules' verdict holds.
-func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]verdict.Verdict {
+func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]standing.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	var (
 		mu      sync.Mutex
-		answers = map[string]verdict.Verdict{}
+		answers = map[string]standing.Verdict{}
 		wg      sync.WaitGroup
 		todo    = make(chan risk.Suspect)
 	)
@@ -208,29 +209,29 @@ func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]v
 	return answers
 }
 
-// Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; playerlist.ErrDenied or
+// Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; standing.ErrDenied or
 // ErrNoAnswer where it is not to be taken out at all. The answer is about the money, not about the player.
 func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold string, err error) {
 	answer, err := s.ask(ctx, MomentWithdrawal, who, &money)
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case err != nil && s.o.CarryOut && s.o.Default == verdict.Deny:
+	case err != nil && s.o.CarryOut && s.o.Default == standing.Deny:
 		return "", ErrNoAnswer
-	case err != nil && s.o.CarryOut && s.o.Default == verdict.Hold:
+	case err != nil && s.o.CarryOut && s.o.Default == standing.Hold:
 		return "the risk system did not answer", nil
 	case err != nil:
 		return "", nil //nolint:nilerr // allowed where nobody answers
 	}
-	if answer.Verdict != verdict.Allow {
+	if answer.Verdict != standing.Allow {
 		s.o.Log.Info("the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user", who.User,
 			"verdict", string(answer.Verdict), "score", answer.Score, "reasons", answer.Reasons, "done", s.o.CarryOut)
 	}
 	switch {
-	case !s.o.CarryOut || answer.Verdict == verdict.Allow:
+	case !s.o.CarryOut || answer.Verdict == standing.Allow:
 		return "", nil
-	case answer.Verdict == verdict.Deny:
-		return "", playerlist.ErrDenied
+	case answer.Verdict == standing.Deny:
+		return "", standing.ErrDenied
 	case len(answer.Reasons) == 0:
 		return "the risk system gave no reason", nil
 	}

@@ -11,23 +11,22 @@ import (
 	"time"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/risk"
 )
 
 // The three verdicts at the three moments at which somebody asks for something, and what is on record then.
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
-		said         verdict.Act
+		said         standing.VerdictAct
 		guest, hello error
-		onRecord     verdict.Act
+		onRecord     standing.VerdictAct
 		hold         string
 		withdraw     error
 	}{
-		{verdict.Allow, nil, nil, "", "", nil},
-		{verdict.Hold, nil, nil, verdict.Hold, "a mule; a new device", nil},
-		{verdict.Deny, playerlist.ErrDenied, playerlist.ErrDenied, verdict.Deny, "", playerlist.ErrDenied},
+		{standing.Allow, nil, nil, "", "", nil},
+		{standing.Hold, nil, nil, standing.Hold, "a mule; a new device", nil},
+		{standing.Deny, standing.ErrDenied, standing.ErrDenied, standing.Deny, "", standing.ErrDenied},
 	} {
 		r := open(t, says(`{"verdict":"`+string(c.said)+`","score":80,"reasons":["a mule","a new device"],"x":1}`), nil)
 		who := Caller{User: "u", Campaign: "c", Address: "192.0.2.1", Session: "s", Issued: 7}
@@ -39,13 +38,13 @@ func TestVerdicts(t *testing.T) {
 		}
 		v, _ := r.book.newest("u")
 		if v.Act != c.onRecord || v.Held() && (v.By != ledger.ByService || v.Score != 80 ||
-			len(verdict.Parse(v.Reasons)) != 2 || verdict.Parse(v.Reasons)[0].Sentence != "a mule") {
+			len(standing.ParseReasons(v.Reasons)) != 2 || standing.ParseReasons(v.Reasons)[0].Sentence != "a mule") {
 			t.Errorf("%s at hello: on record is %+v", c.said, v)
 		}
 		if err := r.Guest(t.Context(), Caller{User: "guest-1"}); !errors.Is(err, c.guest) {
 			t.Errorf("%s of a guest: %v", c.said, err)
 		}
-		if v := r.book.act("guest-1"); v == verdict.Deny { // who does not exist is not on record
+		if v := r.book.act("guest-1"); v == standing.Deny { // who does not exist is not on record
 			t.Errorf("%s of a guest: on record is %s", c.said, v)
 		}
 		first := <-r.asked
@@ -77,7 +76,7 @@ func TestWatch(t *testing.T) {
 		if hold, err := r.Withdrawal(t.Context(), Caller{User: "u"}, Money{}); err != nil || hold != "" {
 			t.Error(hold, err)
 		}
-		if r.book.act("u") != verdict.Deny {
+		if r.book.act("u") != standing.Deny {
 			t.Error("nothing is on record")
 		}
 		r.book.fails = errors.New("the database is down")
@@ -94,20 +93,21 @@ func TestWhoseWordCounts(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r.book.of["released"] = verdict.Verdict{User: "released", Act: verdict.Allow, By: "operator:ann"}
+	r.book.of["released"] = standing.Verdict{User: "released", Act: standing.Allow, By: "operator:ann"}
 	hello("released")
 	if len(r.asked) != 0 {
 		t.Error("asked about somebody whom a person has released")
 	}
-	r.book.of["bot"] = verdict.Verdict{User: "bot", Act: verdict.Hold, Score: 70, By: ledger.ByRules}
+	r.book.of["bot"] = standing.Verdict{User: "bot", Act: standing.Hold, Score: 70, By: ledger.ByRules}
 	hello("bot")
-	if r.book.act("bot") != verdict.Hold {
+	if r.book.act("bot") != standing.Hold {
 		t.Error("an answer at hello undoes what the rules hold")
 	}
-	r.o.Default = verdict.Hold
+	r.o.Default = standing.Hold
 	r.client.timeout = 0
 	hello("late")
-	if v, _ := r.book.newest("late"); v.Act != verdict.Hold || verdict.Parse(v.Reasons)[0].Rule != RuleNoAnswer {
+	v, _ := r.book.newest("late")
+	if v.Act != standing.Hold || standing.ParseReasons(v.Reasons)[0].Rule != RuleNoAnswer {
 		t.Errorf("%+v", v)
 	}
 	writes := r.book.given
@@ -117,7 +117,7 @@ func TestWhoseWordCounts(t *testing.T) {
 	}
 	r.client.timeout = 2 * time.Second
 	hello("late")
-	if r.book.act("late") != verdict.Allow {
+	if r.book.act("late") != standing.Allow {
 		t.Error("the answer does not undo that there was none")
 	}
 }
@@ -126,14 +126,14 @@ func TestWhoseWordCounts(t *testing.T) {
 func TestHold(t *testing.T) {
 	suspect := func(user string) risk.Suspect {
 		return risk.Suspect{Who: risk.Who{User: user, Address: "192.0.2.1", Session: "s"}, Campaign: "c",
-			Judgement: risk.Judgement{Act: verdict.Hold, Score: 70,
-				Reasons: []verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12"}}}}
+			Judgement: risk.Judgement{Act: standing.Hold, Score: 70,
+				Reasons: []standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12"}}}}
 	}
 	r := open(t, says(`{"verdict":"deny","score":99,"reasons":["known"]}`), nil)
 	answers := r.Hold(t.Context(), []risk.Suspect{suspect("a"), suspect("b")})
 	v := answers["a"]
-	reasons := verdict.Parse(v.Reasons)
-	if len(answers) != 2 || v.Act != verdict.Deny || v.Score != 99 || len(reasons) != 2 ||
+	reasons := standing.ParseReasons(v.Reasons)
+	if len(answers) != 2 || v.Act != standing.Deny || v.Score != 99 || len(reasons) != 2 ||
 		reasons[1].Rule != "fast_hands" {
 		t.Errorf("%+v", answers)
 	}
@@ -141,7 +141,7 @@ func TestHold(t *testing.T) {
 		q.Campaign != "c" || q.Session != "s" {
 		t.Errorf("%+v", q)
 	}
-	for _, act := range []verdict.Act{verdict.Allow, verdict.Deny} {
+	for _, act := range []standing.VerdictAct{standing.Allow, standing.Deny} {
 		never := open(t, func(_ http.ResponseWriter, hr *http.Request) { <-hr.Context().Done() }, func(o *Options) {
 			o.Default, o.Timeout = act, 50*time.Millisecond
 		})
@@ -205,13 +205,13 @@ func TestNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range []struct {
-				act  verdict.Act
+				act  standing.VerdictAct
 				err  error
 				held string
-				rec  verdict.Act
+				rec  standing.VerdictAct
 			}{
-				{verdict.Allow, nil, "", ""}, {verdict.Hold, nil, "the risk system did not answer", verdict.Hold},
-				{verdict.Deny, ErrNoAnswer, "", ""},
+				{standing.Allow, nil, "", ""}, {standing.Hold, nil, "the risk system did not answer", standing.Hold},
+				{standing.Deny, ErrNoAnswer, "", ""},
 			} {
 				r := open(t, c.answer, func(o *Options) {
 					o.Default = d.act
@@ -254,7 +254,7 @@ func half(stop chan struct{}) http.HandlerFunc {
 func TestWhoAsksIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := open(t, func(_ http.ResponseWriter, hr *http.Request) { cancel(); <-hr.Context().Done() },
-		func(o *Options) { o.Default = verdict.Deny })
+		func(o *Options) { o.Default = standing.Deny })
 	if err := r.Guest(ctx, Caller{User: "g"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -266,8 +266,8 @@ func TestWhoAsksIsGone(t *testing.T) {
 // What is asked is in docs/abuse.md, letter by letter.
 func TestRequestIsAsDescribed(t *testing.T) {
 	body, err := json.Marshal(Request{ID: "r1", Moment: MomentHold, At: 1, Caller: Caller{User: "u", Campaign: "c",
-		Address: "a", Session: "s", Issued: 2}, Rules: &Opinion{Verdict: verdict.Hold, Score: 70,
-		Reasons: []verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "x"}}}})
+		Address: "a", Session: "s", Issued: 2}, Rules: &Opinion{Verdict: standing.Hold, Score: 70,
+		Reasons: []standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "x"}}}})
 	const want = `{"id":"r1","moment":"hold","at":1,"user":"u","campaign":"c","address":"a","session":"s","issued":2,` +
 		`"rules":{"verdict":"hold","score":70,"reasons":[{"rule":"fast_hands","score":70,"sentence":"x"}]}}`
 	if err != nil || string(body) != want {

@@ -1,7 +1,4 @@
-// Package verdict is what speaks against players. Rows of the table verdict are only added, and numbered without gaps
-// in the order in which they are committed, as those of package sanction; a player's newest one counts. Whoever posts
-// wins reads what is new first, so a verdict holds for everything that is posted after its commit, by any node.
-package verdict
+package standing
 
 import (
 	"encoding/json"
@@ -10,14 +7,14 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Act is what is to happen with what a player wins.
-type Act string
+// VerdictAct is what is to happen with what a player wins.
+type VerdictAct string
 
 // The acts.
 const (
-	Allow Act = "allow" // it is paid
-	Hold  Act = "hold"  // it is kept apart until a person has decided
-	Deny  Act = "deny"  // the same, and the player is not let in
+	Allow VerdictAct = "allow" // it is paid
+	Hold  VerdictAct = "hold"  // it is kept apart until a person has decided
+	Deny  VerdictAct = "deny"  // the same, and the player is not let in
 )
 
 // Reason is what a rule, another system or a person has said of a player.
@@ -31,7 +28,7 @@ type Reason struct {
 type Verdict struct {
 	Number  int64
 	User    string
-	Act     Act
+	Act     VerdictAct
 	Score   int
 	Reasons string // JSON: a list of Reason
 	By      string // rules, risk-url, or an operator
@@ -44,8 +41,8 @@ func (v Verdict) Held() bool { return v.Act == Hold || v.Act == Deny }
 // maxReasons is how long the reasons of a verdict are at most, in bytes.
 const maxReasons = 2000
 
-// Text is the JSON of reasons; of so many that they fit into the table.
-func Text(reasons []Reason) string {
+// EncodeReasons returns the JSON of reasons. It leaves out the last ones if they do not fit into the table.
+func EncodeReasons(reasons []Reason) string {
 	for n := len(reasons); ; n-- {
 		text, err := json.Marshal(reasons[:n])
 		if n == 0 || err != nil {
@@ -57,40 +54,42 @@ func Text(reasons []Reason) string {
 	}
 }
 
-// Parse is Text backwards. Of what somebody has changed nothing is left.
-func Parse(text string) (reasons []Reason) {
+// ParseReasons is the inverse of EncodeReasons. It returns no reasons for an invalid text.
+func ParseReasons(text string) (reasons []Reason) {
 	if json.Unmarshal([]byte(text), &reasons) != nil || reasons == nil {
 		return []Reason{}
 	}
 	return reasons
 }
 
-// Columns are those of the table, in the order in which Scan reads them.
-const Columns = "number, user_id, verdict, score, reasons, given_by, given_at"
+// VerdictColumns are those of the table, in the order in which ScanVerdict reads them.
+const VerdictColumns = "number, user_id, verdict, score, reasons, given_by, given_at"
 
-// Scan reads a row.
-func Scan(scan sqldb.Scan) (v Verdict, err error) {
+// ScanVerdict reads a row.
+func ScanVerdict(scan sqldb.Scan) (v Verdict, err error) {
 	err = scan(&v.Number, &v.User, &v.Act, &v.Score, &v.Reasons, &v.By, &v.At)
 	return v, err
 }
 
-// List is the newest verdict about each player, as far as it was read. Its methods may be called from any goroutine.
-type List struct {
+// Verdicts is the newest verdict about each player, as far as it was read. Its methods may be called from any
+// goroutine.
+type Verdicts struct {
 	*sqldb.Mirror[Verdict]
 
 	mu sync.RWMutex
 	of map[string]Verdict // those that were allowed again among them
 }
 
-// NewList is a list of which nothing was read yet.
-func NewList() *List {
-	l := &List{of: map[string]Verdict{}}
-	l.Mirror = sqldb.NewMirror("verdict", Columns, Scan, func(v Verdict) int64 { return v.Number }, l.take)
+// NewVerdicts makes a list that has read nothing yet.
+func NewVerdicts() *Verdicts {
+	l := &Verdicts{of: map[string]Verdict{}}
+	l.Mirror = sqldb.NewMirror("verdict", VerdictColumns, ScanVerdict,
+		func(v Verdict) int64 { return v.Number }, l.take)
 	return l
 }
 
 // take takes the next verdicts, or all.
-func (l *List) take(rows []Verdict, isAll bool) {
+func (l *Verdicts) take(rows []Verdict, isAll bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if isAll {
@@ -102,7 +101,7 @@ func (l *List) take(rows []Verdict, isAll bool) {
 }
 
 // Of is the newest verdict about a player.
-func (l *List) Of(user string) (v Verdict, found bool) {
+func (l *Verdicts) Of(user string) (v Verdict, found bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	v, found = l.of[user]
@@ -110,7 +109,7 @@ func (l *List) Of(user string) (v Verdict, found bool) {
 }
 
 // Denied reports whether the newest verdict about a player is Deny. A nil list denies no player.
-func (l *List) Denied(user string) bool {
+func (l *Verdicts) Denied(user string) bool {
 	if l == nil {
 		return false
 	}

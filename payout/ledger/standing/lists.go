@@ -1,7 +1,4 @@
-// Package playerlist is lists of players and of addresses as the ledger's database has them. A list for inviting is
-// named by campaigns, in which only who is on it takes part; who is on a list for denying takes part in none. A row of
-// list_member stays when its member is removed, with the time: so whoever posts wins knows what was won before.
-package playerlist
+package standing
 
 import (
 	"context"
@@ -19,32 +16,32 @@ var (
 	ErrDenied     = errors.New("you may not take part here")
 )
 
-// Kind is what is on a list.
-type Kind string
+// ListKind is what is on a list.
+type ListKind string
 
 // The kinds.
 const (
-	Players   Kind = "players"
-	Addresses Kind = "addresses"
+	KindPlayers   ListKind = "players"
+	KindAddresses ListKind = "addresses"
 )
 
-// Purpose is what a list is for.
-type Purpose string
+// ListPurpose is what a list is for.
+type ListPurpose string
 
 // The purposes.
 const (
-	Invite Purpose = "invite" // campaigns name it, and only who is on it takes part in them
-	Deny   Purpose = "deny"   // who is on it takes part in nothing
+	PurposeInvite ListPurpose = "invite" // campaigns name it, and only who is on it takes part in them
+	PurposeDeny   ListPurpose = "deny"   // who is on it takes part in nothing
 	// Leaving is that of a list whose removal has begun: it may have lost some of its members, so it invites and
 	// denies nobody any more.
-	Leaving Purpose = "leaving"
+	PurposeLeaving ListPurpose = "leaving"
 )
 
-// List is one list, without its members.
+// List is a list of players or of addresses, without its members.
 type List struct {
 	Name      string
-	Kind      Kind
-	Purpose   Purpose
+	Kind      ListKind
+	Purpose   ListPurpose
 	Members   int64
 	Revision  int64
 	BusyUntil int64 // while an import is under way: when it counts as broken off, Unix ms
@@ -53,19 +50,19 @@ type List struct {
 	ChangedBy string
 }
 
-// Columns are those of the table, in the order in which Scan reads them.
-const Columns = "name, kind, purpose, members, revision, busy_until, created_at, changed_at, changed_by"
+// ListColumns are those of the table, in the order in which ScanList reads them.
+const ListColumns = "name, kind, purpose, members, revision, busy_until, created_at, changed_at, changed_by"
 
-// Scan reads a row.
-func Scan(scan sqldb.Scan) (l List, err error) {
+// ScanList reads a row.
+func ScanList(scan sqldb.Scan) (l List, err error) {
 	err = scan(&l.Name, &l.Kind, &l.Purpose, &l.Members, &l.Revision, &l.BusyUntil, &l.CreatedAt, &l.ChangedAt,
 		&l.ChangedBy)
 	return l, err
 }
 
 // Canonical is a member of such a list as it is stored, or why it cannot be one.
-func (k Kind) Canonical(text string) (string, error) {
-	if k == Addresses {
+func (k ListKind) Canonical(text string) (string, error) {
+	if k == KindAddresses {
 		network, err := ParseNetwork(text)
 		if err != nil {
 			return "", err
@@ -114,10 +111,10 @@ const (
 // member is when somebody came on a list, and when they were removed; 0: not.
 type member struct{ added, removed int64 }
 
-// Read reads what lists say about players: those that deny, and the lists of campaigns, by campaign. players are by
-// campaign too.
-func Read(ctx context.Context, q sqldb.Querier, invited map[string]string, players map[string][]string) (Refused,
-	error) {
+// ReadRefusals reads what lists say about players: those that deny, and the lists of campaigns, by campaign. players
+// are by campaign too.
+func ReadRefusals(ctx context.Context, q sqldb.Querier, invited map[string]string,
+	players map[string][]string) (Refused, error) {
 	denying, err := sqldb.Column[string](ctx, q, "SELECT name FROM player_list WHERE purpose = 'deny' AND "+
 		"kind = 'players' ORDER BY name")
 	if err != nil {
@@ -171,8 +168,8 @@ func readMembers(ctx context.Context, q sqldb.Querier, lists, who []string, into
 	return nil
 }
 
-// Denied tells whether a list denies a player everything, now.
-func Denied(ctx context.Context, q sqldb.Querier, user string) (bool, error) {
+// IsDenied tells whether a list denies a player everything, now.
+func IsDenied(ctx context.Context, q sqldb.Querier, user string) (bool, error) {
 	var one int
 	found, err := q.First(ctx, []any{&one}, "SELECT 1 FROM player_list l JOIN list_member m ON m.list_name = l.name "+
 		"WHERE l.purpose = 'deny' AND l.kind = 'players' AND m.who = ? AND m.removed_at = 0 LIMIT 1", user)
