@@ -1,7 +1,7 @@
 // Package addresses bounds what the guests of one address may have of a campaign together, over all nodes: seats in its
 // room, and wins. Whoever has one address can make any number of guests; who has many addresses pays for them. Players
 // with a token of somebody's are not bounded, because an office has one address, and neither are the networks that the
-// operator knows (Exempt). An address is what package limit makes of it: of IPv6 a /64.
+// operator knows (Exempt). An address is what package clientip makes of it: of IPv6 a /64.
 //
 //	Enter   a guest who comes into a room, which is the one call of Redis that they cost; Leave ends it
 //	Take    a tap that may win, without a call: see account

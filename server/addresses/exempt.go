@@ -3,13 +3,13 @@ package addresses
 import (
 	"net/netip"
 
-	"redrain/server/caller"
+	"redrain/server/clientip"
 )
 
 // ParseExempt reads networks and addresses that are not bounded. One within an IPv6 /64 stands for all of it, as one
 // client usually does.
 func ParseExempt(list []string) ([]netip.Prefix, error) {
-	networks, err := caller.ParseProxies(list)
+	networks, err := clientip.ParseProxies(list)
 	if err != nil {
 		return nil, err
 	}
@@ -23,8 +23,8 @@ func ParseExempt(list []string) ([]netip.Prefix, error) {
 	return all, nil
 }
 
-// exempt tells whether an address, as package limit names it, is in one of the networks.
+// exempt tells whether an address, as package clientip names it, is in one of the networks.
 func exempt(networks []netip.Prefix, address string) bool {
 	addr, err := netip.ParseAddr(address)
-	return err == nil && caller.Proxies(networks).Trust(addr)
+	return err == nil && clientip.Proxies(networks).Trust(addr)
 }

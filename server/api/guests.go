@@ -11,7 +11,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
 	"redrain/server/challenge"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/riskurl"
 )
 
@@ -53,14 +53,14 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if !a.o.Guests {
 		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	}
-	address := limit.Address(r)
+	address := clientip.RequestKey(r)
 	if err := a.o.MayPlay(r.Context(), nil, "", address); err != nil {
 		a.guests.WithLabelValues("denied").Inc()
 		return err
 	}
 	if a.o.GuestRate > 0 {
 		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
-			max(1, a.o.GuestRate*limit.Burst))
+			max(1, a.o.GuestRate*clientip.Burst))
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/riskurl"
 )
 
@@ -59,7 +59,7 @@ func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money)
 	case balance < amount: // what comes in from now on is not asked about
 		return "", booking.ErrInsufficientFunds
 	}
-	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), riskurl.Caller{User: user, Address: limit.Address(r)},
+	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), riskurl.Caller{User: user, Address: clientip.RequestKey(r)},
 		riskurl.Money{Withdrawal: id, Amount: amount})
 	return hold, unchecked(err)
 }

@@ -9,7 +9,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/room"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/riskurl"
 )
 
@@ -54,7 +54,7 @@ func (r *refusedHellos) count(ctx context.Context, addr string) (tooMany bool) {
 	if r.rate == 0 || r.isOver(addr) {
 		return false
 	}
-	ok, after, err := r.limits.Allow(ctx, "hello", addr, r.rate, max(1, r.rate*limit.Burst))
+	ok, after, err := r.limits.Allow(ctx, "hello", addr, r.rate, max(1, r.rate*clientip.Burst))
 	if ok || err != nil {
 		return false
 	}

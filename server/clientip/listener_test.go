@@ -1,4 +1,4 @@
-package caller_test
+package clientip_test
 
 import (
 	"bufio"

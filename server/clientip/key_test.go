@@ -1,4 +1,4 @@
-package limit
+package clientip
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestClientAddress(t *testing.T) {
+func TestRequestKey(t *testing.T) {
 	for remote, want := range map[string]string{
 		"192.0.2.1:1234": "192.0.2.1", "[2001:db8:1:2:3::4]:5": "2001:db8:1:2::", "[::1]:9": "::1", "odd": "odd",
 		"[::ffff:192.0.2.1]:7": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[2001:db8:1:2:9::]:5": "2001:db8:1:2::",
@@ -14,7 +14,7 @@ func TestClientAddress(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = remote
-		if got := Address(r); got != want {
+		if got := RequestKey(r); got != want {
 			t.Errorf("%s: %s, want %s", remote, got, want)
 		}
 	}

@@ -1,16 +1,16 @@
-package caller_test
+package clientip_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
-	"redrain/server/caller"
+	"redrain/server/clientip"
 )
 
-func proxies(t *testing.T, list ...string) caller.Proxies {
+func proxies(t *testing.T, list ...string) clientip.Proxies {
 	t.Helper()
-	all, err := caller.ParseProxies(list)
+	all, err := clientip.ParseProxies(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestForwardedFor(t *testing.T) {
 
 func TestWhatIsNoNetwork(t *testing.T) {
 	for _, text := range []string{"", "10.0.0.0/33", "proxy.example", "10.0.0.0-10.0.0.9"} {
-		if all, err := caller.ParseProxies([]string{"10.0.0.1", text}); err == nil {
+		if all, err := clientip.ParseProxies([]string{"10.0.0.1", text}); err == nil {
 			t.Errorf("%q is taken for %v", text, all)
 		}
 	}
