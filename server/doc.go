@@ -10,7 +10,7 @@
 //	addresses   limits of the guests of one address
 //	names       display profiles of players, shared between nodes
 //	lists       named lists of players and addresses, on each node
-//	risk        rules that judge players; riskurl asks a risk system of yours
+//	risk        rules that judge players, and the client of the operator's own risk system
 //	login       one-time codes that sign players in
 //	challenge   proofs that a guest is a person
 //	live        what this node shows of a rain: phases, waves, counts, figures

@@ -37,7 +37,6 @@ import (
 	"redrain/server/names"
 	"redrain/server/presence"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 	"redrain/server/sockets"
 )
 
@@ -101,7 +100,7 @@ type Server struct {
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
 
-	riskSystem *riskurl.System // nil: there is none
+	riskSystem *risk.System // nil: there is none
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 

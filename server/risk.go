@@ -10,7 +10,6 @@ import (
 	"redrain/server/cluster"
 	"redrain/server/config"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 )
 
 // buildRiskSystem makes what asks the operator's own system; nothing where there is none.
@@ -18,7 +17,7 @@ func (s *Server) buildRiskSystem() error {
 	if s.cfg.RiskURL == "" {
 		return nil
 	}
-	o := riskurl.Options{
+	o := risk.SystemOptions{
 		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
 		Default: standing.VerdictAct(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold,
 		Verdicts: s.ledger.Risk, Told: s.bus.Judged,
@@ -30,7 +29,7 @@ func (s *Server) buildRiskSystem() error {
 	} else {
 		s.log.Warn("what the risk system says is written down and not carried out: that takes --risk hold")
 	}
-	system, err := riskurl.New(o)
+	system, err := risk.NewSystem(o)
 	if err != nil {
 		return fmt.Errorf("the risk system: %w", err)
 	}
@@ -69,7 +68,7 @@ func (s *Server) buildRisk() error {
 }
 
 // askAtHello is what asks the risk system about who says hello; nil: nobody does.
-func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
+func (s *Server) askAtHello() func(context.Context, risk.Caller) error {
 	if s.riskSystem == nil {
 		return nil
 	}

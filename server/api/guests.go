@@ -12,7 +12,7 @@ import (
 	"redrain/internal/openapi"
 	"redrain/server/challenge"
 	"redrain/server/clientip"
-	"redrain/server/riskurl"
+	"redrain/server/risk"
 )
 
 // guestFor is how long a guest's token is good.
@@ -75,7 +75,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	user := auth.GuestName()
-	if err := a.vetGuest(r, riskurl.Caller{User: user, Address: address}); err != nil {
+	if err := a.vetGuest(r, risk.Caller{User: user, Address: address}); err != nil {
 		return err // and costs the address none of its guests: they may come back
 	}
 	if err := a.another(w, r, address); err != nil {

@@ -20,7 +20,6 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 )
 
 // Players returns the owner and the expiry of a token. [auth.Players] implements it.
@@ -96,8 +95,8 @@ type Options struct {
 	// standing.ErrDenied, or the reason for which the check failed. Nil: every player may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
-	// It returns standing.ErrDenied, riskurl.ErrNoAnswer, or the error of storing the answer. Nil: no check.
-	Ask            func(ctx context.Context, who riskurl.Caller) error
+	// It returns standing.ErrDenied, risk.ErrNoAnswer, or the error of storing the answer. Nil: no check.
+	Ask            func(ctx context.Context, who risk.Caller) error
 	Risk           *risk.Watch                // builds tap profiles; nil: none
 	Face           func(auth.Grant) wire.Face // display profiles; nil: masked ids only
 	Door           Door

@@ -10,7 +10,7 @@ import (
 	"redrain/payout/ledger/posting"
 	"redrain/room"
 	"redrain/server/clientip"
-	"redrain/server/riskurl"
+	"redrain/server/risk"
 )
 
 // refusedHellos counts the refused hellos of each address, over all nodes. A valid hello costs its address nothing,
@@ -110,7 +110,7 @@ func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err
 		s.refuseHello(ctx, outsider(err).closes, err.Error())
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
-	case errors.Is(err, riskurl.ErrNoAnswer):
+	case errors.Is(err, risk.ErrNoAnswer):
 		s.end(room.CodeUnavailable, "unavailable")
 	case errors.Is(err, errTooManyRefused):
 		s.end(room.CodeUnavailable, "too many connections from this address at once")

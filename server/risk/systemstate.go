@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"errors"
@@ -27,8 +27,8 @@ const (
 	outcomeUnreachable = "unreachable"
 )
 
-// state is whether the system answers. It is told when that changes, not at each question.
-type state struct {
+// systemState is whether the system answers. It is told when that changes, not at each question.
+type systemState struct {
 	log   *slog.Logger
 	alarm func(message string)
 	said  string // what holds without an answer
@@ -43,8 +43,8 @@ type state struct {
 	since   time.Time // when that began
 }
 
-func newState(o Options) *state {
-	s := &state{log: o.Log, alarm: o.Alarm, said: string(o.Default),
+func newSystemState(o SystemOptions) *systemState {
+	s := &systemState{log: o.Log, alarm: o.Alarm, said: string(o.Default),
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_url_answers_total",
 			Help: "Questions to the operator's risk system, by moment and answer: allow, hold, deny, or what took " +
@@ -59,7 +59,7 @@ func newState(o Options) *state {
 			Name: "redrain_risk_url_failing", Help: "1 while the risk system does not answer, as this process sees it.",
 		}),
 	}
-	for _, m := range moments {
+	for _, m := range allMoments {
 		for _, answer := range []string{string(standing.Allow), string(standing.Hold), string(standing.Deny),
 			outcomeLate, outcomeUnreachable, outcomeInvalid, outcomeBusy} {
 			s.answers.WithLabelValues(string(m), answer)
@@ -70,7 +70,7 @@ func newState(o Options) *state {
 }
 
 // ended notes how a question has ended.
-func (s *state) ended(m Moment, a Answer, err error, took time.Duration) {
+func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
 	outcome := string(a.Verdict)
 	switch {
 	case err == nil:
@@ -100,7 +100,7 @@ func (s *state) ended(m Moment, a Answer, err error, took time.Duration) {
 }
 
 // fails tells whether the system counts as failing from now on.
-func (s *state) fails(now time.Time) bool {
+func (s *systemState) fails(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inARow++
@@ -112,7 +112,7 @@ func (s *state) fails(now time.Time) bool {
 }
 
 // works tells whether the system has stopped failing, and for how long it had failed.
-func (s *state) works(now time.Time) (lasted time.Duration, over bool) {
+func (s *systemState) works(now time.Time) (lasted time.Duration, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inARow = 0

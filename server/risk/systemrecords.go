@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -8,11 +8,6 @@ import (
 	"redrain/payout/ledger/standing"
 	"redrain/server/timeout"
 )
-
-// Verdicts keeps verdicts where whoever pays reads them. [ledger.Risk] does.
-type Verdicts interface {
-	Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error)
-}
 
 // records writes verdicts down, those of one moment together: an outage with --risk-default hold gives one to each
 // newcomer, and each transaction has to wait for the one before.

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"redrain/payout/ledger/standing"
@@ -16,7 +16,7 @@ const (
 	MomentWithdrawal Moment = "withdrawal" // a player wants to take money out
 )
 
-var moments = []Moment{MomentGuest, MomentHello, MomentHold, MomentWithdrawal}
+var allMoments = []Moment{MomentGuest, MomentHello, MomentHold, MomentWithdrawal}
 
 // Caller is who is asked about, as far as it is known.
 type Caller struct {

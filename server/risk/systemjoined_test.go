@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
 		<-free
 		says(`{"verdict":"deny"}`)(w, hr)
-	}, func(o *Options) { o.Timeout = time.Minute })
+	}, func(o *SystemOptions) { o.Timeout = time.Minute })
 	who := Caller{User: "u", Campaign: "c", Address: "192.0.2.1"}
 	elsewhere := who
 	elsewhere.Address = "192.0.2.2"
@@ -75,7 +75,7 @@ func TestAQuestionEndsWithItsLastAsker(t *testing.T) {
 	r := open(t, func(_ http.ResponseWriter, hr *http.Request) {
 		<-hr.Context().Done()
 		close(gone)
-	}, func(o *Options) { o.Timeout = time.Minute })
+	}, func(o *SystemOptions) { o.Timeout = time.Minute })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- r.Hello(ctx, Caller{User: "u"}) }()

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 // book keeps verdicts in memory.
-type book struct {
+type systemBook struct {
 	mu    sync.Mutex
 	fails error
 	of    map[string]standing.Verdict
@@ -29,7 +29,7 @@ type book struct {
 	stuck chan struct{} // nil, or: each waits for it to be closed
 }
 
-func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
+func (b *systemBook) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
 	if b.stuck != nil {
 		<-b.stuck
 	}
@@ -46,14 +46,14 @@ func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (in
 	return len(given), nil
 }
 
-func (b *book) newest(user string) (standing.Verdict, bool) {
+func (b *systemBook) newest(user string) (standing.Verdict, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, found := b.of[user]
 	return v, found
 }
 
-func (b *book) act(user string) standing.VerdictAct {
+func (b *systemBook) act(user string) standing.VerdictAct {
 	v, _ := b.newest(user)
 	return v.Act
 }
@@ -81,7 +81,7 @@ func (l *lines) count() int {
 type rig struct {
 	*System
 
-	book   *book
+	book   *systemBook
 	log    *lines
 	alarms chan string
 	reg    *prometheus.Registry
@@ -89,13 +89,13 @@ type rig struct {
 }
 
 // open makes a rig whose server answers so. Whatever comes is verified first, as docs/abuse.md says.
-func open(t *testing.T, handler http.HandlerFunc, with func(*Options)) *rig {
+func open(t *testing.T, handler http.HandlerFunc, with func(*SystemOptions)) *rig {
 	t.Helper()
 	key, err := signed.ParseSecret(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{book: &book{of: map[string]standing.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
+	r := &rig{book: &systemBook{of: map[string]standing.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
 		reg: prometheus.NewRegistry(), asked: make(chan Request, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		body, err := io.ReadAll(hr.Body)
@@ -113,7 +113,7 @@ func open(t *testing.T, handler http.HandlerFunc, with func(*Options)) *rig {
 		handler(w, hr)
 	}))
 	t.Cleanup(server.Close)
-	o := Options{
+	o := SystemOptions{
 		URL: server.URL, Secret: secret, Timeout: 2 * time.Second, Default: standing.Allow, CarryOut: true,
 		Verdicts: r.book, Known: r.book.newest, Told: func() {}, Alarm: func(m string) { r.alarms <- m },
 		Clock: func() int64 { return time.Now().UnixMilli() }, Registerer: r.reg,
@@ -122,7 +122,7 @@ func open(t *testing.T, handler http.HandlerFunc, with func(*Options)) *rig {
 	if with != nil {
 		with(&o)
 	}
-	if r.System, err = New(o); err != nil {
+	if r.System, err = NewSystem(o); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -16,15 +16,14 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
-	"redrain/server/risk"
 )
 
 // ErrNoAnswer turns somebody away because the system does not answer and --risk-default is deny. It says nothing of
 // them, so they may come back.
 var ErrNoAnswer = errors.New("players cannot be checked just now; try again shortly")
 
-// Options of a System. All are needed but those that say so.
-type Options struct {
+// SystemOptions are those of a System. All are needed but those that say so.
+type SystemOptions struct {
 	URL, Secret string
 	Timeout     time.Duration
 	Default     standing.VerdictAct // what holds where there is no answer; our rules' own verdict holds in any case
@@ -44,14 +43,14 @@ type Options struct {
 // System is the operator's risk system. A question that is asked has a goroutine, for as long as somebody waits for its
 // answer.
 type System struct {
-	o       Options
-	client  *client
+	o       SystemOptions
+	client  *systemClient
 	joined  joined
 	records *records
 }
 
-// New makes a System. Nothing is sent.
-func New(o Options) (*System, error) {
+// NewSystem makes a System. Nothing is sent.
+func NewSystem(o SystemOptions) (*System, error) {
 	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
 		Idle: atOnce, TLS: o.TLS})
 	if err != nil {
@@ -62,8 +61,8 @@ func New(o Options) (*System, error) {
 	}
 	return &System{o: o, joined: joined{recoverer: o.Recoverer, now: map[question]*inquiry{}},
 		records: newRecords(o.Verdicts, o.Told),
-		client: &client{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
-			state: newState(o)}}, nil
+		client: &systemClient{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
+			state: newSystemState(o)}}, nil
 }
 
 // Close lets go of idle connections.
@@ -170,14 +169,14 @@ func onlyUnanswered(v standing.Verdict) bool {
 
 // Hold asks about players against whom our rules speak, all within the time-out. The answer counts, whatever the rules
 // say; about those whom the result does not have there is none, and the rules' verdict holds.
-func (s *System) Hold(ctx context.Context, suspects []risk.Suspect) map[string]standing.Verdict {
+func (s *System) Hold(ctx context.Context, suspects []Suspect) map[string]standing.Verdict {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	var (
 		mu      sync.Mutex
 		answers = map[string]standing.Verdict{}
 		wg      sync.WaitGroup
-		todo    = make(chan risk.Suspect)
+		todo    = make(chan Suspect)
 	)
 	for range min(len(suspects), atOnce) {
 		wg.Go(func() {

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestPlaces(t *testing.T) {
 		<-free
 		now.Add(-1)
 		says(`{"verdict":"allow"}`)(w, hr)
-	}, func(o *Options) { o.Timeout, o.Default = time.Minute, standing.Deny })
+	}, func(o *SystemOptions) { o.Timeout, o.Default = time.Minute, standing.Deny })
 	var wg sync.WaitGroup
 	var failed atomic.Int64
 	for i := range atOnce + maxWaiting {
@@ -83,7 +83,7 @@ func TestOutage(t *testing.T) {
 // One that answers now and then does not fill the log.
 func TestFlapping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &state{}
+		s := &systemState{}
 		fails := func(want bool) {
 			t.Helper()
 			if got := s.fails(time.Now()); got != want {
@@ -114,7 +114,7 @@ func TestFlapping(t *testing.T) {
 
 // Verdicts that come while one is written are written together, and each that is told of is written.
 func TestRecordsTogether(t *testing.T) {
-	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	b := &systemBook{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
 	r := newRecords(b, func() {})
 	const all = 500
 	var wg sync.WaitGroup

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func TestAHoldAfterNoAnswerStays(t *testing.T) {
 		http.Error(w, "ill", http.StatusInternalServerError)
 	})
 	r := open(t, func(w http.ResponseWriter, q *http.Request) { answer(w, q) },
-		func(o *Options) { o.Default = standing.Hold })
+		func(o *SystemOptions) { o.Default = standing.Hold })
 	for _, said := range []string{"", `{"verdict":"hold","reasons":["a stolen card"]}`, `{"verdict":"allow"}`} {
 		if said != "" {
 			answer = says(said)

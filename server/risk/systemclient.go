@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -25,17 +25,17 @@ var (
 	errBusy = errors.New("too many questions wait for an answer")
 )
 
-// client asks the system, so many times at once.
-type client struct {
+// systemClient asks the system, so many times at once.
+type systemClient struct {
 	sender  *signed.Sender
 	timeout time.Duration
 	places  chan struct{} // holds an element for each request under way
 	waiting atomic.Int64
-	state   *state
+	state   *systemState
 }
 
 // ask asks once. An error says that there is no answer.
-func (c *client) ask(ctx context.Context, q Request) (Answer, error) {
+func (c *systemClient) ask(ctx context.Context, q Request) (Answer, error) {
 	began := time.Now()
 	limit, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func (c *client) ask(ctx context.Context, q Request) (Answer, error) {
 	return answer, err
 }
 
-func (c *client) send(ctx context.Context, q Request) (Answer, error) {
+func (c *systemClient) send(ctx context.Context, q Request) (Answer, error) {
 	if err := c.enter(ctx); err != nil {
 		return Answer{}, err
 	}
@@ -64,11 +64,11 @@ func (c *client) send(ctx context.Context, q Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return read(said)
+	return readAnswer(said)
 }
 
 // enter takes a place, or waits for one where not too many do.
-func (c *client) enter(ctx context.Context) error {
+func (c *systemClient) enter(ctx context.Context) error {
 	select {
 	case c.places <- struct{}{}:
 		return nil

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
-	"redrain/server/risk"
 )
 
 // The three verdicts at the three moments at which somebody asks for something, and what is on record then.
@@ -65,7 +64,7 @@ func TestVerdicts(t *testing.T) {
 // With --risk watch everything is asked and written down, and nobody is kept from anything; not by a ledger that is
 // away either.
 func TestWatch(t *testing.T) {
-	r := open(t, says(`{"verdict":"deny"}`), func(o *Options) { o.CarryOut, o.Known = false, nil })
+	r := open(t, says(`{"verdict":"deny"}`), func(o *SystemOptions) { o.CarryOut, o.Known = false, nil })
 	for range 2 {
 		if err := r.Hello(t.Context(), Caller{User: "u"}); err != nil {
 			t.Error(err)
@@ -124,13 +123,13 @@ func TestWhoseWordCounts(t *testing.T) {
 
 // The system's word counts instead of the rules'; where it has none, theirs does.
 func TestHold(t *testing.T) {
-	suspect := func(user string) risk.Suspect {
-		return risk.Suspect{Who: risk.Who{User: user, Address: "192.0.2.1", Session: "s"}, Campaign: "c",
-			Judgement: risk.Judgement{Act: standing.Hold, Score: 70,
+	suspect := func(user string) Suspect {
+		return Suspect{Who: Who{User: user, Address: "192.0.2.1", Session: "s"}, Campaign: "c",
+			Judgement: Judgement{Act: standing.Hold, Score: 70,
 				Reasons: []standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12"}}}}
 	}
 	r := open(t, says(`{"verdict":"deny","score":99,"reasons":["known"]}`), nil)
-	answers := r.Hold(t.Context(), []risk.Suspect{suspect("a"), suspect("b")})
+	answers := r.Hold(t.Context(), []Suspect{suspect("a"), suspect("b")})
 	v := answers["a"]
 	reasons := standing.ParseReasons(v.Reasons)
 	if len(answers) != 2 || v.Act != standing.Deny || v.Score != 99 || len(reasons) != 2 ||
@@ -142,10 +141,9 @@ func TestHold(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	for _, act := range []standing.VerdictAct{standing.Allow, standing.Deny} {
-		never := open(t, func(_ http.ResponseWriter, hr *http.Request) { <-hr.Context().Done() }, func(o *Options) {
-			o.Default, o.Timeout = act, 50*time.Millisecond
-		})
-		many := make([]risk.Suspect, 1000)
+		hang := func(_ http.ResponseWriter, hr *http.Request) { <-hr.Context().Done() }
+		never := open(t, hang, func(o *SystemOptions) { o.Default, o.Timeout = act, 50*time.Millisecond })
+		many := make([]Suspect, 1000)
 		for i := range many {
 			many[i] = suspect("u")
 		}
@@ -213,7 +211,7 @@ func TestNoAnswer(t *testing.T) {
 				{standing.Allow, nil, "", ""}, {standing.Hold, nil, "the risk system did not answer", standing.Hold},
 				{standing.Deny, ErrNoAnswer, "", ""},
 			} {
-				r := open(t, c.answer, func(o *Options) {
+				r := open(t, c.answer, func(o *SystemOptions) {
 					o.Default = d.act
 					if c.counted == outcomeLate {
 						o.Timeout = 50 * time.Millisecond
@@ -254,7 +252,7 @@ func half(stop chan struct{}) http.HandlerFunc {
 func TestWhoAsksIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := open(t, func(_ http.ResponseWriter, hr *http.Request) { cancel(); <-hr.Context().Done() },
-		func(o *Options) { o.Default = standing.Deny })
+		func(o *SystemOptions) { o.Default = standing.Deny })
 	if err := r.Guest(ctx, Caller{User: "g"}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package riskurl
+package risk
 
 import (
 	"encoding/json"
@@ -30,9 +30,9 @@ type Answer struct {
 // errInvalid is an answer that says nothing.
 var errInvalid = errors.New("the answer makes no sense")
 
-// read makes an answer of an HTTP answer: 200, JSON, one object with a verdict. From anything else, which a proxy's
-// page, a redirect or a half-started system is as well, nothing follows.
-func read(a signed.Answer) (said Answer, err error) {
+// readAnswer reads an HTTP answer: 200, JSON, one object with a verdict. From anything else nothing follows: a proxy's
+// page, a redirect, the answer of a system that is still starting.
+func readAnswer(a signed.Answer) (said Answer, err error) {
 	kind, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
 	case a.Status != http.StatusOK:
