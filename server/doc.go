@@ -5,9 +5,8 @@
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	config      the settings: one struct, whose tags make flags, help and docs
-//	admission   which players are in a room with a capacity, and who waits
+//	admission   which players are in a room with a capacity, and who waits; limits of the guests of one address
 //	presence    which players are on which node: Tracker, and each player's Connections
-//	addresses   limits of the guests of one address
 //	names       display profiles of players, shared between nodes
 //	lists       named lists of players and addresses, on each node
 //	risk        rules that judge players, and the client of the operator's own risk system
@@ -36,7 +35,7 @@
 //	events          api.Events: the operators' feed
 //	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
 //	admission       admission.Door: keeps the seats of this node's players
-//	addresses       addresses.Caps: bounds what the guests of one address may have
+//	addresses       admission.Caps: bounds what the guests of one address may have
 //	connections     presence.Connections: ends the oldest if a player has too many, over all nodes
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)

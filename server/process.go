@@ -24,7 +24,6 @@ import (
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -93,7 +92,7 @@ type Server struct {
 	judged    *standing.Verdicts                // nil: verdicts hold nothing
 	verdicts  *cluster.Mirror[standing.Verdict] // fills judged; nil without it
 	door      *admission.Door
-	addresses *addresses.Caps
+	addresses *admission.Caps
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule

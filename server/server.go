@@ -25,7 +25,6 @@ import (
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -229,11 +228,11 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
-	s.door = admission.New(admission.Options{
+	s.door = admission.NewDoor(admission.DoorOptions{
 		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node,
 		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
-	s.addresses = addresses.New(addresses.Options{
+	s.addresses = admission.NewCaps(admission.CapsOptions{
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
 		Seats: s.cfg.AddressSeats, Exempt: s.cfg.Exempt(), Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 
-	"redrain/server/addresses"
+	"redrain/server/admission"
 	"redrain/server/challenge"
 	"redrain/server/names"
 )
@@ -33,14 +33,14 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 			fault("%s: give an http or https URL", name)
 		}
 	}
-	if _, err := addresses.ParseExempt(c.AddressExempt); err != nil {
+	if _, err := admission.ParseExempt(c.AddressExempt); err != nil {
 		fault("--address-exempt: %v", err)
 	}
 }
 
 // Exempt are the networks of --address-exempt, which Validate has checked.
 func (c *Config) Exempt() []netip.Prefix {
-	networks, _ := addresses.ParseExempt(c.AddressExempt)
+	networks, _ := admission.ParseExempt(c.AddressExempt)
 	return networks
 }
 

@@ -62,7 +62,7 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
-// Addresses limits the guests of one address in a campaign. [addresses.Caps] implements it.
+// Addresses limits the guests of one address in a campaign. [admission.Caps] implements it.
 type Addresses interface {
 	// Enter returns the quota that the player shares with others; nil: only the campaign limits the player. Leave is
 	// called for each connection that it has admitted.

@@ -2,14 +2,14 @@ package admission
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics is what this package counts.
-type metrics struct {
+// doorMetrics is what a Door counts.
+type doorMetrics struct {
 	waiting, seated prometheus.Gauge
 	admitted, told  prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
-	m := &metrics{
+func newDoorMetrics(reg prometheus.Registerer) *doorMetrics {
+	m := &doorMetrics{
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_waiting",
 			Help: "Players in the waiting rooms of all campaigns, over all nodes: each node says the same.",

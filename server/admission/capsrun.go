@@ -1,4 +1,4 @@
-package addresses
+package admission
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"redrain/server/presence"
 )
 
-// part names the loops in metrics, alarms and the log.
-const part = "addresses"
+// capsPart names the loops in metrics, alarms and the log.
+const capsPart = "addresses"
 
 // Run gets more wins for the addresses that need them, and writes who is here, until ctx ends.
 func (c *Caps) Run(ctx context.Context) error {
-	return c.guests.Run(ctx, loop.Spec{Part: part, Work: "asking what addresses may win", Every: sweepEvery,
+	return c.guests.Run(ctx, loop.Spec{Part: capsPart, Work: "asking what addresses may win", Every: sweepEvery,
 		Wake: c.hungry, Retry: retry, RetryMost: retryMost, Do: c.sweep, Woken: c.feed,
 		Recoverer: c.o.Recoverer, Log: c.o.Log})
 }
@@ -66,11 +66,11 @@ func (c *Caps) tell(ctx context.Context, campaign string, all []*account, word f
 }
 
 // writeSeats keeps and gives up guests' seats.
-func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[key, string]) (failed error) {
+func (c *Caps) writeSeats(ctx context.Context, changes []presence.Change[capKey, string]) (failed error) {
 	if c.o.Seats == 0 {
 		return nil
 	}
-	here, gone := map[key][]string{}, map[string]map[string][]string{}
+	here, gone := map[capKey][]string{}, map[string]map[string][]string{}
 	for _, change := range changes {
 		k := change.Group
 		if change.State == presence.Here {

@@ -1,4 +1,4 @@
-package addresses
+package admission
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"redrain/server/presence"
 )
 
-// ErrFull is an address whose guests have all the seats that they may have.
-var ErrFull = errors.New("the guests of this address have all the seats that one address may have")
+// ErrAddressFull is an address whose guests have all the seats that they may have.
+var ErrAddressFull = errors.New("the guests of this address have all the seats that one address may have")
 
 const (
 	// leastWins is what an address may win of every campaign, however few packets it has.
@@ -34,23 +34,23 @@ const (
 	atOnce = 200
 )
 
-// Redis is what all nodes know of the addresses. [store.Addresses] is that.
-type Redis interface {
+// AddressStore is what all nodes know of the addresses. [store.Addresses] is that.
+type AddressStore interface {
 	Allot(ctx context.Context, campaign, node string, most int, all []store.Allotment) error
 	Sit(ctx context.Context, campaign, address, user string, seats int) (ok bool, err error)
 	Stay(ctx context.Context, campaign, address string, users []string) error
 	Rise(ctx context.Context, campaign string, gone map[string][]string) error
 }
 
-// Known is the campaigns that this node knows. [cluster.Known] is that.
-type Known interface {
+// Campaigns are those that this node knows. [cluster.Known] is that.
+type Campaigns interface {
 	Cached(id string) *rain.Campaign // nil where it does not
 }
 
-// Options of caps. All are needed but those that say so.
-type Options struct {
-	Redis      Redis
-	Known      Known
+// CapsOptions are those of Caps. All are needed but those that say so.
+type CapsOptions struct {
+	Redis      AddressStore
+	Known      Campaigns
 	Node       string          // of this process alone
 	Wins       float64         // the part of a campaign's packets that an address's guests may win; 0: no limit
 	Seats      int             // that they may have in a campaign's room; 0: no limit
@@ -62,22 +62,22 @@ type Options struct {
 
 // Caps bound addresses. Their Run must be started.
 type Caps struct {
-	o       Options
-	metrics *metrics
-	hungry  loop.Wake                      // an account asks for more
-	guests  *presence.Tracker[key, string] // of this node, by campaign and address
+	o       CapsOptions
+	metrics *capsMetrics
+	hungry  loop.Wake                         // an account asks for more
+	guests  *presence.Tracker[capKey, string] // of this node, by campaign and address
 
 	mu       sync.Mutex
-	accounts map[key]*account
+	accounts map[capKey]*account
 }
 
-type key struct{ campaign, address string }
+type capKey struct{ campaign, address string }
 
-// New makes caps.
-func New(o Options) *Caps {
-	c := &Caps{o: o, metrics: newMetrics(o.Registerer), hungry: loop.NewWake(), accounts: map[key]*account{}}
-	c.guests = presence.NewTracker(presence.Options[key, string]{
-		Part: part, Work: "keeping the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
+// NewCaps makes Caps.
+func NewCaps(o CapsOptions) *Caps {
+	c := &Caps{o: o, metrics: newCapsMetrics(o.Registerer), hungry: loop.NewWake(), accounts: map[capKey]*account{}}
+	c.guests = presence.NewTracker(presence.Options[capKey, string]{
+		Part: capsPart, Work: "keeping the seats of guests; they play on", Flush: c.writeSeats, Every: sweepEvery,
 		LeavesLate: true,
 		Recoverer:  o.Recoverer, Log: o.Log,
 	})
@@ -97,12 +97,12 @@ func (c *Caps) most(of *rain.Campaign) int {
 }
 
 // Enter seats a player, and returns what they may win together with the others of their address; nil for all that the
-// campaign allows. The error is ErrFull, or one of Redis. Leave must be called after it, unless it fails.
+// campaign allows. The error is ErrAddressFull, or one of Redis. Leave must be called after it, unless it fails.
 func (c *Caps) Enter(ctx context.Context, of *rain.Campaign, address, user string) (grab.Quota, error) {
 	if !c.bounds(address, user) || c.o.Wins == 0 && c.o.Seats == 0 {
 		return nil, nil //nolint:nilnil // no bound
 	}
-	a, first, newcomer := c.come(of, key{of.ID, address}, user)
+	a, first, newcomer := c.come(of, capKey{of.ID, address}, user)
 	if first {
 		a.err = c.begin(ctx, a)
 		close(a.ready)
@@ -144,14 +144,14 @@ func (c *Caps) enter(ctx context.Context, a *account, user string, newcomer bool
 	ok, err := c.o.Redis.Sit(ctx, a.key.campaign, a.key.address, user, c.o.Seats)
 	if err == nil && !ok {
 		c.metrics.seats.Inc()
-		err = ErrFull
+		err = ErrAddressFull
 	}
 	return err
 }
 
 // come counts a connection. first says that nobody has asked Redis for the account, newcomer that it is the player's
 // first one.
-func (c *Caps) come(of *rain.Campaign, k key, user string) (a *account, first, newcomer bool) {
+func (c *Caps) come(of *rain.Campaign, k capKey, user string) (a *account, first, newcomer bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a = c.accounts[k]
@@ -165,7 +165,7 @@ func (c *Caps) come(of *rain.Campaign, k key, user string) (a *account, first, n
 
 // Leave ends a connection that Enter has let in. It has no effect on one that Enter did not bound.
 func (c *Caps) Leave(campaign, address, user string) {
-	c.guests.Leave(key{campaign, address}, user, presence.Left)
+	c.guests.Leave(capKey{campaign, address}, user, presence.Left)
 }
 
 // undo takes back a connection that was not let in.

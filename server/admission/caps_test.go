@@ -1,4 +1,4 @@
-package addresses
+package admission
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 )
 
 // world is what the nodes of a test share.
-type world struct {
+type capsWorld struct {
 	*testing.T
 
 	rdb   redis.UniversalClient
@@ -33,46 +33,46 @@ type world struct {
 }
 
 // guests is the key of an address's guests.
-func (w *world) guests(address string) string { return w.names + ":{c1.room}:guests." + address }
+func (w *capsWorld) guests(address string) string { return w.names + ":{c1.room}:guests." + address }
 
-func (w *world) Cached(id string) *rain.Campaign {
+func (w *capsWorld) Cached(id string) *rain.Campaign {
 	if id == w.c.ID {
 		return w.c
 	}
 	return nil
 }
 
-func newWorld(t *testing.T, rdb redis.UniversalClient, packets int) *world {
+func newCapsWorld(t *testing.T, rdb redis.UniversalClient, packets int) *capsWorld {
 	t.Helper()
 	names := testenv.Namespace(t)
 	s := store.New(rdb, store.Options{Namespace: names})
 	c := &rain.Campaign{ID: "c1", Status: rain.Open}
 	c.Packets = packets
-	return &world{t, rdb, store.NewAddresses(s), c, names}
+	return &capsWorld{t, rdb, store.NewAddresses(s), c, names}
 }
 
 // node makes a node whose rounds the test makes.
-func (w *world) node(name string, change func(*Options)) *Caps {
+func (w *capsWorld) node(name string, change func(*CapsOptions)) *Caps {
 	w.Helper()
-	o := Options{
+	o := CapsOptions{
 		Redis: w.redis, Known: w, Node: name, Wins: 0.1, Seats: 300, Log: slog.New(slog.DiscardHandler),
 		Registerer: prometheus.NewRegistry(),
 	}
 	if change != nil {
 		change(&o)
 	}
-	return New(o)
+	return NewCaps(o)
 }
 
 // round is what a node does every ten seconds. Failures are repeated in the next one.
-func (w *world) round(c *Caps) {
+func (w *capsWorld) round(c *Caps) {
 	_ = c.guests.Keep(w.Context())
 	_ = c.sweep(w.Context())
 }
 
 func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
 
-func (w *world) enter(c *Caps, address, user string) grab.Quota {
+func (w *capsWorld) enter(c *Caps, address, user string) grab.Quota {
 	w.Helper()
 	a, err := c.Enter(w.Context(), w.c, address, user)
 	if err != nil {
@@ -82,7 +82,7 @@ func (w *world) enter(c *Caps, address, user string) grab.Quota {
 }
 
 // win taps until the allowance says that no more is to be had, and wins each time. It returns how often.
-func (w *world) win(c *Caps, a grab.Quota, most int) (won int) {
+func (w *capsWorld) win(c *Caps, a grab.Quota, most int) (won int) {
 	w.Helper()
 	for tries := 0; won < most; tries++ {
 		why, ok := a.Take()
@@ -110,7 +110,7 @@ const hall = "203.0.113.7"
 func TestAnAddressWinsItsPart(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, rdb, 400)
+			w := newCapsWorld(t, rdb, 400)
 			one, two := w.node("n1", nil), w.node("n2", nil)
 			first := w.win(one, w.enter(one, hall, guest(1)), 15)
 			second := w.win(two, w.enter(two, hall, guest(2)), 1_000)
@@ -137,7 +137,7 @@ func TestAnAddressWinsItsPart(t *testing.T) {
 
 // Of a small campaign an address may win some packets all the same.
 func TestASmallCampaign(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 20)
+	w := newCapsWorld(t, grabtest.InProcess(t), 20)
 	one := w.node("n1", nil)
 	if n := w.win(one, w.enter(one, hall, guest(1)), 100); n != leastWins {
 		t.Errorf("%d wins, want %d", n, leastWins)
@@ -148,7 +148,7 @@ func TestASmallCampaign(t *testing.T) {
 func TestNoMoreHoweverManyNodes(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, rdb, 500)
+			w := newCapsWorld(t, rdb, 500)
 			var won atomic.Int64
 			var all sync.WaitGroup
 			for n := range 8 {
@@ -182,7 +182,7 @@ func TestNoMoreHoweverManyNodes(t *testing.T) {
 
 // A Redis that has forgotten knows again what was won with each node's next word.
 func TestRedisForgets(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 400)
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one, two := w.node("n1", nil), w.node("n2", nil)
 	a, b := w.enter(one, hall, guest(1)), w.enter(two, hall, guest(2))
 	w.win(one, a, 20)
@@ -199,7 +199,7 @@ func TestRedisForgets(t *testing.T) {
 
 // A win that no Take has counted counts all the same.
 func TestAnUncountedWin(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 200)
+	w := newCapsWorld(t, grabtest.InProcess(t), 200)
 	one := w.node("n1", nil)
 	a := w.enter(one, hall, guest(1))
 	for range 6 {
@@ -215,8 +215,8 @@ func TestAnUncountedWin(t *testing.T) {
 func TestSeats(t *testing.T) {
 	for name, rdb := range grabtest.Backends(t) {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, rdb, 100)
-			seats := func(o *Options) { o.Seats = 3 }
+			w := newCapsWorld(t, rdb, 100)
+			seats := func(o *CapsOptions) { o.Seats = 3 }
 			one, two := w.node("n1", seats), w.node("n2", seats)
 			w.enter(one, hall, guest(1))
 			w.enter(one, hall, guest(1))
@@ -225,7 +225,7 @@ func TestSeats(t *testing.T) {
 			w.enter(one, hall, guest(3))
 			full := func(c *Caps, user string) {
 				t.Helper()
-				if _, err := c.Enter(t.Context(), w.c, hall, user); !errors.Is(err, ErrFull) {
+				if _, err := c.Enter(t.Context(), w.c, hall, user); !errors.Is(err, ErrAddressFull) {
 					t.Errorf("%s: %v", user, err)
 				}
 			}
@@ -251,12 +251,12 @@ func TestSeats(t *testing.T) {
 
 // Who has a token of somebody's is not bounded, nor a guest of a known network, nor anybody where there is no limit.
 func TestWhoIsBounded(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 100)
+	w := newCapsWorld(t, grabtest.InProcess(t), 100)
 	networks, err := ParseExempt([]string{"127.0.0.0/8", "::1", "2001:db8:1::5", "198.51.100.0/24"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := w.node("n1", func(o *Options) { o.Exempt = networks })
+	one := w.node("n1", func(o *CapsOptions) { o.Exempt = networks })
 	for address, bounded := range map[string]bool{
 		"127.0.0.1": false, "::1": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,
 		"198.51.101.9": true, hall: true,
@@ -268,7 +268,7 @@ func TestWhoIsBounded(t *testing.T) {
 			t.Errorf("%s: a player is bounded", address)
 		}
 	}
-	free := w.node("n2", func(o *Options) { o.Wins, o.Seats = 0, 0 })
+	free := w.node("n2", func(o *CapsOptions) { o.Wins, o.Seats = 0, 0 })
 	if a := w.enter(free, hall, guest(2)); a != nil {
 		t.Error("bounded where there is no limit")
 	}
@@ -279,7 +279,7 @@ func TestWhoIsBounded(t *testing.T) {
 
 // What is over is forgotten; what was won of a campaign that goes on is not.
 func TestForget(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 400)
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one := w.node("n1", nil)
 	w.win(one, w.enter(one, hall, guest(1)), 3)
 	w.enter(one, "203.0.113.8", guest(2))
@@ -306,7 +306,7 @@ func (away) Allot(context.Context, string, string, int, []store.Allotment) error
 
 // Where Redis does not answer nobody comes in, nothing is kept of who has tried, and what an address has stays.
 func TestRedisIsAway(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 400)
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
 	one := w.node("n1", nil)
 	a := w.enter(one, hall, guest(1))
 	one.o.Redis = away{w.redis}
@@ -343,8 +343,8 @@ func (standing) Sit(context.Context, string, string, string, int) (bool, error) 
 
 // A guest who leaves and cannot come back gives up the seat.
 func TestAFailedReturn(t *testing.T) {
-	w := newWorld(t, grabtest.InProcess(t), 100)
-	one := w.node("n1", func(o *Options) { o.Seats = 1 })
+	w := newCapsWorld(t, grabtest.InProcess(t), 100)
+	one := w.node("n1", func(o *CapsOptions) { o.Seats = 1 })
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
 	one.o.Redis = standing{w.redis}
@@ -358,7 +358,7 @@ func TestAFailedReturn(t *testing.T) {
 
 // partly is a Redis of which the master of one campaign does not answer.
 type partly struct {
-	Redis
+	AddressStore
 
 	kept map[string]int // Stays by campaign
 }
@@ -373,12 +373,14 @@ func (p partly) Stay(_ context.Context, campaign, _ string, _ []string) error {
 // A master that does not answer is asked once, and seats on the others are kept.
 func TestSeatsOnOtherMasters(t *testing.T) {
 	p := partly{kept: map[string]int{}}
-	c := &Caps{o: Options{Seats: 1, Redis: p}}
+	c := &Caps{o: CapsOptions{Seats: 1, Redis: p}}
 	const many = 50
-	var changes []presence.Change[key, string]
+	var changes []presence.Change[capKey, string]
 	for i := range many {
 		for _, campaign := range []string{"away", "well"} {
-			changes = append(changes, presence.Change[key, string]{Group: key{campaign, fmt.Sprint(i)}, Member: "u"})
+			changes = append(changes, presence.Change[capKey, string]{
+				Group: capKey{campaign, fmt.Sprint(i)}, Member: "u",
+			})
 		}
 	}
 	if err := c.writeSeats(t.Context(), changes); !errors.Is(err, errAway) || p.kept["well"] != many ||
@@ -390,7 +392,7 @@ func TestSeatsOnOtherMasters(t *testing.T) {
 // Where guests have packets of their own, an address may win its part of these.
 func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
 	t.Parallel()
-	c := &Caps{o: Options{Wins: 0.1}}
+	c := &Caps{o: CapsOptions{Wins: 0.1}}
 	of := &rain.Campaign{Spec: rain.Spec{Packets: 10_000, Shards: 4}}
 	if got := c.most(of); got != 1_000 {
 		t.Errorf("%d of all packets", got)

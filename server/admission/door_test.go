@@ -92,7 +92,7 @@ func world(t *testing.T, s *seats, test func(d *Door, reg *prometheus.Registry))
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		reg := prometheus.NewRegistry()
-		d := New(Options{
+		d := NewDoor(DoorOptions{
 			Seats: s, Known: known{campaign("c", 9), campaign("c2", 1), campaign("open", 0)}, Node: "n",
 			Log: slog.New(slog.DiscardHandler), Registerer: reg,
 		})

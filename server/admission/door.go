@@ -33,8 +33,8 @@ type Known interface {
 	Live() []*rain.Campaign
 }
 
-// Options of a door. All are needed but those that say so.
-type Options struct {
+// DoorOptions are those of a Door. All are needed but those that say so.
+type DoorOptions struct {
 	Seats      Seats
 	Known      Known
 	Node       string
@@ -45,14 +45,14 @@ type Options struct {
 
 // Door lets players into rooms. Its Run must be started.
 type Door struct {
-	o       Options
-	metrics *metrics
+	o       DoorOptions
+	metrics *doorMetrics
 	players *presence.Tracker[string, string] // of this node, by campaign
 }
 
-// New makes a door.
-func New(o Options) *Door {
-	d := &Door{o: o, metrics: newMetrics(o.Registerer)}
+// NewDoor makes a Door.
+func NewDoor(o DoorOptions) *Door {
+	d := &Door{o: o, metrics: newDoorMetrics(o.Registerer)}
 	d.players = presence.NewTracker(presence.Options[string, string]{
 		Part: "admission", Work: "keeping the seats of this node's players; they go on playing",
 		Flush: d.write, Every: keepEvery, Recoverer: o.Recoverer, Log: o.Log,

@@ -1,4 +1,4 @@
-package addresses
+package admission
 
 import (
 	"sync"
@@ -10,7 +10,7 @@ import (
 // account is what the guests of one address may win of a campaign on this node. It is a grab.Quota.
 type account struct {
 	caps *Caps
-	key  key
+	key  capKey
 	most int // that all nodes may let the address win
 
 	ready chan struct{} // closed when Redis was asked first

@@ -1,4 +1,4 @@
-package addresses
+package admission
 
 import (
 	"net/netip"
