@@ -10,8 +10,7 @@
 //	names       display profiles of players, shared between nodes
 //	lists       named lists of players and addresses, on each node
 //	risk        rules that judge players, and the client of the operator's own risk system
-//	login       one-time codes that sign players in
-//	challenge   proofs that a guest is a person
+//	login       one-time codes that sign players in, proofs that a guest is a person
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	history     figures of each second of a rain, for the charts
 //	cluster     what the nodes know in common: campaigns, the bus, mirrors of small tables, leases

@@ -10,8 +10,8 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
-	"redrain/server/challenge"
 	"redrain/server/clientip"
+	"redrain/server/login"
 	"redrain/server/risk"
 )
 
@@ -20,8 +20,8 @@ const guestFor = 30 * 24 * time.Hour
 
 // Challenge is what somebody has to do before they become a guest.
 type Challenge interface {
-	Offer(ctx context.Context, address string) (challenge.Offer, error)
-	// Check takes the proof of an address. Its errors are those of package challenge, or a back end's.
+	Offer(ctx context.Context, address string) (login.Challenge, error)
+	// Check takes the proof of an address. Its errors are those of package login, or a back end's.
 	Check(ctx context.Context, address, proof string) error
 }
 
@@ -119,9 +119,9 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, challenge.ErrMissing):
+	case errors.Is(err, login.ErrProofMissing):
 		p = problem{Status: http.StatusForbidden, Code: "challenge_required", Detail: err.Error()}
-	case errors.Is(err, challenge.ErrFailed):
+	case errors.Is(err, login.ErrProofFailed):
 		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
 	default:
 		a.guests.WithLabelValues("unavailable").Inc()

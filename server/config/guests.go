@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"redrain/server/admission"
-	"redrain/server/challenge"
+	"redrain/server/login"
 	"redrain/server/names"
 )
 
@@ -15,7 +15,7 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 		fault("--guests: needs --jwt-secret, to sign the guests' tokens")
 	}
 	switch {
-	case c.GuestChallenge == challenge.KindTurnstile || c.GuestChallenge == challenge.KindHCaptcha:
+	case c.GuestChallenge == login.ChallengeTurnstile || c.GuestChallenge == login.ChallengeHCaptcha:
 		if c.ChallengeSiteKey == "" || c.ChallengeSecret == "" {
 			fault("--guest-challenge %s: needs --challenge-site-key and --challenge-secret, "+
 				"which the service issues for a site",

@@ -1,4 +1,4 @@
-package challenge
+package login
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type Service struct {
 
 // Turnstile is Cloudflare's (https://developers.cloudflare.com/turnstile/get-started/server-side-validation/).
 var Turnstile = Service{
-	Kind:     KindTurnstile,
+	Kind:     ChallengeTurnstile,
 	Script:   "https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit",
 	Endpoint: "https://challenges.cloudflare.com/turnstile/v0/siteverify",
 	Sources:  []string{"https://challenges.cloudflare.com"},
@@ -37,7 +37,7 @@ var Turnstile = Service{
 
 // HCaptcha is hCaptcha (https://docs.hcaptcha.com/#verify-the-user-response-server-side).
 var HCaptcha = Service{
-	Kind:     KindHCaptcha,
+	Kind:     ChallengeHCaptcha,
 	Script:   "https://js.hcaptcha.com/1/api.js?render=explicit",
 	Endpoint: "https://api.hcaptcha.com/siteverify",
 	Sources:  []string{"https://hcaptcha.com", "https://*.hcaptcha.com"},
@@ -60,8 +60,8 @@ func NewSiteverify(s Service, siteKey, secret string, transport http.RoundTrippe
 }
 
 // Offer tells what the page makes the widget with.
-func (s *Siteverify) Offer(context.Context, string) (Offer, error) {
-	return Offer{Kind: s.service.Kind, SiteKey: s.siteKey, Script: s.service.Script}, nil
+func (s *Siteverify) Offer(context.Context, string) (Challenge, error) {
+	return Challenge{Kind: s.service.Kind, SiteKey: s.siteKey, Script: s.service.Script}, nil
 }
 
 // errSiteverify is an answer that says nothing about the proof. Its cause may be ours, a wrong secret for instance.
@@ -71,9 +71,9 @@ var errSiteverify = errors.New("the challenge's service did not answer as it sho
 func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	switch {
 	case proof == "":
-		return ErrMissing
+		return ErrProofMissing
 	case len(proof) > mostResponse:
-		return ErrFailed
+		return ErrProofFailed
 	}
 	form := url.Values{"secret": {s.secret}, "response": {proof}, "sitekey": {s.siteKey}}
 	if !strings.HasSuffix(address, "::") { // a whole network of IPv6 is no address
@@ -107,7 +107,7 @@ func (s *Siteverify) Check(ctx context.Context, address, proof string) error {
 	case ours(said.Codes):
 		return fmt.Errorf("%w: %s", errSiteverify, strings.Join(said.Codes, ", "))
 	default:
-		return ErrFailed
+		return ErrProofFailed
 	}
 }
 

@@ -1,4 +1,4 @@
-package challenge_test
+package login_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/server/challenge"
+	"redrain/server/login"
 )
 
 func TestSiteverify(t *testing.T) {
@@ -32,9 +32,9 @@ func TestSiteverify(t *testing.T) {
 	t.Cleanup(service.Close)
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	s := challenge.Turnstile
+	s := login.Turnstile
 	s.Endpoint = service.URL
-	v := challenge.NewSiteverify(s, "site", "0x1", transport)
+	v := login.NewSiteverify(s, "site", "0x1", transport)
 
 	for _, c := range []struct {
 		status int
@@ -43,8 +43,8 @@ func TestSiteverify(t *testing.T) {
 		good   bool
 	}{
 		{200, `{"success":true,"hostname":"redrain.example"}`, nil, true},
-		{200, `{"success":false,"error-codes":["timeout-or-duplicate"]}`, challenge.ErrFailed, false},
-		{400, `{"success":false,"error-codes":["invalid-input-response"]}`, challenge.ErrFailed, false},
+		{200, `{"success":false,"error-codes":["timeout-or-duplicate"]}`, login.ErrProofFailed, false},
+		{400, `{"success":false,"error-codes":["invalid-input-response"]}`, login.ErrProofFailed, false},
 		{200, `{"success":false,"error-codes":["invalid-input-secret"]}`, nil, false},
 		{200, `{"success":"true"}`, nil, false},
 		{200, `{}`, nil, false},
@@ -54,7 +54,7 @@ func TestSiteverify(t *testing.T) {
 	} {
 		status, body = c.status, c.body
 		err := v.Check(t.Context(), "192.0.2.1", "proof")
-		decided := err == nil || errors.Is(err, challenge.ErrFailed)
+		decided := err == nil || errors.Is(err, login.ErrProofFailed)
 		if (err == nil) != c.good || decided != (c.good || c.want != nil) {
 			t.Errorf("%d %.60s: %v, want %v", c.status, c.body, err, c.want)
 		}
@@ -63,18 +63,18 @@ func TestSiteverify(t *testing.T) {
 		}
 	}
 	asked, status, body = nil, 200, `{"success":true}`
-	if err := v.Check(t.Context(), "a", ""); !errors.Is(err, challenge.ErrMissing) || asked != nil {
+	if err := v.Check(t.Context(), "a", ""); !errors.Is(err, login.ErrProofMissing) || asked != nil {
 		t.Errorf("none: %v, asked %v", err, asked)
 	}
 	huge := strings.Repeat("x", 5000)
-	if err := v.Check(t.Context(), "a", huge); !errors.Is(err, challenge.ErrFailed) || asked != nil {
+	if err := v.Check(t.Context(), "a", huge); !errors.Is(err, login.ErrProofFailed) || asked != nil {
 		t.Errorf("a huge one: %v, asked %v", err, asked)
 	}
 	if err := v.Check(t.Context(), "2001:db8:1:2::", "proof"); err != nil || asked["remoteip"] != "" {
 		t.Errorf("a network as an address: %v, asked %v", err, asked)
 	}
 	service.Close()
-	if err := v.Check(t.Context(), "a", "proof"); err == nil || errors.Is(err, challenge.ErrFailed) {
+	if err := v.Check(t.Context(), "a", "proof"); err == nil || errors.Is(err, login.ErrProofFailed) {
 		t.Errorf("away: %v", err)
 	}
 }

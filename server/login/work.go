@@ -1,4 +1,4 @@
-package challenge
+package login
 
 import (
 	"context"
@@ -53,10 +53,10 @@ func NewWork(secret string, usual int64, nodes Buckets) *Work {
 }
 
 // Offer makes a challenge for an address.
-func (w *Work) Offer(ctx context.Context, address string) (Offer, error) {
+func (w *Work) Offer(ctx context.Context, address string) (Challenge, error) {
 	most, err := w.most(ctx, address)
 	if err != nil {
-		return Offer{}, err
+		return Challenge{}, err
 	}
 	until := time.Now().Add(workFor)
 	c, err := altcha.CreateChallenge(altcha.ChallengeOptions{
@@ -64,9 +64,9 @@ func (w *Work) Offer(ctx context.Context, address string) (Offer, error) {
 		Params: url.Values{"for": {w.of(address)}, "most": {strconv.FormatInt(most, 10)}},
 	})
 	if err != nil {
-		return Offer{}, fmt.Errorf("make a challenge: %w", err)
+		return Challenge{}, fmt.Errorf("make a challenge: %w", err)
 	}
-	return Offer{Kind: KindWork, Work: &c}, nil
+	return Challenge{Kind: ChallengeWork, Work: &c}, nil
 }
 
 // most is the largest number that an address has to try by now.
@@ -89,26 +89,26 @@ func (w *Work) of(address string) string {
 // Check takes the proof of an address. It counts for one guest.
 func (w *Work) Check(ctx context.Context, address, proof string) error {
 	if proof == "" {
-		return ErrMissing
+		return ErrProofMissing
 	}
 	var p altcha.Payload
 	text, err := base64.StdEncoding.DecodeString(proof)
 	if err != nil || json.Unmarshal(text, &p) != nil {
-		return ErrFailed
+		return ErrProofFailed
 	}
 	if ok, err := altcha.VerifySolutionSafe(p, w.key, true); err != nil || !ok {
-		return ErrFailed
+		return ErrProofFailed
 	}
 	said := altcha.ExtractParams(p)
 	if said.Get("for") != w.of(address) {
-		return ErrFailed
+		return ErrProofFailed
 	}
 	most, err := w.most(ctx, address)
 	if err != nil {
 		return err
 	}
 	if worked, err := strconv.ParseInt(said.Get("most"), 10, 64); err != nil || worked < most/patience {
-		return ErrMissing // who collects cheap challenges for later finds them worth nothing
+		return ErrProofMissing // who collects cheap challenges for later finds them worth nothing
 	}
 	// The bucket is full again when the proof has expired.
 	first, _, err := w.nodes.Allow(ctx, "guestproof", p.Challenge, 1/(2*workFor.Seconds()), 1)
@@ -116,7 +116,7 @@ func (w *Work) Check(ctx context.Context, address, proof string) error {
 		return err
 	}
 	if !first {
-		return ErrFailed
+		return ErrProofFailed
 	}
 	_, _, err = w.nodes.Allow(ctx, "guestwork", address, loadRate, loadBurst)
 	return err

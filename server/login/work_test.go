@@ -1,4 +1,4 @@
-package challenge_test
+package login_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/altcha-org/altcha-lib-go"
 
-	"redrain/server/challenge"
+	"redrain/server/login"
 )
 
 // buckets are buckets into which nothing flows during a test.
@@ -42,10 +42,10 @@ func (b *buckets) Left(_ context.Context, name, key string, _, burst float64) (i
 // usual is little, so that tests are quick.
 const usual = 50
 
-func offer(t *testing.T, w *challenge.Work, address string) *altcha.Challenge {
+func offer(t *testing.T, w *login.Work, address string) *altcha.Challenge {
 	t.Helper()
 	o, err := w.Offer(t.Context(), address)
-	if err != nil || o.Kind != challenge.KindWork || o.Work == nil {
+	if err != nil || o.Kind != login.ChallengeWork || o.Work == nil {
 		t.Fatalf("%+v, %v", o, err)
 	}
 	return o.Work
@@ -73,13 +73,13 @@ func proof(t *testing.T, p altcha.Payload) string {
 
 func TestWorkCountsOnce(t *testing.T) {
 	b := &buckets{}
-	w, other := challenge.NewWork("secret", usual, b), challenge.NewWork("secret", usual, b) // two nodes
+	w, other := login.NewWork("secret", usual, b), login.NewWork("secret", usual, b) // two nodes
 	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
 	if err := other.Check(t.Context(), "192.0.2.1", done); err != nil {
 		t.Fatal(err)
 	}
-	for _, node := range []*challenge.Work{w, other} {
-		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, challenge.ErrFailed) {
+	for _, node := range []*login.Work{w, other} {
+		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, login.ErrProofFailed) {
 			t.Errorf("again: %v", err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestWorkCountsOnce(t *testing.T) {
 
 func TestForgedWork(t *testing.T) {
 	b := &buckets{}
-	w := challenge.NewWork("secret", usual, b)
+	w := login.NewWork("secret", usual, b)
 	const address = "192.0.2.1"
 	good := solve(t, offer(t, w, address))
 	forge := func(change func(p *altcha.Payload)) string {
@@ -95,7 +95,7 @@ func TestForgedWork(t *testing.T) {
 		change(&p)
 		return proof(t, p)
 	}
-	stranger := solve(t, offer(t, challenge.NewWork("another", usual, b), address))
+	stranger := solve(t, offer(t, login.NewWork("another", usual, b), address))
 	easier := func(p *altcha.Payload) {
 		at := strings.Index(p.Salt, "most=")
 		p.Salt = p.Salt[:at] + "most=99999999&"
@@ -112,11 +112,11 @@ func TestForgedWork(t *testing.T) {
 		"another's key":     proof(t, stranger),
 		"another's address": proof(t, solve(t, offer(t, w, "192.0.2.2"))),
 	} {
-		if err := w.Check(t.Context(), address, text); !errors.Is(err, challenge.ErrFailed) {
+		if err := w.Check(t.Context(), address, text); !errors.Is(err, login.ErrProofFailed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.Check(t.Context(), address, ""); !errors.Is(err, challenge.ErrMissing) {
+	if err := w.Check(t.Context(), address, ""); !errors.Is(err, login.ErrProofMissing) {
 		t.Errorf("none: %v", err)
 	}
 	if len(b.taken) > 0 {
@@ -130,7 +130,7 @@ func TestForgedWork(t *testing.T) {
 // Whoever makes many guests works more for each, and not with challenges of when it was little.
 func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 	b := &buckets{}
-	w := challenge.NewWork("secret", usual, b)
+	w := login.NewWork("secret", usual, b)
 	const farm, home = "192.0.2.1", "192.0.2.2"
 	collected := make([]altcha.Payload, 40)
 	for i := range collected {
@@ -141,7 +141,7 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 		err := w.Check(t.Context(), farm, proof(t, p))
 		if err == nil {
 			taken++
-		} else if !errors.Is(err, challenge.ErrMissing) {
+		} else if !errors.Is(err, login.ErrProofMissing) {
 			t.Fatal(err)
 		}
 	}
@@ -163,10 +163,10 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 
 func TestOldWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := challenge.NewWork("secret", usual, &buckets{})
+		w := login.NewWork("secret", usual, &buckets{})
 		p := solve(t, offer(t, w, "a"))
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
-		if err := w.Check(t.Context(), "a", proof(t, p)); !errors.Is(err, challenge.ErrFailed) {
+		if err := w.Check(t.Context(), "a", proof(t, p)); !errors.Is(err, login.ErrProofFailed) {
 			t.Error(err)
 		}
 	})
@@ -175,7 +175,7 @@ func TestOldWork(t *testing.T) {
 func TestWorkWithoutRedis(t *testing.T) {
 	away := errors.New("away")
 	b := &buckets{}
-	w := challenge.NewWork("secret", usual, b)
+	w := login.NewWork("secret", usual, b)
 	p := proof(t, solve(t, offer(t, w, "a")))
 	b.err = away
 	if err := w.Check(t.Context(), "a", p); !errors.Is(err, away) {
