@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"

@@ -10,9 +10,9 @@ import (
 
 	"redrain/client"
 	"redrain/internal/auth"
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 

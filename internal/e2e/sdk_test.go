@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // hallScript lets many players into one page, each with a client of web/sdk. When a line was lost is noted before its

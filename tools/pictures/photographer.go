@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"redrain/client"
-	"redrain/internal/browser"
+	"redrain/internal/testkit/browser"
 	"redrain/rain"
 )
 

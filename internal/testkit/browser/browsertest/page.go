@@ -7,8 +7,8 @@ import (
 	"sync"
 	"testing"
 
-	"redrain/internal/browser"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
 )
 
 // Page is a page of a test. Its methods are called from the test's goroutine.

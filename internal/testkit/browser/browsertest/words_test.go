@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 func TestWordsAreWhatIsSeen(t *testing.T) {

@@ -1,8 +1,8 @@
 package browsertest
 
 import (
-	"redrain/internal/browser"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
 )
 
 // Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // serve serves one page, without a picture that browsers would ask for.
