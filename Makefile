@@ -11,7 +11,7 @@ ARGS      ?=
 ROWS      ?=
 # The packages whose comments follow our rules of prose; the list grows until it is complete.
 PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server/gateway internal/wire internal/ws \
-             internal/auth internal/seal internal/signed internal/certs internal/rawio internal/embedded internal/sqldb
+             internal/auth internal/seal internal/signed internal/rawio internal/embedded internal/sqldb
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
 # The pages' types of the API, which openapi-typescript makes; it needs version 5 of the compiler as a library.

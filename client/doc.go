@@ -1,6 +1,12 @@
-// Package client is a Go client of redrain for other programs.
+// Package client is a Go client of redrain for other programs. The command line, the simulated players and the tests
+// use it too. A Client calls the HTTP API (docs/openapi.yaml). A Socket speaks the WebSocket protocol redrain.v1
+// (docs/protocol.md).
 //
-// A Socket speaks the WebSocket protocol redrain.v1 (docs/protocol.md):
+//	c, err := client.New(client.Options{Server: "http://127.0.0.1:8080", Token: token})
+//	…
+//	for campaign, err := range client.All(ctx, c.Campaigns) {
+//		…
+//	}
 //
 //	s, err := client.Dial(ctx, client.SocketOptions{URL: "ws://127.0.0.1:8080/ws"})
 //	…
@@ -8,7 +14,7 @@
 //	for {
 //		m, err := s.Receive()
 //		if closed, ok := errors.AsType[*client.ClosedError](err); ok && !closed.Retry() {
-//			return closed // the same would happen again
+//			return closed // a new connection would be closed too
 //		}
 //		…
 //		if m.Type == "result" {

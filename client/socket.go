@@ -99,7 +99,7 @@ func Dial(ctx context.Context, o SocketOptions) (*Socket, error) {
 		ReadBufferSize: bufferSize, WriteBufferSize: bufferSize, WriteBufferPool: &writeBuffers,
 		NetDialContext: (&net.Dialer{LocalAddr: o.LocalAddr}).DialContext,
 	}
-	conn, resp, err := dialer.DialContext(ctx, o.URL, o.Header) //nolint:bodyclose // gorilla has read and closed it
+	conn, resp, err := dialer.DialContext(ctx, o.URL, o.Header) // gorilla has closed the body
 	switch {
 	case err != nil && resp != nil:
 		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // redrain sends no dates

@@ -1,9 +1,15 @@
-// Package payout turns wins into money: exactly once, to the cent, whatever dies in between. It has no code of its own;
-// its subpackages have:
+// Package payout turns wins into money: exactly once, to the cent, whatever dies in between. Its own code
+// is the text of an outbox entry, in a message and in a dead letter:
+//
+//	message := payout.SealMessage(ring, payout.EncodeEntry(entry))
+//	entry, err := payout.OpenMessage(ring, message) // ErrSeal if no node of this installation wrote it
+//
+// The rest is in the subpackages:
 //
 //	ledger            what is kept in the database: campaigns, sponsors, claims, withdrawals, dead letters, audit
 //	ledger/posting    outbox entries become transactions; what cannot be posted becomes a dead letter
 //	ledger/booking    double entry: accounts, transactions, balances
+//	ledger/standing   who may play and be paid: bans, verdicts, lists
 //	ledger/chain      hashes of the rows that never change, in blocks; the roots of the days
 //	pipeline          decided, or left in an outbox → JetStream → ledger
 //	withdraw          withdrawals → payment provider
@@ -13,7 +19,6 @@
 //	statement         what a provider or a bank says, held against the ledger
 //	export            a campaign that is over as a file, and the proof of such a file
 //	rollback          notices a ledger that was put back, or has lost commits
-//	entrytext         how an outbox entry is written
 //	paytest           what the tests of all of them need
 //
 // pipeline, withdraw, reconcile, export and rollback know the ledger and not each other.

@@ -5,20 +5,17 @@
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	config      the settings: one struct, whose tags make flags, help and docs
-//	admission   which players are in a room with a capacity, and who waits
+//	admission   which players are in a room with a capacity, and who waits; limits of the guests of one address
 //	presence    which players are on which node: Tracker, and each player's Connections
-//	addresses   limits of the guests of one address
 //	names       display profiles of players, shared between nodes
 //	lists       named lists of players and addresses, on each node
-//	risk        rules that judge players; riskurl asks a risk system of yours
-//	login       one-time codes that sign players in
-//	challenge   proofs that a guest is a person
+//	risk        rules that judge players, and the client of the operator's own risk system
+//	login       one-time codes that sign players in, proofs that a guest is a person
 //	live        what this node shows of a rain: phases, waves, counts, figures
 //	history     figures of each second of a rain, for the charts
 //	cluster     what the nodes know in common: campaigns, the bus, mirrors of small tables, leases
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
-//	caller      the caller's address behind proxies: X-Forwarded-For and the PROXY protocol
-//	limit       the key by which limits count an address
+//	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol); the key by which limits count it
 //	timeout     time limits of requests, commands and single questions to a back end
 //
 // It does not know how a packet is won (grab) or how it becomes money (payout).
@@ -37,7 +34,7 @@
 //	events          api.Events: the operators' feed
 //	audience        cluster.Audience: hears what is settled of this node's players, until their sockets are closed
 //	admission       admission.Door: keeps the seats of this node's players
-//	addresses       addresses.Caps: bounds what the guests of one address may have
+//	addresses       admission.Caps: bounds what the guests of one address may have
 //	connections     presence.Connections: ends the oldest if a player has too many, over all nodes
 //	reconcile loop  campaigns.ReconcileLoop: stocks and applies what was left half done (role operator)
 //	reclaimer       campaigns.Reclaimer: closes what has expired, and drains what is closed (role operator)

@@ -6,17 +6,17 @@ import (
 
 	"redrain/grab/store"
 	"redrain/server/api"
-	"redrain/server/challenge"
 	"redrain/server/config"
+	"redrain/server/login"
 )
 
 // challengeServices are the services that --guest-challenge can name.
-var challengeServices = map[string]challenge.Service{
-	challenge.KindTurnstile: challenge.Turnstile, challenge.KindHCaptcha: challenge.HCaptcha,
+var challengeServices = map[string]login.Service{
+	login.ChallengeTurnstile: login.Turnstile, login.ChallengeHCaptcha: login.HCaptcha,
 }
 
 // challengeService is the configured service that tells people from programs, or false.
-func challengeService(c *config.Config) (challenge.Service, bool) {
+func challengeService(c *config.Config) (login.Service, bool) {
 	s, ok := challengeServices[c.GuestChallenge]
 	if ok && c.ChallengeEndpoint != "" {
 		s.Endpoint = c.ChallengeEndpoint
@@ -39,10 +39,10 @@ func (s *Server) widget() []string {
 // challenge is what a guest has to do first, nil for nothing.
 func (s *Server) challenge() api.Challenge {
 	if service, ok := challengeService(&s.cfg); ok {
-		return challenge.NewSiteverify(service, s.cfg.ChallengeSiteKey, s.cfg.ChallengeSecret, http.DefaultTransport)
+		return login.NewSiteverify(service, s.cfg.ChallengeSiteKey, s.cfg.ChallengeSecret, http.DefaultTransport)
 	}
-	if s.cfg.GuestChallenge == challenge.KindWork {
-		return challenge.NewWork(s.cfg.JWTSecret, s.cfg.ChallengeWork, store.NewLimits(s.redis))
+	if s.cfg.GuestChallenge == login.ChallengeWork {
+		return login.NewWork(s.cfg.JWTSecret, s.cfg.ChallengeWork, store.NewLimits(s.redis))
 	}
 	return nil
 }

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"net"
 
-	"redrain/internal/certs"
 	"redrain/server/api"
-	"redrain/server/caller"
+	"redrain/server/clientip"
 	"redrain/server/sockets"
 )
 
 // guardSockets puts the table of connections between the listener and who serves it.
-func (s *Server) guardSockets(proxies caller.Proxies) {
+func (s *Server) guardSockets(proxies clientip.Proxies) {
 	budget := sockets.BudgetOf(sockets.Descriptors())
 	if budget > 0 && budget < s.cfg.MaxConnections {
 		s.log.Warn("the limit of open files has room for fewer connections than --max-connections: "+
@@ -31,13 +30,13 @@ func (s *Server) guardSockets(proxies caller.Proxies) {
 
 // listen opens the addresses of the process: whoever comes before Run waits.
 func (s *Server) listen(ctx context.Context) error {
-	proxies, err := caller.ParseProxies(s.cfg.Proxies)
+	proxies, err := clientip.ParseProxies(s.cfg.Proxies)
 	if err != nil {
 		return err
 	}
 	var config *tls.Config
 	if s.cfg.TLSCert != "" {
-		reloader, err := certs.New(s.cfg.TLSCert, s.cfg.TLSKey, s.log)
+		reloader, err := newCertificateReloader(s.cfg.TLSCert, s.cfg.TLSKey, s.log)
 		if err != nil {
 			return err
 		}

@@ -17,15 +17,13 @@ import (
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/payout/rollback"
 	"redrain/payout/withdraw"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -38,7 +36,6 @@ import (
 	"redrain/server/names"
 	"redrain/server/presence"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 	"redrain/server/sockets"
 )
 
@@ -89,20 +86,20 @@ type Server struct {
 	recorder  *history.Recorder
 	watch     *campaigns.Watch
 	audience  *cluster.Audience
-	bans      *sanction.List
-	sanctions *cluster.Mirror[sanction.Sanction] // fills bans
+	bans      *standing.Sanctions
+	sanctions *cluster.Mirror[standing.Sanction] // fills bans
 	lists     *lists.Lists
-	judged    *verdict.List                    // nil: verdicts hold nothing
-	verdicts  *cluster.Mirror[verdict.Verdict] // fills judged; nil without it
+	judged    *standing.Verdicts                // nil: verdicts hold nothing
+	verdicts  *cluster.Mirror[standing.Verdict] // fills judged; nil without it
 	door      *admission.Door
-	addresses *addresses.Caps
+	addresses *admission.Caps
 	amounts   *rain.AmountsCache
 	lobby     *room.Lobby
 	schedule  *live.Schedule
 	gateway   *gateway.Gateway
 	risk      *risk.Watch // nil: nobody looks
 
-	riskSystem *riskurl.System // nil: there is none
+	riskSystem *risk.System // nil: there is none
 	figures    *live.Figures
 	names      *names.Book // nil: players are shown under masked ids
 

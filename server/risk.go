@@ -5,13 +5,11 @@ import (
 	"fmt"
 
 	"redrain/grab/store"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/config"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 )
 
 // buildRiskSystem makes what asks the operator's own system; nothing where there is none.
@@ -19,10 +17,11 @@ func (s *Server) buildRiskSystem() error {
 	if s.cfg.RiskURL == "" {
 		return nil
 	}
-	o := riskurl.Options{
+	o := risk.SystemOptions{
 		URL: s.cfg.RiskURL, Secret: s.cfg.RiskSecret, Timeout: s.cfg.RiskTimeout,
-		Default: verdict.Act(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold, Verdicts: s.ledger.Risk,
-		Told: s.bus.Judged, Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
+		Default: standing.VerdictAct(s.cfg.RiskDefault), CarryOut: s.cfg.Risk == config.RiskHold,
+		Verdicts: s.ledger.Risk, Told: s.bus.Judged,
+		Alarm: func(message string) { s.bus.Alarm("risk_url", "", message) },
 		Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	}
 	if s.verdicts != nil {
@@ -30,7 +29,7 @@ func (s *Server) buildRiskSystem() error {
 	} else {
 		s.log.Warn("what the risk system says is written down and not carried out: that takes --risk hold")
 	}
-	system, err := riskurl.New(o)
+	system, err := risk.NewSystem(o)
 	if err != nil {
 		return fmt.Errorf("the risk system: %w", err)
 	}
@@ -46,10 +45,10 @@ func (s *Server) buildRisk() error {
 	}
 	if s.cfg.Risk == config.RiskHold {
 		s.ledger.Poster.HoldWins()
-		s.judged = verdict.NewList()
-		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[verdict.Verdict]{
+		s.judged = standing.NewVerdicts()
+		s.verdicts = cluster.NewMirror(cluster.MirrorOptions[standing.Verdict]{
 			Part: "verdicts", Work: "reading the verdicts about players; going on with what is known",
-			Read: func(ctx context.Context) ([]verdict.Verdict, error) {
+			Read: func(ctx context.Context) ([]standing.Verdict, error) {
 				return s.ledger.Risk.Refresh(ctx, s.judged)
 			},
 			Follow: s.follow, Recoverer: s.recoverer, Log: s.log,
@@ -69,7 +68,7 @@ func (s *Server) buildRisk() error {
 }
 
 // askAtHello is what asks the risk system about who says hello; nil: nobody does.
-func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
+func (s *Server) askAtHello() func(context.Context, risk.Caller) error {
 	if s.riskSystem == nil {
 		return nil
 	}
@@ -77,8 +76,8 @@ func (s *Server) askAtHello() func(context.Context, riskurl.Caller) error {
 }
 
 // follow sends away a player whom a new verdict denies.
-func (s *Server) follow(_ context.Context, v verdict.Verdict) error {
-	if v.Act == verdict.Deny {
+func (s *Server) follow(_ context.Context, v standing.Verdict) error {
+	if v.Act == standing.Deny {
 		s.gateway.Denied(v.User)
 	}
 	return nil
@@ -91,7 +90,7 @@ func (s *Server) mayPlay(ctx context.Context, c *rain.Campaign, user, address st
 		return err
 	}
 	if c != nil && s.judged.Denied(user) {
-		return playerlist.ErrDenied
+		return standing.ErrDenied
 	}
 	return nil
 }

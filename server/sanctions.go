@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/server/lists"
 )
 
@@ -16,12 +16,12 @@ const clocksDiffer = 250 * time.Millisecond
 // tellSanction carries out here what was done about a player, and has the other nodes do so. A node that does not hear
 // of it finds it within seconds. Of a ban it returns when nothing that the player wins from then on is paid, whatever
 // any node lets happen that does not know of it.
-func (s *Server) tellSanction(ctx context.Context, one sanction.Sanction) {
+func (s *Server) tellSanction(ctx context.Context, one standing.Sanction) {
 	s.bus.Sanctioned()
 	if err := s.sanctions.Refresh(context.WithoutCancel(ctx)); err != nil {
 		s.log.Warn("players who were sent away stay here for seconds longer", "err", err)
 	}
-	if one.Act == sanction.Ban {
+	if one.Act == standing.Ban {
 		s.passes(ctx, one.At+clocksDiffer.Milliseconds())
 	}
 }

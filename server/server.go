@@ -20,12 +20,11 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/pipeline"
 	"redrain/payout/reconcile"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/addresses"
 	"redrain/server/admission"
 	"redrain/server/api"
 	"redrain/server/campaigns"
@@ -229,11 +228,11 @@ func (s *Server) buildGrab(ctx context.Context, publisher confirm.Publisher) err
 // buildRooms makes what players see of this node, in the order in which the parts need each other.
 func (s *Server) buildRooms() {
 	tally := live.NewCounts()
-	s.door = admission.New(admission.Options{
+	s.door = admission.NewDoor(admission.DoorOptions{
 		Seats: store.NewAdmission(s.redis, store.AdmissionTimes{}), Known: s.known, Node: s.node,
 		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
-	s.addresses = addresses.New(addresses.Options{
+	s.addresses = admission.NewCaps(admission.CapsOptions{
 		Redis: store.NewAddresses(s.redis), Known: s.known, Node: s.node, Wins: s.cfg.AddressWins,
 		Seats: s.cfg.AddressSeats, Exempt: s.cfg.Exempt(), Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
@@ -262,13 +261,13 @@ func (s *Server) buildRooms() {
 	s.audience = cluster.NewAudience(s.bus, s.recoverer, func(campaign string, n cluster.Settled) {
 		s.gateway.Settled(campaign, n)
 	})
-	s.bans = sanction.NewList()
-	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[sanction.Sanction]{
+	s.bans = standing.NewSanctions()
+	s.sanctions = cluster.NewMirror(cluster.MirrorOptions[standing.Sanction]{
 		Part: "sanctions", Work: "reading who is banned; going on with who is known to be",
-		Read: func(ctx context.Context) ([]sanction.Sanction, error) {
+		Read: func(ctx context.Context) ([]standing.Sanction, error) {
 			return s.ledger.Sanctions.Refresh(ctx, s.bans)
 		},
-		Follow: func(_ context.Context, one sanction.Sanction) error {
+		Follow: func(_ context.Context, one standing.Sanction) error {
 			s.gateway.Sanctioned(one)
 			return nil
 		},

@@ -5,10 +5,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
 	"redrain/internal/testenv/testrun"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // patience is for a browser on a machine that has other work.

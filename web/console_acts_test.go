@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 func TestConsoleStartsOneRain(t *testing.T) {

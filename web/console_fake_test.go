@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // consoleServer is a fake server for the console's live view: one campaign, its feed, and what may be done to it.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // operatorSecret is the token that the console is signed in with.

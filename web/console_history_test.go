@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // historyOf is what a server remembers of a rain of thirty seconds that began at a time, from two seconds before it.

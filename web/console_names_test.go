@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // TestConsoleNamesAndFits: a player's claims name their campaigns, each asked for until its name is known, and one that

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // TestConsoleHead: the head of every page says when the books were proved (of new books those of the live campaigns),

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"redrain/internal/auth"
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/server/api"
 )
 

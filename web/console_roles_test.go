@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"redrain/internal/auth"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // offers are the pages of the console, with what is drawn together with their buttons, and which roles may use those.

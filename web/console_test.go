@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/web/bundle"
 )
 

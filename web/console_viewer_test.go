@@ -3,8 +3,8 @@ package web_test
 import (
 	"testing"
 
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // TestConsoleCommandsKeepTheToken: commands are for this server and the chosen campaign, and the token is in none.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 	"redrain/web"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 )
 
 var soakFor = flag.Duration("soak", 0, "how long TestPageSoak plays; 0: three minutes with -nightly, else not at all")

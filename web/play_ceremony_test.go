@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // heard stands in for what a page can make a phone do: it counts what would be heard, and who keeps the screen on.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 )
 
 // TestDelight: the card's joy is by the share of the event that was won, whatever it is in yuan: its words and its

@@ -1,6 +1,6 @@
 package web_test
 
-import "redrain/internal/browser/browsertest"
+import "redrain/internal/testkit/browser/browsertest"
 
 // misfits are what does not fit on the player's page as it is: words or buttons that reach out of the phone, lie on
 // each other, or cannot be touched; Chinese words that are broken into two lines. What scrolls is brought into

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // honest is what the page says where there is nothing to play, or nobody to play as.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // constant are texts of the pages that are what they are in both languages: the event's name, the players', and the

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 	"redrain/web/bundle"
 )
 

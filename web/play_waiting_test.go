@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 )
 
 // testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in

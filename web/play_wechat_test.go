@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 	"redrain/web"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	chromium "redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // rests waits until what moves once has come to rest.

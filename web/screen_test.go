@@ -16,8 +16,8 @@ import (
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
 
-	chromium "redrain/internal/browser"
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 )
 
 // figures is a room message.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 type approvalListCmd struct {
@@ -19,12 +19,12 @@ func (c *approvalListCmd) Run(app *App) error {
 	if c.All {
 		state = ""
 	}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		read := func(ctx context.Context, p operator.Page) (operator.List[openapi.Approval], error) {
-			return client.Approvals(ctx, state, p)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		read := func(ctx context.Context, p client.Page) (client.List[openapi.Approval], error) {
+			return api.Approvals(ctx, state, p)
 		}
 		orders := []openapi.Approval{}
-		for one, err := range operator.All(ctx, read) {
+		for one, err := range client.All(ctx, read) {
 			if err != nil {
 				return err
 			}
@@ -47,8 +47,8 @@ type approvalConfirmCmd struct {
 
 // Run confirms what another person has asked for.
 func (c *approvalConfirmCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		o, err := client.ConfirmApproval(ctx, c.Order, c.Reason)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		o, err := api.ConfirmApproval(ctx, c.Order, c.Reason)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ type approvalRejectCmd struct {
 
 // Run rejects what somebody has asked for.
 func (c *approvalRejectCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		o, err := client.RejectApproval(ctx, c.Order, c.Reason)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		o, err := api.RejectApproval(ctx, c.Order, c.Reason)
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (c *approvalRejectCmd) Run(app *App) error {
 
 // waits shows the order where a command's answer is that it needs a second person. Any other error it returns.
 func (r *remote) waits(app *App, err error) error {
-	if pending, ok := errors.AsType[*operator.PendingError](err); ok {
+	if pending, ok := errors.AsType[*client.PendingError](err); ok {
 		return r.show(app, pending.Approval, func(t *table) { t.approval(pending.Approval) })
 	}
 	return err

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 type auditRootsCmd struct{ remote }
@@ -19,9 +19,9 @@ type auditRootsCmd struct{ remote }
 // Run prints the roots, the oldest first, a line of JSON each: the form of --audit-root-file and of audit verify
 // --root.
 func (c *auditRootsCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		roots := []openapi.AuditRoot{}
-		for root, err := range operator.All(ctx, client.AuditRoots) {
+		for root, err := range client.All(ctx, api.AuditRoots) {
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ func (c *auditVerifyCmd) Run(app *App) error {
 	if err != nil {
 		return err
 	}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		v, err := client.VerifyAudit(ctx, c.From, noted)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		v, err := api.VerifyAudit(ctx, c.From, noted)
 		if err != nil {
 			return err
 		}

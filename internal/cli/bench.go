@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/bench"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -57,7 +57,7 @@ type benchRun struct {
 	cmd       *benchCmd
 	app       *App
 	nodes     []benchNode
-	client    *operator.Client // of the first node, with the operator's or viewer's token
+	client    *client.Client // of the first node, with the operator's or viewer's token
 	campaigns []string
 	own       bool // the campaign is bench's own, and open
 	players   *benchPlayers
@@ -74,7 +74,7 @@ func (c *benchCmd) prepare(app *App) (*benchRun, error) {
 		s.nodes = append(s.nodes, n)
 	}
 	var err error
-	s.client, err = operator.New(operator.Options{Server: s.nodes[0].http, Token: c.Token})
+	s.client, err = client.New(client.Options{Server: s.nodes[0].http, Token: c.Token})
 	return s, err
 }
 

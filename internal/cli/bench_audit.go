@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"redrain/client"
 	"redrain/internal/bench"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -126,7 +126,7 @@ func readClaims(from io.Reader, a *bench.Audit) error {
 		}
 		a.Row(bench.LedgerRow{
 			Claim: row[at[0]], User: row[at[1]], Amount: rain.Money(amount),
-			Settled: row[at[3]] == operator.ClaimSettled,
+			Settled: row[at[3]] == client.ClaimSettled,
 		})
 	}
 }
@@ -139,7 +139,7 @@ func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench
 		players = append(players, w.Player)
 	}
 	slices.Sort(players)
-	pages := make(chan []operator.Claim)
+	pages := make(chan []client.Claim)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	done := make(chan struct{})
@@ -148,7 +148,7 @@ func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench
 		for page := range pages {
 			for _, c := range page {
 				a.Row(bench.LedgerRow{Claim: c.Claim, User: c.User, Amount: c.Amount,
-					Settled: c.State == operator.ClaimSettled})
+					Settled: c.State == client.ClaimSettled})
 			}
 		}
 	}()
@@ -161,7 +161,7 @@ func (s *benchRun) readPlayers(ctx context.Context, a *bench.Audit, told []bench
 	return err
 }
 
-func (s *benchRun) readPlayer(ctx context.Context, player int, pages chan<- []operator.Claim) error {
+func (s *benchRun) readPlayer(ctx context.Context, player int, pages chan<- []client.Claim) error {
 	token, err := s.players.token(ctx, player)
 	if err != nil {
 		return err
@@ -170,8 +170,8 @@ func (s *benchRun) readPlayer(ctx context.Context, player int, pages chan<- []op
 	if err != nil {
 		return err
 	}
-	var claims []operator.Claim
-	for c, err := range operator.All(ctx, me.MyClaims) {
+	var claims []client.Claim
+	for c, err := range client.All(ctx, me.MyClaims) {
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"redrain/client"
 	"redrain/internal/auth"
 	"redrain/internal/bench"
-	"redrain/internal/operator"
 )
 
 // benchPlayers are the names and tokens of simulated players: minted users, or guests.
@@ -117,11 +117,11 @@ func (t *benchPlayers) make(ctx context.Context, player int) (made identity, err
 		made.token, _, err = t.minter.Mint(made.user, benchTTL)
 		return made, err
 	}
-	client, err := t.client(player, "")
+	api, err := t.client(player, "")
 	if err != nil {
 		return identity{}, err
 	}
-	guest, err := client.Guest(ctx)
+	guest, err := api.Guest(ctx)
 	return identity{user: guest.User, token: guest.Token}, err
 }
 
@@ -146,7 +146,7 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 				default:
 				}
 				_, err := t.token(ctx, i)
-				refusal, refused := errors.AsType[*operator.Error](err)
+				refusal, refused := errors.AsType[*client.Error](err)
 				switch {
 				case !refused || refusal.RetryAfter() == 0:
 					return err
@@ -200,12 +200,12 @@ func (t *benchPlayers) header(player int) http.Header {
 }
 
 // client asks from the address that the player connects from, because the server limits guests for each address.
-func (t *benchPlayers) client(player int, token string) (*operator.Client, error) {
+func (t *benchPlayers) client(player int, token string) (*client.Client, error) {
 	var by http.RoundTripper = forwarded{t.of(player).address, t.shared}
 	if t.address == nil {
 		by = t.transport(player)
 	}
-	return operator.New(operator.Options{Server: t.server, Token: token, HTTPClient: &http.Client{Transport: by}})
+	return client.New(client.Options{Server: t.server, Token: token, HTTPClient: &http.Client{Transport: by}})
 }
 
 func (t *benchPlayers) transport(player int) *http.Transport {
@@ -238,7 +238,7 @@ func (f forwarded) RoundTrip(r *http.Request) (*http.Response, error) {
 // check makes the first player, so that mistakes in the settings show before all the others connect.
 func (t *benchPlayers) check(ctx context.Context) error {
 	_, err := t.token(ctx, 0)
-	if operator.HasStatus(err, http.StatusForbidden) {
+	if client.HasStatus(err, http.StatusForbidden) {
 		return fmt.Errorf("%w; give --jwt-secret, the server's, to mint tokens", err)
 	}
 	return err

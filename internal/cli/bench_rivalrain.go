@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"redrain/client"
 	"redrain/internal/bench"
-	"redrain/internal/operator"
 )
 
 // playRivals plays all rains of --farm and --bot, and reports.
@@ -118,7 +118,7 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *be
 func (s *benchRun) confirmHeld(ctx context.Context, out *rivalRainReport, people, rivals map[string]bool) error {
 	var claims []string
 	users := map[string]bool{}
-	for w, err := range operator.All(ctx, s.client.HeldWins) {
+	for w, err := range client.All(ctx, s.client.HeldWins) {
 		switch {
 		case err != nil:
 			return err

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/bench/benchtest"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 // casino is a server for simulated players, with a ledger that a test can falsify.
@@ -28,15 +28,15 @@ type casino struct {
 
 	mu     sync.Mutex
 	made   int
-	wins   []operator.Claim // all that was won
-	ledger func(wins []operator.Claim) []operator.Claim
+	wins   []client.Claim // all that was won
+	ledger func(wins []client.Claim) []client.Claim
 	outbox int64
 	looks  int // how often somebody has looked into the ledger
 }
 
 func newCasino(t *testing.T) *casino {
 	t.Helper()
-	c := &casino{guests: true, on: "c1", ledger: func(wins []operator.Claim) []operator.Claim { return wins }}
+	c := &casino{guests: true, on: "c1", ledger: func(wins []client.Claim) []client.Claim { return wins }}
 	c.room.Answer = c.answer
 	mux := http.NewServeMux()
 	mux.Handle("/ws", &c.room)
@@ -49,7 +49,7 @@ func newCasino(t *testing.T) *casino {
 	mux.HandleFunc("GET /api/v1/me/claims", c.myClaims)
 	mux.HandleFunc("GET /api/v1/campaigns/c1/stats", func(w http.ResponseWriter,
 		_ *http.Request) {
-		answer(w, operator.Stats{Outbox: c.outbox})
+		answer(w, client.Stats{Outbox: c.outbox})
 	})
 	c.Server = httptest.NewServer(mux)
 	t.Cleanup(c.Close)
@@ -66,8 +66,8 @@ func (c *casino) answer(user, drop string) (outcome, claim string) {
 		return "empty", ""
 	}
 	claim = fmt.Sprintf("c1-%d", len(c.wins))
-	c.wins = append(c.wins, operator.Claim{Claim: claim, User: user, Packet: strconv.Itoa(len(c.wins)),
-		Amount: benchtest.Amount, State: operator.ClaimSettled})
+	c.wins = append(c.wins, client.Claim{Claim: claim, User: user, Packet: strconv.Itoa(len(c.wins)),
+		Amount: benchtest.Amount, State: client.ClaimSettled})
 	return "won", claim
 }
 
@@ -103,7 +103,7 @@ func (c *casino) claims(w http.ResponseWriter, r *http.Request) {
 func (c *casino) myClaims(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mine := operator.List[operator.Claim]{Items: []operator.Claim{}}
+	mine := client.List[client.Claim]{Items: []client.Claim{}}
 	for _, one := range c.ledger(c.wins) {
 		if "Bearer "+one.User == r.Header.Get("Authorization") {
 			mine.Items = append(mine.Items, one)
@@ -159,19 +159,19 @@ func TestBenchFindsEveryWin(t *testing.T) {
 
 func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
 	for name, tc := range map[string]struct {
-		ledger func(wins []operator.Claim) []operator.Claim
+		ledger func(wins []client.Claim) []client.Claim
 		says   string
 	}{
-		"missing": {func(wins []operator.Claim) []operator.Claim { return wins[1:] },
+		"missing": {func(wins []client.Claim) []client.Claim { return wins[1:] },
 			"1 win was told and is not in the ledger"},
-		"another amount": {func(wins []operator.Claim) []operator.Claim {
+		"another amount": {func(wins []client.Claim) []client.Claim {
 			wins[0].Amount++
 			return wins
 		}, "1 win was told otherwise than the ledger has it"},
-		"twice": {func(wins []operator.Claim) []operator.Claim { return append(wins, wins[0]) },
+		"twice": {func(wins []client.Claim) []client.Claim { return append(wins, wins[0]) },
 			"1 win in the ledger more than once"},
-		"never settled": {func(wins []operator.Claim) []operator.Claim {
-			wins[0].State = operator.ClaimDead
+		"never settled": {func(wins []client.Claim) []client.Claim {
+			wins[0].State = client.ClaimDead
 			return wins
 		}, "1 win was told and still on the way to the ledger"},
 	} {
@@ -179,8 +179,8 @@ func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
 			"REDRAIN_CAMPAIGN": "c1"}, "players": {}} {
 			t.Run(name+" to the "+who, func(t *testing.T) {
 				c := newCasino(t)
-				c.ledger = func(wins []operator.Claim) []operator.Claim {
-					return tc.ledger(append([]operator.Claim(nil), wins...))
+				c.ledger = func(wins []client.Claim) []client.Claim {
+					return tc.ledger(append([]client.Claim(nil), wins...))
 				}
 				got, b := c.bench(t, env)
 				if got.code != cli.ExitFailure || b.OK || len(b.Problems) != 1 ||
@@ -196,7 +196,7 @@ func TestBenchFailsWhereTheLedgerDiffers(t *testing.T) {
 // What is not settled yet is waited for.
 func TestBenchWaitsForSettlement(t *testing.T) {
 	c := newCasino(t)
-	c.ledger = func(wins []operator.Claim) []operator.Claim {
+	c.ledger = func(wins []client.Claim) []client.Claim {
 		if c.looks < 2 {
 			return nil
 		}
@@ -213,7 +213,7 @@ func TestBenchWaitsForSettlement(t *testing.T) {
 // success either.
 func TestBenchTellsLateFromLost(t *testing.T) {
 	c := newCasino(t)
-	c.ledger = func(wins []operator.Claim) []operator.Claim { return wins[3:] }
+	c.ledger = func(wins []client.Claim) []client.Claim { return wins[3:] }
 	c.outbox = 2
 	got, b := c.bench(t, map[string]string{"REDRAIN_TOKEN": operatorToken, "REDRAIN_CAMPAIGN": "c1"})
 	if got.code != cli.ExitFailure || b.Ledger.Missing != 1 || len(b.Problems) != 2 ||

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/rain"
 )
 
@@ -48,8 +48,8 @@ func (c *campaignCreateCmd) Run(app *App) error {
 	if c.Players != "" {
 		spec.Players = &rain.Players{List: c.Players}
 	}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		made, err := client.CreateCampaign(ctx, spec, c.IdempotencyKey)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		made, err := api.CreateCampaign(ctx, spec, c.IdempotencyKey)
 		if err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ type campaignListCmd struct{ remote }
 
 // Run lists every campaign, page by page.
 func (c *campaignListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		campaigns := []operator.Campaign{}
-		for one, err := range operator.All(ctx, client.Campaigns) {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		campaigns := []client.Campaign{}
+		for one, err := range client.All(ctx, api.Campaigns) {
 			if err != nil {
 				return err
 			}
@@ -93,22 +93,22 @@ type (
 )
 
 // Run shows the campaign.
-func (c *campaignShowCmd) Run(app *App) error { return c.do(app, (*operator.Client).Campaign) }
+func (c *campaignShowCmd) Run(app *App) error { return c.do(app, (*client.Client).Campaign) }
 
 // Run pauses the campaign.
-func (c *campaignPauseCmd) Run(app *App) error { return c.do(app, (*operator.Client).Pause) }
+func (c *campaignPauseCmd) Run(app *App) error { return c.do(app, (*client.Client).Pause) }
 
 // Run resumes the campaign.
-func (c *campaignResumeCmd) Run(app *App) error { return c.do(app, (*operator.Client).Resume) }
+func (c *campaignResumeCmd) Run(app *App) error { return c.do(app, (*client.Client).Resume) }
 
 // Run closes the campaign.
-func (c *campaignCloseCmd) Run(app *App) error { return c.do(app, (*operator.Client).CloseCampaign) }
+func (c *campaignCloseCmd) Run(app *App) error { return c.do(app, (*client.Client).CloseCampaign) }
 
 // do makes a request about the campaign and shows the campaign that it answers.
-func (c *oneCampaign) do(app *App, request func(*operator.Client, context.Context, string) (operator.Campaign,
+func (c *oneCampaign) do(app *App, request func(*client.Client, context.Context, string) (client.Campaign,
 	error)) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		got, err := request(client, ctx, c.Campaign)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		got, err := request(api, ctx, c.Campaign)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func (c *oneCampaign) do(app *App, request func(*operator.Client, context.Contex
 }
 
 // campaign shows one campaign and its rains.
-func (t *table) campaign(c operator.Campaign) {
+func (t *table) campaign(c client.Campaign) {
 	size := fmt.Sprintf("%s, each %s", c.Split, c.Min)
 	if c.Max != nil {
 		size += " to " + c.Max.String()

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -158,7 +158,7 @@ func TestJSON(t *testing.T) {
 			t.Fatalf("%s: %v:\n%s", args, err, got.stdout)
 		}
 	}
-	var c operator.Campaign
+	var c client.Campaign
 	decode("campaign show c1", &c)
 	if diff := cmp.Diff(f.campaign, c); diff != "" {
 		t.Errorf("show: %s", diff)
@@ -168,12 +168,12 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(preview, looked); diff != "" {
 		t.Errorf("preview: %s", diff)
 	}
-	var all []operator.Campaign
+	var all []client.Campaign
 	decode("campaign list", &all)
 	if len(all) != 2 || all[1].ID != "c2" {
 		t.Errorf("list: %+v", all)
 	}
-	var books operator.Reconciliation
+	var books client.Reconciliation
 	decode("reconcile c1", &books)
 	if diff := cmp.Diff(f.books, books); diff != "" {
 		t.Errorf("reconcile: %s", diff)
@@ -244,7 +244,7 @@ func TestReconcileAllFails(t *testing.T) {
 	f.all.Letters = []string{"dead letter c1-7 (forged, campaign c1): invalid seal"}
 	f.all.Difference, f.all.Unbalanced, f.all.Findings = 5, 9,
 		[]string{"the balance of user:u1 is 89, but its entries sum to 88"}
-	f.all.Campaigns = []openapi.CampaignBooks{{Campaign: "c1", Reconciliation: operator.Reconciliation{
+	f.all.Campaigns = []openapi.CampaignBooks{{Campaign: "c1", Reconciliation: client.Reconciliation{
 		Funded: 1_000, Paid: 905, Stock: 100, Difference: -5,
 		Findings: []string{"payout of packet 7: the split says 88"},
 	}}}

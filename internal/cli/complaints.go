@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 // complain writes to standard error, a line for each line of the text.
@@ -44,7 +44,7 @@ func (a *App) misused(faults []string) {
 
 // report writes why a command failed: a line for each field that the server refused, otherwise one line; or one object.
 func (a *App) report(err error) {
-	var answer *operator.Error
+	var answer *client.Error
 	switch {
 	case a.json:
 		failureOf(err).write(a.Stderr)
@@ -54,7 +54,7 @@ func (a *App) report(err error) {
 		for _, f := range answer.Errors {
 			a.complain(f.Field + " " + f.Message)
 		}
-	case operator.HasStatus(err, 401):
+	case client.HasStatus(err, 401):
 		a.complain(err.Error() + "; give --token or set REDRAIN_TOKEN")
 	default:
 		a.complain(err.Error())
@@ -66,7 +66,7 @@ func failureOf(err error) failure {
 	if errors.Is(err, context.Canceled) {
 		return failure{Code: "interrupted", Detail: "interrupted"}
 	}
-	if answer, ok := errors.AsType[*operator.Error](err); ok {
+	if answer, ok := errors.AsType[*client.Error](err); ok {
 		f.Code, f.Status = answer.Code, answer.Status
 		f.Detail = strings.Replace(f.Detail, " ("+answer.Code+")", "", 1)
 		for _, field := range answer.Errors {

@@ -5,5 +5,5 @@
 // capitals), else from the file of --config (the flag's name as key), else from its default. All faults of the settings
 // are reported together, one line each, before anything is started.
 //
-// Commands reach a server through package operator only; the players of bench come through package bench.
+// Commands reach a server through package client only; the players of bench come through package bench.
 package cli

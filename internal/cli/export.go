@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/payout/export"
 )
 
@@ -30,8 +30,8 @@ func (c *campaignExportCmd) Run(app *App) error {
 		return fmt.Errorf("--to: %s is there already", c.To)
 	}
 	part := c.To + ".part"
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		if err := c.fetch(ctx, client, part); err != nil {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		if err := c.fetch(ctx, api, part); err != nil {
 			_ = os.Remove(part) // there may be none, and the error is told
 			return err
 		}
@@ -50,13 +50,13 @@ func (c *campaignExportCmd) Run(app *App) error {
 }
 
 // fetch writes the export to a file, which is on the disk when it returns.
-func (c *campaignExportCmd) fetch(ctx context.Context, client *operator.Client, name string) (err error) {
+func (c *campaignExportCmd) fetch(ctx context.Context, api *client.Client, name string) (err error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the caller's own
 	if err != nil {
 		return fmt.Errorf("--to: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := client.ExportCampaign(ctx, c.Campaign, file); err != nil {
+	if err := api.ExportCampaign(ctx, c.Campaign, file); err != nil {
 		return err
 	}
 	return file.Sync()

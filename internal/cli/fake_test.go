@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -19,15 +19,15 @@ import (
 type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
-	campaign operator.Campaign
-	stats    operator.Stats
-	books    operator.Reconciliation
+	campaign client.Campaign
+	stats    client.Stats
+	books    client.Reconciliation
 	all      openapi.Books
 	full     []any // lines of the answer of a full proof
 	audited  openapi.AuditVerification
 	matched  openapi.StatementReport
-	fairness map[string]operator.Fairness
-	claims   []operator.Claim // of any player
+	fairness map[string]client.Fairness
+	claims   []client.Claim // of any player
 	export   []byte
 	looks    int                                              // how often the stats were asked for
 	look     func(f *fake, w http.ResponseWriter) (done bool) // before an answer of the stats, with mu held
@@ -47,7 +47,7 @@ var preview = rain.SplitSummary{
 }
 
 // auditRoots are two days' roots, the newest first.
-var auditRoots = operator.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
+var auditRoots = client.List[openapi.AuditRoot]{Items: []openapi.AuditRoot{
 	{Day: "2026-02-16", At: theDay, Previous: "0b", Root: "ab", Blocks: []openapi.AuditBlock{}},
 	{Day: "2026-02-15", At: theDay - 86_400_000, Root: "0b",
 		Blocks: []openapi.AuditBlock{{Book: "txn", Number: 7, Last: 12, Rows: 12, Hash: "cd"}}},
@@ -70,7 +70,7 @@ func newFake(t *testing.T) *fake {
 	now := int64(theDay + 60_000)
 	most := rain.Money(500)
 	f := &fake{
-		campaign: operator.Campaign{
+		campaign: client.Campaign{
 			ID: "c1", State: "ready", CreatedAt: theDay - 60_000, ExpiresAt: theDay + 86_400_000, Revision: 4,
 			NewCampaign: rain.Spec{
 				Name: "春节\x1b[31m gala", Sponsor: "acme", Budget: 1_000_000, Packets: 5_000, Split: rain.DoubleMean,
@@ -79,22 +79,22 @@ func newFake(t *testing.T) *fake {
 			},
 			Rains: []wire.Rain{*wire.RainOf(&fallen, now, false), *wire.RainOf(&coming, now, false)},
 		},
-		stats: operator.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100,
+		stats: client.Stats{Online: 312, Taps: 10_233, Won: 20, Stock: 4_980, Paid: 18, AmountWon: 4_100,
 			AmountPaid: 3_900, AmountLeft: 995_900, GrabsPerSecond: 120.25},
-		books: operator.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200,
+		books: client.Reconciliation{Funded: 1_000_000, Paid: 3_900, Stock: 995_900, Unsettled: 200,
 			Balanced: true},
 		all:      openapi.Books{Balanced: true, Checked: 12, Transactions: 40_211, Accounts: 9_120, CheckedAt: now},
 		matched:  openapi.StatementReport{Lines: 2, Matched: 2, Findings: []openapi.StatementFinding{}},
 		audited:  openapi.AuditVerification{Whole: true, Roots: 31, Blocks: 62, Rows: 40_211, Findings: []string{}},
-		fairness: map[string]operator.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
+		fairness: map[string]client.Fairness{"r1": fairnessOf(fallen), "r2": {Commitment: coming.Seed.Commitment()}},
 	}
 	f.Server = httptest.NewServer(f.handler())
 	t.Cleanup(f.Close)
 	return f
 }
 
-func fairnessOf(r rain.Rain) operator.Fairness {
-	return operator.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: openapi.Schedule{
+func fairnessOf(r rain.Rain) client.Fairness {
+	return client.Fairness{Commitment: r.Seed.Commitment(), Seed: r.Seed.Hex(), Schedule: openapi.Schedule{
 		Rain: r.ID, Campaign: r.Campaign, StartsAt: r.StartsAt, DurationMS: r.DurationMS,
 		DropsPerSecond: r.DropsPerSecond,
 		FallMS:         r.FallMS, DecoyPercent: r.DecoyPercent, Pacing: r.Pacing, Odds: r.Odds, BeatMS: r.BeatMS,
@@ -108,11 +108,11 @@ func (f *fake) handler() http.Handler {
 	for pattern, answer := range map[string]func(w http.ResponseWriter, r *http.Request) any{
 		"GET /api/v1/campaigns": func(_ http.ResponseWriter, r *http.Request) any {
 			if r.URL.Query().Get("cursor") == "" {
-				return operator.List[operator.Campaign]{Items: []operator.Campaign{f.campaign}, Next: "c1"}
+				return client.List[client.Campaign]{Items: []client.Campaign{f.campaign}, Next: "c1"}
 			}
 			other := f.campaign
 			other.ID, other.Name, other.State, other.Rains = "c2", "Gala", "closed", nil
-			return operator.List[operator.Campaign]{Items: []operator.Campaign{other}}
+			return client.List[client.Campaign]{Items: []client.Campaign{other}}
 		},
 		"POST /api/v1/campaigns":      func(http.ResponseWriter, *http.Request) any { return f.campaign },
 		"POST /api/v1/splits/preview": func(http.ResponseWriter, *http.Request) any { return preview },
@@ -155,10 +155,10 @@ func (f *fake) handler() http.Handler {
 		"POST /api/v1/sponsors/acme/deposits": func(http.ResponseWriter, *http.Request) any { return acme },
 		"GET /api/v1/sponsors/acme":           func(http.ResponseWriter, *http.Request) any { return acme },
 		"GET /api/v1/sponsors": func(http.ResponseWriter, *http.Request) any {
-			return operator.List[openapi.Sponsor]{Items: []openapi.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
+			return client.List[openapi.Sponsor]{Items: []openapi.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
 		},
 		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
-			return operator.List[operator.DeadLetter]{Items: []operator.DeadLetter{
+			return client.List[client.DeadLetter]{Items: []client.DeadLetter{
 				{Claim: "c1-4", Letter: "1", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
 					Reason: "packet 4 is paid to another player", CreatedAt: theDay},
 				{Claim: "c1.0.9-0", Letter: "12", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
@@ -166,14 +166,14 @@ func (f *fake) handler() http.Handler {
 			}}
 		},
 		"POST /api/v1/payouts/c1-4/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
-				State: operator.ClaimSettled}
+			return client.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
+				State: client.ClaimSettled}
 		},
 		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Claim{Claim: "w1", User: "u1", Amount: 250, State: operator.ClaimFailed}
+			return client.Claim{Claim: "w1", User: "u1", Amount: 250, State: client.ClaimFailed}
 		},
 		"GET /api/v1/withdrawals/w1": func(w http.ResponseWriter, r *http.Request) any {
-			shown := aWithdrawal("sent", true)(w, r).(operator.Withdrawal)
+			shown := aWithdrawal("sent", true)(w, r).(client.Withdrawal)
 			shown.Receiver, shown.LastError = "http:bank.example:shop7", "no clear answer"
 			shown.Order = &openapi.PendingOrder{Approval: "a7", What: "paid", By: "ann",
 				Reason: "the bank\x1b says so", AskedAt: theDay,
@@ -191,7 +191,7 @@ func (f *fake) handler() http.Handler {
 			return anOrder("pending")
 		},
 		"GET /api/v1/approvals": func(_ http.ResponseWriter, r *http.Request) any {
-			orders := operator.List[openapi.Approval]{Items: []openapi.Approval{anOrder("pending")}}
+			orders := client.List[openapi.Approval]{Items: []openapi.Approval{anOrder("pending")}}
 			if r.URL.Query().Get("state") == "" {
 				orders.Items = append(orders.Items, anOrder("rejected"))
 			}
@@ -209,10 +209,10 @@ func (f *fake) handler() http.Handler {
 				Kept: []string{"the ledger can bear it out"}}
 		},
 		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
-			return operator.Retried{Retried: 3, Settled: 2, StillDead: 1}
+			return client.Retried{Retried: 3, Settled: 2, StillDead: 1}
 		},
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
-			return operator.List[operator.Claim]{Items: f.claims}
+			return client.List[client.Claim]{Items: f.claims}
 		},
 		"GET /api/v1/campaigns/c1/rains/{rain}/fairness": func(_ http.ResponseWriter,
 			r *http.Request) any {
@@ -285,7 +285,7 @@ func (f *fake) refuse(faults rain.Invalid) {
 func aWithdrawal(stage string, dead bool) func(http.ResponseWriter, *http.Request) any {
 	return func(http.ResponseWriter, *http.Request) any {
 		w := wire.Withdrawal{ID: "w1", User: "u1", Amount: 250, Stage: stage}
-		return operator.Withdrawal{Withdrawal: w, Dead: dead}
+		return client.Withdrawal{Withdrawal: w, Dead: dead}
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/wire"
 )
 
@@ -14,7 +14,7 @@ type glance struct {
 	Campaign string     `json:"campaign"`
 	State    string     `json:"state"`
 	Rain     *wire.Rain `json:"rain"` // the newest
-	operator.Stats
+	client.Stats
 	name string
 }
 
@@ -22,12 +22,12 @@ type glance struct {
 func (g glance) over() bool { return g.State == "closed" && g.Paid >= g.Won }
 
 // look reads the figures of a campaign.
-func look(ctx context.Context, client *operator.Client, id string) (glance, error) {
-	campaign, err := client.Campaign(ctx, id)
+func look(ctx context.Context, api *client.Client, id string) (glance, error) {
+	campaign, err := api.Campaign(ctx, id)
 	if err != nil {
 		return glance{}, err
 	}
-	stats, err := client.Stats(ctx, id)
+	stats, err := api.Stats(ctx, id)
 	if err != nil {
 		return glance{}, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -16,7 +16,7 @@ func TestRedrawn(t *testing.T) {
 	var screen bytes.Buffer
 	show := redrawn(&App{Stdout: &screen, Location: time.UTC})
 	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J",
-		Stats: operator.Stats{Won: 7, AmountWon: 88}}
+		Stats: client.Stats{Won: 7, AmountWon: 88}}
 	if err := show(g); err != nil {
 		t.Fatal(err)
 	}

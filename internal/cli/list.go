@@ -6,8 +6,8 @@ import (
 	"os"
 	"slices"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 // listedAtOnce is how many members one request adds or removes.
@@ -22,8 +22,8 @@ type listCreateCmd struct {
 
 // Run makes an empty list.
 func (c *listCreateCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		l, err := client.CreateList(ctx, c.List, c.Of, c.Purpose)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		l, err := api.CreateList(ctx, c.List, c.Of, c.Purpose)
 		return c.showList(app, l, err)
 	})
 }
@@ -42,13 +42,13 @@ type listShowCmd struct {
 
 // Run shows a list, or all.
 func (c *listShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		if c.List != "" {
-			l, err := client.PlayerList(ctx, c.List)
+			l, err := api.PlayerList(ctx, c.List)
 			return c.showList(app, l, err)
 		}
 		all := []openapi.PlayerList{}
-		for one, err := range operator.All(ctx, client.PlayerLists) {
+		for one, err := range client.All(ctx, api.PlayerLists) {
 			if err != nil {
 				return err
 			}
@@ -66,11 +66,11 @@ type listMembersCmd struct {
 
 // Run lists who is on a list.
 func (c *listMembersCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		all := []openapi.ListMember{}
-		for one, err := range operator.All(ctx, func(ctx context.Context, p operator.Page) (
-			operator.List[openapi.ListMember], error) {
-			return client.ListMembers(ctx, c.List, c.Member, p)
+		for one, err := range client.All(ctx, func(ctx context.Context, p client.Page) (
+			client.List[openapi.ListMember], error) {
+			return api.ListMembers(ctx, c.List, c.Member, p)
 		}) {
 			if err != nil {
 				return err
@@ -100,8 +100,8 @@ func (c *listImportCmd) Run(app *App) error {
 		return fmt.Errorf("the list's file: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		l, err := client.ImportMembers(ctx, c.List, file, c.Replace)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		l, err := api.ImportMembers(ctx, c.List, file, c.Replace)
 		return c.showList(app, l, err)
 	})
 }
@@ -113,12 +113,12 @@ type listChange struct {
 	remote
 }
 
-func (c *listChange) change(app *App, do func(ctx context.Context, client *operator.Client,
+func (c *listChange) change(app *App, do func(ctx context.Context, api *client.Client,
 	some []string) (openapi.PlayerList, error)) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) (err error) {
+	return c.talk(func(ctx context.Context, api *client.Client) (err error) {
 		var l openapi.PlayerList
 		for some := range slices.Chunk(c.Members, listedAtOnce) {
-			if l, err = do(ctx, client, some); err != nil {
+			if l, err = do(ctx, api, some); err != nil {
 				return err
 			}
 		}
@@ -130,9 +130,9 @@ type listAddCmd struct{ listChange }
 
 // Run puts some on a list.
 func (c *listAddCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (openapi.PlayerList,
+	return c.change(app, func(ctx context.Context, api *client.Client, some []string) (openapi.PlayerList,
 		error) {
-		return client.AddMembers(ctx, c.List, some)
+		return api.AddMembers(ctx, c.List, some)
 	})
 }
 
@@ -140,9 +140,9 @@ type listRemoveCmd struct{ listChange }
 
 // Run takes some off a list.
 func (c *listRemoveCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, client *operator.Client, some []string) (openapi.PlayerList,
+	return c.change(app, func(ctx context.Context, api *client.Client, some []string) (openapi.PlayerList,
 		error) {
-		return client.RemoveMembers(ctx, c.List, some)
+		return api.RemoveMembers(ctx, c.List, some)
 	})
 }
 
@@ -153,8 +153,8 @@ type listDeleteCmd struct {
 
 // Run deletes a list.
 func (c *listDeleteCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		if err := client.DeleteList(ctx, c.List); err != nil {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		if err := api.DeleteList(ctx, c.List); err != nil {
 			return err
 		}
 		return c.show(app, map[string]string{"deleted": c.List}, func(t *table) { t.row("deleted", c.List) })

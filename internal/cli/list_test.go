@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 // listServer is a server of one list, vip, and keeps what was asked of it.
@@ -34,15 +34,15 @@ func newListServer(t *testing.T) *listServer {
 		"POST /api/v1/lists": vip, "GET /api/v1/lists/vip": vip, "POST /api/v1/lists/vip/members": vip,
 		"PUT /api/v1/lists/vip/members": vip, "POST /api/v1/lists/vip/remove": vip, "DELETE /api/v1/lists/vip": nil,
 		"DELETE /api/v1/lists/%E5%91%98%E5%B7%A5": nil,
-		"GET /api/v1/lists?limit=500": operator.List[openapi.PlayerList]{Items: []openapi.PlayerList{vip},
+		"GET /api/v1/lists?limit=500": client.List[openapi.PlayerList]{Items: []openapi.PlayerList{vip},
 			Next: "vip"},
-		"GET /api/v1/lists?cursor=vip&limit=500": operator.List[openapi.PlayerList]{Items: []openapi.PlayerList{
+		"GET /api/v1/lists?cursor=vip&limit=500": client.List[openapi.PlayerList]{Items: []openapi.PlayerList{
 			{List: "红", Of: "addresses", Purpose: "deny", CreatedAt: theDay, ChangedAt: theDay, ChangedBy: "bob"}}},
-		"GET /api/v1/lists/vip/members?limit=500": operator.List[openapi.ListMember]{Items: []openapi.ListMember{
+		"GET /api/v1/lists/vip/members?limit=500": client.List[openapi.ListMember]{Items: []openapi.ListMember{
 			{Member: "u1", AddedAt: theDay}}, Next: "u1"},
-		"GET /api/v1/lists/vip/members?cursor=u1&limit=500": operator.List[openapi.ListMember]{
+		"GET /api/v1/lists/vip/members?cursor=u1&limit=500": client.List[openapi.ListMember]{
 			Items: []openapi.ListMember{{Member: "u\x1b2", AddedAt: theDay}}},
-		"GET /api/v1/lists/vip/members?limit=500&member=u7": operator.List[openapi.ListMember]{},
+		"GET /api/v1/lists/vip/members?limit=500&member=u7": client.List[openapi.ListMember]{},
 	}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

@@ -3,16 +3,16 @@ package cli
 import (
 	"context"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 type payoutListCmd struct{ remote }
 
 // Run lists every payout that waits for a person, page by page.
 func (c *payoutListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		letters := []operator.DeadLetter{}
-		for one, err := range operator.All(ctx, client.DeadPayouts) {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		letters := []client.DeadLetter{}
+		for one, err := range client.All(ctx, api.DeadPayouts) {
 			if err != nil {
 				return err
 			}
@@ -48,11 +48,11 @@ func (c *payoutRetryCmd) check() []string {
 // Run retries one dead payout or all of them. One that stays dead is an error; of all, those that stay dead are
 // counted.
 func (c *payoutRetryCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		if c.All {
-			return c.all(ctx, app, client)
+			return c.all(ctx, app, api)
 		}
-		claim, err := client.RetryPayout(ctx, c.Claim)
+		claim, err := api.RetryPayout(ctx, c.Claim)
 		if err != nil {
 			return c.waits(app, err)
 		}
@@ -76,8 +76,8 @@ type payoutDismissCmd struct {
 
 // Run ends dead letters that are nobody's.
 func (c *payoutDismissCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		done, err := client.DismissPayout(ctx, c.Claim, c.Letter, c.Reason)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		done, err := api.DismissPayout(ctx, c.Claim, c.Letter, c.Reason)
 		if err != nil {
 			return c.waits(app, err)
 		}
@@ -97,14 +97,14 @@ func (c *payoutDismissCmd) Run(app *App) error {
 // stateAfterRetry is a state in words. The API calls a withdrawal "failed" both while it waits for its next try and
 // after it has failed for good; after a retry it is the former.
 func stateAfterRetry(state string) string {
-	if state == operator.ClaimFailed {
+	if state == client.ClaimFailed {
 		return "tried again soon"
 	}
 	return state
 }
 
-func (c *payoutRetryCmd) all(ctx context.Context, app *App, client *operator.Client) error {
-	done, err := client.RetryPayouts(ctx, c.Campaign)
+func (c *payoutRetryCmd) all(ctx context.Context, app *App, api *client.Client) error {
+	done, err := api.RetryPayouts(ctx, c.Campaign)
 	if err != nil {
 		return err
 	}

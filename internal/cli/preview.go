@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/rain"
 )
 
@@ -42,8 +42,8 @@ func (c *campaignPreviewCmd) check() []string {
 func (c *campaignPreviewCmd) Run(app *App) error {
 	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		summary, err := client.PreviewSplit(ctx, split)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		summary, err := api.PreviewSplit(ctx, split)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -47,8 +47,8 @@ func (c *rainStartCmd) Run(app *App) error {
 		ms := c.StartsAt.UnixMilli()
 		spec.StartsAt = &ms
 	}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		r, err := client.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		r, err := api.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
 		if err != nil {
 			return err
 		}
@@ -63,10 +63,10 @@ type rainStopCmd struct {
 
 // Run stops the rain.
 func (c *rainStopCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		id := c.Rain
 		if id == "" {
-			campaign, err := client.Campaign(ctx, c.Campaign)
+			campaign, err := api.Campaign(ctx, c.Campaign)
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (c *rainStopCmd) Run(app *App) error {
 			}
 			id = campaign.Rains[len(campaign.Rains)-1].ID
 		}
-		r, err := client.StopRain(ctx, c.Campaign, id)
+		r, err := api.StopRain(ctx, c.Campaign, id)
 		if err != nil {
 			return err
 		}

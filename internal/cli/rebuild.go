@@ -6,16 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 type rebuildCmd struct{ oneCampaign }
 
 // Run restores the campaign's state in Redis. It fails where nothing of it is lost.
 func (c *rebuildCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		done, err := client.Rebuild(ctx, c.Campaign)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		done, err := api.Rebuild(ctx, c.Campaign)
 		if err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -28,10 +28,10 @@ func (c *reconcileCmd) check() []string {
 // Run shows where the money is. It fails where a cent is missing or a row is wrong.
 func (c *reconcileCmd) Run(app *App) error {
 	if c.Campaign == "" {
-		return c.talk(func(ctx context.Context, client *operator.Client) error { return c.all(ctx, app, client) })
+		return c.talk(func(ctx context.Context, api *client.Client) error { return c.all(ctx, app, api) })
 	}
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		r, err := client.Reconciliation(ctx, c.Campaign)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		r, err := api.Reconciliation(ctx, c.Campaign)
 		if err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func (c *reconcileCmd) Run(app *App) error {
 	})
 }
 
-func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Client) error {
-	b, err := c.prove(ctx, app, client)
+func (c *reconcileCmd) all(ctx context.Context, app *App, api *client.Client) error {
+	b, err := c.prove(ctx, app, api)
 	if err != nil {
 		return err
 	}
@@ -66,10 +66,10 @@ func (c *reconcileCmd) all(ctx context.Context, app *App, client *operator.Clien
 
 // prove has the server prove everything, and shows how far it has come: a line of JSON each second with --json, on a
 // terminal a line that changes, else a line each ten seconds.
-func (c *reconcileCmd) prove(ctx context.Context, app *App, client *operator.Client) (openapi.Books, error) {
+func (c *reconcileCmd) prove(ctx context.Context, app *App, api *client.Client) (openapi.Books, error) {
 	live := app.terminal(app.Stderr) && !c.JSON
 	told := time.Time{}
-	b, err := client.ReconcileFull(ctx, func(p openapi.ProofProgress) {
+	b, err := api.ReconcileFull(ctx, func(p openapi.ProofProgress) {
 		switch {
 		case c.JSON:
 			_ = json.NewEncoder(app.Stderr).Encode(p) // there is nowhere left to say it
@@ -97,7 +97,7 @@ func progressInWords(p openapi.ProofProgress) string {
 	return fmt.Sprintf("reading %s: %d of about %d rows, %.0f a second, %s left", p.Part, p.Done, p.Of, p.Rate, left)
 }
 
-func (t *table) reconciliation(r operator.Reconciliation) {
+func (t *table) reconciliation(r client.Reconciliation) {
 	for _, line := range []struct {
 		name   string
 		amount rain.Money

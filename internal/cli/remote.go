@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 // remote are the flags of the commands that speak to a server.
@@ -15,15 +15,15 @@ type remote struct {
 }
 
 func (r *remote) check() []string {
-	if _, err := operator.New(operator.Options{Server: r.Server}); err != nil {
+	if _, err := client.New(client.Options{Server: r.Server}); err != nil {
 		return []string{"--server: " + err.Error()}
 	}
 	return nil
 }
 
 // talk calls do with a client and a context that Ctrl-C ends.
-func (r *remote) talk(do func(ctx context.Context, c *operator.Client) error) error {
-	c, err := operator.New(operator.Options{Server: r.Server, Token: r.Token})
+func (r *remote) talk(do func(ctx context.Context, c *client.Client) error) error {
+	c, err := client.New(client.Options{Server: r.Server, Token: r.Token})
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 // decidedAtOnce is how many claims one request decides about.
@@ -15,8 +15,8 @@ type riskListCmd struct{ remote }
 
 // Run lists every win that is kept apart, with what speaks against its player.
 func (c *riskListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		wins, err := heldWins(ctx, client, "")
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		wins, err := heldWins(ctx, api, "")
 		if err != nil {
 			return err
 		}
@@ -25,9 +25,9 @@ func (c *riskListCmd) Run(app *App) error {
 }
 
 // heldWins are all wins that are kept apart, or those of one player.
-func heldWins(ctx context.Context, client *operator.Client, user string) ([]operator.HeldWin, error) {
-	wins := []operator.HeldWin{}
-	for one, err := range operator.All(ctx, client.HeldWins) {
+func heldWins(ctx context.Context, api *client.Client, user string) ([]client.HeldWin, error) {
+	wins := []client.HeldWin{}
+	for one, err := range client.All(ctx, api.HeldWins) {
 		if err != nil {
 			return nil, err
 		}
@@ -55,15 +55,15 @@ func (c *riskOrder) check() []string {
 }
 
 func (c *riskOrder) decide(app *App, act string) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		claims, decided := c.Claims, []operator.HeldWin{}
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		claims, decided := c.Claims, []client.HeldWin{}
 		if c.User != "" {
-			wins, err := heldWins(ctx, client, c.User)
+			wins, err := heldWins(ctx, api, c.User)
 			if err != nil {
 				return err
 			}
 			if act == "release" { // also where nothing is kept apart: they may be denied
-				if err := client.ReleasePlayers(ctx, []string{c.User}, c.Reason); err != nil {
+				if err := api.ReleasePlayers(ctx, []string{c.User}, c.Reason); err != nil {
 					return err
 				}
 			}
@@ -72,7 +72,7 @@ func (c *riskOrder) decide(app *App, act string) error {
 			}
 		}
 		for some := range slices.Chunk(claims, decidedAtOnce) {
-			done, err := client.DecideHeld(ctx, act, some, c.Reason)
+			done, err := api.DecideHeld(ctx, act, some, c.Reason)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ type riskConfirmCmd struct{ riskOrder }
 // Run gives held wins back to their sponsors.
 func (c *riskConfirmCmd) Run(app *App) error { return c.decide(app, "confirm") }
 
-func (t *table) heldWins(wins []operator.HeldWin) {
+func (t *table) heldWins(wins []client.HeldWin) {
 	t.row("CLAIM", "STATE", "AMOUNT", "SINCE", "SCORE", "USER", "REASONS")
 	for _, w := range wins {
 		sentences := make([]string, len(w.Reasons))

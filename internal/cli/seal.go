@@ -4,15 +4,15 @@ import (
 	"context"
 	"strconv"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 type sealRotateCmd struct{ remote }
 
 // Run makes a new key for the seals.
 func (c *sealRotateCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		key, err := client.RotateSeal(ctx)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		key, err := api.RotateSeal(ctx)
 		if err != nil {
 			return err
 		}

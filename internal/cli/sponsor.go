@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -28,8 +28,8 @@ func (c *sponsorDepositCmd) check() []string {
 
 // Run adds money to a sponsor's account, once for each reference.
 func (c *sponsorDepositCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		account, err := client.Deposit(ctx, c.Sponsor, c.Reference, c.Amount)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		account, err := api.Deposit(ctx, c.Sponsor, c.Reference, c.Amount)
 		if err != nil {
 			return c.waits(app, err)
 		}
@@ -44,8 +44,8 @@ type sponsorShowCmd struct {
 
 // Run shows a sponsor's account.
 func (c *sponsorShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		account, err := client.Sponsor(ctx, c.Sponsor)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		account, err := api.Sponsor(ctx, c.Sponsor)
 		if err != nil {
 			return err
 		}
@@ -62,9 +62,9 @@ type sponsorListCmd struct{ remote }
 
 // Run lists everybody who has ever deposited, page by page.
 func (c *sponsorListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		sponsors := []openapi.Sponsor{}
-		for one, err := range operator.All(ctx, client.Sponsors) {
+		for one, err := range client.All(ctx, api.Sponsors) {
 			if err != nil {
 				return err
 			}

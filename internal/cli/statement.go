@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 type statementMatchCmd struct {
@@ -74,8 +74,8 @@ func (c *statementMatchCmd) Run(app *App) error {
 	}
 	asked.From, _ = statementTime(c.From, false) // check has read them
 	asked.To, _ = statementTime(c.To, true)
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		r, err := client.MatchStatement(ctx, asked)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		r, err := api.MatchStatement(ctx, asked)
 		if err != nil {
 			return err
 		}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/auth"
-	"redrain/internal/operator"
 	"redrain/rain"
 )
 
@@ -54,7 +54,7 @@ func (c *tokenCmd) check() []string {
 // Run prints a token, or a link.
 func (c *tokenCmd) Run(app *App) error {
 	if c.Link && c.JWTSecret == "" {
-		return c.link(app, c.Token, operator.LoginWish{
+		return c.link(app, c.Token, client.LoginWish{
 			User: c.User, Name: c.Name, Campaign: c.Campaign, TTLMS: c.TTL.Milliseconds(),
 		})
 	}
@@ -69,7 +69,7 @@ func (c *tokenCmd) Run(app *App) error {
 		return err
 	}
 	if c.Link {
-		return c.link(app, token, operator.LoginWish{Campaign: c.Campaign})
+		return c.link(app, token, client.LoginWish{Campaign: c.Campaign})
 	}
 	if c.JSON {
 		return printJSON(app, map[string]any{"user": c.User, "token": token, "expires_at": expires.UnixMilli()})
@@ -79,12 +79,12 @@ func (c *tokenCmd) Run(app *App) error {
 }
 
 // link asks the server for a code, with the player's own token or an operator's, and prints the link with it.
-func (c *tokenCmd) link(app *App, token string, wish operator.LoginWish) error {
+func (c *tokenCmd) link(app *App, token string, wish client.LoginWish) error {
 	to := c.remote
 	to.Token = token
-	return to.talk(func(ctx context.Context, client *operator.Client) error {
-		code, err := client.LoginCode(ctx, wish)
-		if _, answered := errors.AsType[*operator.Error](err); err != nil && !answered {
+	return to.talk(func(ctx context.Context, api *client.Client) error {
+		code, err := api.LoginCode(ctx, wish)
+		if _, answered := errors.AsType[*client.Error](err); err != nil && !answered {
 			return fmt.Errorf("%w (a link is made by a running server: give its address with --server, "+
 				"or leave out --link for a token)", err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 type userShowCmd struct {
@@ -14,8 +14,8 @@ type userShowCmd struct {
 
 // Run shows a player.
 func (c *userShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		p, err := client.Player(ctx, c.User)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		p, err := api.Player(ctx, c.User)
 		if err != nil {
 			return err
 		}
@@ -31,8 +31,8 @@ type userOrder struct {
 }
 
 func (c *userOrder) give(app *App, act string) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		p, err := client.Sanction(ctx, c.User, act, c.Reason)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		p, err := api.Sanction(ctx, c.User, act, c.Reason)
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ type userUnbanCmd struct{ userOrder }
 func (c *userUnbanCmd) Run(app *App) error { return c.give(app, "unban") }
 
 // player shows a player and what was done about them.
-func (t *table) player(p operator.Player) {
+func (t *table) player(p client.Player) {
 	t.row("user", p.User)
 	if p.Name != "" {
 		t.row("name", p.Name)

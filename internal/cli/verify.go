@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -53,8 +53,8 @@ type verification struct {
 
 // Run recomputes the rains. It fails where one did not fall as its commitment promised.
 func (c *verifyCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		campaign, err := client.Campaign(ctx, c.Campaign)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		campaign, err := api.Campaign(ctx, c.Campaign)
 		if err != nil {
 			return err
 		}
@@ -62,13 +62,13 @@ func (c *verifyCmd) Run(app *App) error {
 		if err != nil {
 			return err
 		}
-		claims, err := c.claims(ctx, client)
+		claims, err := c.claims(ctx, api)
 		if err != nil {
 			return err
 		}
 		verifications, good := []verification{}, true
 		for _, r := range rains {
-			f, err := client.Fairness(ctx, c.Campaign, r.ID)
+			f, err := api.Fairness(ctx, c.Campaign, r.ID)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func (c *verifyCmd) Run(app *App) error {
 }
 
 // ended are the rains to verify.
-func (c *verifyCmd) ended(campaign operator.Campaign) ([]wire.Rain, error) {
+func (c *verifyCmd) ended(campaign client.Campaign) ([]wire.Rain, error) {
 	var rains []wire.Rain
 	for _, r := range campaign.Rains {
 		switch {
@@ -115,7 +115,7 @@ func (c *verifyCmd) ended(campaign operator.Campaign) ([]wire.Rain, error) {
 
 // verifyRain recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
 // It returns the rain too; nil where it cannot be computed.
-func verifyRain(r wire.Rain, f operator.Fairness, noted string) (v verification, again *rain.Rain) {
+func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, again *rain.Rain) {
 	v = verification{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if noted != "" {

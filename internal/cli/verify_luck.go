@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/rain"
 )
 
@@ -18,10 +18,10 @@ type beatLuck struct {
 }
 
 // claims are all claims of the player in the campaign, where one is asked about.
-func (c *verifyCmd) claims(ctx context.Context, client *operator.Client) (all []operator.Claim, err error) {
+func (c *verifyCmd) claims(ctx context.Context, api *client.Client) (all []client.Claim, err error) {
 	const atOnce = 500
-	for page := (operator.Page{Limit: atOnce}); c.User != ""; {
-		list, err := client.UserClaims(ctx, c.User, page)
+	for page := (client.Page{Limit: atOnce}); c.User != ""; {
+		list, err := api.UserClaims(ctx, c.User, page)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +39,7 @@ func (c *verifyCmd) claims(ctx context.Context, client *operator.Client) (all []
 
 // luck computes each beat of a player, and lists what they were given that the seed had not let them win. That they
 // were given nothing in a beat with luck is no fault: they may not have tapped, or nothing was left.
-func (v *verification) luck(r *rain.Rain, user string, claims []operator.Claim) {
+func (v *verification) luck(r *rain.Rain, user string, claims []client.Claim) {
 	given := map[int64]string{}
 	c := rain.Campaign{Status: rain.Closed, Rains: []rain.Rain{*r}}
 	for _, claim := range claims {

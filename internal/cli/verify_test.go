@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/client"
 	"redrain/internal/cli"
-	"redrain/internal/operator"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
 
 func TestVerifyFindsEveryLie(t *testing.T) {
-	lie := func(change func(*operator.Fairness)) func(*fake) {
+	lie := func(change func(*client.Fairness)) func(*fake) {
 		return func(f *fake) {
 			fair := f.fairness["r1"]
 			change(&fair)
@@ -28,27 +28,27 @@ func TestVerifyFindsEveryLie(t *testing.T) {
 		"a noted commitment": {args: "--rain r1 --commitment " + strings.ToUpper(seed.Commitment())},
 		"another commitment": {args: "--rain r1 --commitment " + other.Commitment(),
 			want: "the seed that was revealed gives the commitment " + seed.Commitment()},
-		"another seed": {do: lie(func(f *operator.Fairness) { f.Seed = other.Hex() }),
+		"another seed": {do: lie(func(f *client.Fairness) { f.Seed = other.Hex() }),
 			want: "gives the commitment " + other.Commitment()},
-		"no seed at all": {do: lie(func(f *operator.Fairness) { f.Seed = "xyz" }),
+		"no seed at all": {do: lie(func(f *client.Fairness) { f.Seed = "xyz" }),
 			want: "a seed is 64 hexadecimal digits"},
-		"commitment changed": {do: lie(func(f *operator.Fairness) { f.Commitment = other.Commitment() }),
+		"commitment changed": {do: lie(func(f *client.Fairness) { f.Commitment = other.Commitment() }),
 			want: "the commitment is now said to be " + other.Commitment()},
-		"both changed": {do: lie(func(f *operator.Fairness) {
+		"both changed": {do: lie(func(f *client.Fairness) {
 			f.Commitment, f.Seed = other.Commitment(),
 				other.Hex()
 		}), want: "NOT AS ANNOUNCED"},
-		"digest": {do: lie(func(f *operator.Fairness) { f.Schedule.Digest = "00" }),
+		"digest": {do: lie(func(f *client.Fairness) { f.Schedule.Digest = "00" }),
 			want: "the drops have the digest 00"},
-		"drops": {do: lie(func(f *operator.Fairness) { f.Schedule.Drops++ }),
+		"drops": {do: lie(func(f *client.Fairness) { f.Schedule.Drops++ }),
 			want: "81 drops in 40 waves are claimed, the seed gives 80 in 40"},
-		"fewer decoys": {do: lie(func(f *operator.Fairness) { f.Schedule.DecoyPercent = 0 }),
+		"fewer decoys": {do: lie(func(f *client.Fairness) { f.Schedule.DecoyPercent = 0 }),
 			want: "the schedule is not that of the rain as it was announced"},
-		"another rain's": {do: lie(func(f *operator.Fairness) { f.Schedule.Rain = "r2" }),
+		"another rain's": {do: lie(func(f *client.Fairness) { f.Schedule.Rain = "r2" }),
 			want: "the schedule is not that of the rain as it was announced"},
-		"one that never ends": {do: lie(func(f *operator.Fairness) { f.Schedule.DurationMS = 1 << 60 }),
+		"one that never ends": {do: lie(func(f *client.Fairness) { f.Schedule.DurationMS = 1 << 60 }),
 			want: "the schedule cannot be that of a rain: duration_ms"},
-		"dense without bounds": {do: lie(func(f *operator.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }),
+		"dense without bounds": {do: lie(func(f *client.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }),
 			want: "the schedule cannot be that of a rain: drops_per_second"},
 	}
 	for name, tc := range tests {
@@ -104,7 +104,7 @@ func TestVerifyOfAPlayer(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		ticket string
-		lie    func(*operator.Fairness)
+		lie    func(*client.Fairness)
 		want   string // the fault; "" where there is none
 	}{
 		"the truth": {ticket: lucky},
@@ -113,9 +113,9 @@ func TestVerifyOfAPlayer(t *testing.T) {
 		"a drop":         {ticket: "3.1", want: "players have draws in the beats of this rain"},
 		"another rain's": {ticket: "b4000"},
 		"a record of no beats": {ticket: lucky, want: "the record of the odds is none",
-			lie: func(f *operator.Fairness) { f.Schedule.OddsRecord[1].Beat = 0 }},
+			lie: func(f *client.Fairness) { f.Schedule.OddsRecord[1].Beat = 0 }},
 		"other odds": {ticket: lucky, want: "the schedule is not that of the rain as it was announced",
-			lie: func(f *operator.Fairness) { f.Schedule.Odds, f.Schedule.OddsRecord = rain.OddsOne/2, nil }},
+			lie: func(f *client.Fairness) { f.Schedule.Odds, f.Schedule.OddsRecord = rain.OddsOne/2, nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake(t)
@@ -126,7 +126,7 @@ func TestVerifyOfAPlayer(t *testing.T) {
 				tc.lie(&fair)
 			}
 			f.fairness["r1"] = fair
-			f.claims = []operator.Claim{{Claim: "c1-7", User: "u1", Packet: "7", Amount: 5, Ticket: tc.ticket},
+			f.claims = []client.Claim{{Claim: "c1-7", User: "u1", Packet: "7", Amount: 5, Ticket: tc.ticket},
 				{Claim: "c2-7", User: "u1", Packet: "7", Amount: 5, Ticket: unlucky}} // of another campaign
 			got := run(t, f.at(), "verify", "c1", "r1", "--user", "u1")
 			if tc.want == "" {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 type watchCmd struct{ oneCampaign }
@@ -14,13 +14,13 @@ type watchCmd struct{ oneCampaign }
 // Run shows the figures until the campaign is over or somebody presses Ctrl-C. It waits for a server that is away, and
 // ends with an error where the server refuses the request.
 func (c *watchCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
+	return c.talk(func(ctx context.Context, api *client.Client) error {
 		show := newScreen(app, c.JSON)
 		tick := time.NewTicker(app.WatchEvery)
 		defer tick.Stop()
 		seen, failing := false, false
 		for {
-			g, err := look(ctx, client, c.Campaign)
+			g, err := look(ctx, api, c.Campaign)
 			switch {
 			case ctx.Err() != nil:
 				return nil
@@ -48,7 +48,7 @@ func (c *watchCmd) Run(app *App) error {
 
 // refused tells whether the server has refused a request, so that repeating it is useless.
 func refused(err error) bool {
-	var answer *operator.Error
+	var answer *client.Error
 	return errors.As(err, &answer) && answer.Status < http.StatusInternalServerError &&
 		answer.Status != http.StatusTooManyRequests
 }

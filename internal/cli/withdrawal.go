@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 )
 
 type withdrawalShowCmd struct {
@@ -16,8 +16,8 @@ type withdrawalShowCmd struct {
 
 // Run shows what has become of a withdrawal.
 func (c *withdrawalShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		w, err := client.Withdrawal(ctx, c.Withdrawal)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		w, err := api.Withdrawal(ctx, c.Withdrawal)
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ type withdrawalOrder struct {
 }
 
 func (c *withdrawalOrder) give(app *App, order, reference string) error {
-	return c.talk(func(ctx context.Context, client *operator.Client) error {
-		w, err := client.OrderWithdrawal(ctx, c.Withdrawal, order,
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		w, err := api.OrderWithdrawal(ctx, c.Withdrawal, order,
 			openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference})
 		if err != nil {
 			return c.waits(app, err)

@@ -11,9 +11,9 @@ import (
 	rds "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
+	"redrain/client"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
-	"redrain/internal/operator"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
@@ -91,7 +91,7 @@ func prove(t *testing.T, g *game, entries int) {
 		if stats, err := g.op.Stats(within(t, time.Minute), g.campaign); err != nil || stats.Paid > 0 {
 			t.Errorf("the figures: %+v, %v", stats, err)
 		}
-		if _, err := g.op.Claims(within(t, time.Minute), g.campaign, operator.Page{}); err != nil {
+		if _, err := g.op.Claims(within(t, time.Minute), g.campaign, client.Page{}); err != nil {
 			t.Errorf("the claims: %v", err)
 		}
 	}

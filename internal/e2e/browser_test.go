@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // TestAPersonPlays opens the player's page of the in-process default in a real browser, as a newcomer does: a rain

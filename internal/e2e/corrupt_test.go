@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/grab/store"
 	"redrain/internal/cli"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -126,12 +126,12 @@ func TestTheScheduleFindsIt(t *testing.T) {
 	}
 	// The feed is open before anything is wrong: the first event is a figure of the rain.
 	broken := false
-	err = n.client.Events(within(t, time.Minute), func(e operator.Event) error {
+	err = n.client.Events(within(t, time.Minute), func(e client.Event) error {
 		if !broken {
 			broken = true
 			hand.do("UPDATE campaign_tally SET amount_paid = amount_paid + 1")
 		}
-		if e.Name != operator.EventAlarm {
+		if e.Name != client.EventAlarm {
 			return nil
 		}
 		if err := json.Unmarshal(e.Data, &alarm); err != nil {

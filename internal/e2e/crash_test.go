@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -131,9 +131,9 @@ func (p *player) unanswered() []string {
 }
 
 // awaitBooks waits until everything that was won has been settled, and the books agree.
-func awaitBooks(t *testing.T, op *operator.Client, campaign string) {
+func awaitBooks(t *testing.T, op *client.Client, campaign string) {
 	t.Helper()
-	var rec operator.Reconciliation
+	var rec client.Reconciliation
 	var err error
 	testenv.Eventually(t, time.Minute, "everything settled and balanced", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -149,14 +149,14 @@ func awaitBooks(t *testing.T, op *operator.Client, campaign string) {
 
 // checkLedger: each win that a player was told is in the ledger once, under their name; and the balances are the
 // claims.
-func checkLedger(t *testing.T, op *operator.Client, campaign string, players []*player) {
+func checkLedger(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
-	inLedger := map[string]operator.Claim{}
+	inLedger := map[string]client.Claim{}
 	balances := map[string]rain.Money{}
-	list := func(ctx context.Context, p operator.Page) (operator.List[operator.Claim], error) {
+	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
 		return op.Claims(ctx, campaign, p)
 	}
-	for claim, err := range operator.All(within(t, 20*time.Second), list) {
+	for claim, err := range client.All(within(t, 20*time.Second), list) {
 		must(t, err)
 		if _, twice := inLedger[claim.Claim]; twice {
 			t.Errorf("claim %s is in the ledger twice", claim.Claim)

@@ -10,7 +10,7 @@ import (
 
 	"redrain/internal/testenv"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/rain"
 )
 
@@ -89,7 +89,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("the feed of %s tells of another: %+v", ours.ID, e)
 		}
 		switch e.kind {
-		case operator.EventStats:
+		case client.EventStats:
 			stats++
 			if e.Stock == nil || *e.Stock != 10 || e.AmountLeft != 1_000 {
 				t.Errorf("%+v", e)
@@ -99,7 +99,7 @@ func TestEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-		case operator.EventCampaign:
+		case client.EventCampaign:
 			paused = e.State == "paused"
 		}
 		return stats > 2 && paused
@@ -125,7 +125,7 @@ func TestEvents(t *testing.T) {
 	defer func() { _ = over.Body.Close() }()
 	stats = 0
 	readFeed(t, over, func(e feedEvent) bool {
-		if e.kind == operator.EventStats {
+		if e.kind == client.EventStats {
 			stats++
 		}
 		return stats == 5 // by then it is drained, and no node would keep it without the feed

@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	rds "github.com/redis/go-redis/v9"
 
+	"redrain/client"
 	"redrain/internal/cli"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -172,7 +172,7 @@ func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 	t.Helper()
 	for _, d := range f.waiting(n.client) {
 		_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")
-		if refused := operator.HasStatus(err, 409); err != nil && !refused || refused != (d.Kind == "pay") {
+		if refused := client.HasStatus(err, 409); err != nil && !refused || refused != (d.Kind == "pay") {
 			t.Errorf("dismissing %+v: %v", d, err)
 		}
 	}
@@ -241,10 +241,10 @@ func hear(t *testing.T, n *node) *heardAlarms {
 	var once sync.Once
 	hearing.Go(func() {
 		for ctx.Err() == nil {
-			_ = n.client.Events(ctx, func(e operator.Event) error { // a feed that was cut is opened again
+			_ = n.client.Events(ctx, func(e client.Event) error { // a feed that was cut is opened again
 				once.Do(func() { close(a.open) })
 				var one operatorAlarm
-				if e.Name == operator.EventAlarm && json.Unmarshal(e.Data, &one) == nil {
+				if e.Name == client.EventAlarm && json.Unmarshal(e.Data, &one) == nil {
 					a.mu.Lock()
 					defer a.mu.Unlock()
 					a.heard = append(a.heard, one)
@@ -277,9 +277,9 @@ func (a *heardAlarms) await(t *testing.T, campaign string, codes ...string) {
 }
 
 // waiting are the letters that wait for a person.
-func (f *forger) waiting(op *operator.Client) []operator.DeadLetter {
+func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 	f.t.Helper()
-	list, err := op.DeadPayouts(within(f.t, 10*time.Second), operator.Page{})
+	list, err := op.DeadPayouts(within(f.t, 10*time.Second), client.Page{})
 	must(f.t, err)
 	return list.Items
 }
@@ -287,7 +287,7 @@ func (f *forger) waiting(op *operator.Client) []operator.DeadLetter {
 func balanceOf(t *testing.T, n *node, user string) rain.Money {
 	t.Helper()
 	u, err := n.client.User(within(t, 10*time.Second), user)
-	if err != nil && !operator.HasStatus(err, 404) {
+	if err != nil && !client.HasStatus(err, 404) {
 		t.Fatal(err)
 	}
 	return u.Balance

@@ -3,9 +3,9 @@ package e2e
 import (
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // watchTurns notes the welcomes, and what the page was told of its turn and when it had asked.

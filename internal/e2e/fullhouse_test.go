@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -22,7 +22,7 @@ func TestGuestsWork(t *testing.T) {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	turn := 0
-	client, err := operator.New(operator.Options{Server: one.url, HTTPClient: &http.Client{
+	api, err := client.New(client.Options{Server: one.url, HTTPClient: &http.Client{
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 			if turn++; turn%2 == 0 {
 				r.URL.Host = strings.TrimPrefix(other.url, "http://")
@@ -35,7 +35,7 @@ func TestGuestsWork(t *testing.T) {
 			return transport.RoundTrip(r)
 		})}})
 	must(t, err)
-	guest, err := client.Guest(t.Context())
+	guest, err := api.Guest(t.Context())
 	if err != nil || turn != 2 {
 		t.Fatalf("%v after %d requests", err, turn)
 	}

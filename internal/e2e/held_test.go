@@ -4,24 +4,26 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
 // giveVerdict writes a verdict of the rules against players into the ledger of a setting.
-func giveVerdict(t *testing.T, s setting, act verdict.Act, users ...string) {
+func giveVerdict(t *testing.T, s setting, act standing.VerdictAct, users ...string) {
 	t.Helper()
 	db, err := sqldb.OpenMySQL(s.mysql)
 	must(t, err)
 	defer func() { must(t, db.Close()) }()
 	risk := ledger.New(db, func() int64 { return time.Now().UnixMilli() }, rain.NewAmountsCache()).Risk
 	for _, user := range users {
-		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, verdict.Verdict{User: user, Act: act, Score: 70,
-			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
+		_, err = risk.Give(within(t, 20*time.Second), ledger.ByRules, standing.Verdict{User: user, Act: act, Score: 70,
+			Reasons: standing.EncodeReasons([]standing.Reason{
+				{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"},
+			})})
 		must(t, err)
 	}
 }
@@ -29,7 +31,7 @@ func giveVerdict(t *testing.T, s setting, act verdict.Act, users ...string) {
 // heldOf are a player's wins that are kept apart.
 func heldOf(t *testing.T, n *node, user string) (claims []string, amount rain.Money) {
 	t.Helper()
-	list, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{Limit: 500})
+	list, err := n.client.HeldWins(within(t, 10*time.Second), client.Page{Limit: 500})
 	must(t, err)
 	for _, h := range list.Items {
 		if h.User == user {
@@ -56,7 +58,7 @@ func TestHeldWinsOverKills(t *testing.T) {
 		users = append(users, c.act+"-"+c.point)
 	}
 	doomed := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_FAULT_AT=settle.after_commit")
-	giveVerdict(t, s, verdict.Hold, users...)
+	giveVerdict(t, s, standing.Hold, users...)
 	spec := fund(t, doomed.node, "held", 10_000, 100)
 	spec.WinsPerUser = 3
 	c := createCampaign(t, doomed.client, spec)

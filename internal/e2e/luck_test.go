@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/cli"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -28,7 +28,7 @@ func TestOddsThatAreSetWhileItRains(t *testing.T) {
 	long.DurationMS, long.DropsPerSecond, long.Odds, long.Pacing = 600_000, 8, rain.OddsAuto, rain.PacingEven
 	began := time.Now()
 	r := startRain(t, op, c.ID, long)
-	var f operator.Fairness
+	var f client.Fairness
 	var err error
 	won := func() (sum int) {
 		for _, p := range players {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
@@ -74,7 +74,7 @@ func (a *arena) node(i int) *process {
 }
 
 // op speaks to the node that no fault kills.
-func (a *arena) op() *operator.Client { return a.node(1).client }
+func (a *arena) op() *client.Client { return a.node(1).client }
 
 // drainNode stops a node as an operator would, which it has to survive with exit code 0 even right after a fault.
 func (a *arena) drainNode(i int) {

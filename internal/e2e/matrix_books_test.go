@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -76,10 +76,10 @@ func (a *arena) checkSound(t *testing.T) {
 }
 
 // awaitQuiet waits until nothing of the campaign is under way any more and its figures agree.
-func (a *arena) awaitQuiet(t *testing.T, c operator.Campaign) {
+func (a *arena) awaitQuiet(t *testing.T, c client.Campaign) {
 	t.Helper()
-	var rec operator.Reconciliation
-	var stats operator.Stats
+	var rec client.Reconciliation
+	var stats client.Stats
 	var err error
 	defer func() {
 		if t.Failed() {
@@ -112,7 +112,7 @@ type win struct {
 
 // inRedis reads what Redis has decided, by packet: it is the arbiter, so this is what must have been paid. What the
 // packets hold follows from the campaign's secret seed.
-func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
+func (a *arena) inRedis(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
 	amounts := a.amounts(t, c)
 	wins := map[int]win{}
@@ -137,7 +137,7 @@ func (a *arena) inRedis(t *testing.T, c operator.Campaign) map[int]win {
 }
 
 // amounts is what a campaign's packets hold.
-func (a *arena) amounts(t *testing.T, c operator.Campaign) *rain.Amounts {
+func (a *arena) amounts(t *testing.T, c client.Campaign) *rain.Amounts {
 	t.Helper()
 	var text string
 	row := a.db.QueryRowContext(within(t, 10*time.Second), "SELECT split_seed FROM campaign WHERE id = ?", c.ID)
@@ -150,7 +150,7 @@ func (a *arena) amounts(t *testing.T, c operator.Campaign) *rain.Amounts {
 }
 
 // inLedger reads what was paid, by packet.
-func (a *arena) inLedger(t *testing.T, c operator.Campaign) map[int]win {
+func (a *arena) inLedger(t *testing.T, c client.Campaign) map[int]win {
 	t.Helper()
 	rows, err := a.db.QueryContext(within(t, 20*time.Second),
 		"SELECT packet, user_id, drop_id, amount FROM payout WHERE campaign_id = ?", c.ID)
@@ -168,7 +168,7 @@ func (a *arena) inLedger(t *testing.T, c operator.Campaign) map[int]win {
 }
 
 // checkCampaign holds what was told against what was decided against what was paid, win by win, once all is quiet.
-func (a *arena) checkCampaign(t *testing.T, c operator.Campaign, told map[string]toldWin) {
+func (a *arena) checkCampaign(t *testing.T, c client.Campaign, told map[string]toldWin) {
 	t.Helper()
 	a.awaitQuiet(t, c)
 	decided, paid := a.inRedis(t, c), a.inLedger(t, c)

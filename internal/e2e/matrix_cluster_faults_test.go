@@ -11,7 +11,7 @@ import (
 
 	rds "github.com/redis/go-redis/v9"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -235,13 +235,13 @@ func (g *game) claims() map[string]toldWin {
 }
 
 // paid are all wins of the campaign that the ledger has.
-func (g *game) paid() map[string]operator.Claim {
+func (g *game) paid() map[string]client.Claim {
 	g.t.Helper()
-	list := func(ctx context.Context, p operator.Page) (operator.List[operator.Claim], error) {
+	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
 		return g.op.Claims(ctx, g.campaign, p)
 	}
-	paid := map[string]operator.Claim{}
-	for claim, err := range operator.All(within(g.t, time.Minute), list) {
+	paid := map[string]client.Claim{}
+	for claim, err := range client.All(within(g.t, time.Minute), list) {
 		must(g.t, err)
 		paid[claim.Claim] = claim
 	}

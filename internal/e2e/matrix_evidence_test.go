@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -24,7 +24,7 @@ func (a *arena) shardKey(campaign string, shard int, name string) string {
 }
 
 // waiting counts the entries in the campaign's outboxes.
-func (a *arena) waiting(t *testing.T, c operator.Campaign) (total int64) {
+func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
 	t.Helper()
 	for shard := range c.Shards {
 		n, err := a.rdb.XLen(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox")).Result()

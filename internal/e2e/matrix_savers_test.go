@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -104,7 +104,7 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 			return nil
 		case hasCode(err, "insufficient_funds"):
 			return nil
-		case operator.HasStatus(err, 422), operator.HasStatus(err, 400), operator.HasStatus(err, 401):
+		case client.HasStatus(err, 422), client.HasStatus(err, 400), client.HasStatus(err, 401):
 			return err
 		}
 		timer := time.NewTimer(100 * time.Millisecond)
@@ -119,12 +119,12 @@ func (s *savers) withdraw(f *fan, key string, amount rain.Money, turn int) error
 
 func (s *savers) ask(ctx context.Context, n *node, token string, amount rain.Money,
 	key string) (openapi.Withdrawn, error) {
-	client, err := operator.New(operator.Options{Server: n.url, Token: token, HTTPClient: httpClient,
+	api, err := client.New(client.Options{Server: n.url, Token: token, HTTPClient: httpClient,
 		Timeout: 10 * time.Second})
 	if err != nil {
 		return openapi.Withdrawn{}, err
 	}
-	return client.Withdraw(ctx, amount, key)
+	return api.Withdraw(ctx, amount, key)
 }
 
 // awaitMade waits until so many more withdrawals are made.

@@ -8,7 +8,7 @@ import (
 
 	"redrain/internal/testenv"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 // fault is something that breaks: a row of the matrix.
@@ -90,7 +90,7 @@ type cell struct {
 
 // played is a campaign of a cell and who played in it.
 type played struct {
-	operator.Campaign
+	client.Campaign
 
 	crowd *crowd
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -38,7 +38,7 @@ func TestNews(t *testing.T) {
 				}
 			}
 			for _, step := range []struct {
-				act   func(context.Context, string) (operator.Campaign, error)
+				act   func(context.Context, string) (client.Campaign, error)
 				state string
 			}{{op.Pause, "paused"}, {op.Resume, "ready"}, {op.CloseCampaign, "closed"}} {
 				_, err := step.act(within(t, 10*time.Second), c.ID)

@@ -13,7 +13,7 @@ import (
 
 	"redrain/internal/testenv"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/server"
@@ -23,15 +23,15 @@ import (
 // node is one redrain under test, seen from outside.
 type node struct {
 	url    string // of HTTP
-	client *operator.Client
+	client *client.Client
 }
 
 func nodeAt(t *testing.T, base string) *node {
 	t.Helper()
-	client, err := operator.New(operator.Options{Server: base, Token: operatorToken})
+	api, err := client.New(client.Options{Server: base, Token: operatorToken})
 	must(t, err)
-	t.Cleanup(client.Close)
-	return &node{url: base, client: client}
+	t.Cleanup(api.Close)
+	return &node{url: base, client: api}
 }
 
 func (n *node) ws() string { return "ws" + strings.TrimPrefix(n.url, "http") + "/ws" }
@@ -125,7 +125,7 @@ func fund(t *testing.T, n *node, name string, budget rain.Money, packets int) ra
 }
 
 // createCampaign creates a campaign.
-func createCampaign(t *testing.T, op *operator.Client, spec rain.Spec) operator.Campaign {
+func createCampaign(t *testing.T, op *client.Client, spec rain.Spec) client.Campaign {
 	t.Helper()
 	c, err := op.CreateCampaign(within(t, 30*time.Second), spec, "")
 	must(t, err)
@@ -133,7 +133,7 @@ func createCampaign(t *testing.T, op *operator.Client, spec rain.Spec) operator.
 }
 
 // startRain starts a rain in a campaign.
-func startRain(t *testing.T, op *operator.Client, campaign string, spec rain.RainSpec) wire.Rain {
+func startRain(t *testing.T, op *client.Client, campaign string, spec rain.RainSpec) wire.Rain {
 	t.Helper()
 	r, err := op.StartRain(within(t, 20*time.Second), campaign, spec, "")
 	must(t, err)

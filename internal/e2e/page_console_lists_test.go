@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/room"
 )
 

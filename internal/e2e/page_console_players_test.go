@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -26,7 +26,7 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	cfg := s.config()
 	cfg.Risk = "hold"
 	n := startNode(t, cfg)
-	giveVerdict(t, s, verdict.Hold, "bot-1", "机器人 2")
+	giveVerdict(t, s, standing.Hold, "bot-1", "机器人 2")
 	spec := fund(t, n, "risky", 1_000, 100)
 	spec.Name, spec.WinsPerUser = "年会", 5
 	c := createCampaign(t, n.client, spec)
@@ -141,7 +141,7 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 		spec.Name, spec.Budget = fmt.Sprintf("节目%02d", (i*7)%60), rain.Money(100+i)
 		createCampaign(t, n.client, spec)
 	}
-	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{Limit: 1})
+	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{Limit: 1})
 	must(t, err)
 	_, err = n.client.CloseCampaign(within(t, time.Minute), list.Items[0].ID)
 	must(t, err)
@@ -205,7 +205,7 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	p.Says(".toasts", "The rain starts at ")
 	p.Says(".rainnow", "falling")
 	p.State("raining")
-	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
+	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{})
 	must(t, err)
 	if len(list.Items) != 1 || list.Items[0].Sponsor != "trial" || len(list.Items[0].Rains) != 1 {
 		t.Errorf("there is %+v", list.Items)

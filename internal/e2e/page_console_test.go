@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/rain"
 )
 
@@ -88,7 +88,7 @@ func createInConsole(t *testing.T, p *browsertest.Page, n *node) (id string) {
 	p.State("new")
 	p.PressTwice(".summary button[type=submit]")
 	p.Says("h1", "Bob's 年会 <3")
-	list, err := n.client.Campaigns(within(t, 10*time.Second), operator.Page{})
+	list, err := n.client.Campaigns(within(t, 10*time.Second), client.Page{})
 	must(t, err)
 	if len(list.Items) != 1 {
 		t.Fatalf("a double click has made %d campaigns", len(list.Items))

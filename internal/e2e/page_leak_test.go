@@ -6,7 +6,7 @@ import (
 
 	"redrain/internal/testenv"
 
-	"redrain/internal/browser"
+	"redrain/internal/testkit/browser"
 	"redrain/rain"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/auth"
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
 
@@ -47,7 +47,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	earn(t, n, "lin")
 	_, err := asPlayer(t, n, "lin").Withdraw(within(t, 20*time.Second), 400, "")
 	must(t, err)
-	dead := awaitWithdrawal(t, n, "lin", func(w operator.Withdrawal) bool { return w.Dead })
+	dead := awaitWithdrawal(t, n, "lin", func(w client.Withdrawal) bool { return w.Dead })
 
 	page := func(token string) *browsertest.Page {
 		p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
@@ -80,7 +80,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	goTo(bob, "#/approvals")
 	bob.Says("tbody", "Mark a withdrawal as paid")
 	bob.State("approvals")
-	if w := awaitWithdrawal(t, n, "lin", inState(operator.WithdrawalPending)); w.Order == nil || w.Order.By != "ann" {
+	if w := awaitWithdrawal(t, n, "lin", inState(client.WithdrawalPending)); w.Order == nil || w.Order.By != "ann" {
 		t.Errorf("before bob has confirmed: %+v", w)
 	}
 	bob.Press("tbody .button.main")
@@ -90,7 +90,7 @@ func TestTwoPeopleEndAWithdrawalInTheConsole(t *testing.T) {
 	bob.PressTwice("dialog [type=submit]")
 	bob.Says(".toasts", "Mark a withdrawal as paid · ¥4.00: done.")
 	bob.Until("nothing waits", `!document.querySelector(".pages .count")`)
-	if w := awaitWithdrawal(t, n, "lin", inState(operator.WithdrawalPaid)); w.Reference != "bank 17" {
+	if w := awaitWithdrawal(t, n, "lin", inState(client.WithdrawalPaid)); w.Reference != "bank 17" {
 		t.Errorf("confirmed: %+v", w)
 	}
 	goTo(bob, "#/withdrawals/"+dead.ID)

@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/rain"
 )
 
@@ -52,7 +52,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Money {
 	t.Helper()
 	won, count := map[string]rain.Money{}, map[string]int{}
-	list, err := n.client.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
+	list, err := n.client.Claims(within(t, 10*time.Second), campaign, client.Page{Limit: 500})
 	must(t, err)
 	for _, claim := range list.Items {
 		won[claim.User] += claim.Amount

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"redrain/internal/operator"
+	"redrain/client"
 )
 
 func parse[T any](t *testing.T, line []byte) T {
@@ -17,7 +17,7 @@ func parse[T any](t *testing.T, line []byte) T {
 
 // hasCode tells whether an error is the server's answer with that code.
 func hasCode(err error, code string) bool {
-	e, ok := errors.AsType[*operator.Error](err)
+	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Code == code
 }
 

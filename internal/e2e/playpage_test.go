@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 	"redrain/rain"
 )
 
@@ -41,10 +41,10 @@ func openPlay(t *testing.T, campaign, user string, o browser.Options, forgiven .
 // loginCode is a code that signs a player in at a node, made with the player's own token.
 func loginCode(t *testing.T, home, user string) string {
 	t.Helper()
-	client, err := operator.New(operator.Options{Server: home, Token: token(t, user)})
+	api, err := client.New(client.Options{Server: home, Token: token(t, user)})
 	must(t, err)
-	defer client.Close()
-	made, err := client.LoginCode(within(t, 20*time.Second), operator.LoginWish{})
+	defer api.Close()
+	made, err := api.LoginCode(within(t, 20*time.Second), client.LoginWish{})
 	must(t, err)
 	return made.Code
 }
@@ -116,7 +116,7 @@ func (g *playPage) balance() rain.Money {
 		`Math.round(Number(document.getElementById("balance").textContent.replace(/[^\d.]/g, "")) * 100)`)
 }
 
-func campaignOf(t *testing.T, n *node, name string, packets, wins int) operator.Campaign {
+func campaignOf(t *testing.T, n *node, name string, packets, wins int) client.Campaign {
 	t.Helper()
 	spec := fund(t, n, name, rain.Money(packets)*100, packets)
 	spec.WinsPerUser = wins

@@ -13,7 +13,7 @@ import (
 
 	rds "github.com/redis/go-redis/v9"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -68,7 +68,7 @@ type game struct {
 
 	t        *testing.T
 	nodes    []*node
-	op       *operator.Client
+	op       *client.Client
 	campaign string
 	players  []*player
 	resting  atomic.Bool // the players tap no new drop until goesOn
@@ -168,7 +168,7 @@ func (g *game) rebuilt() {
 		done, err := g.op.Rebuild(ctx, g.campaign)
 		if err == nil {
 			g.t.Logf("rebuilt by the operator: %+v", done)
-		} else if ctx.Err() == nil && !operator.HasStatus(err, 503) && !hasCode(err, "rebuild_superseded") &&
+		} else if ctx.Err() == nil && !client.HasStatus(err, 503) && !hasCode(err, "rebuild_superseded") &&
 			!hasCode(err, "campaign_alive") {
 			g.t.Fatal(err)
 		}

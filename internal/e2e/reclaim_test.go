@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -17,7 +17,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	s := realSetting(t)
 	doomed := startProcess(t, s, "REDRAIN_FAULT_AT=reclaim.after_close:4")
-	expiring := func(by *node, name string, afterMS int64) operator.Campaign {
+	expiring := func(by *node, name string, afterMS int64) client.Campaign {
 		t.Helper()
 		spec := fund(t, by, name, 1_000, 10)
 		spec.ExpiresInMS, spec.Shards = afterMS, 2
@@ -31,7 +31,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 	})
 	heir := startProcess(t, s) // it has no lease as long as the other one lives
 	const campaigns = 8
-	made := make([]operator.Campaign, campaigns)
+	made := make([]client.Campaign, campaigns)
 	for i := range made {
 		made[i] = expiring(heir.node, fmt.Sprintf("expiring-%d", i), 3_000)
 	}

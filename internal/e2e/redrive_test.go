@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 )
@@ -46,8 +46,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	state := func(want string) {
 		t.Helper()
 		testenv.Eventually(t, time.Minute, "the claim is "+want+" in both lists", func() bool {
-			ofCampaign, err1 := n.client.Claims(t.Context(), c.ID, operator.Page{})
-			ofUser, err2 := n.client.UserClaims(t.Context(), "poison", operator.Page{})
+			ofCampaign, err1 := n.client.Claims(t.Context(), c.ID, client.Page{})
+			ofUser, err2 := n.client.UserClaims(t.Context(), "poison", client.Page{})
 			if err1 != nil || err2 != nil || len(ofUser.Items) != 1 || ofUser.Items[0].State != want {
 				return false
 			}
@@ -59,8 +59,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 			return false
 		})
 	}
-	state(operator.ClaimFailed)
-	state(operator.ClaimDead)
+	state(client.ClaimFailed)
+	state(client.ClaimDead)
 	testenv.Eventually(t, 10*time.Second, "it is counted as dead", func() bool {
 		s, err := n.client.Stats(t.Context(), c.ID)
 		return err == nil && s.Outbox == 0 && s.Dead == 1
@@ -70,13 +70,13 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	}
 	statement("DROP TRIGGER poison")
 	done, err := n.client.RetryPayouts(within(t, 10*time.Second), "")
-	if err != nil || !reflect.DeepEqual(done, operator.Retried{Retried: 1, Settled: 1, Complete: true}) {
+	if err != nil || !reflect.DeepEqual(done, client.Retried{Retried: 1, Settled: 1, Complete: true}) {
 		t.Errorf("%+v, %v", done, err)
 	}
 	poisoned.await(t, 10*time.Second, "the money", func() bool { return len(poisoned.settled) == 1 })
 	awaitBooks(t, n.client, c.ID)
 
-	records, err := n.client.Audit(within(t, 10*time.Second), operator.Page{})
+	records, err := n.client.Audit(within(t, 10*time.Second), client.Page{})
 	must(t, err)
 	targets := map[string]map[string]any{}
 	for _, r := range records.Items {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook/webhooktest"
 	"redrain/rain"
@@ -36,15 +36,15 @@ func TestYesterdaysLedger(t *testing.T) {
 	n := d.start()
 	c := d.rain(n.node, 5)
 	d.win(n.node, c, "alice", "bob")
-	d.withdraw(n.node, "alice", 300, operator.WithdrawalPaid)
-	d.withdraw(n.node, "bob", 100, operator.WithdrawalPending) // the provider does not answer yet
+	d.withdraw(n.node, "alice", 300, client.WithdrawalPaid)
+	d.withdraw(n.node, "bob", 100, client.WithdrawalPending) // the provider does not answer yet
 
 	backup := d.dump()
 	d.answers.Store(true)
 	testenv.Eventually(t, time.Minute, "the payment of bob's", func() bool { return len(d.bank.Paid()) == 2 })
 	d.win(n.node, c, "carol")
-	d.withdraw(n.node, "carol", 400, operator.WithdrawalPaid)
-	d.withdraw(n.node, "alice", 200, operator.WithdrawalPaid)
+	d.withdraw(n.node, "carol", 400, client.WithdrawalPaid)
+	d.withdraw(n.node, "alice", 200, client.WithdrawalPaid)
 	paid := d.bank.Paid()
 	n.kill()
 
@@ -73,7 +73,7 @@ func TestYesterdaysLedger(t *testing.T) {
 	}
 	d.want(d.command("--end", "--reason", "entered"), "go on")
 	d.win(n.node, c, "dave")
-	d.withdraw(n.node, "carol", 600, operator.WithdrawalPaid)
+	d.withdraw(n.node, "carol", 600, client.WithdrawalPaid)
 	for id, times := range paid {
 		if d.bank.Paid()[id] != times {
 			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])
@@ -97,10 +97,10 @@ func TestAnOldFilePutBack(t *testing.T) {
 	n := d.start()
 	c := d.rain(n.node, 3)
 	d.win(n.node, c, "alice")
-	d.withdraw(n.node, "alice", 300, operator.WithdrawalPaid)
+	d.withdraw(n.node, "alice", 300, client.WithdrawalPaid)
 	backup := d.copyFile()
 	d.win(n.node, c, "carol")
-	d.withdraw(n.node, "alice", 200, operator.WithdrawalPaid)
+	d.withdraw(n.node, "alice", 200, client.WithdrawalPaid)
 	paid := d.bank.Paid()
 	n.stop(t)
 
@@ -120,7 +120,7 @@ func TestAnOldFilePutBack(t *testing.T) {
 	if got := d.balance(n.node, "alice"); got != 500 {
 		t.Errorf("alice has %d", got)
 	}
-	d.withdraw(n.node, "alice", 500, operator.WithdrawalPaid)
+	d.withdraw(n.node, "alice", 500, client.WithdrawalPaid)
 	for id, times := range paid {
 		if d.bank.Paid()[id] != times {
 			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/signed"
 	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook/webhooktest"
@@ -111,9 +111,9 @@ func TestRiskURL(t *testing.T) {
 	}
 	odd := join(t, n, "odd", c.ID)
 	odd.winOne(t)
-	var held operator.HeldWin
+	var held client.HeldWin
 	testenv.Eventually(t, time.Minute, "what odd has won is held", func() bool {
-		list, err := n.client.HeldWins(within(t, 10*time.Second), operator.Page{})
+		list, err := n.client.HeldWins(within(t, 10*time.Second), client.Page{})
 		if err != nil || len(list.Items) != 1 {
 			return false
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/room"
@@ -63,17 +63,17 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 // letter, and there is some of it. The stop of a process takes a moment, so that a tap may still be before the ban.
 func wantNothingAfterBan(t *testing.T, n *process, user string) {
 	t.Helper()
-	var u operator.Player
+	var u client.Player
 	must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
-	claims, err := n.client.UserClaims(within(t, 20*time.Second), user, operator.Page{Limit: 500})
+	claims, err := n.client.UserClaims(within(t, 20*time.Second), user, client.Page{Limit: 500})
 	must(t, err)
 	var paid rain.Money
 	dead := 0
 	for _, c := range claims.Items {
 		switch before := c.At < u.Sanctions[0].At; {
-		case before && c.State == operator.ClaimSettled:
+		case before && c.State == client.ClaimSettled:
 			paid += c.Amount
-		case !before && c.State == operator.ClaimDead:
+		case !before && c.State == client.ClaimDead:
 			dead++
 		default:
 			t.Errorf("banned at %d: %+v", u.Sanctions[0].At, c)

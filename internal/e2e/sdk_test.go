@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/browser/browsertest"
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+	"redrain/internal/testkit/browser/browsertest"
 )
 
 // hallScript lets many players into one page, each with a client of web/sdk. When a line was lost is noted before its
@@ -153,7 +153,7 @@ func checkTries(t *testing.T, report []hallPlayer) {
 }
 
 // checkAnswers: each tap has one answer, of its own, and the ledger has just the wins that were told.
-func checkAnswers(t *testing.T, op *operator.Client, campaign string, report []hallPlayer) {
+func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hallPlayer) {
 	t.Helper()
 	outcomes, told := map[string]int{}, []string{}
 	for _, p := range report {
@@ -171,7 +171,7 @@ func checkAnswers(t *testing.T, op *operator.Client, campaign string, report []h
 	if len(told) == 0 && outcomes["late"] == 0 || outcomes["error"] > 0 {
 		t.Errorf("answers: %v", outcomes)
 	}
-	claims, err := op.Claims(within(t, 10*time.Second), campaign, operator.Page{Limit: 500})
+	claims, err := op.Claims(within(t, 10*time.Second), campaign, client.Page{Limit: 500})
 	must(t, err)
 	var kept []string
 	for _, c := range claims.Items {

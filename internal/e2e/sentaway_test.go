@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -39,7 +39,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	spec := fund(t, a.node, "lists", 1_000, 10)
 	spec.Players = &rain.Players{List: "none"}
 	_, err = a.client.CreateCampaign(within(t, 20*time.Second), spec, "")
-	if p, ok := errors.AsType[*operator.Error](err); !ok || p.Status != http.StatusUnprocessableEntity {
+	if p, ok := errors.AsType[*client.Error](err); !ok || p.Status != http.StatusUnprocessableEntity {
 		t.Errorf("a campaign with a list that there is not: %v", err)
 	}
 	spec.Players.List = "vip"
@@ -110,7 +110,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	})
 
 	last = join(t, b.node, "ann", c.ID)
-	giveVerdict(t, s, verdict.Deny, "ann")
+	giveVerdict(t, s, standing.Deny, "ann")
 	wantClose(t, last, room.CodeSentAway)
 	if code := closeOf(t, b.node, "ann", c.ID); code != room.CodeSentAway {
 		t.Errorf("a hello of whom the rules deny ends with %d", code)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -171,7 +171,7 @@ func checkSameDrops(t *testing.T, players []*player) {
 }
 
 // checkMoney: exactly the budget was won, each win was told once as settled, and the books agree.
-func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Spec, players []*player) {
+func checkMoney(t *testing.T, op *client.Client, campaign string, spec rain.Spec, players []*player) {
 	t.Helper()
 	packets := map[string]string{}
 	var won rain.Money
@@ -218,7 +218,7 @@ func checkMoney(t *testing.T, op *operator.Client, campaign string, spec rain.Sp
 
 // checkFigures: the outcomes that the nodes have counted are those that the players were told, all of them, and how
 // long they took is known as long as it is news. What was unavailable was not decided.
-func checkFigures(t *testing.T, op *operator.Client, campaign string, players []*player) {
+func checkFigures(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
 	told, taps := map[string]int64{}, int64(0)
 	for _, p := range players {
@@ -232,7 +232,7 @@ func checkFigures(t *testing.T, op *operator.Client, campaign string, players []
 		}
 		p.mu.Unlock()
 	}
-	var s operator.Stats
+	var s client.Stats
 	testenv.Eventually(t, 10*time.Second, "the outcomes of all nodes", func() bool {
 		var err error
 		s, err = op.Stats(within(t, 5*time.Second), campaign)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
 	"redrain/internal/openapi"
-	"redrain/internal/operator"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/payout/withdraw/webhook/webhooktest"
@@ -33,21 +33,21 @@ func earn(t *testing.T, n *node, users ...string) {
 }
 
 // asPlayer is a client with a player's token.
-func asPlayer(t *testing.T, n *node, user string) *operator.Client {
+func asPlayer(t *testing.T, n *node, user string) *client.Client {
 	t.Helper()
-	c, err := operator.New(operator.Options{Server: n.url, Token: token(t, user)})
+	c, err := client.New(client.Options{Server: n.url, Token: token(t, user)})
 	must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
 
 // awaitWithdrawal waits until an operator sees a player's only withdrawal as it should be.
-func awaitWithdrawal(t *testing.T, n *node, user string, is func(operator.Withdrawal) bool) operator.Withdrawal {
+func awaitWithdrawal(t *testing.T, n *node, user string, is func(client.Withdrawal) bool) client.Withdrawal {
 	t.Helper()
-	var w operator.Withdrawal
+	var w client.Withdrawal
 	testenv.Eventually(t, time.Minute, "the withdrawal of "+user, func() bool {
-		list, err := n.client.Withdrawals(within(t, 10*time.Second), "", operator.Page{})
-		own := slices.DeleteFunc(list.Items, func(w operator.Withdrawal) bool { return w.User != user })
+		list, err := n.client.Withdrawals(within(t, 10*time.Second), "", client.Page{})
+		own := slices.DeleteFunc(list.Items, func(w client.Withdrawal) bool { return w.User != user })
 		if err != nil || len(own) != 1 {
 			return false
 		}
@@ -57,8 +57,8 @@ func awaitWithdrawal(t *testing.T, n *node, user string, is func(operator.Withdr
 	return w
 }
 
-func inState(state string) func(operator.Withdrawal) bool {
-	return func(w operator.Withdrawal) bool { return w.State == state }
+func inState(state string) func(client.Withdrawal) bool {
+	return func(w client.Withdrawal) bool { return w.State == state }
 }
 
 // TestWithdrawals takes money out over HTTP, through a receiver that pays, refuses, or is not there.
@@ -122,15 +122,15 @@ func TestWithdrawals(t *testing.T) {
 	for user, state := range map[string]string{"alice": "paid", "bob": "paid", "closed": "failed"} {
 		awaitWithdrawal(t, n, user, inState(state))
 	}
-	dead := awaitWithdrawal(t, n, "unlucky", func(w operator.Withdrawal) bool { return w.Dead })
+	dead := awaitWithdrawal(t, n, "unlucky", func(w client.Withdrawal) bool { return w.Dead })
 	if dead.State != "pending" || dead.Attempts != 1 || !strings.Contains(dead.LastError, "status 404") ||
 		dead.NextAt != 0 {
 		t.Errorf("%+v", dead)
 	}
 	// Who is there is told how it has ended, with what they have now; of one that waits for a person there is
 	// nothing to tell.
-	hearing["alice"].awaitMoney(t, operator.WithdrawalPaid, 300, 700)
-	if m := hearing["closed"].awaitMoney(t, operator.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" ||
+	hearing["alice"].awaitMoney(t, client.WithdrawalPaid, 300, 700)
+	if m := hearing["closed"].awaitMoney(t, client.WithdrawalFailed, 1000, 1000); m.Withdrawal.Reason == "" ||
 		m.Withdrawal.FinishedAt == 0 {
 		t.Errorf("a refusal: %+v", m)
 	}
@@ -150,7 +150,7 @@ func TestWithdrawals(t *testing.T) {
 		t.Errorf("retried: %d %s", a.status, a.body)
 	}
 	awaitWithdrawal(t, n, "unlucky", inState("paid"))
-	hearing["unlucky"].awaitMoney(t, operator.WithdrawalPaid, 400, 600)
+	hearing["unlucky"].awaitMoney(t, client.WithdrawalPaid, 400, 600)
 	c.want(c.call("POST", "/payouts/"+dead.ID+"/retry", ""), 404, "unknown_claim")
 	if a := c.call("GET", "/audit", ""); !strings.Contains(string(a.body), "claim:"+dead.ID) {
 		t.Errorf("audit: %s", a.body)
@@ -222,7 +222,7 @@ func TestKillNineInTheMiddleOfAPayment(t *testing.T) {
 			if lost == nil && again.ID != first.ID {
 				t.Errorf("%+v, and then %+v", first, again)
 			}
-			w := awaitWithdrawal(t, heir.node, "alice", inState(operator.WithdrawalPaid))
+			w := awaitWithdrawal(t, heir.node, "alice", inState(client.WithdrawalPaid))
 			if paid := receiver.Paid(); len(paid) != 1 || paid[w.ID] != 600 ||
 				receiver.Tries(w.ID) != tries {
 				t.Errorf("paid %v in %d tries, want %s in %d", paid, receiver.Tries(w.ID), w.ID, tries)

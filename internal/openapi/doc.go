@@ -1,5 +1,5 @@
 // Package openapi has the types of the HTTP API's requests and answers, generated from docs/openapi.yaml. The server
-// writes them, and the client in package operator reads them.
+// writes them, and the client in package client reads them.
 //
 //	answer := openapi.Sponsor{Sponsor: "acme", Balance: 1_000_000}
 //

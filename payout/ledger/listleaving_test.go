@@ -11,14 +11,14 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
 // halfGone makes a list of many, whose removal breaks off in its second step. who is on it, in the order in which they
 // leave; the first sqldb.Chunk of them have left. allow lets the removal go on.
-func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, purpose playerlist.Purpose) (
+func halfGone(t testing.TB, b *paytest.Books, lists *ledger.Lists, name string, purpose standing.ListPurpose) (
 	who []string, allow func()) {
 	t.Helper()
 	for i := range 2*sqldb.Chunk + 500 {
@@ -61,12 +61,12 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
-		who, allow := halfGone(t, b, lists, "l", playerlist.Invite)
+		who, allow := halfGone(t, b, lists, "l", standing.PurposeInvite)
 
 		left := b.Count(t, "SELECT COUNT(*) FROM list_member WHERE removed_at = 0")
 		l, err := lists.List(ctx, "l")
 		if err != nil || left != len(who)-sqldb.Chunk || l.Members != int64(left) ||
-			l.Purpose != playerlist.Leaving || l.BusyUntil != 0 {
+			l.Purpose != standing.PurposeLeaving || l.BusyUntil != 0 {
 			t.Errorf("%+v, and %d are left of %d; %v", l, left, len(who), err)
 		}
 		wantProved(t, b)
@@ -100,7 +100,7 @@ func TestALeavingListDeniesNobody(t *testing.T) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
-		who, allow := halfGone(t, b, lists, "barred", playerlist.Deny)
+		who, allow := halfGone(t, b, lists, "barred", standing.PurposeDeny)
 		gone, stays := who[0], who[len(who)-1]
 		for i, user := range []string{gone, stays} {
 			posted := b.MustPost(t, paytest.Entry("c", int(b.Clock.Now())+i, paytest.Win(user, i, 10)))
@@ -134,9 +134,9 @@ func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	b := paytest.OnMySQL(t) // SQLite has one writer
 	ctx := t.Context()
 	lists := paytest.Node(t, b).Lists
-	makeList(t, lists, "vip", playerlist.Invite, "u", "v")
+	makeList(t, lists, "vip", standing.PurposeInvite, "u", "v")
 	var opened error
-	meanwhile(b, "SELECT "+playerlist.Columns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
+	meanwhile(b, "SELECT "+standing.ListColumns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
 		b.Clock.Add(60_001)
 		opened = opens(t, b, "c", "vip")
 	})

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -38,13 +38,13 @@ var listColumns = []string{"name", "kind", "purpose", "members", "revision", "bu
 	"changed_by"}
 
 // Create makes an empty list.
-func (s *Lists) Create(ctx context.Context, name string, kind playerlist.Kind, purpose playerlist.Purpose) (
-	l playerlist.List, err error) {
+func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind, purpose standing.ListPurpose) (
+	l standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
 		// Later than any revision of a list of this name that was removed: whoever still has to do with that one, a
 		// frozen import or a node that remembers it, must not take this for it.
-		l = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
+		l = standing.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
 		row := [][]any{{l.Name, string(l.Kind), string(l.Purpose), l.Members, l.Revision, l.BusyUntil, l.CreatedAt,
 			l.ChangedAt, l.ChangedBy}}
@@ -68,19 +68,19 @@ func listError(name string, err error) error {
 }
 
 // listState is a list as the audit log compares it.
-func listState(l playerlist.List) change {
+func listState(l standing.List) change {
 	return change{"list:" + l.Name, map[string]any{"kind": l.Kind, "purpose": l.Purpose, "members": l.Members,
 		"revision": l.Revision}}
 }
 
 // List is one list; ErrUnknownList where there is none.
-func (s *Lists) List(ctx context.Context, name string) (playerlist.List, error) {
+func (s *Lists) List(ctx context.Context, name string) (standing.List, error) {
 	l, err := readList(ctx, s.db, name, "")
 	return l, listError(name, err)
 }
 
-func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l playerlist.List, err error) {
-	found, err := sqldb.List(ctx, q, playerlist.Scan, "SELECT "+playerlist.Columns+
+func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l standing.List, err error) {
+	found, err := sqldb.List(ctx, q, standing.ScanList, "SELECT "+standing.ListColumns+
 		" FROM player_list WHERE name = ?"+lock, name)
 	if err != nil || len(found) == 0 {
 		return l, cmp.Or(err, ErrUnknownList)
@@ -90,20 +90,21 @@ func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l player
 
 // ListLists lists all lists in the order of their names. after is the cursor, "" begins; next is empty on the last
 // page.
-func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []playerlist.List, next string,
+func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
-	list, err = sqldb.List(ctx, s.db, playerlist.Scan, "SELECT "+playerlist.Columns+
+	list, err = sqldb.List(ctx, s.db, standing.ScanList, "SELECT "+standing.ListColumns+
 		" FROM player_list WHERE name > ? ORDER BY name LIMIT ?", after, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("listing the lists of players: %w", err)
 	}
-	list, next = page(list, limit, func(l playerlist.List) string { return l.Name })
+	list, next = page(list, limit, func(l standing.List) string { return l.Name })
 	return list, next, nil
 }
 
 // Heads are all lists that nodes go by.
-func (s *Lists) Heads(ctx context.Context) ([]playerlist.List, error) {
-	list, err := sqldb.List(ctx, s.db, playerlist.Scan, "SELECT "+playerlist.Columns+" FROM player_list ORDER BY name")
+func (s *Lists) Heads(ctx context.Context) ([]standing.List, error) {
+	list, err := sqldb.List(ctx, s.db, standing.ScanList,
+		"SELECT "+standing.ListColumns+" FROM player_list ORDER BY name")
 	if err != nil {
 		return nil, fmt.Errorf("reading the lists of players: %w", err)
 	}
@@ -152,13 +153,13 @@ func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []strin
 // change changes a list and raises its revision. Nobody else changes it meanwhile. One that is leaving changes only by
 // its removal.
 func (s *Lists) change(ctx context.Context, name string, removal bool, do func(ctx context.Context, tx *sqldb.Tx,
-	l *playerlist.List) error) (after playerlist.List, err error) {
+	l *standing.List) error) (after standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		before, err := readList(ctx, tx, name, tx.ForUpdate())
 		if err != nil {
 			return err
 		}
-		if before.Purpose == playerlist.Leaving && !removal {
+		if before.Purpose == standing.PurposeLeaving && !removal {
 			return ErrListLeaving
 		}
 		now := s.clock()
@@ -176,8 +177,8 @@ func (s *Lists) change(ctx context.Context, name string, removal bool, do func(c
 }
 
 // changeList changes a list that tx has locked.
-func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, do func(ctx context.Context, tx *sqldb.Tx,
-	l *playerlist.List) error) error {
+func changeList(ctx context.Context, tx *sqldb.Tx, l *standing.List, do func(ctx context.Context, tx *sqldb.Tx,
+	l *standing.List) error) error {
 	if err := do(ctx, tx, l); err != nil {
 		return err
 	}
@@ -188,21 +189,21 @@ func changeList(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, do func(c
 }
 
 // Add puts members, as Kind.Canonical has them, on a list. Who is on it stays.
-func (s *Lists) Add(ctx context.Context, name string, who []string) (playerlist.List, error) {
-	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+func (s *Lists) Add(ctx context.Context, name string, who []string) (standing.List, error) {
+	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		return putMembers(ctx, tx, l, who, l.ChangedAt)
 	})
 }
 
 // Remove takes members off a list. From the commit on the ledger pays nothing that a player wins without it.
-func (s *Lists) Remove(ctx context.Context, name string, who []string) (playerlist.List, error) {
-	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+func (s *Lists) Remove(ctx context.Context, name string, who []string) (standing.List, error) {
+	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		return dropMembers(ctx, tx, l, slices.Compact(slices.Sorted(slices.Values(who))), l.ChangedAt)
 	})
 }
 
 // putMembers adds members to a list, and marks them with its revision.
-func putMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
+func putMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []string, now int64) error {
 	who = slices.Compact(slices.Sorted(slices.Values(who)))
 	on, err := membersAmong(ctx, tx, l.Name, who)
 	if err != nil {
@@ -226,13 +227,13 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []str
 		return err
 	}
 	l.Members += int64(len(fresh))
-	if l.Kind == playerlist.Addresses && l.Members > MaxNetworks {
+	if l.Kind == standing.KindAddresses && l.Members > MaxNetworks {
 		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("a list has at most %d networks", MaxNetworks)}}
 	}
 	return nil
 }
 
-func dropMembers(ctx context.Context, tx *sqldb.Tx, l *playerlist.List, who []string, now int64) error {
+func dropMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []string, now int64) error {
 	for some := range slices.Chunk(who, sqldb.Chunk) {
 		n, err := tx.Exec(ctx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
 			"who IN "+sqldb.Marks(len(some)), append([]any{now, l.Name}, sqldb.Args(some)...)...)
@@ -255,11 +256,11 @@ func checkInvited(ctx context.Context, tx *sqldb.Tx, name string, now int64) err
 		return rain.Invalid{{Field: "players.list", Message: "there is no list of this name"}}
 	case err != nil:
 		return err
-	case l.Purpose == playerlist.Leaving:
+	case l.Purpose == standing.PurposeLeaving:
 		return rain.Invalid{{Field: "players.list", Message: "is being removed"}}
 	case l.BusyUntil > now:
 		return listError(name, ErrListBusy) // who is on it is not settled yet
-	case l.Purpose != playerlist.Invite || l.Kind != playerlist.Players:
+	case l.Purpose != standing.PurposeInvite || l.Kind != standing.KindPlayers:
 		return rain.Invalid{{Field: "players.list", Message: "is not a list of players for inviting"}}
 	}
 	return nil

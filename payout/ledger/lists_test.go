@@ -9,14 +9,14 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
-func makeList(t testing.TB, l *ledger.Lists, name string, purpose playerlist.Purpose, who ...string) {
+func makeList(t testing.TB, l *ledger.Lists, name string, purpose standing.ListPurpose, who ...string) {
 	t.Helper()
-	_, err := l.Create(t.Context(), name, playerlist.Players, purpose)
+	_, err := l.Create(t.Context(), name, standing.KindPlayers, purpose)
 	paytest.Must(t, err)
 	if len(who) > 0 {
 		_, err = l.Add(t.Context(), name, who)
@@ -42,7 +42,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		lists := paytest.Node(t, b).Lists
-		makeList(t, lists, "vip", playerlist.Invite, "in", "out", "back")
+		makeList(t, lists, "vip", standing.PurposeInvite, "in", "out", "back")
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9,
 			Players: &rain.Players{List: "vip"}})
 		b.OpenCampaign(t, "open", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
@@ -60,7 +60,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 			dead = append(dead, d.User+": "+d.Reason)
 		}
 		slices.Sort(dead)
-		if want := "out: " + playerlist.NotInvited + "; stranger: " + playerlist.NotInvited; reasons(dead) != want ||
+		if want := "out: " + standing.NotInvited + "; stranger: " + standing.NotInvited; reasons(dead) != want ||
 			posted.New != 3 {
 			t.Errorf("%d are paid; dead: %s", posted.New, reasons(dead))
 		}
@@ -84,7 +84,7 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 	paytest.OnEach(t, func(b *paytest.Books) {
 		t := b.T
 		lists := paytest.Node(t, b).Lists
-		makeList(t, lists, "barred", playerlist.Deny)
+		makeList(t, lists, "barred", standing.PurposeDeny)
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
 		win := func(number int, user string) rain.Entry {
 			return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
@@ -95,10 +95,10 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 		paytest.Must(t, err)
 		between := win(1, "u")
 		posted := b.MustPost(t, before, between, win(2, "v"))
-		if len(posted.Dead) != 1 || posted.Dead[0].Reason != playerlist.WasDenied || posted.New != 2 {
+		if len(posted.Dead) != 1 || posted.Dead[0].Reason != standing.WasDenied || posted.New != 2 {
 			t.Errorf("%+v", posted)
 		}
-		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); !errors.Is(err, playerlist.ErrDenied) {
+		if _, _, err := b.Withdraw(t.Context(), "w1", "u", 5); !errors.Is(err, standing.ErrDenied) {
 			t.Errorf("a denied player withdraws: %v", err)
 		}
 		late := win(3, "u")
@@ -121,9 +121,9 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
-		makeList(t, lists, "vip", playerlist.Invite, "u")
-		makeList(t, lists, "barred", playerlist.Deny)
-		if _, err := lists.Create(ctx, "vip", playerlist.Players, playerlist.Deny); !errors.Is(err,
+		makeList(t, lists, "vip", standing.PurposeInvite, "u")
+		makeList(t, lists, "barred", standing.PurposeDeny)
+		if _, err := lists.Create(ctx, "vip", standing.KindPlayers, standing.PurposeDeny); !errors.Is(err,
 			ledger.ErrListExists) {
 			t.Errorf("made twice: %v", err)
 		}
@@ -144,7 +144,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 			t.Errorf("deleted while a campaign needs it: %v", err)
 		}
 		paytest.Must(t, lists.Delete(ctx, "barred"))
-		makeList(t, lists, "barred", playerlist.Deny)
+		makeList(t, lists, "barred", standing.PurposeDeny)
 		wantProved(t, b)
 		if m, _, err := lists.Members(ctx, "barred", "", 10); err != nil || len(m) != 0 {
 			t.Errorf("made anew it has %v, %v", m, err)
@@ -165,7 +165,7 @@ func TestImports(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
-		makeList(t, lists, "l", playerlist.Invite, "old", "u1")
+		makeList(t, lists, "l", standing.PurposeInvite, "old", "u1")
 		chunk := func(from, to int) (who []string) {
 			for i := from; i < to; i++ {
 				who = append(who, fmt.Sprint("u", i))
@@ -245,11 +245,11 @@ func TestCanonicalMembers(t *testing.T) {
 		"2001:db8::1": "2001:db8::/64", "2001:db8::1/48": "2001:db8::/48", "2001:db8::1/128": "2001:db8::/64",
 		"fe80::1%eth0": "", "192.0.2": "", "": "", "::ffff:1.2.3.4/120": "", "a\x00": "",
 	} {
-		if got, err := playerlist.Addresses.Canonical(given); got != want || (err == nil) != (want != "") {
+		if got, err := standing.KindAddresses.Canonical(given); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", given, got, err)
 		}
 	}
-	if _, err := playerlist.Players.Canonical("a\nb"); err == nil {
+	if _, err := standing.KindPlayers.Canonical("a\nb"); err == nil {
 		t.Error("a player of two lines")
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 )
 
 // ImportChunk is how many members an import writes in one transaction.
@@ -20,9 +20,9 @@ const importPause = time.Minute
 // Import puts many members, as Kind.Canonical has them, on a list, in many small transactions; with replace it then
 // takes off who is not among them. Nodes go by it when it has ended. One that breaks off leaves who was added until
 // then; the same import again finishes it.
-func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (playerlist.List,
+func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (standing.List,
 	error) {
-	l, err := s.change(ctx, name, false, func(_ context.Context, _ *sqldb.Tx, l *playerlist.List) error {
+	l, err := s.change(ctx, name, false, func(_ context.Context, _ *sqldb.Tx, l *standing.List) error {
 		l.BusyUntil = s.clock() + importPause.Milliseconds()
 		return nil
 	})
@@ -31,7 +31,7 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 	}
 	begun := l.Revision
 	for chunk := range chunks {
-		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 			return putMembers(ctx, tx, l, chunk, s.clock())
 		})
 		faults.Point("list.imported")
@@ -41,7 +41,7 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 	}
 	for after, left := "", replace; left; {
 		var last string
-		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) (err error) {
+		l, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) (err error) {
 			var others []string
 			if others, last, left, err = unnamed(ctx, tx, name, begun, after); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 		}
 		after = last // only now: a transaction may be tried again
 	}
-	return s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+	return s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		l.BusyUntil, l.ChangedAt = 0, s.clock()
 		l.Revision++
 		return auditChange(ctx, tx, l.ChangedAt, change{}, listState(*l))
@@ -82,8 +82,8 @@ func unnamed(ctx context.Context, q sqldb.Querier, name string, begun int64, aft
 // step on it is leaving: no campaign can name it, so none comes to need it, and nobody takes what is left of it for the
 // whole list. One that breaks off is finished by the same again.
 func (s *Lists) Delete(ctx context.Context, name string) error {
-	l, err := s.change(ctx, name, true, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
-		l.Purpose, l.BusyUntil = playerlist.Leaving, s.clock()+importPause.Milliseconds()
+	l, err := s.change(ctx, name, true, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
+		l.Purpose, l.BusyUntil = standing.PurposeLeaving, s.clock()+importPause.Milliseconds()
 		return unused(ctx, tx, name)
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	}
 	begun := l.Revision
 	for left := true; left && err == nil; {
-		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 			var who []string
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
 				var one string
@@ -112,7 +112,7 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 		})
 	}
 	if err == nil {
-		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *playerlist.List) error {
+		_, err = s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 			if _, err := tx.Exec(ctx, "DELETE FROM player_list WHERE name = ?", name); err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func unused(ctx context.Context, tx *sqldb.Tx, name string) error {
 
 // step is one transaction of the import or the removal that begun at a revision of its list.
 func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx context.Context, tx *sqldb.Tx,
-	l *playerlist.List) error) (l playerlist.List, err error) {
+	l *standing.List) error) (l standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		if l, err = readList(ctx, tx, name, tx.ForUpdate()); err != nil {
 			return err
@@ -156,7 +156,7 @@ func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx 
 // breakOff lets others change the list at once, and returns why.
 func (s *Lists) breakOff(ctx context.Context, name string, begun int64, why error) error {
 	_, _ = s.step(context.WithoutCancel(ctx), name, begun, func(_ context.Context, _ *sqldb.Tx,
-		l *playerlist.List) error {
+		l *standing.List) error {
 		l.BusyUntil = 0
 		l.Revision++
 		return nil

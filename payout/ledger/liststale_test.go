@@ -7,7 +7,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 )
 
@@ -29,9 +29,9 @@ func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 			t.Errorf("its members are %v, %v", m, err)
 		}
 	}
-	makeList(t, lists, "l", playerlist.Invite)
+	makeList(t, lists, "l", standing.PurposeInvite)
 	meanwhile(b, "INSERT INTO player_list", 1, func() { paytest.Must(t, lists.Delete(ctx, "l")) })
-	if _, err := lists.Create(ctx, "l", playerlist.Players, playerlist.Deny); err != nil &&
+	if _, err := lists.Create(ctx, "l", standing.KindPlayers, standing.PurposeDeny); err != nil &&
 		!errors.Is(err, ledger.ErrListExists) {
 		t.Error(err)
 	}
@@ -41,7 +41,7 @@ func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 	made := make(chan error)
 	meanwhile(b, "DELETE FROM player_list", 1, func() { // its row is locked
 		go func() {
-			_, err := lists.Create(ctx, "l", playerlist.Players, playerlist.Deny)
+			_, err := lists.Create(ctx, "l", standing.KindPlayers, standing.PurposeDeny)
 			made <- err
 		}()
 		testenv.Eventually(t, 10*time.Second, "the new list waits for the old one", func() bool {
@@ -63,11 +63,11 @@ func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
-		makeList(t, lists, "l", playerlist.Invite)
+		makeList(t, lists, "l", standing.PurposeInvite)
 		_, err := lists.Import(ctx, "l", true, func(yield func([]string) bool) {
 			b.Clock.Add(60_001)
 			paytest.Must(t, lists.Delete(ctx, "l"))
-			makeList(t, lists, "l", playerlist.Deny, "new") // as often changed as the other
+			makeList(t, lists, "l", standing.PurposeDeny, "new") // as often changed as the other
 			yield([]string{"old"})
 		})
 		if !errors.Is(err, ledger.ErrListBusy) {
@@ -87,7 +87,7 @@ func TestAListThatIsMadeAnewHasNewRevisions(t *testing.T) {
 	lists := paytest.Node(t, b).Lists
 	last := int64(0)
 	for range 3 {
-		makeList(t, lists, "l", playerlist.Deny)
+		makeList(t, lists, "l", standing.PurposeDeny)
 		l, err := lists.List(t.Context(), "l")
 		if err != nil || l.Revision <= last {
 			t.Errorf("revision %d after %d, %v", l.Revision, last, err)

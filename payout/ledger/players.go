@@ -10,8 +10,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -101,11 +100,11 @@ func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, 
 	newest, banned := map[string]int64{}, map[string]bool{}
 	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
 		var user string
-		var act sanction.Act
+		var act standing.SanctionAct
 		var number int64
 		err := scan(&user, &act, &number)
 		if number > newest[user] {
-			newest[user], banned[user] = number, act == sanction.Ban
+			newest[user], banned[user] = number, act == standing.Ban
 		}
 		return err
 	}, "SELECT user_id, act, number FROM sanction WHERE act <> 'disconnect' AND user_id IN", users)
@@ -116,8 +115,8 @@ func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, 
 const mostVerdicts = 20
 
 // VerdictsOf are the newest verdicts about a player, the newest first.
-func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]verdict.Verdict, error) {
-	list, err := sqldb.List(ctx, s.db, verdict.Scan, "SELECT "+verdict.Columns+
+func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error) {
+	list, err := sqldb.List(ctx, s.db, standing.ScanVerdict, "SELECT "+standing.VerdictColumns+
 		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostVerdicts)
 	if err != nil {
 		return nil, fmt.Errorf("the verdicts about player %q: %w", user, err)

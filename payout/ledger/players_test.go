@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -20,11 +20,11 @@ func TestPlayersAreFound(t *testing.T) {
 		b.MustPost(t, paytest.Entry("c", 1, paytest.Win("ua", 0, 10), paytest.Win("张三", 1, 10),
 			paytest.Win("u%", 2, 10), paytest.Win("UA", 3, 10)))
 		for _, user := range []string{"ub", "ua", "张四"} {
-			if _, err := node.Sanctions.Give(ctx, user, sanction.Ban, warden); err != nil {
+			if _, err := node.Sanctions.Give(ctx, user, standing.Ban, warden); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := node.Sanctions.Give(ctx, "张四", sanction.Unban, warden); err != nil {
+		if _, err := node.Sanctions.Give(ctx, "张四", standing.Unban, warden); err != nil {
 			t.Fatal(err)
 		}
 		suspect(t, node, "uc")
@@ -71,10 +71,10 @@ func TestBansThatHold(t *testing.T) {
 		s := paytest.Node(t, b).Sanctions
 		for _, g := range []struct {
 			user string
-			act  sanction.Act
+			act  standing.SanctionAct
 		}{
-			{"a", sanction.Ban}, {"b", sanction.Ban}, {"c", sanction.Disconnect}, {"b", sanction.Unban},
-			{"d", sanction.Ban}, {"a", sanction.Ban}, {"d", sanction.Disconnect}, {"e", sanction.Unban},
+			{"a", standing.Ban}, {"b", standing.Ban}, {"c", standing.Disconnect}, {"b", standing.Unban},
+			{"d", standing.Ban}, {"a", standing.Ban}, {"d", standing.Disconnect}, {"e", standing.Unban},
 		} {
 			if _, err := s.Give(ctx, g.user, g.act, warden); err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestBansThatHold(t *testing.T) {
 				paytest.Must(t, err)
 				for _, one := range list {
 					got = append(got, one.User)
-					if one.By != "ann" || one.Reason != "a bot" || one.Act != sanction.Ban {
+					if one.By != "ann" || one.Reason != "a bot" || one.Act != standing.Ban {
 						t.Errorf("%+v", one)
 					}
 				}
@@ -108,7 +108,7 @@ func TestTheLogAboutOne(t *testing.T) {
 		t := b.T
 		s := paytest.Node(t, b).Sanctions
 		for _, user := range []string{"a", "ab", "a"} {
-			if _, err := s.Give(paytest.As(t, "user.ban"), user, sanction.Ban, warden); err != nil {
+			if _, err := s.Give(paytest.As(t, "user.ban"), user, standing.Ban, warden); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -25,7 +25,7 @@ const (
 // What the rules or another system say of a player about whom a person has decided, or say again, is left out, and so
 // is a hold of the rules where another system denies the player. From the commit on the verdicts hold for all that is
 // posted, by any node.
-func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error) {
+func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error) {
 	by = sqldb.Storable(by, maxActor)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
@@ -41,8 +41,8 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 				return err
 			case found && saidAgain(was, v, by),
 				found && machine(by) && !machine(was.By),
-				by == ByRules && found && was.By == ByService && was.Act == verdict.Deny && v.Act == verdict.Hold,
-				!found && v.Act == verdict.Allow && machine(by):
+				by == ByRules && found && was.By == ByService && was.Act == standing.Deny && v.Act == standing.Hold,
+				!found && v.Act == standing.Allow && machine(by):
 				continue
 			}
 			newest++
@@ -65,15 +65,15 @@ func (s *Risk) Give(ctx context.Context, by string, given ...verdict.Verdict) (f
 }
 
 // saidAgain tells whether a verdict adds nothing to the newest one. Another system's reasons are its own, and count.
-func saidAgain(was, v verdict.Verdict, by string) bool {
+func saidAgain(was, v standing.Verdict, by string) bool {
 	return was.By == by && was.Act == v.Act && was.Score >= v.Score && (by != ByService || was.Reasons == v.Reasons)
 }
 
 // machine tells whether somebody is no person.
 func machine(by string) bool { return by == ByRules || by == ByService }
 
-func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v verdict.Verdict, found bool, err error) {
-	list, err := sqldb.List(ctx, q, verdict.Scan, "SELECT "+verdict.Columns+
+func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v standing.Verdict, found bool, err error) {
+	list, err := sqldb.List(ctx, q, standing.ScanVerdict, "SELECT "+standing.VerdictColumns+
 		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT 1", user)
 	if err != nil || len(list) == 0 {
 		return v, false, err
@@ -82,7 +82,7 @@ func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v verdict
 }
 
 // Verdict is the newest verdict about a player.
-func (s *Risk) Verdict(ctx context.Context, user string) (v verdict.Verdict, found bool, err error) {
+func (s *Risk) Verdict(ctx context.Context, user string) (v standing.Verdict, found bool, err error) {
 	if v, found, err = newestVerdict(ctx, s.db, user); err != nil {
 		err = fmt.Errorf("the verdict about player %q: %w", user, err)
 	}
@@ -90,7 +90,7 @@ func (s *Risk) Verdict(ctx context.Context, user string) (v verdict.Verdict, fou
 }
 
 // Refresh brings a list up to date, and returns what is new in it.
-func (s *Risk) Refresh(ctx context.Context, l *verdict.List) ([]verdict.Verdict, error) {
+func (s *Risk) Refresh(ctx context.Context, l *standing.Verdicts) ([]standing.Verdict, error) {
 	return l.Refresh(ctx, s.db)
 }
 
@@ -98,13 +98,13 @@ func (s *Risk) Refresh(ctx context.Context, l *verdict.List) ([]verdict.Verdict,
 // theirs was kept apart stays so.
 func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
 	by = by.stored()
-	reasons := verdict.Text([]verdict.Reason{{Rule: "person", Sentence: "released: " + by.Reason}})
-	given := make([]verdict.Verdict, len(users))
+	reasons := standing.EncodeReasons([]standing.Reason{{Rule: "person", Sentence: "released: " + by.Reason}})
+	given := make([]standing.Verdict, len(users))
 	for i, user := range users {
 		if err := rain.CheckUser(user); err != nil {
 			return rain.Invalid{{Field: fmt.Sprintf("users[%d]", i), Message: err.Error()}}
 		}
-		given[i] = verdict.Verdict{User: user, Act: verdict.Allow, Reasons: reasons}
+		given[i] = standing.Verdict{User: user, Act: standing.Allow, Reasons: reasons}
 	}
 	return s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		fresh, err := s.Give(sqldb.Joined(ctx, s.db, tx), "operator:"+by.Name, given...)
@@ -112,7 +112,7 @@ func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
 			return err
 		}
 		return auditChange(ctx, tx, s.clock(), change{}, change{"user:" + users[0], map[string]any{
-			"verdict": string(verdict.Allow), "players": len(users)}})
+			"verdict": string(standing.Allow), "players": len(users)}})
 	})
 }
 
@@ -135,9 +135,9 @@ type Held struct {
 	Amount    rain.Money
 	WonAt     int64  // Unix ms
 	Ticket    string // the drop, or the beat, that it was won with
-	Act       verdict.Act
+	Act       standing.VerdictAct
 	Score     int
-	Reasons   string // JSON, as verdict.Text writes it
+	Reasons   string // JSON, as standing.EncodeReasons writes it
 	HeldAt    int64  // Unix ms
 	State     HeldState
 	By        string // who has decided

@@ -9,7 +9,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -19,8 +19,8 @@ var looker = ledger.Person{Name: "ann", ID: "token:ann", Reason: "looked at it"}
 // suspect has the rules speak against a player.
 func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Hold, Score: 70,
-		Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
+	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Hold, Score: 70,
+		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 		}
 		list, _, err := l.Risk.ListHeld(ctx, ledger.HeldQuery{State: ledger.HeldOpen, Limit: 10})
 		if err != nil || len(list) != 3 || list[0].Claim != "c-1" || list[0].Score != 70 ||
-			verdict.Parse(list[0].Reasons)[0].Sentence != "12 of 12 taps" {
+			standing.ParseReasons(list[0].Reasons)[0].Sentence != "12 of 12 taps" {
 			t.Errorf("held: %+v, %v", list, err)
 		}
 		for q, want := range map[ledger.HeldQuery]int{
@@ -218,11 +218,11 @@ func TestVerdictsAtOnce(t *testing.T) {
 		wg.Wait()
 		l := paytest.Node(t, b)
 		suspect(t, l, "u1")
-		_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "n", Act: verdict.Allow})
+		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "n", Act: standing.Allow})
 		if err != nil {
 			t.Error(err)
 		}
-		list := verdict.NewList()
+		list := standing.NewVerdicts()
 		for _, want := range []int{all, 0} {
 			fresh, err := l.Risk.Refresh(t.Context(), list)
 			if err != nil || len(fresh) != want {

@@ -12,7 +12,7 @@ import (
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -213,13 +213,15 @@ func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 
 // trust lets players play on.
 func (s *Risk) trust(ctx context.Context, d Decided, by Person) error {
-	reasons := verdict.Text([]verdict.Reason{{Rule: "person", Sentence: "a held win was released: " + by.Reason}})
+	reasons := standing.EncodeReasons([]standing.Reason{
+		{Rule: "person", Sentence: "a held win was released: " + by.Reason},
+	})
 	known := map[string]bool{}
-	var given []verdict.Verdict
+	var given []standing.Verdict
 	for _, h := range d.Wins {
 		if h.State == HeldReleased && !known[h.User] {
 			known[h.User] = true
-			given = append(given, verdict.Verdict{User: h.User, Act: verdict.Allow, Reasons: reasons})
+			given = append(given, standing.Verdict{User: h.User, Act: standing.Allow, Reasons: reasons})
 		}
 	}
 	if len(given) == 0 {

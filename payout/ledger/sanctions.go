@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -23,7 +23,7 @@ type Sanctions struct {
 
 // Give writes down what is done about a player. From the commit on the ledger pays nothing that a banned player wins,
 // and lets them withdraw nothing, whatever any node does.
-func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by Person) (g sanction.Sanction,
+func (s *Sanctions) Give(ctx context.Context, user string, act standing.SanctionAct, by Person) (g standing.Sanction,
 	err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return g, rain.Invalid{{Field: "user", Message: err.Error()}}
@@ -38,7 +38,7 @@ func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by 
 		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM sanction"); err != nil {
 			return err
 		}
-		g = sanction.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
+		g = standing.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
 			At: s.clock()}
 		row := [][]any{{g.Number, g.User, string(g.Act), g.Reason, g.By, g.ByID, g.At}}
 		err = tx.Insert(ctx, "sanction", []string{"number", "user_id", "act", "reason", "given_by", "given_id",
@@ -49,7 +49,7 @@ func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by 
 		if err != nil {
 			return err
 		}
-		is := act == sanction.Ban || act == sanction.Disconnect && was
+		is := act == standing.Ban || act == standing.Disconnect && was
 		return auditChange(ctx, tx, g.At, change{"user:" + user, map[string]any{"banned": was}},
 			change{"user:" + user, map[string]any{"banned": is, "sanction": g.Number}})
 	})
@@ -61,18 +61,18 @@ func (s *Sanctions) Give(ctx context.Context, user string, act sanction.Act, by 
 
 // banned tells whether a player is banned, and keeps it so until tx ends.
 func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
-	var act sanction.Act
+	var act standing.SanctionAct
 	_, err := tx.First(ctx, []any{&act}, "SELECT act FROM sanction WHERE user_id = ? AND act <> 'disconnect' "+
 		"ORDER BY number DESC LIMIT 1"+tx.ForUpdate(), user)
-	return act == sanction.Ban, err
+	return act == standing.Ban, err
 }
 
 // mostSanctions is how many acts about one player are listed.
 const mostSanctions = 100
 
 // Of are the newest acts about a player, the newest first.
-func (s *Sanctions) Of(ctx context.Context, user string) ([]sanction.Sanction, error) {
-	list, err := sqldb.List(ctx, s.db, sanction.Scan, "SELECT "+sanction.Columns+
+func (s *Sanctions) Of(ctx context.Context, user string) ([]standing.Sanction, error) {
+	list, err := sqldb.List(ctx, s.db, standing.ScanSanction, "SELECT "+standing.SanctionColumns+
 		" FROM sanction WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostSanctions)
 	if err != nil {
 		return nil, fmt.Errorf("what was done about player %q: %w", user, err)
@@ -82,23 +82,23 @@ func (s *Sanctions) Of(ctx context.Context, user string) ([]sanction.Sanction, e
 
 // Bans are those that hold, the newest first. An empty cursor begins; next is empty on the last page.
 func (s *Sanctions) Bans(ctx context.Context, cursor string,
-	limit int) (list []sanction.Sanction, next string, err error) {
+	limit int) (list []standing.Sanction, next string, err error) {
 	before, err := numberCursor(cursor, math.MaxInt64)
 	if err != nil {
 		return nil, "", err
 	}
-	list, err = sqldb.List(ctx, s.db, sanction.Scan, "SELECT "+sanction.Columns+" FROM sanction "+
+	list, err = sqldb.List(ctx, s.db, standing.ScanSanction, "SELECT "+standing.SanctionColumns+" FROM sanction "+
 		"WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
 		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+
 		"ORDER BY number DESC LIMIT ?", before, limit+1)
 	if err != nil {
 		return nil, "", fmt.Errorf("who is banned: %w", err)
 	}
-	list, next = page(list, limit, func(g sanction.Sanction) string { return strconv.FormatInt(g.Number, 10) })
+	list, next = page(list, limit, func(g standing.Sanction) string { return strconv.FormatInt(g.Number, 10) })
 	return list, next, nil
 }
 
 // Refresh brings a list up to date, and returns what is new in it.
-func (s *Sanctions) Refresh(ctx context.Context, l *sanction.List) ([]sanction.Sanction, error) {
+func (s *Sanctions) Refresh(ctx context.Context, l *standing.Sanctions) ([]standing.Sanction, error) {
 	return l.Refresh(ctx, s.db)
 }

@@ -8,7 +8,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -27,13 +27,13 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 			return paytest.Entry("c", int(b.Clock.Now()), paytest.Win(user, number, 10))
 		}
 		b.MustPost(t, win(0, "u"))
-		give := func(act sanction.Act) {
+		give := func(act standing.SanctionAct) {
 			t.Helper()
 			if _, err := node.Sanctions.Give(paytest.As(t, "user."+string(act)), "u", act, warden); err != nil {
 				t.Fatal(err)
 			}
 		}
-		give(sanction.Ban)
+		give(standing.Ban)
 		posted := b.MustPost(t, win(1, "u"), win(2, "v"))
 		if len(posted.Dead) != 1 || posted.Dead[0].User != "u" || posted.Dead[0].Reason != posting.Banned ||
 			posted.New != 1 {
@@ -42,7 +42,7 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 		if _, _, err := b.Withdraw(ctx, "w1", "u", 5); !errors.Is(err, ledger.ErrBanned) {
 			t.Errorf("a banned player withdraws: %v", err)
 		}
-		give(sanction.Disconnect)
+		give(standing.Disconnect)
 		if _, _, err := b.Withdraw(ctx, "w2", "u", 5); !errors.Is(err, ledger.ErrBanned) {
 			t.Errorf("a banned player who was disconnected since withdraws: %v", err)
 		}
@@ -50,12 +50,12 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 			t.Errorf("another player withdraws: %v", err)
 		}
 		b.Clock.Add(1)
-		give(sanction.Unban)
+		give(standing.Unban)
 		if _, _, err := b.Withdraw(ctx, "w1", "u", 5); err != nil {
 			t.Errorf("a player who may play again withdraws: %v", err)
 		}
 		of, err := node.Sanctions.Of(ctx, "u")
-		if err != nil || len(of) != 3 || of[0].Act != sanction.Unban || of[2].By != "ann" || of[2].Reason != "a bot" {
+		if err != nil || len(of) != 3 || of[0].Act != standing.Unban || of[2].By != "ann" || of[2].Reason != "a bot" {
 			t.Errorf("the acts: %+v, %v", of, err)
 		}
 		if settled, err := b.Retry(ctx, rain.ClaimID("c", 1)); err != nil || len(settled) != 1 {
@@ -73,14 +73,14 @@ func TestSanctionsAtOnce(t *testing.T) {
 		nodes := []*ledger.Ledger{paytest.Node(t, b), paytest.Node(t, b)}
 		for i := range all {
 			wg.Go(func() {
-				_, err := nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), sanction.Ban, warden)
+				_, err := nodes[i%2].Sanctions.Give(t.Context(), fmt.Sprint("u", i), standing.Ban, warden)
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		list := sanction.NewList()
+		list := standing.NewSanctions()
 		fresh, err := nodes[0].Sanctions.Refresh(t.Context(), list)
 		if err != nil || len(fresh) != all {
 			t.Fatalf("%d of %d: %v", len(fresh), all, err)

@@ -7,7 +7,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 )
 
@@ -54,14 +54,14 @@ func TestWhoseVerdictCounts(t *testing.T) {
 	l := paytest.Node(t, b)
 	for i, c := range []struct {
 		by         string
-		act, after verdict.Act
+		act, after standing.VerdictAct
 	}{
-		{ledger.ByRules, verdict.Hold, verdict.Hold}, {ledger.ByService, verdict.Deny, verdict.Deny},
-		{ledger.ByRules, verdict.Hold, verdict.Deny}, {ledger.ByService, verdict.Allow, verdict.Allow},
-		{ledger.ByRules, verdict.Hold, verdict.Hold}, {ledger.ByService, verdict.Hold, verdict.Hold},
-		{"operator:ann", verdict.Allow, verdict.Allow}, {ledger.ByService, verdict.Deny, verdict.Allow},
+		{ledger.ByRules, standing.Hold, standing.Hold}, {ledger.ByService, standing.Deny, standing.Deny},
+		{ledger.ByRules, standing.Hold, standing.Deny}, {ledger.ByService, standing.Allow, standing.Allow},
+		{ledger.ByRules, standing.Hold, standing.Hold}, {ledger.ByService, standing.Hold, standing.Hold},
+		{"operator:ann", standing.Allow, standing.Allow}, {ledger.ByService, standing.Deny, standing.Allow},
 	} {
-		_, err := l.Risk.Give(t.Context(), c.by, verdict.Verdict{User: "u", Act: c.act, Score: 10 * i, Reasons: "[]"})
+		_, err := l.Risk.Give(t.Context(), c.by, standing.Verdict{User: "u", Act: c.act, Score: 10 * i, Reasons: "[]"})
 		paytest.Must(t, err)
 		if v, _, err := l.Risk.Verdict(t.Context(), "u"); err != nil || v.Act != c.after {
 			t.Errorf("after %s said %s: %+v, %v", c.by, c.act, v, err)

@@ -8,7 +8,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -59,7 +59,7 @@ func returnKey(id string) string   { return "return:" + id }
 // clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
 // same id it finds what was made, in whatever state that is by now, and moves nothing. balance is the player's.
 //
-// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, playerlist.ErrDenied, a
+// The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied, a
 // *LimitError, and ErrIdempotencyUnequal where the id stands for another withdrawal. After any other error it is open
 // whether it was made; calling again is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
@@ -154,11 +154,11 @@ func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, 
 	case out:
 		return ErrBanned
 	}
-	if out, err = playerlist.Denied(ctx, tx, user); err != nil {
+	if out, err = standing.IsDenied(ctx, tx, user); err != nil {
 		return err
 	}
 	if out {
-		return playerlist.ErrDenied
+		return standing.ErrDenied
 	}
 	return s.checkLimits(ctx, tx, now, user, amount)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/internal/loop"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -19,7 +19,7 @@ type delivery struct {
 
 // decode reads the entry in a message; the error says why there is none that could be settled.
 func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) {
-	e, err := entrytext.Open(s.seals, m.Data())
+	e, err := payout.OpenMessage(s.seals, m.Data())
 	if err != nil {
 		return e, err
 	}

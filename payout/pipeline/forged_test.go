@@ -14,7 +14,7 @@ import (
 
 	"redrain/internal/seal"
 	"redrain/internal/testenv"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -52,8 +52,8 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 				return err == nil
 			})
 			good := paytest.Entry("c1", 1, paytest.Win(paytest.Home("u", 0, 2), 0, 0))
-			text := entrytext.Encode(good)
-			sealed := string(entrytext.Seal(paytest.Ring, text))
+			text := payout.EncodeEntry(good)
+			sealed := string(payout.SealMessage(paytest.Ring, text))
 			const home = "c1.0"
 			n, forged := 0, 0
 			for _, message := range []struct {
@@ -67,12 +67,12 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 				{"another player", home, strings.Replace(sealed, " u", " v", 1), false},
 				{"another packet", home, strings.Replace(sealed, "\n0-0\n", "\n1-1\n", 1), false},
 				{"cut off", home, sealed[:len(sealed)-1], false},
-				{"of another installation", home, string(entrytext.Seal(stranger, text)), false},
+				{"of another installation", home, string(payout.SealMessage(stranger, text)), false},
 				{"on another shard's subject", "c1.1", sealed, true},
 				{"on another campaign's subject", "c2.0", sealed, true},
 				{"on a longer subject", "c1.0.0", sealed, true},
-				{"sealed nonsense", home, string(entrytext.Seal(paytest.Ring, []byte("nonsense"))), true},
-				{"a sealed id that is none", home, string(entrytext.Seal(paytest.Ring,
+				{"sealed nonsense", home, string(payout.SealMessage(paytest.Ring, []byte("nonsense"))), true},
+				{"a sealed id that is none", home, string(payout.SealMessage(paytest.Ring,
 					[]byte(strings.Replace(string(text), "1-0",
 						"01-0", 1)))), true},
 			} {
@@ -203,8 +203,8 @@ func TestANodeLearnsOfANewKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
-	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), entrytext.Seal(other.Seals.Ring(),
-		entrytext.Encode(e))); err != nil {
+	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
+		payout.EncodeEntry(e))); err != nil {
 		t.Fatal(err)
 	}
 	reg := prometheus.NewRegistry()

@@ -12,7 +12,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/internal/seal"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -32,7 +32,7 @@ type Publisher struct {
 
 // NewPublisher makes a publisher on the connection of js, which seals what it publishes. namespace is the prefix of
 // subjects and of the stream's name; "" = DefaultNamespace. log nil = slog.Default.
-func NewPublisher(js jetstream.JetStream, namespace string, seals entrytext.Sealer,
+func NewPublisher(js jetstream.JetStream, namespace string, seals payout.Sealer,
 	log *slog.Logger) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
@@ -87,7 +87,7 @@ type message struct {
 // message writes and seals an entry. The seal is a part of the id: whoever publishes something else under an entry's
 // name does not keep the entry out. again is "", or makes the message one that JetStream does not take for a copy.
 func (p *Publisher) message(e rain.Entry, again string) message {
-	data := entrytext.Seal(p.stream.seals, entrytext.Encode(e))
+	data := payout.SealMessage(p.stream.seals, payout.EncodeEntry(e))
 	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size]) + again}
 }
 

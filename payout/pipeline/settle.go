@@ -9,7 +9,7 @@ import (
 
 	"redrain/internal/faults"
 	"redrain/internal/loop"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -177,7 +177,7 @@ func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
 		letters, dropped = nil, 1
 	}
 	switch {
-	case errors.Is(cause, entrytext.ErrSeal):
+	case errors.Is(cause, payout.ErrSeal):
 		s.report.notSealed(Forged{Letters: letters, Dropped: dropped})
 	case kept:
 		s.report.dead(letters)

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/loop"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -56,7 +56,7 @@ type Settler struct {
 }
 
 // NewSettler makes a settler, which takes what seals says is sealed. Nothing happens before Run.
-func NewSettler(js jetstream.JetStream, seals entrytext.Sealer, ledger Poster, letters DeadLetters, outbox Outbox,
+func NewSettler(js jetstream.JetStream, seals payout.Sealer, ledger Poster, letters DeadLetters, outbox Outbox,
 	notify Notifier, o SettlerOptions) *Settler {
 	if o.Clock == nil {
 		o.Clock = func() int64 { return time.Now().UnixMilli() }
@@ -228,7 +228,7 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 		switch err := s.decode(&d); {
 		case err == nil:
 			keep(d)
-		case errors.Is(err, entrytext.ErrSeal):
+		case errors.Is(err, payout.ErrSeal):
 			doubtful = append(doubtful, d)
 		default:
 			s.settlement.unreadable(ctx, d, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/testenv"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -64,7 +64,7 @@ func (p *pipeline) publish(t *testing.T, times int, entries ...rain.Entry) {
 	s := newStream(p.js, p.namespace, paytest.Ring)
 	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 	for _, e := range entries {
-		message := entrytext.Seal(p.Seals.Ring(), entrytext.Encode(e))
+		message := payout.SealMessage(p.Seals.Ring(), payout.EncodeEntry(e))
 		for range times {
 			paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), s.subject(e.Ref), message)))
 		}

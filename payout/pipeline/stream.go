@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
@@ -39,14 +39,14 @@ const (
 type stream struct {
 	js        jetstream.JetStream
 	namespace string
-	seals     entrytext.Sealer
+	seals     payout.Sealer
 	restored  int64 // when the ledger was last put back from a backup, Unix ms; 0: never
 
 	mu       sync.Mutex
 	consumer jetstream.Consumer // nil: to be made
 }
 
-func newStream(js jetstream.JetStream, namespace string, seals entrytext.Sealer) *stream {
+func newStream(js jetstream.JetStream, namespace string, seals payout.Sealer) *stream {
 	if namespace == "" {
 		namespace = DefaultNamespace
 	}

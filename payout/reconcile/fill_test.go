@@ -11,9 +11,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -141,8 +139,8 @@ func fillHeld(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()
 	f.Open(b.OpenCampaign(t, "h1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 9}))
 	l := paytest.Node(t, b)
-	_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: "bot", Act: verdict.Hold, Score: 70,
-		Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 70, Sentence: "too fast"}})})
+	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: "bot", Act: standing.Hold, Score: 70,
+		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "too fast"}})})
 	paytest.Must(t, err)
 	b.HoldWins()
 	f.Win("h1", 0, "bot", "bot", "bot", "person")
@@ -181,15 +179,17 @@ func fillUpkeep(t testing.TB, b *paytest.Books) {
 		}
 	}
 	l := paytest.Node(t, b).Lists
-	for name, purpose := range map[string]playerlist.Purpose{"guests": playerlist.Invite, "barred": playerlist.Deny} {
-		_, err := l.Create(ctx, name, playerlist.Players, purpose)
+	for name, purpose := range map[string]standing.ListPurpose{
+		"guests": standing.PurposeInvite, "barred": standing.PurposeDeny,
+	} {
+		_, err := l.Create(ctx, name, standing.KindPlayers, purpose)
 		paytest.Must(t, err)
 		_, err = l.Add(ctx, name, []string{"somebody", "nobody"})
 		paytest.Must(t, err)
 		_, err = l.Remove(ctx, name, []string{"nobody"})
 		paytest.Must(t, err)
 	}
-	for _, act := range []sanction.Act{sanction.Ban, sanction.Unban} {
+	for _, act := range []standing.SanctionAct{standing.Ban, standing.Unban} {
 		_, err := paytest.Node(t, b).Sanctions.Give(ctx, "barred", act, ledger.Person{Name: "ann", ID: "token:ann",
 			Reason: "why"})
 		paytest.Must(t, err)

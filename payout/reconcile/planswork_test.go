@@ -10,7 +10,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -122,7 +122,7 @@ func askLists(t testing.TB, b *paytest.Books) {
 			return nil
 		},
 		func() error { return askPlayerLists(t, l) },
-		func() error { _, err := l.Sanctions.Refresh(ctx, sanction.NewList()); return err },
+		func() error { _, err := l.Sanctions.Refresh(ctx, standing.NewSanctions()); return err },
 		func() error { _, err := l.Statements.WithdrawalsByID(ctx, []string{"w-sent", "w-dead"}); return err },
 		func() error { _, err := l.Statements.Deposits(ctx, 0, 1); return err },
 		func() error {

@@ -1,12 +1,19 @@
-// Package admission is the door of campaigns that let in a certain number of players, over all nodes, or so many in a
-// second (rain.Campaign.Waits). It asks Redis for a player's turn (store.Admission says in which order), remembers
-// who of them is on this node, and keeps their seats.
+// Package admission limits who comes into a room, over all nodes: a Door by the campaign's capacity
+// (rain.Campaign.Waits), Caps by the address of guests.
 //
-//	Ask     a player who is not there yet: GET /admission
-//	Enter   a player who says hello or join; Leave ends it
-//	Run     tells Redis every ten seconds who is here still, and gives up the seats of those who have gone
+//	turn, err := door.Enter(ctx, campaign, user)           // a seat, or a place in the queue (store.Admission)
+//	quota, err := caps.Enter(ctx, campaign, address, user) // ErrAddressFull
+//	…
+//	door.Leave(campaign.ID, user, left)
+//	caps.Leave(campaign.ID, address, user)
 //
-// A fault of Redis loses nobody anything: who sits goes on sitting, and who comes is told that it is unavailable for
-// now. A Redis that has forgotten its seats knows them again with the nodes' next word; until then it may let in some
-// too many.
+// The Run of each reports to Redis every ten seconds which players are still here, and gives up the seats of the
+// others. If Redis fails, players keep their seats and newcomers are told that it is unavailable. A Redis that has
+// forgotten the seats learns them with each node's next report; until then it may let in too many.
+//
+// Caps limit seats and wins of one address, because it can make any number of guests. Other players are not limited,
+// because an office has one address, nor are the networks of Exempt. An address is the key of package clientip: of IPv6
+// a /64. Wins are lent to the nodes (lua/allot.lua), so a tap needs no call. Unused wins are missing elsewhere until
+// they are returned, within half a minute. A node that dies loses its unused wins. A Redis that has forgotten learns
+// the wins within ten seconds; until then an address may win the other nodes' share once more.
 package admission

@@ -8,7 +8,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/openapi"
 	"redrain/rain"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 )
 
 // Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
@@ -31,7 +31,7 @@ func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
-	if err := a.o.MayPlay(r.Context(), c, who.user, limit.Address(r)); err != nil {
+	if err := a.o.MayPlay(r.Context(), c, who.user, clientip.RequestKey(r)); err != nil {
 		return err
 	}
 	turn, err := a.o.Door.Ask(r.Context(), c, who.user)

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/cors"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/server/timeout"
 )
 
@@ -51,9 +51,9 @@ func (a *API) routes() []route {
 		{"POST", "/payouts/{claim}/dismiss", judging, a.dismissPayout, 0},
 		{"GET", "/users", reading, a.users, 0},
 		{"GET", "/users/{id}", reading, a.user, 0},
-		{"POST", "/users/{id}/disconnect", policing, a.sanction(sanction.Disconnect), 0},
-		{"POST", "/users/{id}/ban", policing, a.sanction(sanction.Ban), 0},
-		{"POST", "/users/{id}/unban", policing, a.sanction(sanction.Unban), 0},
+		{"POST", "/users/{id}/disconnect", policing, a.sanction(standing.Disconnect), 0},
+		{"POST", "/users/{id}/ban", policing, a.sanction(standing.Ban), 0},
+		{"POST", "/users/{id}/unban", policing, a.sanction(standing.Unban), 0},
 		{"GET", "/bans", reading, a.bans, 0},
 		{"GET", "/risk", reading, a.riskSummary, 0},
 		{"GET", "/risk/held", reading, a.heldWins, 0},

@@ -8,7 +8,7 @@ import (
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/rain"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/timeout"
 )
 
@@ -22,7 +22,7 @@ func auditRecord(r *http.Request, who caller, action, target string, detail map[
 	if detail == nil {
 		detail = map[string]any{}
 	}
-	detail["address"] = limit.Address(r)
+	detail["address"] = clientip.RequestKey(r)
 	return ledger.AuditRecord{Actor: who.name, Role: who.role, Action: action, Target: target, Detail: encode(detail)}
 }
 
@@ -38,7 +38,7 @@ func (a *API) audit(r *http.Request, who caller, action, target string, detail m
 
 // logCommand logs an operator's command and how it ended.
 func (a *API) logCommand(r *http.Request, who caller, err error) {
-	args := []any{"method", r.Method, "path", r.URL.Path, "by", who.name, "addr", limit.Address(r)}
+	args := []any{"method", r.Method, "path", r.URL.Path, "by", who.name, "addr", clientip.RequestKey(r)}
 	if err != nil {
 		a.o.Log.Info("an operator's command was refused or failed", append(args, "err", err)...)
 		return

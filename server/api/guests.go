@@ -10,9 +10,9 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
-	"redrain/server/challenge"
-	"redrain/server/limit"
-	"redrain/server/riskurl"
+	"redrain/server/clientip"
+	"redrain/server/login"
+	"redrain/server/risk"
 )
 
 // guestFor is how long a guest's token is good.
@@ -20,8 +20,8 @@ const guestFor = 30 * 24 * time.Hour
 
 // Challenge is what somebody has to do before they become a guest.
 type Challenge interface {
-	Offer(ctx context.Context, address string) (challenge.Offer, error)
-	// Check takes the proof of an address. Its errors are those of package challenge, or a back end's.
+	Offer(ctx context.Context, address string) (login.Challenge, error)
+	// Check takes the proof of an address. Its errors are those of package login, or a back end's.
 	Check(ctx context.Context, address, proof string) error
 }
 
@@ -53,14 +53,14 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 	if !a.o.Guests {
 		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	}
-	address := limit.Address(r)
+	address := clientip.RequestKey(r)
 	if err := a.o.MayPlay(r.Context(), nil, "", address); err != nil {
 		a.guests.WithLabelValues("denied").Inc()
 		return err
 	}
 	if a.o.GuestRate > 0 {
 		ok, after, err := a.o.Limits.Allow(r.Context(), "guest", address, a.o.GuestRate,
-			max(1, a.o.GuestRate*limit.Burst))
+			max(1, a.o.GuestRate*clientip.Burst))
 		if err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	user := auth.GuestName()
-	if err := a.vetGuest(r, riskurl.Caller{User: user, Address: address}); err != nil {
+	if err := a.vetGuest(r, risk.Caller{User: user, Address: address}); err != nil {
 		return err // and costs the address none of its guests: they may come back
 	}
 	if err := a.another(w, r, address); err != nil {
@@ -119,9 +119,9 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, challenge.ErrMissing):
+	case errors.Is(err, login.ErrProofMissing):
 		p = problem{Status: http.StatusForbidden, Code: "challenge_required", Detail: err.Error()}
-	case errors.Is(err, challenge.ErrFailed):
+	case errors.Is(err, login.ErrProofFailed):
 		p = problem{Status: http.StatusForbidden, Code: "challenge_failed", Detail: err.Error()}
 	default:
 		a.guests.WithLabelValues("unavailable").Inc()

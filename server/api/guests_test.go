@@ -13,14 +13,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/openapi"
-	"redrain/server/challenge"
+	"redrain/server/login"
 )
 
 // oneWord is a challenge whose proof is a word.
 type oneWord struct{ away error }
 
-func (o *oneWord) Offer(context.Context, string) (challenge.Offer, error) {
-	return challenge.Offer{Kind: "word", SiteKey: "key"}, nil
+func (o *oneWord) Offer(context.Context, string) (login.Challenge, error) {
+	return login.Challenge{Kind: "word", SiteKey: "key"}, nil
 }
 
 func (o *oneWord) Check(_ context.Context, address, proof string) error {
@@ -28,9 +28,9 @@ func (o *oneWord) Check(_ context.Context, address, proof string) error {
 	case o.away != nil:
 		return o.away
 	case proof == "":
-		return challenge.ErrMissing
+		return login.ErrProofMissing
 	case proof != "word of "+address:
-		return challenge.ErrFailed
+		return login.ErrProofFailed
 	}
 	return nil
 }

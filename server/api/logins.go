@@ -15,7 +15,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
 	"redrain/rain"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/login"
 )
 
@@ -82,7 +82,7 @@ func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) 
 	}
 	a.logins.WithLabelValues("made").Inc()
 	a.o.Log.Info("a login code was made", "user", pass.User, "by", who.name, "role", who.role, "addr",
-		limit.Address(r))
+		clientip.RequestKey(r))
 	WriteJSON(w, http.StatusCreated, openapi.LoginCode{Code: code, ExpiresAt: now + life.Milliseconds(),
 		Link: linkOf(code, wish.Campaign)})
 	return nil
@@ -185,20 +185,20 @@ func (a *API) login(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return errBannedLogin
 	}
 	a.logins.WithLabelValues("used").Inc()
-	a.o.Log.Info("a login code was used", "user", pass.User, "addr", limit.Address(r))
+	a.o.Log.Info("a login code was used", "user", pass.User, "addr", clientip.RequestKey(r))
 	return answer(w, openapi.Guest{User: pass.User, Token: pass.Token, ExpiresAt: pass.Until}, nil)
 }
 
 // refuseCode answers a request whose code is worth nothing. Only those are slowed: a hall behind one address may all
 // come in by links at once.
 func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
-	if ok, after := a.allowed(r.Context(), "wrong-code", limit.Address(r), wrongCodesAMinute); !ok && after > 0 {
+	if ok, after := a.allowed(r.Context(), "wrong-code", clientip.RequestKey(r), wrongCodesAMinute); !ok && after > 0 {
 		a.logins.WithLabelValues("too_many").Inc()
 		return tooMany(w, after, "too many codes from this address that were used or have expired; try again shortly")
 	}
 	a.logins.WithLabelValues("refused").Inc()
 	a.o.Log.Info("a login code was refused: it was used before, has expired, or was never given", "addr",
-		limit.Address(r))
+		clientip.RequestKey(r))
 	return refuse(http.StatusGone, "code_used_or_expired",
 		"this code was used before or has expired; a code works once, within two minutes: ask for a new link")
 }

@@ -14,7 +14,7 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/reconcile"
 	"redrain/payout/statement"
 	"redrain/rain"
@@ -247,12 +247,12 @@ type Options struct {
 	WakePayer func()
 	// TellSanction carries out on this node what was done about a player, and has the others do so. When it returns, it
 	// holds for all that comes.
-	TellSanction func(ctx context.Context, one sanction.Sanction)
+	TellSanction func(ctx context.Context, one standing.Sanction)
 	// TellLists has all nodes go by a list that has changed at a time. When it returns, the change holds for all that
 	// comes.
 	TellLists func(ctx context.Context, changedAt int64)
-	// MayPlay tells whether somebody may take part in a campaign, nil for any: playerlist.ErrNotInvited,
-	// playerlist.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
+	// MayPlay tells whether somebody may take part in a campaign, nil for any: standing.ErrNotInvited,
+	// standing.ErrDenied, or why that cannot be told. user is empty for who is to become a guest. nil: everybody may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// RiskSystem is asked about guests and withdrawals. nil: nobody is.
 	RiskSystem RiskSystem

@@ -9,7 +9,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/timeout"
 )
 
@@ -40,7 +40,7 @@ func (o *overflow) note(r *http.Request, who caller) {
 		}
 		o.of[who.name] = b
 	}
-	b.role, b.address, b.last = who.role, limit.Address(r), what
+	b.role, b.address, b.last = who.role, clientip.RequestKey(r), what
 	b.count++
 }
 

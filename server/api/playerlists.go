@@ -8,24 +8,25 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
 // playerLists are the lists of players and addresses. [ledger.Lists] are.
 type playerLists interface {
-	Create(ctx context.Context, name string, kind playerlist.Kind, purpose playerlist.Purpose) (playerlist.List, error)
-	List(ctx context.Context, name string) (playerlist.List, error) // ledger.ErrUnknownList
-	ListLists(ctx context.Context, after string, limit int) (list []playerlist.List, next string, err error)
+	Create(ctx context.Context, name string, kind standing.ListKind,
+		purpose standing.ListPurpose) (standing.List, error)
+	List(ctx context.Context, name string) (standing.List, error) // ledger.ErrUnknownList
+	ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string, err error)
 	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
 	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
-	Add(ctx context.Context, name string, who []string) (playerlist.List, error)
-	Remove(ctx context.Context, name string, who []string) (playerlist.List, error)
-	Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (playerlist.List, error)
+	Add(ctx context.Context, name string, who []string) (standing.List, error)
+	Remove(ctx context.Context, name string, who []string) (standing.List, error)
+	Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (standing.List, error)
 	Delete(ctx context.Context, name string) error
 }
 
-func listViewOf(l playerlist.List) openapi.PlayerList {
+func listViewOf(l standing.List) openapi.PlayerList {
 	return openapi.PlayerList{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
 		CreatedAt: l.CreatedAt, ChangedAt: l.ChangedAt, ChangedBy: l.ChangedBy}
 }
@@ -44,7 +45,7 @@ func (a *API) playerList(w http.ResponseWriter, r *http.Request, _ caller) error
 }
 
 func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ string) (int, any, error) {
-	in := openapi.CreatePlayerListJSONBody{Of: string(playerlist.Players), Purpose: string(playerlist.Invite)}
+	in := openapi.CreatePlayerListJSONBody{Of: string(standing.KindPlayers), Purpose: string(standing.PurposeInvite)}
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
@@ -55,14 +56,14 @@ func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ strin
 	if err := rain.CheckList(in.List); err != nil {
 		fault("list", err.Error())
 	}
-	kind, purpose := playerlist.Kind(in.Of), playerlist.Purpose(in.Purpose)
-	if kind != playerlist.Players && kind != playerlist.Addresses {
+	kind, purpose := standing.ListKind(in.Of), standing.ListPurpose(in.Purpose)
+	if kind != standing.KindPlayers && kind != standing.KindAddresses {
 		fault("of", "is players or addresses")
 	}
-	if purpose != playerlist.Invite && purpose != playerlist.Deny {
+	if purpose != standing.PurposeInvite && purpose != standing.PurposeDeny {
 		fault("purpose", "is invite or deny")
 	}
-	if kind == playerlist.Addresses && purpose == playerlist.Invite {
+	if kind == standing.KindAddresses && purpose == standing.PurposeInvite {
 		fault("purpose", "is deny for addresses: a campaign invites players")
 	}
 	if len(faults) > 0 {
@@ -127,7 +128,7 @@ func (a *API) removeMembers(w http.ResponseWriter, r *http.Request, who caller) 
 }
 
 // answerChanged has the nodes go by a list that has changed, and answers with it.
-func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l playerlist.List, err error) error {
+func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l standing.List, err error) error {
 	if err == nil {
 		a.o.TellLists(r.Context(), l.ChangedAt)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/timeout"
 )
@@ -52,7 +52,7 @@ func (a *API) putMembers(replace bool) handler {
 }
 
 // readMembers reads members as JSON, in the form in which they are stored.
-func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind playerlist.Kind) ([]string, error) {
+func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind standing.ListKind) ([]string, error) {
 	in, err := bodyOf[openapi.NewMembers](w, r, who)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ const mostFaults = 10
 
 // importMembers reads a CSV whole before it changes anything. Then it goes on to the end, also where the client has
 // gone.
-func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, l playerlist.List,
+func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, l standing.List,
 	action string) error {
 	if !a.importing.TryLock() {
 		return ledger.ErrListBusy
@@ -103,7 +103,7 @@ func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, 
 
 // readCSV reads the members in the first column of a CSV, in the form in which they are stored: chunks of lines, which
 // take less memory than as many strings.
-func readCSV(body io.Reader, kind playerlist.Kind) (lines int, chunks []string, err error) {
+func readCSV(body io.Reader, kind standing.ListKind) (lines int, chunks []string, err error) {
 	in := csv.NewReader(body)
 	in.FieldsPerRecord, in.ReuseRecord = -1, true
 	var chunk strings.Builder
@@ -151,8 +151,8 @@ func readCSV(body io.Reader, kind playerlist.Kind) (lines int, chunks []string, 
 }
 
 // isHeading tells whether the first cell names the column.
-func isHeading(kind playerlist.Kind, cell string) bool {
-	if kind == playerlist.Addresses {
+func isHeading(kind standing.ListKind, cell string) bool {
+	if kind == standing.KindAddresses {
 		return cell == "address" || cell == "network"
 	}
 	return cell == "player" || cell == "user"

@@ -15,8 +15,8 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/posting"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/campaigns"
 	"redrain/server/cluster"
@@ -62,8 +62,8 @@ var problemOf = []struct {
 	{ledger.ErrUnknownWithdrawal, http.StatusNotFound, "unknown_withdrawal"},
 	{ledger.ErrAlreadySent, http.StatusConflict, "withdrawal_sent"},
 	{ledger.ErrBanned, http.StatusForbidden, "banned"},
-	{playerlist.ErrNotInvited, http.StatusForbidden, "not_on_the_list"},
-	{playerlist.ErrDenied, http.StatusForbidden, "denied"},
+	{standing.ErrNotInvited, http.StatusForbidden, "not_on_the_list"},
+	{standing.ErrDenied, http.StatusForbidden, "denied"},
 	{ledger.ErrUnknownList, http.StatusNotFound, "unknown_list"},
 	{ledger.ErrListExists, http.StatusConflict, "list_exists"},
 	{ledger.ErrListBusy, http.StatusConflict, "list_busy"},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/server/limit"
+	"redrain/server/clientip"
 )
 
 // How many refusals there may be in a minute before they cost nothing but an answer.
@@ -50,7 +50,7 @@ func (a *API) refuseToken(w http.ResponseWriter, r *http.Request, token string, 
 		a.refusals.count(refusedNoToken)
 		return errUnauthorized
 	}
-	ok, after := a.allowed(r.Context(), "wrong-token", limit.Address(r), wrongTokensAMinute)
+	ok, after := a.allowed(r.Context(), "wrong-token", clientip.RequestKey(r), wrongTokensAMinute)
 	if !ok && after > 0 {
 		a.refusals.count(refusedTooMany)
 		return tooMany(w, after, "too many wrong tokens from this address; try again shortly")
@@ -63,7 +63,7 @@ func (a *API) refuseToken(w http.ResponseWriter, r *http.Request, token string, 
 	}
 	a.refusals.count(refusedWrongToken)
 	if ok {
-		a.o.Log.Warn("a wrong operator's token", "method", r.Method, "path", r.URL.Path, "addr", limit.Address(r),
+		a.o.Log.Warn("a wrong operator's token", "method", r.Method, "path", r.URL.Path, "addr", clientip.RequestKey(r),
 			"why", why)
 	}
 	return errUnauthorized

@@ -10,7 +10,7 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -21,7 +21,7 @@ type heldWins interface {
 	Trust(ctx context.Context, users []string, by ledger.Person) error
 	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
 	CountHeld(ctx context.Context) (n int64, amount rain.Money, err error)
-	VerdictsOf(ctx context.Context, user string) ([]verdict.Verdict, error)
+	VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error)
 }
 
 func heldViewOf(h ledger.Held) openapi.HeldWin {

@@ -10,7 +10,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -24,8 +24,8 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	b.OpenCampaign(t, "c", rain.Spec{Budget: 40, Packets: 4, WinsPerUser: 9})
 	b.HoldWins()
 	for _, user := range []string{"bot", "idle"} {
-		_, err := l.Risk.Give(t.Context(), ledger.ByRules, verdict.Verdict{User: user, Act: verdict.Deny, Score: 120,
-			Reasons: verdict.Text([]verdict.Reason{{Rule: "fast_hands", Score: 120, Sentence: "too fast"}})})
+		_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Deny, Score: 120,
+			Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 120, Sentence: "too fast"}})})
 		paytest.Must(t, err)
 	}
 	b.MustPost(t, paytest.Entry("c", int(b.Clock.Now()), paytest.Win("bot", 0, 10), paytest.Win("bot", 1, 10)))
@@ -42,18 +42,18 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 	ask("cashier", "POST", "/risk/release", `{"users":["a\u0000"],"reason":"x"}`, http.StatusUnprocessableEntity)
 	ask("cashier", "POST", "/risk/confirm", `{"claims":["c-1","none"],"reason":"a bot"}`, http.StatusOK,
 		`"state":"confirmed"`)
-	said := func(user string, want verdict.Act, by string) {
+	said := func(user string, want standing.VerdictAct, by string) {
 		t.Helper()
 		if v, _, err := l.Risk.Verdict(t.Context(), user); err != nil || v.Act != want || v.By != by {
 			t.Errorf("of %s is said %+v, %v", user, v, err)
 		}
 	}
-	said("idle", verdict.Deny, ledger.ByRules)
+	said("idle", standing.Deny, ledger.ByRules)
 	ask("cashier", "POST", "/risk/release", `{"users":["idle"],"reason":"called them"}`, http.StatusOK, `"items":[]`)
-	said("idle", verdict.Allow, "operator:cashier")
+	said("idle", standing.Allow, "operator:cashier")
 	ask("cashier", "POST", "/risk/release", `{"claims":["c-0","c-1"],"reason":"sorry"}`, http.StatusOK,
 		`"state":"released"`, `"state":"confirmed"`)
-	said("bot", verdict.Allow, "operator:cashier")
+	said("bot", standing.Allow, "operator:cashier")
 	ask("viewer", "GET", "/users/bot", "", http.StatusOK, `"balance":10`, `"name":"Name of bot"`)
 	if judged < 3 {
 		t.Errorf("the nodes heard of %d decisions", judged)

@@ -7,34 +7,34 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
-	"redrain/server/limit"
-	"redrain/server/riskurl"
+	"redrain/server/clientip"
+	"redrain/server/risk"
 )
 
-// RiskSystem is the operator's own. [riskurl.System] asks it.
+// RiskSystem is the operator's own. [risk.System] asks it.
 type RiskSystem interface {
-	Guest(ctx context.Context, who riskurl.Caller) error
-	Withdrawal(ctx context.Context, who riskurl.Caller, money riskurl.Money) (hold string, err error)
+	Guest(ctx context.Context, who risk.Caller) error
+	Withdrawal(ctx context.Context, who risk.Caller, money risk.Money) (hold string, err error)
 }
 
 // unchecked is the answer where the system does not answer and nobody is to be let through then.
 func unchecked(err error) error {
-	if errors.Is(err, riskurl.ErrNoAnswer) {
+	if errors.Is(err, risk.ErrNoAnswer) {
 		return refuse(http.StatusServiceUnavailable, "unavailable", err.Error())
 	}
 	return err
 }
 
 // vetGuest asks the system about somebody who is to become a guest.
-func (a *API) vetGuest(r *http.Request, who riskurl.Caller) error {
+func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
 	if a.o.RiskSystem == nil {
 		return nil
 	}
 	err := a.o.RiskSystem.Guest(r.Context(), who)
 	switch {
-	case errors.Is(err, playerlist.ErrDenied):
+	case errors.Is(err, standing.ErrDenied):
 		a.guests.WithLabelValues("denied").Inc()
 	case err != nil:
 		a.guests.WithLabelValues("unavailable").Inc()
@@ -59,7 +59,7 @@ func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money)
 	case balance < amount: // what comes in from now on is not asked about
 		return "", booking.ErrInsufficientFunds
 	}
-	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), riskurl.Caller{User: user, Address: limit.Address(r)},
-		riskurl.Money{Withdrawal: id, Amount: amount})
+	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), risk.Caller{User: user, Address: clientip.RequestKey(r)},
+		risk.Money{Withdrawal: id, Amount: amount})
 	return hold, unchecked(err)
 }

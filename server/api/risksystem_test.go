@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
-	"redrain/server/riskurl"
+	"redrain/server/risk"
 )
 
 // settlingClaims books a win after each look at a balance.
@@ -28,11 +28,11 @@ func (c settlingClaims) UserBalance(ctx context.Context, user string) (rain.Mone
 // denying is a risk system that lets no money out.
 type denying struct{ asked int }
 
-func (*denying) Guest(context.Context, riskurl.Caller) error { return nil }
+func (*denying) Guest(context.Context, risk.Caller) error { return nil }
 
-func (d *denying) Withdrawal(context.Context, riskurl.Caller, riskurl.Money) (string, error) {
+func (d *denying) Withdrawal(context.Context, risk.Caller, risk.Money) (string, error) {
 	d.asked++
-	return "", playerlist.ErrDenied
+	return "", standing.ErrDenied
 }
 
 // Money that was not there when the risk system would have been asked does not leave unasked because it has come since.

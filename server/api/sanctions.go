@@ -6,14 +6,14 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 )
 
 // sanctions are what operators do about players. [ledger.Sanctions] is that.
 type sanctions interface {
-	Give(ctx context.Context, user string, act sanction.Act, by ledger.Person) (sanction.Sanction, error)
-	Of(ctx context.Context, user string) ([]sanction.Sanction, error)
-	Bans(ctx context.Context, cursor string, limit int) (list []sanction.Sanction, next string, err error)
+	Give(ctx context.Context, user string, act standing.SanctionAct, by ledger.Person) (standing.Sanction, error)
+	Of(ctx context.Context, user string) ([]standing.Sanction, error)
+	Bans(ctx context.Context, cursor string, limit int) (list []standing.Sanction, next string, err error)
 }
 
 func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
@@ -41,8 +41,8 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 	}
 	for i := range given {
 		s := given[len(given)-1-i] // the oldest first, so that the newest decides
-		if s.Act != sanction.Disconnect {
-			p.Banned = s.Act == sanction.Ban
+		if s.Act != standing.Disconnect {
+			p.Banned = s.Act == standing.Ban
 		}
 		p.Sanctions = append(p.Sanctions, openapi.Sanction{Act: string(given[i].Act), Reason: given[i].Reason,
 			By: given[i].By, At: given[i].At})
@@ -53,7 +53,7 @@ func (a *API) showPlayer(w http.ResponseWriter, r *http.Request) error {
 // sanction does something about a player. When it is answered, the ledger has it: nothing that a banned player wins
 // from then on is paid, whatever a node lets happen that has not heard of it. This node's connections of the player
 // have ended; the others' do as they hear of it.
-func (a *API) sanction(act sanction.Act) handler {
+func (a *API) sanction(act standing.SanctionAct) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		reason, _, err := readReason(w, r, who, true)
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -42,7 +41,7 @@ func (a *API) users(w http.ResponseWriter, r *http.Request, _ caller) error {
 
 // bans lists who is banned, the newest first.
 func (a *API) bans(w http.ResponseWriter, r *http.Request, _ caller) error {
-	return answerList(w, r, a.o.Sanctions.Bans, func(s sanction.Sanction) openapi.Banned {
+	return answerList(w, r, a.o.Sanctions.Bans, func(s standing.Sanction) openapi.Banned {
 		return openapi.Banned{User: s.User, Reason: s.Reason, By: s.By, At: s.At}
 	})
 }
@@ -61,7 +60,7 @@ func (a *API) connectionsOf(ctx context.Context, user string) []openapi.PlayerCo
 	return views
 }
 
-func verdictViewOf(v verdict.Verdict) openapi.RiskVerdict {
+func verdictViewOf(v standing.Verdict) openapi.RiskVerdict {
 	return openapi.RiskVerdict{
 		Verdict: string(v.Act), Score: v.Score, Reasons: reasonsOf(v.Reasons), By: v.By, At: v.At,
 	}

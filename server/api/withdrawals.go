@@ -11,8 +11,8 @@ import (
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/campaigns"
+	"redrain/server/clientip"
 	"redrain/server/cluster"
-	"redrain/server/limit"
 )
 
 func withdrawalRecordOf(w ledger.Withdrawal, orders map[string]ledger.Approval) openapi.WithdrawalRecord {
@@ -67,7 +67,7 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	if faults := checkAmount(in.Amount); faults != nil {
 		return 0, nil, faults
 	}
-	if err := a.o.MayPlay(r.Context(), nil, who.user, limit.Address(r)); err != nil {
+	if err := a.o.MayPlay(r.Context(), nil, who.user, clientip.RequestKey(r)); err != nil {
 		return 0, nil, err
 	}
 	id := campaigns.NewID("w", key)

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"redrain/server/caller"
+	"redrain/server/clientip"
 	"redrain/web"
 )
 
@@ -28,7 +28,7 @@ func (c *Config) validateFront(fault func(string, ...any)) {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		fault("--tls-cert and --tls-key: give both, or none")
 	}
-	if _, err := caller.ParseProxies(c.Proxies); err != nil {
+	if _, err := clientip.ParseProxies(c.Proxies); err != nil {
 		fault("--trusted-proxies: %w", err)
 	}
 	if c.ProxyProtocol && len(c.Proxies) == 0 {

@@ -4,8 +4,8 @@ import (
 	"net/netip"
 	"net/url"
 
-	"redrain/server/addresses"
-	"redrain/server/challenge"
+	"redrain/server/admission"
+	"redrain/server/login"
 	"redrain/server/names"
 )
 
@@ -15,7 +15,7 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 		fault("--guests: needs --jwt-secret, to sign the guests' tokens")
 	}
 	switch {
-	case c.GuestChallenge == challenge.KindTurnstile || c.GuestChallenge == challenge.KindHCaptcha:
+	case c.GuestChallenge == login.ChallengeTurnstile || c.GuestChallenge == login.ChallengeHCaptcha:
 		if c.ChallengeSiteKey == "" || c.ChallengeSecret == "" {
 			fault("--guest-challenge %s: needs --challenge-site-key and --challenge-secret, "+
 				"which the service issues for a site",
@@ -33,14 +33,14 @@ func (c *Config) validateGuests(fault func(string, ...any)) {
 			fault("%s: give an http or https URL", name)
 		}
 	}
-	if _, err := addresses.ParseExempt(c.AddressExempt); err != nil {
+	if _, err := admission.ParseExempt(c.AddressExempt); err != nil {
 		fault("--address-exempt: %v", err)
 	}
 }
 
 // Exempt are the networks of --address-exempt, which Validate has checked.
 func (c *Config) Exempt() []netip.Prefix {
-	networks, _ := addresses.ParseExempt(c.AddressExempt)
+	networks, _ := admission.ParseExempt(c.AddressExempt)
 	return networks
 }
 

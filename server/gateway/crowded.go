@@ -11,11 +11,11 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/addresses"
+	"redrain/server/admission"
 )
 
 // errCrowded means that the guests of an address have all the slots of that address.
-var errCrowded = addresses.ErrFull
+var errCrowded = admission.ErrAddressFull
 
 // ofAddress returns the quota that a player shares with others of their address; nil: only the campaign limits the
 // player.
@@ -47,6 +47,6 @@ func (s *session) crowdOut() {
 func (s *session) crowdedOut(id wire.ID) {
 	s.send(wire.Error{
 		Type: wire.TypeError, ID: id, Code: wire.CodeNotAdmitted, Retryable: true,
-		RetryAfterMS: crowdedFor().Milliseconds(), Message: addresses.ErrFull.Error(),
+		RetryAfterMS: crowdedFor().Milliseconds(), Message: admission.ErrAddressFull.Error(),
 	})
 }

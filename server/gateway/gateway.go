@@ -16,7 +16,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
-	"redrain/server/limit"
+	"redrain/server/clientip"
 )
 
 // readBuffer is the library's, which reads only the frames that package ws leaves to it. Each connection has one.
@@ -89,7 +89,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.o.Log.Debug("upgrade refused", "addr", r.RemoteAddr, "err", err)
 		return
 	}
-	s := newSession(g.shared, conn, take, limit.Address(r))
+	s := newSession(g.shared, conn, take, clientip.RequestKey(r))
 	if !g.admit(s) {
 		g.seats.give()
 		s.member.Close(room.CodeShutdown, "shutdown")

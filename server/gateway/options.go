@@ -20,7 +20,6 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 )
 
 // Players returns the owner and the expiry of a token. [auth.Players] implements it.
@@ -63,7 +62,7 @@ type Door interface {
 	Leave(campaign, user string, left bool)
 }
 
-// Addresses limits the guests of one address in a campaign. [addresses.Caps] implements it.
+// Addresses limits the guests of one address in a campaign. [admission.Caps] implements it.
 type Addresses interface {
 	// Enter returns the quota that the player shares with others; nil: only the campaign limits the player. Leave is
 	// called for each connection that it has admitted.
@@ -92,12 +91,12 @@ type Options struct {
 	Limits    Limits
 	Audience  Audience
 	Banned    func(user string) bool // nil: no player is
-	// MayPlay returns an error unless a player may take part in a campaign: playerlist.ErrNotInvited,
-	// playerlist.ErrDenied, or the reason for which the check failed. Nil: every player may.
+	// MayPlay returns an error unless a player may take part in a campaign: standing.ErrNotInvited,
+	// standing.ErrDenied, or the reason for which the check failed. Nil: every player may.
 	MayPlay func(ctx context.Context, c *rain.Campaign, user, address string) error
 	// Ask asks the operator's own risk system about a player who says hello and whom all other checks have admitted.
-	// It returns playerlist.ErrDenied, riskurl.ErrNoAnswer, or the error of storing the answer. Nil: no check.
-	Ask            func(ctx context.Context, who riskurl.Caller) error
+	// It returns standing.ErrDenied, risk.ErrNoAnswer, or the error of storing the answer. Nil: no check.
+	Ask            func(ctx context.Context, who risk.Caller) error
 	Risk           *risk.Watch                // builds tap profiles; nil: none
 	Face           func(auth.Grant) wire.Face // display profiles; nil: masked ids only
 	Door           Door

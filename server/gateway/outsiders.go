@@ -6,7 +6,7 @@ import (
 
 	"redrain/grab"
 	"redrain/internal/wire"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -20,9 +20,9 @@ type refusal struct {
 // outsider returns the refusal for an error; nil for other errors and for none.
 func outsider(err error) *refusal {
 	switch {
-	case errors.Is(err, playerlist.ErrNotInvited):
+	case errors.Is(err, standing.ErrNotInvited):
 		return &refusal{wire.CodeNotInvited, room.CodeNotInvited}
-	case errors.Is(err, playerlist.ErrDenied):
+	case errors.Is(err, standing.ErrDenied):
 		return &refusal{wire.CodeDenied, room.CodeSentAway}
 	}
 	return nil
@@ -89,6 +89,6 @@ func (g *Gateway) SendAway(p Present, why error) {
 // Denied closes a player's connections: they may not take part any more.
 func (g *Gateway) Denied(user string) {
 	for _, s := range g.people.connections(user) {
-		g.SendAway(Present{session: s}, playerlist.ErrDenied)
+		g.SendAway(Present{session: s}, standing.ErrDenied)
 	}
 }

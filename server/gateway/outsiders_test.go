@@ -10,7 +10,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/room"
 )
@@ -37,7 +37,7 @@ func (r *rulings) rule(user, campaign string, err error) {
 // that is not for them stays where they are.
 func TestOutsiders(t *testing.T) {
 	r := &rulings{of: map[string]error{
-		"stranger c": playerlist.ErrNotInvited, "barred c": playerlist.ErrDenied,
+		"stranger c": standing.ErrNotInvited, "barred c": standing.ErrDenied,
 		"later c": errors.New("the database is down"),
 	}}
 	d := openDoor(t, &neighbours{}, func(o *Options) { o.MayPlay = r.mayPlay })
@@ -60,7 +60,7 @@ func TestOutsiders(t *testing.T) {
 		}
 	}
 	u := d.play("u")
-	r.rule("u", "c", playerlist.ErrNotInvited)
+	r.rule("u", "c", standing.ErrNotInvited)
 	u.say(`{"type":"join","id":2,"campaign":"c"}`)
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("a join: %v", m)
@@ -76,7 +76,7 @@ func TestOutsiders(t *testing.T) {
 	d.gateway.SendAway(here[0], errors.New("something else"))
 	u.say(`{"type":"ping","id":1,"t":1}`)
 	u.hear("pong")
-	d.gateway.SendAway(here[0], playerlist.ErrNotInvited)
+	d.gateway.SendAway(here[0], standing.ErrNotInvited)
 	if m := u.hear("error"); !strings.Contains(m, wire.CodeNotInvited) {
 		t.Errorf("%v", m)
 	}

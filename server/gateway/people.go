@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/wire"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/room"
 )
 
@@ -121,12 +121,12 @@ func (g *Gateway) TooMany(user string, n uint64) {
 
 // Sanctioned closes the connections of a player whom an operator has disconnected. If the player may come back, it
 // closes only those that existed at that time.
-func (g *Gateway) Sanctioned(one sanction.Sanction) {
-	if one.Act == sanction.Unban {
+func (g *Gateway) Sanctioned(one standing.Sanction) {
+	if one.Act == standing.Unban {
 		return
 	}
 	for _, s := range g.people.connections(one.User) {
-		if one.Act == sanction.Ban || s.since <= one.At {
+		if one.Act == standing.Ban || s.since <= one.At {
 			s.sendAway(room.CodeSentAway, sentAway)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"redrain/internal/auth"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout/ledger/sanction"
+	"redrain/payout/ledger/standing"
 	"redrain/room"
 )
 
@@ -25,19 +25,19 @@ func TestPlayersAreSentAway(t *testing.T) {
 	for range 2 {
 		first, second := d.play("u"), d.play("u")
 		at := time.Now().UnixMilli()
-		d.gateway.Sanctioned(sanction.Sanction{User: "u", Act: sanction.Disconnect, At: at})
+		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at})
 		for _, c := range []*client{first, second} {
 			if code := c.closed(); code != room.CodeSentAway {
 				t.Errorf("closed with %d", code)
 			}
 		}
 		back := d.play("u")
-		d.gateway.Sanctioned(sanction.Sanction{User: "u", Act: sanction.Disconnect, At: at - 1}) // heard of late
-		d.gateway.Sanctioned(sanction.Sanction{User: "u", Act: sanction.Unban, At: at + time.Hour.Milliseconds()})
+		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Disconnect, At: at - 1}) // heard of late
+		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Unban, At: at + time.Hour.Milliseconds()})
 		back.say(`{"type":"ping","id":1,"t":1}`)
 		back.hear("pong")
 		banned.Store(true)
-		d.gateway.Sanctioned(sanction.Sanction{User: "u", Act: sanction.Ban, At: at - 1})
+		d.gateway.Sanctioned(standing.Sanction{User: "u", Act: standing.Ban, At: at - 1})
 		if code := back.closed(); code != room.CodeSentAway {
 			t.Errorf("closed with %d at the ban", code)
 		}

@@ -9,8 +9,8 @@ import (
 	"redrain/internal/wire"
 	"redrain/payout/ledger/posting"
 	"redrain/room"
-	"redrain/server/limit"
-	"redrain/server/riskurl"
+	"redrain/server/clientip"
+	"redrain/server/risk"
 )
 
 // refusedHellos counts the refused hellos of each address, over all nodes. A valid hello costs its address nothing,
@@ -54,7 +54,7 @@ func (r *refusedHellos) count(ctx context.Context, addr string) (tooMany bool) {
 	if r.rate == 0 || r.isOver(addr) {
 		return false
 	}
-	ok, after, err := r.limits.Allow(ctx, "hello", addr, r.rate, max(1, r.rate*limit.Burst))
+	ok, after, err := r.limits.Allow(ctx, "hello", addr, r.rate, max(1, r.rate*clientip.Burst))
 	if ok || err != nil {
 		return false
 	}
@@ -110,7 +110,7 @@ func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err
 		s.refuseHello(ctx, outsider(err).closes, err.Error())
 	case errors.Is(err, posting.ErrUnknownCampaign):
 		s.refuseHello(ctx, room.CodeUnknownCampaign, "unknown campaign")
-	case errors.Is(err, riskurl.ErrNoAnswer):
+	case errors.Is(err, risk.ErrNoAnswer):
 		s.end(room.CodeUnavailable, "unavailable")
 	case errors.Is(err, errTooManyRefused):
 		s.end(room.CodeUnavailable, "too many connections from this address at once")

@@ -13,7 +13,6 @@ import (
 	"redrain/room"
 	"redrain/server/live"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 	"redrain/server/timeout"
 
 	"golang.org/x/time/rate"
@@ -114,7 +113,7 @@ func (s *session) greet(req wire.Request) {
 		return
 	}
 	if s.g.o.Ask != nil {
-		s.asking = &riskurl.Caller{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued}
+		s.asking = &risk.Caller{User: user, Address: s.addr, Session: grant.Session, Issued: grant.Issued}
 	}
 	if err = s.enter(ctx, user, req); err != nil {
 		s.endHello(ctx, req.ID, req.Campaign, err)

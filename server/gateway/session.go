@@ -11,7 +11,6 @@ import (
 	"redrain/internal/ws"
 	"redrain/room"
 	"redrain/server/risk"
-	"redrain/server/riskurl"
 )
 
 const (
@@ -39,7 +38,7 @@ type session struct {
 	since   int64                  // of the hello, Unix ms
 	user    string
 	watches bool            // watches: does not play, and is not counted as a player
-	asking  *riskurl.Caller // the player of the hello, until the risk system was asked; nil: no check
+	asking  *risk.Caller    // the player of the hello, until the risk system was asked; nil: no check
 	hand    *risk.Hand      // the tap profile; nil: none
 	listens string          // the player whose settlements are received, "" before hello
 	person  *person         // nil before hello

@@ -9,28 +9,28 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/room"
-	"redrain/server/riskurl"
+	"redrain/server/risk"
 )
 
 // The risk system is asked last and once: not about who may not come in anyway, nor at moves from room to room. Who is
 // denied is told so and gives up the seat; where it does not answer they come back, and the log has no line for each.
 func TestVetted(t *testing.T) {
 	n := &neighbours{}
-	r := &rulings{of: map[string]error{"stranger c": playerlist.ErrNotInvited}}
+	r := &rulings{of: map[string]error{"stranger c": standing.ErrNotInvited}}
 	var mu sync.Mutex
 	asked := map[string]int{}
 	d := openDoor(t, n, func(o *Options) {
 		o.MayPlay = r.mayPlay
-		o.Ask = func(_ context.Context, who riskurl.Caller) error {
+		o.Ask = func(_ context.Context, who risk.Caller) error {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[who.User]++
 			if who.Campaign != "c" || who.Address == "" {
 				t.Errorf("%+v", who)
 			}
-			return map[string]error{"barred": playerlist.ErrDenied, "unlucky": riskurl.ErrNoAnswer}[who.User]
+			return map[string]error{"barred": standing.ErrDenied, "unlucky": risk.ErrNoAnswer}[who.User]
 		}
 	})
 	for user, closes := range map[string]int{"stranger": room.CodeNotInvited, "barred": room.CodeSentAway,

@@ -12,7 +12,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
 	"redrain/server/timeout"
@@ -20,7 +20,7 @@ import (
 
 // Source is where the lists are kept for good. [ledger.Lists] is that.
 type Source interface {
-	Heads(ctx context.Context) ([]playerlist.List, error)
+	Heads(ctx context.Context) ([]standing.List, error)
 	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
 	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
 }
@@ -102,8 +102,8 @@ func (l *Lists) read(ctx context.Context) (changes []change, err error) {
 			changes = make([]change, 1)
 		}
 		switch {
-		case h.Purpose != playerlist.Deny:
-		case h.Kind == playerlist.Players:
+		case h.Purpose != standing.PurposeDeny:
+		case h.Kind == standing.KindPlayers:
 			is.denied = append(is.denied, h.Name)
 		case same:
 			is.networks[h.Name] = was.networks[h.Name]
@@ -132,7 +132,7 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 			return nil, err
 		}
 		for _, m := range some {
-			if network, err := playerlist.ParseNetwork(m.Who); err == nil { // else somebody has written it by hand
+			if network, err := standing.ParseNetwork(m.Who); err == nil { // else somebody has written it by hand
 				all.add(network)
 			}
 		}
@@ -142,11 +142,11 @@ func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error)
 	}
 }
 
-// MayPlay tells whether somebody may take part in a campaign: playerlist.ErrDenied, playerlist.ErrNotInvited, or a back
+// MayPlay tells whether somebody may take part in a campaign: standing.ErrDenied, standing.ErrNotInvited, or a back
 // end's error, where that has to be known. A nil campaign is any, and an empty user somebody new.
 func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address string) error {
 	if l.DeniedAddress(address) {
-		return l.count(playerlist.ErrDenied)
+		return l.count(standing.ErrDenied)
 	}
 	l.mu.RLock()
 	denied, revisions := l.now.denied, l.now.revisions
@@ -162,7 +162,7 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 			break
 		}
 		if on {
-			return l.count(playerlist.ErrDenied)
+			return l.count(standing.ErrDenied)
 		}
 	}
 	if c == nil || c.Invited() == "" {
@@ -170,7 +170,7 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 	}
 	on, err := l.isOn(ctx, question{c.Invited(), revisions[c.Invited()], user})
 	if err == nil && !on {
-		err = l.count(playerlist.ErrNotInvited)
+		err = l.count(standing.ErrNotInvited)
 	}
 	return err
 }
@@ -220,7 +220,7 @@ func (l *Lists) Screen(ctx context.Context, all []Guest) (why []error, failed er
 	ask := map[string][]string{} // by list
 	for i, g := range all {
 		if l.DeniedAddress(g.Address) {
-			why[i] = playerlist.ErrDenied
+			why[i] = standing.ErrDenied
 			continue
 		}
 		for _, list := range denied {
@@ -245,14 +245,14 @@ func (l *Lists) Screen(ctx context.Context, all []Guest) (why []error, failed er
 	for i, g := range all {
 		for _, list := range denied {
 			if _, is := on[list][g.User]; is {
-				why[i] = playerlist.ErrDenied
+				why[i] = standing.ErrDenied
 			}
 		}
 		if why[i] != nil || g.Campaign == nil || on[g.Campaign.Invited()] == nil {
 			continue
 		}
 		if _, is := on[g.Campaign.Invited()][g.User]; !is {
-			why[i] = playerlist.ErrNotInvited
+			why[i] = standing.ErrNotInvited
 		}
 	}
 	return why, failed

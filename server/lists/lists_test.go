@@ -15,7 +15,7 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // book keeps lists in memory.
 type book struct {
 	mu      sync.Mutex
-	heads   map[string]playerlist.List
+	heads   map[string]standing.List
 	members map[string][]string
 	fails   bool
 	asked   int
@@ -33,7 +33,7 @@ type book struct {
 
 var errDown = errors.New("the database is down")
 
-func (b *book) Heads(context.Context) (all []playerlist.List, err error) {
+func (b *book) Heads(context.Context) (all []standing.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.heads {
@@ -74,12 +74,12 @@ func (b *book) Among(_ context.Context, name string, who []string) (map[string]i
 }
 
 // put makes a list, or changes it.
-func (b *book) put(name string, kind playerlist.Kind, purpose playerlist.Purpose, who ...string) {
+func (b *book) put(name string, kind standing.ListKind, purpose standing.ListPurpose, who ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slices.Sort(who)
 	h := b.heads[name]
-	b.heads[name] = playerlist.List{Name: name, Kind: kind, Purpose: purpose, Revision: h.Revision + 1}
+	b.heads[name] = standing.List{Name: name, Kind: kind, Purpose: purpose, Revision: h.Revision + 1}
 	b.members[name] = who
 }
 
@@ -91,7 +91,7 @@ func (b *book) fail(fails bool) {
 
 func open(t *testing.T, changed func(context.Context) error) (*Lists, *book) {
 	t.Helper()
-	b := &book{heads: map[string]playerlist.List{}, members: map[string][]string{}}
+	b := &book{heads: map[string]standing.List{}, members: map[string][]string{}}
 	if changed == nil {
 		changed = func(context.Context) error { return nil }
 	}
@@ -105,9 +105,9 @@ func only(list string) *rain.Campaign {
 
 func TestWhoMayPlay(t *testing.T) {
 	l, b := open(t, nil)
-	b.put("vip", playerlist.Players, playerlist.Invite, "in", "barred")
-	b.put("barred", playerlist.Players, playerlist.Deny, "barred")
-	b.put("nets", playerlist.Addresses, playerlist.Deny, "192.0.2.0/24", "2001:db8:1:2::/64", "10.0.0.9/32")
+	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in", "barred")
+	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
+	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24", "2001:db8:1:2::/64", "10.0.0.9/32")
 	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,16 +118,16 @@ func TestWhoMayPlay(t *testing.T) {
 			want          error
 		}{
 			{only("vip"), "in", "198.51.100.1", nil},
-			{only("vip"), "out", "198.51.100.1", playerlist.ErrNotInvited},
-			{only("vip"), "barred", "198.51.100.1", playerlist.ErrDenied},
-			{only("gone"), "in", "198.51.100.1", playerlist.ErrNotInvited},
+			{only("vip"), "out", "198.51.100.1", standing.ErrNotInvited},
+			{only("vip"), "barred", "198.51.100.1", standing.ErrDenied},
+			{only("gone"), "in", "198.51.100.1", standing.ErrNotInvited},
 			{&rain.Campaign{}, "out", "198.51.100.1", nil},
-			{nil, "barred", "198.51.100.1", playerlist.ErrDenied},
-			{nil, "out", "192.0.2.200", playerlist.ErrDenied},
-			{nil, "", "192.0.2.200", playerlist.ErrDenied},
-			{nil, "", "2001:db8:1:2::", playerlist.ErrDenied},
+			{nil, "barred", "198.51.100.1", standing.ErrDenied},
+			{nil, "out", "192.0.2.200", standing.ErrDenied},
+			{nil, "", "192.0.2.200", standing.ErrDenied},
+			{nil, "", "2001:db8:1:2::", standing.ErrDenied},
 			{nil, "", "2001:db8:1:3::", nil},
-			{nil, "", "10.0.0.9", playerlist.ErrDenied},
+			{nil, "", "10.0.0.9", standing.ErrDenied},
 			{nil, "", "10.0.0.8", nil},
 			{nil, "", "odd", nil},
 		} {
@@ -146,8 +146,8 @@ func TestWhoMayPlay(t *testing.T) {
 // new comes in where that counts, and who may be denied plays on: they are not paid.
 func TestWhatIsRemembered(t *testing.T) {
 	l, b := open(t, nil)
-	b.put("vip", playerlist.Players, playerlist.Invite, "in")
-	b.put("barred", playerlist.Players, playerlist.Deny)
+	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
+	b.put("barred", standing.KindPlayers, standing.PurposeDeny)
 	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -166,27 +166,27 @@ func TestWhatIsRemembered(t *testing.T) {
 		t.Errorf("a campaign for everybody: %v", err)
 	}
 	b.fail(false)
-	b.put("vip", playerlist.Players, playerlist.Invite)
+	b.put("vip", standing.KindPlayers, standing.PurposeInvite)
 	if err := l.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := may("in"); !errors.Is(err, playerlist.ErrNotInvited) {
+	if err := may("in"); !errors.Is(err, standing.ErrNotInvited) {
 		t.Errorf("taken off: %v", err)
 	}
 }
 
 func TestScreen(t *testing.T) {
 	l, b := open(t, nil)
-	b.put("vip", playerlist.Players, playerlist.Invite, "in")
-	b.put("barred", playerlist.Players, playerlist.Deny, "barred")
-	b.put("nets", playerlist.Addresses, playerlist.Deny, "192.0.2.0/24")
+	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
+	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
+	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24")
 	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	here := []Guest{{User: "in", Campaign: only("vip")}, {User: "out", Campaign: only("vip")}, {User: "barred"},
 		{User: "out"}, {User: "x", Address: "192.0.2.1"}, {User: "barred", Campaign: only("vip")}}
-	want := []error{nil, playerlist.ErrNotInvited, playerlist.ErrDenied, nil, playerlist.ErrDenied,
-		playerlist.ErrDenied}
+	want := []error{nil, standing.ErrNotInvited, standing.ErrDenied, nil, standing.ErrDenied,
+		standing.ErrDenied}
 	why, err := l.Screen(t.Context(), here)
 	if err != nil || !slices.Equal(why, want) {
 		t.Errorf("%v, %v", why, err)
@@ -226,7 +226,7 @@ func TestRun(t *testing.T) {
 		wg.Go(func() { _ = l.Run(ctx) })
 		synctest.Wait()
 		seen(0)
-		b.put("vip", playerlist.Players, playerlist.Invite)
+		b.put("vip", standing.KindPlayers, standing.PurposeInvite)
 		for told := range 2 { // the second word of it tries again
 			l.Announced()
 			synctest.Wait()
@@ -241,7 +241,7 @@ func TestRun(t *testing.T) {
 		time.Sleep(cluster.RefreshEvery)
 		synctest.Wait()
 		seen(3)
-		b.put("vip", playerlist.Players, playerlist.Invite, "in")
+		b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
 		time.Sleep(cluster.RefreshEvery)
 		synctest.Wait()
 		seen(4)

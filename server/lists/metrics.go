@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 )
 
 func newRefused(reg prometheus.Registerer) *prometheus.CounterVec {
@@ -24,7 +24,7 @@ func newRefused(reg prometheus.Registerer) *prometheus.CounterVec {
 // count counts a refusal.
 func (l *Lists) count(why error) error {
 	reason := "not_invited"
-	if errors.Is(why, playerlist.ErrDenied) {
+	if errors.Is(why, standing.ErrDenied) {
 		reason = "denied"
 	}
 	l.refused.WithLabelValues(reason).Inc()

@@ -1,6 +1,14 @@
-// Package login lets players into pages by links. A link has a code, which is exchanged for the player's token once,
-// within minutes, at any node: a link that is seen later, in a history, a chat or a log, is worth nothing.
+// Package login signs players in: by a code for a link, and guests by a proof that they are no crowd of programs.
 //
-// Nothing that is kept tells the code: it is found by one hash of the code, and sealed under another. Who reads all of
-// Redis can sign in as nobody.
+//	code, err := codes.Make(ctx, login.Pass{User: user, Token: token, Until: until}, login.Life)
+//	pass, err := codes.Take(ctx, code) // once, at any node; ErrNoCode after that
+//
+//	challenge, err := work.Offer(ctx, address)
+//	err = work.Check(ctx, address, proof) // ErrProofMissing, ErrProofFailed
+//
+// A code is worth nothing in a history, a chat or a log. Redis does not have it: a value is found by one hash of the
+// code and sealed under another. A reader of all of Redis can sign in as no player.
+//
+// A challenge costs processor time (Work), or a service decides (Siteverify). The package knows nothing of HTTP
+// servers: server/api sends challenges and receives proofs.
 package login

@@ -3,7 +3,7 @@ package risk
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 type metrics struct {
@@ -21,7 +21,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "redrain_risk_reasons_total", Help: "How often each rule has spoken against somebody.",
 		}, []string{"rule"}),
 	}
-	for _, v := range []verdict.Act{verdict.Allow, verdict.Hold, verdict.Deny} {
+	for _, v := range []standing.VerdictAct{standing.Allow, standing.Hold, standing.Deny} {
 		m.judgements.WithLabelValues(string(v))
 	}
 	for _, r := range Rules {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/config"
 )
 
@@ -112,25 +112,25 @@ func young(s Signals, _ config.RiskLimits) (int, string) {
 
 // Judgement is what the rules say of a player together.
 type Judgement struct {
-	Act     verdict.Act
+	Act     standing.VerdictAct
 	Score   int
-	Reasons []verdict.Reason
+	Reasons []standing.Reason
 }
 
 // Judge asks all rules.
 func Judge(s Signals, l config.RiskLimits) Judgement {
-	j := Judgement{Act: verdict.Allow}
+	j := Judgement{Act: standing.Allow}
 	for _, r := range Rules {
 		if score, sentence := r.Judge(s, l); score > 0 {
 			j.Score += score
-			j.Reasons = append(j.Reasons, verdict.Reason{Rule: r.Name, Score: score, Sentence: sentence})
+			j.Reasons = append(j.Reasons, standing.Reason{Rule: r.Name, Score: score, Sentence: sentence})
 		}
 	}
 	switch {
 	case l.Deny > 0 && j.Score >= l.Deny:
-		j.Act = verdict.Deny
+		j.Act = standing.Deny
 	case l.Hold > 0 && j.Score >= l.Hold:
-		j.Act = verdict.Hold
+		j.Act = standing.Hold
 	}
 	return j
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/config"
 )
 
@@ -67,12 +67,12 @@ func TestScoresThatAreNeverReached(t *testing.T) {
 	bot := Signals{Taps: 12, Fast: 12, Mean: 1, Gaps: 11, Sessions: 99, Chorus: 99}
 	never := config.Default().RiskLimits
 	never.Hold = 0
-	if j := Judge(bot, never); j.Act != verdict.Allow || j.Score < 100 {
+	if j := Judge(bot, never); j.Act != standing.Allow || j.Score < 100 {
 		t.Errorf("%+v", j)
 	}
 	deny := config.Default().RiskLimits
 	deny.Deny = 100
-	if j := Judge(bot, deny); j.Act != verdict.Deny {
+	if j := Judge(bot, deny); j.Act != standing.Deny {
 		t.Errorf("%+v", j)
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/config"
 )
 
 // givers notes who has given the newest verdict about each player.
 type givers struct {
 	fails bool
-	of    map[string]verdict.Verdict
+	of    map[string]standing.Verdict
 }
 
-func (g *givers) Give(_ context.Context, by string, given ...verdict.Verdict) (int, error) {
+func (g *givers) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
 	if g.fails {
 		return 0, errors.New("the database is down")
 	}
@@ -34,19 +34,19 @@ func (g *givers) Give(_ context.Context, by string, given ...verdict.Verdict) (i
 // down at first, and where there is none the rules' counts.
 func TestSecondOpinion(t *testing.T) {
 	now := int64(rainStarts)
-	g := &givers{of: map[string]verdict.Verdict{}, fails: true}
+	g := &givers{of: map[string]standing.Verdict{}, fails: true}
 	asked := map[string]int{}
 	w := NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: g, Clock: func() int64 { return now },
 		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Second: func(_ context.Context, suspects []Suspect) map[string]verdict.Verdict {
-			said := map[string]verdict.Verdict{}
+		Second: func(_ context.Context, suspects []Suspect) map[string]standing.Verdict {
+			said := map[string]standing.Verdict{}
 			for _, s := range suspects {
 				asked[s.User]++
-				if s.Act != verdict.Hold || s.Score < 60 || s.Campaign != "c" || s.Session != "s" {
+				if s.Act != standing.Hold || s.Score < 60 || s.Campaign != "c" || s.Session != "s" {
 					t.Errorf("%+v", s)
 				}
 				if s.User != "unknown" {
-					said[s.User] = verdict.Verdict{User: s.User, Act: verdict.Act(s.User)}
+					said[s.User] = standing.Verdict{User: s.User, Act: standing.VerdictAct(s.User)}
 				}
 			}
 			return said
@@ -67,8 +67,8 @@ func TestSecondOpinion(t *testing.T) {
 	g.fails = false
 	look(t, w)
 	look(t, w)
-	for user, want := range map[string]verdict.Verdict{"allow": {Act: verdict.Allow, By: ledger.ByService},
-		"deny": {Act: verdict.Deny, By: ledger.ByService}, "unknown": {Act: verdict.Hold, By: ledger.ByRules}} {
+	for user, want := range map[string]standing.Verdict{"allow": {Act: standing.Allow, By: ledger.ByService},
+		"deny": {Act: standing.Deny, By: ledger.ByService}, "unknown": {Act: standing.Hold, By: ledger.ByRules}} {
 		if v := g.of[user]; v.Act != want.Act || v.By != want.By || asked[user] != 1 {
 			t.Errorf("%s: %+v, asked %d times", user, v, asked[user])
 		}

@@ -16,7 +16,7 @@ import (
 
 	"redrain/grab/store"
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/server/config"
 )
 
@@ -83,7 +83,7 @@ func (r *redis) Hands(_ context.Context, node string, own map[string]string) (ma
 // nodes are watches that share a Redis and a book.
 func nodes(t *testing.T, n int, now *int64) (all []*Watch, r *redis, b *book) {
 	t.Helper()
-	r, b = newRedis(), &book{of: map[string]verdict.Verdict{}}
+	r, b = newRedis(), &book{of: map[string]standing.Verdict{}}
 	for i := range n {
 		all = append(all, NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b,
 			Clock:  func() int64 { return *now },
@@ -94,7 +94,7 @@ func nodes(t *testing.T, n int, now *int64) (all []*Watch, r *redis, b *book) {
 }
 
 func rulesOf(b *book, user string) (names []string) {
-	for _, r := range verdict.Parse(b.of[user].Reasons) {
+	for _, r := range standing.ParseReasons(b.of[user].Reasons) {
 		names = append(names, r.Rule)
 	}
 	return names

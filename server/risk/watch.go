@@ -17,14 +17,14 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/config"
 )
 
 // Verdicts keeps judgements where whoever pays reads them. [ledger.Risk] does.
 type Verdicts interface {
-	Give(ctx context.Context, by string, given ...verdict.Verdict) (fresh int, err error)
+	Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error)
 }
 
 // Options of a watch.
@@ -34,7 +34,7 @@ type Options struct {
 	Told     func() // is called when there is a new verdict; nil: nobody is to know
 	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
 	// rules' counts.
-	Second     func(ctx context.Context, suspects []Suspect) map[string]verdict.Verdict
+	Second     func(ctx context.Context, suspects []Suspect) map[string]standing.Verdict
 	Shared     Shared // what the players of all nodes have in common; nil: only those of this one are looked at
 	Node       string // this node's name there
 	Clock      rain.Clock
@@ -54,7 +54,7 @@ type Suspect struct {
 // finding is a verdict that is not in the ledger yet.
 type finding struct {
 	suspect Suspect
-	given   verdict.Verdict
+	given   standing.Verdict
 	by      string // "" before a second opinion was asked for
 }
 
@@ -228,7 +228,7 @@ func (w *Watch) ask(ctx context.Context) {
 	if len(suspects) == 0 {
 		return
 	}
-	var second map[string]verdict.Verdict
+	var second map[string]standing.Verdict
 	if w.o.Second != nil {
 		second = w.o.Second(ctx, suspects)
 	}
@@ -246,7 +246,7 @@ func (w *Watch) ask(ctx context.Context) {
 
 // write has verdicts written down that somebody has given.
 func (w *Watch) write(ctx context.Context, by string) error {
-	var given []verdict.Verdict
+	var given []standing.Verdict
 	w.mu.Lock()
 	for _, f := range w.untold {
 		if f.by == by {
@@ -282,12 +282,16 @@ func (w *Watch) judge(l *looked) {
 	h := l.hand
 	j := Judge(w.signals(l), w.limits)
 	w.metrics.judged(j)
-	if j.Act == verdict.Allow || j.Act == h.told.Act && j.Score <= h.told.Score {
+	if j.Act == standing.Allow || j.Act == h.told.Act && j.Score <= h.told.Score {
 		return
 	}
 	h.told = j
-	w.untold[h.who.User] = finding{suspect: Suspect{Who: h.who, Judgement: j, Campaign: h.campaign()},
-		given: verdict.Verdict{User: h.who.User, Act: j.Act, Score: j.Score, Reasons: verdict.Text(j.Reasons)}}
+	w.untold[h.who.User] = finding{
+		suspect: Suspect{Who: h.who, Judgement: j, Campaign: h.campaign()},
+		given: standing.Verdict{
+			User: h.who.User, Act: j.Act, Score: j.Score, Reasons: standing.EncodeReasons(j.Reasons),
+		},
+	}
 	w.o.Log.Info("the risk rules speak against a player", "user", h.who.User, "verdict", string(j.Act), "score",
 		j.Score, "reason", j.Reasons[0].Sentence)
 }

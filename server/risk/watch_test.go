@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/testenv"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/config"
 )
@@ -21,10 +21,10 @@ import (
 type book struct {
 	mu    sync.Mutex
 	fails bool
-	of    map[string]verdict.Verdict
+	of    map[string]standing.Verdict
 }
 
-func (b *book) Give(_ context.Context, by string, given ...verdict.Verdict) (int, error) {
+func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fails || by != "rules" {
@@ -46,7 +46,7 @@ func campaign() *rain.Campaign {
 
 func watch(t *testing.T, now *int64) (*Watch, *book) {
 	t.Helper()
-	b := &book{of: map[string]verdict.Verdict{}}
+	b := &book{of: map[string]standing.Verdict{}}
 	return NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b, Clock: func() int64 { return *now },
 		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), b
 }
@@ -80,10 +80,10 @@ func TestBotsAreFound(t *testing.T) {
 			t.Errorf("wave %d: the fast one is found: %v", wave, found)
 		}
 	}
-	if v := b.of["fast"]; v.Act != verdict.Hold || verdict.Parse(v.Reasons)[0].Rule != "fast_hands" {
+	if v := b.of["fast"]; v.Act != standing.Hold || standing.ParseReasons(v.Reasons)[0].Rule != "fast_hands" {
 		t.Errorf("%+v", v)
 	}
-	if v := b.of["steady"]; v.Act != verdict.Hold || verdict.Parse(v.Reasons)[0].Rule != "steady_hands" {
+	if v := b.of["steady"]; v.Act != standing.Hold || standing.ParseReasons(v.Reasons)[0].Rule != "steady_hands" {
 		t.Errorf("%+v", v)
 	}
 }

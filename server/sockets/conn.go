@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/timeout"
 )
 
@@ -51,7 +51,7 @@ func ownOf(c net.Conn) *conn {
 func (c *conn) RemoteAddr() net.Addr {
 	remote := c.Conn.RemoteAddr()
 	c.once.Do(func() {
-		if !c.known && !c.table.o.Trusted(remote) && !c.table.takeFor(c, limit.Client(remote.String())) {
+		if !c.known && !c.table.o.Trusted(remote) && !c.table.takeFor(c, clientip.Key(remote.String())) {
 			abort(c)
 		}
 	})

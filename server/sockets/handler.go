@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"redrain/server/limit"
+	"redrain/server/clientip"
 	"redrain/server/timeout"
 )
 
@@ -78,7 +78,7 @@ func (t *Table) placeOf(c *conn, r *http.Request) (place string, ok bool) {
 	if err != nil || t.o.Trusted(net.TCPAddrFromAddrPort(client)) {
 		return "", true
 	}
-	place = limit.Of(client.Addr())
+	place = clientip.AddrKey(client.Addr())
 	return place, t.takeRequest(place)
 }
 

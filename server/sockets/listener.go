@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"redrain/server/limit"
+	"redrain/server/clientip"
 )
 
 // Listener makes a listener whose connections the table knows. It lies above what reads PROXY headers, and below TLS.
@@ -58,7 +58,7 @@ func (t *Table) identify(c *conn) bool {
 		c.proxy = true // and each of its requests says for whom
 		return true
 	}
-	return t.takeFor(c, limit.Client(remote.String()))
+	return t.takeFor(c, clientip.Key(remote.String()))
 }
 
 // abort closes a connection without waiting for what was not sent.

@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/tools/compare/baseline"
@@ -39,7 +39,7 @@ type contestant struct {
 	open func(packets int) (campaign string)          // makes a campaign
 	rain func(campaign string, falling rain.RainSpec) // starts a rain
 
-	operator *operator.Client // redrain's only
+	operator *client.Client // redrain's only
 }
 
 // falling is a rain that begins at once.
@@ -98,13 +98,13 @@ func startRedrain(s *scope, b *backends, flags ...string) *contestant {
 		"--no-guests", "--log-level", "warn",
 		"--tap-rate", "0", "--hello-rate", "0", "--max-connections", "20000", "--reconcile-every", "0",
 	}, flags...)...)
-	client, err := operator.New(operator.Options{Server: c.url, Token: operatorToken})
+	api, err := client.New(client.Options{Server: c.url, Token: operatorToken})
 	s.check("speak to redrain", err)
-	s.Cleanup(client.Close)
-	c.operator = client
+	s.Cleanup(api.Close)
+	c.operator = api
 	c.open = func(packets int) string { return c.offer(s, packets, 1_000_000) }
 	c.rain = func(campaign string, falling rain.RainSpec) {
-		_, err := client.StartRain(s.ctx, campaign, falling, "")
+		_, err := api.StartRain(s.ctx, campaign, falling, "")
 		s.check("start a rain", err)
 	}
 	return c
@@ -193,8 +193,8 @@ func (c *contestant) metric(s *scope, name string) float64 {
 
 // expect makes a request and copies the answer.
 func expect(req *http.Request, status int, to io.Writer) error {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the request's context bounds it
-	resp, err := client.Do(req)
+	api := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // the request's context bounds it
+	resp, err := api.Do(req)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"redrain/internal/browser"
+	"redrain/internal/testkit/browser"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"redrain/internal/browser"
+	"redrain/internal/testkit/browser"
 )
 
 const (

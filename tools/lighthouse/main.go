@@ -18,7 +18,7 @@ import (
 	"os"
 	"os/signal"
 
-	"redrain/internal/operator"
+	"redrain/client"
 	"redrain/rain"
 	"redrain/server"
 	"redrain/server/config"
@@ -85,17 +85,17 @@ func run(ctx context.Context, runs int, keep string) (err error) {
 
 // prepare funds and makes a campaign, so that the pages have something to show.
 func prepare(ctx context.Context, home string) (string, error) {
-	client, err := operator.New(operator.Options{Server: home, Token: operatorToken})
+	api, err := client.New(client.Options{Server: home, Token: operatorToken})
 	if err != nil {
 		return "", err
 	}
-	defer client.Close()
+	defer api.Close()
 	const budget = 1_000_000
-	if _, err := client.Deposit(ctx, "acme", "for Lighthouse", 5*budget); err != nil {
+	if _, err := api.Deposit(ctx, "acme", "for Lighthouse", 5*budget); err != nil {
 		return "", err
 	}
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "2027 年会红包雨", "acme", budget, 2_000
-	c, err := client.CreateCampaign(ctx, spec, "")
+	c, err := api.CreateCampaign(ctx, spec, "")
 	return c.ID, err
 }

@@ -16,7 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"redrain/internal/browser"
+	"redrain/internal/testkit/browser"
 	"redrain/server"
 	"redrain/server/config"
 )

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"redrain/internal/browser"
-	"redrain/internal/operator"
+	"redrain/client"
+	"redrain/internal/testkit/browser"
 	"redrain/rain"
 )
 
@@ -39,12 +39,12 @@ func rainOf() rain.RainSpec {
 }
 
 func (p *photographer) work(ctx context.Context) (err error) {
-	client, err := operator.New(operator.Options{Server: p.home, Token: operatorToken})
+	api, err := client.New(client.Options{Server: p.home, Token: operatorToken})
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	campaign, err := prepare(ctx, client)
+	defer api.Close()
+	campaign, err := prepare(ctx, api)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (p *photographer) work(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, disperse()) }()
-	if _, err := client.StartRain(ctx, campaign.ID, rainOf(), ""); err != nil {
+	if _, err := api.StartRain(ctx, campaign.ID, rainOf(), ""); err != nil {
 		return err
 	}
 	wall, err := p.open("/screen?campaign="+campaign.ID+"&join=https://rain.example.com/",
@@ -75,12 +75,12 @@ func (p *photographer) work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	player, err := operator.New(operator.Options{Server: p.home, Token: token})
+	player, err := client.New(client.Options{Server: p.home, Token: token})
 	if err != nil {
 		return err
 	}
 	defer player.Close()
-	code, err := player.LoginCode(ctx, operator.LoginWish{})
+	code, err := player.LoginCode(ctx, client.LoginWish{})
 	if err != nil {
 		return err
 	}
@@ -111,15 +111,15 @@ func (p *photographer) work(ctx context.Context) (err error) {
 }
 
 // prepare funds and makes the campaign.
-func prepare(ctx context.Context, client *operator.Client) (operator.Campaign, error) {
+func prepare(ctx context.Context, api *client.Client) (client.Campaign, error) {
 	const budget = 1_000_000
-	if _, err := client.Deposit(ctx, "acme", "for the pictures", 5*budget); err != nil {
-		return operator.Campaign{}, err
+	if _, err := api.Deposit(ctx, "acme", "for the pictures", 5*budget); err != nil {
+		return client.Campaign{}, err
 	}
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets, spec.WinsPerUser, spec.Split = "2027 年会红包雨", "acme", budget,
 		2_000, 50, rain.Gaussian
-	return client.CreateCampaign(ctx, spec, "")
+	return api.CreateCampaign(ctx, spec, "")
 }
 
 func (p *photographer) open(address string, d browser.Device, language string) (*browser.Page, error) {

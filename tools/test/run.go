@@ -128,7 +128,7 @@ func inOrder(packages []*pkg) []*pkg {
 // inSlot runs the tests of a package when the machine has room for it.
 func (r *runner) inSlot(ctx context.Context, p *pkg) {
 	request := testrun.Request{Name: p.ImportPath, Load: packageLoad}
-	if p.ImportPath == "redrain/internal/browser/browsertest" {
+	if p.ImportPath == "redrain/internal/testkit/browser/browsertest" {
 		request.Kind = testrun.Browser
 	}
 	release, err := r.slots.Acquire(ctx, request)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -114,7 +114,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 			if err != nil {
 				return err
 			}
-			e, err := entrytext.Decode(d.Payload)
+			e, err := payout.DecodeEntry(d.Payload)
 			if err != nil || e.Reclaim == nil {
 				return nil //nolint:nilerr // which no retry can ever give back
 			}

@@ -8,7 +8,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/playerlist"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -28,7 +28,7 @@ type batch struct {
 	players    *players                // nil: not looked at; the database refuses what is too much
 	reclaimed  reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
 	bannedAt   bannedAt                // nil: a person has decided
-	listed     playerlist.Refused      // nil: a person has decided
+	listed     standing.Refused        // nil: a person has decided
 	verdictOf  verdictOf               // nil: a person has decided, or verdicts hold nothing
 	holdings   map[shardKey]*packetSet // what the shards can have that give something back
 

@@ -8,7 +8,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -181,8 +181,8 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 		t := b.T
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		text := entrytext.Encode(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
-		for name, payload := range map[string][]byte{"message-sealed": entrytext.Seal(paytest.Ring, text),
+		text := payout.EncodeEntry(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))
+		for name, payload := range map[string][]byte{"message-sealed": payout.SealMessage(paytest.Ring, text),
 			"message-text": text} {
 			if _, err := b.BuryMessage(ctx, posting.Message{Name: name, Payload: payload,
 				Reason: "on a wrong subject"}); err != nil {

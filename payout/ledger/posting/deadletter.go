@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/booking"
 	"redrain/rain"
 )
@@ -48,7 +48,7 @@ type DeadLetter struct {
 }
 
 // Entry is what the letter is about. It fails for a letter of a message or a withdrawal.
-func (d *DeadLetter) Entry() (rain.Entry, error) { return entrytext.Decode(d.Payload) }
+func (d *DeadLetter) Entry() (rain.Entry, error) { return payout.DecodeEntry(d.Payload) }
 
 // MaxReason is how many bytes of a dead letter's reason are kept.
 const MaxReason = 500
@@ -94,7 +94,7 @@ func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLe
 	d := DeadLetter{
 		Claim: LetterClaim(claim), Source: letterSource(e.Ref.String()), Kind: kind, Shard: smallInt(e.Ref.Shard),
 		Packet: -1,
-		WonAt:  at.ms, Reason: reason, Seq: at.seq, Payload: entrytext.Encode(e),
+		WonAt:  at.ms, Reason: reason, Seq: at.seq, Payload: payout.EncodeEntry(e),
 	}
 	if IsCampaignID(e.Ref.Campaign) {
 		d.Campaign = e.Ref.Campaign

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/payout/ledger/booking"
 	"redrain/rain"
 )
@@ -39,7 +39,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	if d.Kind == LetterMessage {
 		return 0, resolveLetter(ctx, tx, d.ID, p.clock(), reason)
 	}
-	e, err := entrytext.Decode(d.Payload)
+	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil {
 		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -70,7 +70,7 @@ func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	var entries []rain.Entry
 	for i := range b.letters {
 		if d := &b.letters[i]; d.Kind == LetterForged {
-			e, err := entrytext.Decode(d.Payload)
+			e, err := payout.DecodeEntry(d.Payload)
 			if err != nil {
 				e.Ref, e.Wins = rain.EntryRef{}, []rain.Win{{}} // wrong by any key
 			}

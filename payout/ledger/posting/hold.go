@@ -8,7 +8,7 @@ import (
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 )
 
 // What a player wins against whom a verdict stands is paid into the held account: in the transaction of the database
@@ -16,19 +16,19 @@ import (
 // that is proved of payouts is proved of these; and nobody ever sees the money in the player's account.
 
 // verdictOf is the newest verdict about a player.
-type verdictOf func(user string) (v verdict.Verdict, found bool)
+type verdictOf func(user string) (v standing.Verdict, found bool)
 
 // heldWin is a win of the batch that is kept apart.
 type heldWin struct {
 	*postedWin
 
-	because verdict.Verdict
+	because standing.Verdict
 	key     string // of the transaction that does so
 }
 
 // HoldWins has wins of players against whom a verdict stands kept apart from now on. It is called before the first
 // posting.
-func (p *Poster) HoldWins() { p.verdicts = verdict.NewList() }
+func (p *Poster) HoldWins() { p.verdicts = standing.NewVerdicts() }
 
 // verdictsNow reads what verdicts there are; nil where they hold nothing.
 func (p *Poster) verdictsNow(ctx context.Context) (verdictOf, error) {

@@ -8,9 +8,7 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
-	"redrain/payout/ledger/playerlist"
-	"redrain/payout/ledger/sanction"
-	"redrain/payout/ledger/verdict"
+	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
 
@@ -22,16 +20,16 @@ type Poster struct {
 	locks entryLocks
 	terms *termsReader
 	seals *Seals
-	bans  *sanction.List
+	bans  *standing.Sanctions
 
-	verdicts *verdict.List // nil: they hold nothing
+	verdicts *standing.Verdicts // nil: they hold nothing
 }
 
 // NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
 func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts *rain.AmountsCache,
 	seals *Seals) *Poster {
 	return &Poster{db: db, clock: clock, terms: newTermsReader(campaigns, amounts), seals: seals,
-		bans: sanction.NewList()}
+		bans: standing.NewSanctions()}
 }
 
 // Errors of posting. What a database says is wrapped as it is.
@@ -123,7 +121,7 @@ func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, e
 			invited[id] = list
 		}
 	}
-	b.listed, err = playerlist.Read(ctx, q, invited, usersOf(entries))
+	b.listed, err = standing.ReadRefusals(ctx, q, invited, usersOf(entries))
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -16,7 +16,7 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	if d.Kind == LetterMessage {
 		return nil, "it is not the text of an entry that this installation has written, and can only be looked at", nil
 	}
-	e, err := entrytext.Decode(d.Payload)
+	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil {
 		return nil, err.Error(), nil //nolint:nilerr // it is why the letter waits on
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/entrytext"
+	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -55,7 +55,7 @@ func (p *players) hasWon(c *rain.Campaign, w rain.Win) bool {
 
 // promised reads the promise in a dead letter; ok is false where the letter alone shows that no retry can ever pay it.
 func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
-	e, err := entrytext.Decode(d.Payload)
+	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {
 		return t, false
 	}

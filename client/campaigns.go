@@ -1,0 +1,145 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"redrain/internal/openapi"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// CreateCampaign funds and stocks a campaign. With an idempotency key that was used before, the answer is that of
+// the first request; "" is no key.
+func (c *Client) CreateCampaign(ctx context.Context, spec rain.Spec, key string) (Campaign, error) {
+	return call[Campaign](ctx, c, request{
+		method: http.MethodPost, path: path("campaigns"), body: spec, key: key, timeout: createTimeout,
+	})
+}
+
+// PreviewSplit cuts a split with a seed that no campaign uses, and summarizes the amounts.
+func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.SplitSummary, error) {
+	return call[rain.SplitSummary](ctx, c, request{
+		method: http.MethodPost, path: path("splits", "preview"), body: split, timeout: createTimeout,
+	})
+}
+
+// Campaigns is a page of the campaigns.
+func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
+	return list[Campaign](ctx, c, path("campaigns"), nil, p)
+}
+
+// Campaign is one campaign.
+func (c *Client) Campaign(ctx context.Context, id string) (Campaign, error) {
+	return get[Campaign](ctx, c, path("campaigns", id))
+}
+
+// Pause refuses the campaign's taps until Resume.
+func (c *Client) Pause(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "pause"), nil)
+}
+
+// Resume undoes Pause.
+func (c *Client) Resume(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "resume"), nil)
+}
+
+// CloseCampaign ends the campaign and its rain; what is left goes back to the sponsor.
+func (c *Client) CloseCampaign(ctx context.Context, id string) (Campaign, error) {
+	return post[Campaign](ctx, c, path("campaigns", id, "close"), nil)
+}
+
+// StartRain schedules a rain. The key is as in CreateCampaign.
+func (c *Client) StartRain(ctx context.Context, id string, spec rain.RainSpec, key string) (wire.Rain, error) {
+	return call[wire.Rain](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rains"), body: spec,
+		key: key})
+}
+
+// StopRain ends a rain now.
+func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, error) {
+	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
+}
+
+// Rebuild restores what Redis has lost of the campaign. It can be repeated.
+func (c *Client) Rebuild(ctx context.Context, id string) (openapi.Rebuilt, error) {
+	return call[openapi.Rebuilt](ctx, c, request{method: http.MethodPost, path: path("campaigns", id, "rebuild"),
+		timeout: rebuildTimeout})
+}
+
+// RotateSeal makes a new key for the seals, and returns its number.
+func (c *Client) RotateSeal(ctx context.Context) (openapi.SealKey, error) {
+	return post[openapi.SealKey](ctx, c, path("seal", "rotate"), nil)
+}
+
+// Stats are the campaign's figures at this moment.
+func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
+	return get[Stats](ctx, c, path("campaigns", id, "stats"))
+}
+
+// Claims is a page of the campaign's wins.
+func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
+	return list[Claim](ctx, c, path("campaigns", id, "claims"), nil, p)
+}
+
+// ClaimsCSV copies all of the campaign's claims to w as CSV with a header row.
+func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
+	resp, done, err := c.send(ctx, request{
+		method: http.MethodGet, path: path("campaigns", id, "claims"), accept: "text/csv", timeout: -1,
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
+// ExportCampaign copies all that the ledger has of a campaign that is over to w, as a gzip file.
+func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) error {
+	resp, done, err := c.send(ctx, request{
+		method: http.MethodGet, path: path("campaigns", id, "export"), accept: "application/gzip", timeout: -1,
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = io.Copy(w, resp.Body)
+	return err
+}
+
+// Reconciliation says where the campaign's money is.
+func (c *Client) Reconciliation(ctx context.Context, id string) (Reconciliation, error) {
+	return call[Reconciliation](ctx, c, request{method: http.MethodGet, path: path("campaigns", id, "reconciliation"),
+		timeout: reconcileTimeout})
+}
+
+// ReconcileFull proves all books by every row. It calls progress about once a second, if that is not nil. Only ctx
+// limits its time.
+func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofProgress)) (openapi.Books, error) {
+	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("reconciliation", "full"), timeout: -1})
+	if err != nil {
+		return openapi.Books{}, err
+	}
+	defer done()
+	for lines := json.NewDecoder(resp.Body); ; {
+		var line openapi.FullProofLine
+		switch err := lines.Decode(&line); {
+		case err != nil:
+			return openapi.Books{}, fmt.Errorf("the full proof was cut off, so nothing is proved; the server's log "+
+				"says "+
+				"why: %w", err)
+		case line.Books != nil:
+			return *line.Books, nil
+		case line.Progress != nil && progress != nil:
+			progress(*line.Progress)
+		}
+	}
+}
+
+// Fairness is the commitment of a rain and, after its end, its seed.
+func (c *Client) Fairness(ctx context.Context, id, rainID string) (Fairness, error) {
+	return get[Fairness](ctx, c, path("campaigns", id, "rains", rainID, "fairness"))
+}

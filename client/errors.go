@@ -1,0 +1,70 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"redrain/internal/openapi"
+	"redrain/rain"
+)
+
+// Error is an answer outside 2xx: its problem+json (RFC 9457), as far as the server sent one.
+type Error struct {
+	Status int               `json:"-"`    // HTTP's
+	Code   string            `json:"code"` // stable, for programs; "" where a proxy answered
+	Title  string            `json:"title"`
+	Detail string            `json:"detail"` // for people
+	Errors []rain.FieldError `json:"errors"` // with the code "invalid": the fault of each field
+	// Challenge is what to do before a guest is made; nil with all other errors.
+	Challenge *openapi.Challenge `json:"challenge"`
+
+	after time.Duration // the Retry-After
+}
+
+// Error formats the answer in one line.
+func (e *Error) Error() string {
+	text := e.Detail
+	if text == "" {
+		text = e.Title
+	}
+	if text == "" {
+		text = http.StatusText(e.Status)
+	}
+	parts := make([]string, len(e.Errors))
+	for i, f := range e.Errors {
+		parts[i] = f.Field + " " + f.Message
+	}
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, "; ")
+	}
+	if e.Code == "" {
+		return fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	}
+	return fmt.Sprintf("%s (%s)", text, e.Code)
+}
+
+// HasStatus tells whether an error is an answer with that HTTP status.
+func HasStatus(err error, status int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == status
+}
+
+// problem reads an error answer. One that is not problem+json still says its status.
+func problem(resp *http.Response) error {
+	e := &Error{}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem))
+	if json.Unmarshal(body, e) != nil {
+		*e = Error{}
+	}
+	e.Status = resp.StatusCode
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.after = time.Duration(seconds) * time.Second
+	}
+	return e
+}

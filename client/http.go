@@ -1,0 +1,204 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	apiRoot = "/api/v1"
+	// createTimeout is for requests that may take long: creating a campaign is answered when all its packets are
+	// stocked, and the preview of a split when the split is cut.
+	createTimeout  = 5 * time.Minute
+	rebuildTimeout = 30 * time.Minute // as long as the server itself tries
+	// reconcileTimeout is longer still, because a reconciliation reads every row.
+	reconcileTimeout = time.Hour
+	defaultTimeout   = 30 * time.Second
+	maxProblem       = 1 << 20 // bytes of an error answer that are looked at
+)
+
+// Options say where the server is and whose token is used.
+type Options struct {
+	Server string // its address, "http://host:port"; a path in it is kept, for a server behind a proxy
+	Token  string // operator's, viewer's or player's; "" sends none
+	// Timeout is for one request; 0 is 30 s. It does not bound creating a campaign, previews, retries, reconciliation,
+	// rebuilding, CSV and events.
+	Timeout    time.Duration
+	HTTPClient *http.Client // nil: a client of its own, without a timeout (see Timeout)
+}
+
+// Client speaks to one server. It is safe for concurrent use.
+type Client struct {
+	base    string
+	name    string // base without a password, for messages
+	token   string
+	timeout time.Duration
+	http    *http.Client
+}
+
+// ErrBadServer is returned by New for an address that cannot be one.
+var ErrBadServer = errors.New("the server's address is not like http://host:port")
+
+// New makes a client. Nothing is sent.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.Server)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return nil, ErrBadServer
+	}
+	c := &Client{base: strings.TrimRight(o.Server, "/"), name: u.Redacted(), token: o.Token, timeout: o.Timeout,
+		http: o.HTTPClient}
+	if c.timeout == 0 {
+		c.timeout = defaultTimeout
+	}
+	if c.http == nil {
+		//nolint:forcetypeassert // the standard library's
+		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	return c, nil
+}
+
+// Close closes idle connections. The client can still be used.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// path joins the segments of a path under the API's root, each escaped.
+func path(segments ...string) string {
+	var b strings.Builder
+	b.WriteString(apiRoot)
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// request is one call. Most leave the optional fields at their zero values.
+type request struct {
+	method  string
+	path    string
+	query   url.Values
+	body    any       // sent as JSON
+	csv     io.Reader // sent as CSV, in place of body
+	key     string    // the Idempotency-Key
+	accept  string
+	timeout time.Duration // 0: the client's; less than 0: none
+}
+
+// send makes the request and returns a 2xx answer with its body open; the caller calls the returned function after
+// reading it. Any other answer is an *Error.
+func (c *Client) send(ctx context.Context, r request) (*http.Response, func(), error) {
+	cancel := context.CancelFunc(func() {})
+	if timeout := r.timeout; timeout >= 0 {
+		if timeout == 0 {
+			timeout = c.timeout
+		}
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+	}
+	req, err := c.build(ctx, r)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		cancel()
+		return nil, nil, c.unanswered(err)
+	}
+	done := func() {
+		_ = resp.Body.Close() // it was only read
+		cancel()
+	}
+	if resp.StatusCode/100 != 2 {
+		defer done()
+		return nil, nil, problem(resp)
+	}
+	return resp, done, nil
+}
+
+func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
+	var body io.Reader
+	if r.body != nil {
+		data, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, fmt.Errorf("the request cannot be written as JSON: %w", err)
+		}
+		body = bytes.NewReader(data)
+	}
+	if r.csv != nil {
+		body = r.csv
+	}
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	if err != nil {
+		return nil, err
+	}
+	c.headers(req, r)
+	return req, nil
+}
+
+// unanswered says which server does not answer. It leaves out the request's URL, which is long and says little.
+func (c *Client) unanswered(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	return fmt.Errorf("no answer from %s: %w", c.name, err)
+}
+
+func (c *Client) headers(req *http.Request, r request) {
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.csv != nil {
+		req.Header.Set("Content-Type", "text/csv")
+	}
+	if r.key != "" {
+		req.Header.Set("Idempotency-Key", r.key)
+	}
+	if r.accept == "" {
+		r.accept = "application/json"
+	}
+	req.Header.Set("Accept", r.accept)
+}
+
+// call makes a request and decodes its answer. What waits for a second person is a *PendingError.
+func call[T any](ctx context.Context, c *Client, r request) (T, error) {
+	var answer T
+	resp, done, err := c.send(ctx, r)
+	if err != nil {
+		return answer, err
+	}
+	defer done()
+	if resp.StatusCode == http.StatusAccepted {
+		waits := &PendingError{}
+		if err := json.NewDecoder(resp.Body).Decode(&waits.Approval); err != nil {
+			return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
+		}
+		return answer, waits
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return answer, fmt.Errorf("%s %s: the answer is not what a redrain server sends: %w", r.method, r.path, err)
+	}
+	return answer, nil
+}
+
+func get[T any](ctx context.Context, c *Client, path string) (T, error) {
+	return call[T](ctx, c, request{method: http.MethodGet, path: path})
+}
+
+func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
+	return call[T](ctx, c, request{method: http.MethodPost, path: path, body: body})
+}

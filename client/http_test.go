@@ -1,0 +1,172 @@
+package client_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"redrain/client"
+	"redrain/internal/openapi"
+	"redrain/internal/wire"
+	"redrain/rain"
+)
+
+// seen is a request as the server got it.
+type seen struct {
+	Line, Token, Key, Accept, Type, Body string
+}
+
+// serve answers every request with one answer and notes the last request.
+func serve(t *testing.T, status int, contentType, answer string) (*client.Client, *seen) {
+	t.Helper()
+	var last seen
+	return connect(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		last = seen{
+			Line: r.Method + " " + r.URL.RequestURI(), Token: r.Header.Get("Authorization"),
+			Key:    r.Header.Get("Idempotency-Key"),
+			Accept: r.Header.Get("Accept"), Type: r.Header.Get("Content-Type"), Body: string(body),
+		}
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}), &last
+}
+
+func connect(t *testing.T, h http.HandlerFunc) *client.Client {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Options{Server: s.URL + "/", Token: "op"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+const campaignJSON = `{"id":"c1","name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",
+	"min":1,"max":null,
+	"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,"capacity":0,"admit_per_second":0,
+	"expires_in_ms":1000,
+	"state":"ready","created_at":1,"expires_at":1001,
+	"revision":3,"rains":[{"id":"r1","campaign":"c1","phase":"ended",
+	"starts_at":5,"ends_at":9,"first_wave":0,"commitment":"ab"}],
+	"a_later_field":true}`
+
+// TestRequests checks the request that a method sends, and its answer.
+func TestRequests(t *testing.T) {
+	ctx := t.Context()
+	page := client.Page{Limit: 7, Cursor: "a b&c"}
+	tests := map[string]struct {
+		answer     string
+		do         func(*client.Client) (any, error)
+		line, body string
+		key        string
+		want       any
+	}{
+		"Deposit": {`{"sponsor":"acme","balance":500}`, func(c *client.Client) (any, error) {
+			return c.Deposit(ctx, "acme", "wire-1", 500)
+		}, "POST /api/v1/sponsors/acme/deposits", `{"amount":500,"reference":"wire-1"}`, "",
+			openapi.Sponsor{Sponsor: "acme", Balance: 500}},
+		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *client.Client) (any, error) {
+			return c.Sponsor(ctx, "a/b")
+		}, "GET /api/v1/sponsors/a%2Fb", "", "", openapi.Sponsor{Sponsor: "a/b", Balance: 5}},
+		"Sponsors": {`{"items":[{"sponsor":"acme","balance":5}],"next_cursor":"acme"}`,
+			func(c *client.Client) (any, error) {
+				return c.Sponsors(ctx, page)
+			}, "GET /api/v1/sponsors?cursor=a+b%26c&limit=7", "", "",
+			client.List[openapi.Sponsor]{Items: []openapi.Sponsor{{Sponsor: "acme", Balance: 5}}, Next: "acme"}},
+		"CreateCampaign": {campaignJSON, func(c *client.Client) (any, error) {
+			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10,
+				Split: rain.Even, Min: 1, WinsPerUser: 2, Shards: 1, ExpiresInMS: 1000}, "once")
+			return []any{got.ID, got.Name, got.Budget, got.State, got.Rains[0].ID}, err
+		}, "POST /api/v1/campaigns", `{"name":"Gala","sponsor":"acme","budget":1000,"packets":10,"split":"even",` +
+			`"min":1,"max":null,` +
+			`"amounts":null,"wins_per_user":2,"taps_per_user":0,"shards":1,` +
+			`"capacity":0,"admit_per_second":0,"players":null,"guests_share":null,"expires_in_ms":1000}`, "once",
+			[]any{"c1", "Gala", rain.Money(1000), "ready", "r1"}},
+		"Withdraw": {`{"withdrawal":"w1","user":"u","amount":5,"state":"pending","created_at":7,"balance":3}`,
+			func(c *client.Client) (any, error) {
+				return c.Withdraw(ctx, 5, "once")
+			}, "POST /api/v1/me/withdrawals", `{"amount":5}`, "once",
+			openapi.Withdrawn{Withdrawal: wire.Withdrawal{ID: "w1", User: "u", Amount: 5,
+				State: client.WithdrawalPending, CreatedAt: 7}, Balance: 3}},
+		"Withdrawals in a state": {`{"items":[]}`, func(c *client.Client) (any,
+			error) {
+			return c.Withdrawals(ctx, "pending", client.Page{Limit: 2})
+		},
+			"GET /api/v1/withdrawals?limit=2&state=pending", "", "",
+			client.List[client.Withdrawal]{Items: []client.Withdrawal{}}},
+		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
+			func(c *client.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
+			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",
+			client.Retried{Retried: 3, Settled: 2, StillDead: 1, NeedTwo: 4, Complete: true}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, got := serve(t, http.StatusOK, "application/json", tc.answer)
+			answer, err := tc.do(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := seen{Line: tc.line, Token: "Bearer op", Key: tc.key, Accept: "application/json", Body: tc.body}
+			if tc.body != "" {
+				want.Type = "application/json"
+			}
+			if diff := cmp.Diff(want, *got); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.want, answer); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAll(t *testing.T) {
+	pages := map[string]string{
+		"":   `{"items":[{"id":"c1"},{"id":"c2"}],"next_cursor":"p2"}`,
+		"p2": `{"items":[],"next_cursor":"p3"}`,
+		"p3": `{"items":[{"id":"c3"}]}`,
+	}
+	c := connect(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("limit") != "500" {
+			t.Errorf("limit of %s", r.URL)
+		}
+		_, _ = io.WriteString(w, pages[r.URL.Query().Get("cursor")])
+	})
+	var ids []string
+	for one, err := range client.All(t.Context(), c.Campaigns) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, one.ID)
+	}
+	if diff := cmp.Diff([]string{"c1", "c2", "c3"}, ids); diff != "" {
+		t.Error(diff)
+	}
+
+	pages["p2"] = `{"items":[],"next_cursor":"p2"}` // a server that does not get on
+	n := 0
+	for _, err := range client.All(t.Context(), c.Campaigns) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d campaigns of a server that does not get on", n)
+	}
+
+	delete(pages, "p2")
+	var failed error
+	for _, err := range client.All(t.Context(), c.Campaigns) {
+		failed = err
+	}
+	if failed == nil {
+		t.Error("a page that cannot be read is not reported")
+	}
+}

@@ -1,3 +1,0 @@
-// Package browsertest is [redrain/internal/browser] for tests: what goes wrong fails the test, one Chromium serves
-// all tests of a binary, and a page that had a fault fails the test that opened it.
-package browsertest

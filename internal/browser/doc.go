@@ -1,9 +1,0 @@
-// Package browser drives Chromium for tests and for pictures: pages of their own cookies and storage in one
-// browser, on the devices of the people who will use them, touched by real pointer events, with every fault of
-// theirs kept.
-//
-// It speaks the debugger's protocol through chromedp, and is the only package of redrain that does. Nothing here knows
-// package testing: [redrain/internal/browser/browsertest] is the same for tests, where what goes wrong fails the test.
-//
-// The rules of accessibility are checked by axe-core (folder axe; MPL-2.0, unchanged, in no binary but those of tests).
-package browser

@@ -1,0 +1,63 @@
+package browsertest
+
+import (
+	"redrain/internal/testenv"
+	"redrain/internal/testkit/browser"
+)
+
+// Look looks at a state of a page that has been reached, on one device after the other: that it says nothing in
+// another language than its own, that nobody is shut out of it (axe), that it does not have to be scrolled
+// sideways; and keeps a screenshot of each, named state-device-language. Only -nightly looks at devices between the
+// first and the last.
+func (p *Page) Look(state, language string, on []browser.Device, names ...string) {
+	p.T.Helper()
+	for i, d := range on {
+		if i > 0 && i < len(on)-1 && !testenv.Covers(testenv.Nightly) {
+			continue
+		}
+		p.Resize(d)
+		p.Settle()
+		name := state + "-" + d.Name + "-" + language
+		p.ShootAs(name)
+		// What axe looks at is the same in each language, and between the smallest device and the largest.
+		if language == "en" && (i == 0 || i == len(on)-1) {
+			p.Axe(name)
+		}
+		p.NoWider(name)
+		if p.Looked != nil {
+			p.Looked(name)
+		}
+	}
+	p.Speaks(language, state, names...)
+}
+
+// Few returns the first of the devices and languages that a test looks at, and all of them with -nightly.
+func Few[T any](all []T) []T {
+	if testenv.Covers(testenv.Nightly) {
+		return all
+	}
+	return all[:1]
+}
+
+// Settle waits until the page has been laid out anew, and short transitions of its are over.
+func (p *Page) Settle() {
+	p.T.Helper()
+	Eval[bool](p, `(async () => {
+		const frame = () => new Promise((next) => { requestAnimationFrame(next); setTimeout(next, 200); });
+		await frame();
+		await frame();
+		const short = (a) => (a.effect?.getComputedTiming().endTime ?? 0) < 1500;
+		await Promise.allSettled(document.getAnimations().filter(short).map((a) => a.finished));
+		return true;
+	})()`)
+}
+
+// NoWider fails the test where the page is wider than the device. It does not ask for innerWidth, which on a phone is
+// as wide as the page.
+func (p *Page) NoWider(state string) {
+	p.T.Helper()
+	width := p.Device().Width
+	if wide := Eval[float64](p, `document.documentElement.scrollWidth`); wide > float64(width) {
+		p.T.Errorf("%s is %v px wide, and the screen %d", state, wide, width)
+	}
+}

@@ -1,0 +1,118 @@
+package standing
+
+import (
+	"encoding/json"
+	"sync"
+
+	"redrain/internal/sqldb"
+)
+
+// VerdictAct is what is to happen with what a player wins.
+type VerdictAct string
+
+// The acts.
+const (
+	Allow VerdictAct = "allow" // it is paid
+	Hold  VerdictAct = "hold"  // it is kept apart until a person has decided
+	Deny  VerdictAct = "deny"  // the same, and the player is not let in
+)
+
+// Reason is what a rule, another system or a person has said of a player.
+type Reason struct {
+	Rule     string `json:"rule"`
+	Score    int    `json:"score"`
+	Sentence string `json:"sentence"`
+}
+
+// Verdict is one verdict about one player.
+type Verdict struct {
+	Number  int64
+	User    string
+	Act     VerdictAct
+	Score   int
+	Reasons string // JSON: a list of Reason
+	By      string // rules, risk-url, or an operator
+	At      int64  // Unix ms
+}
+
+// Held tells whether what the player wins is kept apart.
+func (v Verdict) Held() bool { return v.Act == Hold || v.Act == Deny }
+
+// maxReasons is how long the reasons of a verdict are at most, in bytes.
+const maxReasons = 2000
+
+// EncodeReasons returns the JSON of reasons. It leaves out the last ones if they do not fit into the table.
+func EncodeReasons(reasons []Reason) string {
+	for n := len(reasons); ; n-- {
+		text, err := json.Marshal(reasons[:n])
+		if n == 0 || err != nil {
+			return "[]"
+		}
+		if stored := sqldb.Storable(string(text), maxReasons); stored == string(text) {
+			return stored
+		}
+	}
+}
+
+// ParseReasons is the inverse of EncodeReasons. It returns no reasons for an invalid text.
+func ParseReasons(text string) (reasons []Reason) {
+	if json.Unmarshal([]byte(text), &reasons) != nil || reasons == nil {
+		return []Reason{}
+	}
+	return reasons
+}
+
+// VerdictColumns are those of the table, in the order in which ScanVerdict reads them.
+const VerdictColumns = "number, user_id, verdict, score, reasons, given_by, given_at"
+
+// ScanVerdict reads a row.
+func ScanVerdict(scan sqldb.Scan) (v Verdict, err error) {
+	err = scan(&v.Number, &v.User, &v.Act, &v.Score, &v.Reasons, &v.By, &v.At)
+	return v, err
+}
+
+// Verdicts is the newest verdict about each player, as far as it was read. Its methods may be called from any
+// goroutine.
+type Verdicts struct {
+	*sqldb.Mirror[Verdict]
+
+	mu sync.RWMutex
+	of map[string]Verdict // those that were allowed again among them
+}
+
+// NewVerdicts makes a list that has read nothing yet.
+func NewVerdicts() *Verdicts {
+	l := &Verdicts{of: map[string]Verdict{}}
+	l.Mirror = sqldb.NewMirror("verdict", VerdictColumns, ScanVerdict,
+		func(v Verdict) int64 { return v.Number }, l.take)
+	return l
+}
+
+// take takes the next verdicts, or all.
+func (l *Verdicts) take(rows []Verdict, isAll bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if isAll {
+		clear(l.of)
+	}
+	for _, v := range rows {
+		l.of[v.User] = v
+	}
+}
+
+// Of is the newest verdict about a player.
+func (l *Verdicts) Of(user string) (v Verdict, found bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	v, found = l.of[user]
+	return v, found
+}
+
+// Denied reports whether the newest verdict about a player is Deny. A nil list denies no player.
+func (l *Verdicts) Denied(user string) bool {
+	if l == nil {
+		return false
+	}
+	newest, found := l.Of(user)
+	return found && newest.Act == Deny
+}

@@ -1,0 +1,404 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/redis/go-redis/v9"
+
+	"redrain/grab"
+	"redrain/grab/grabtest"
+	"redrain/grab/outcome"
+	"redrain/grab/store"
+	"redrain/internal/testenv"
+	"redrain/rain"
+	"redrain/server/presence"
+)
+
+// world is what the nodes of a test share.
+type capsWorld struct {
+	*testing.T
+
+	rdb   redis.UniversalClient
+	redis *store.Addresses
+	c     *rain.Campaign
+	names string // the namespace
+}
+
+// guests is the key of an address's guests.
+func (w *capsWorld) guests(address string) string { return w.names + ":{c1.room}:guests." + address }
+
+func (w *capsWorld) Cached(id string) *rain.Campaign {
+	if id == w.c.ID {
+		return w.c
+	}
+	return nil
+}
+
+func newCapsWorld(t *testing.T, rdb redis.UniversalClient, packets int) *capsWorld {
+	t.Helper()
+	names := testenv.Namespace(t)
+	s := store.New(rdb, store.Options{Namespace: names})
+	c := &rain.Campaign{ID: "c1", Status: rain.Open}
+	c.Packets = packets
+	return &capsWorld{t, rdb, store.NewAddresses(s), c, names}
+}
+
+// node makes a node whose rounds the test makes.
+func (w *capsWorld) node(name string, change func(*CapsOptions)) *Caps {
+	w.Helper()
+	o := CapsOptions{
+		Redis: w.redis, Known: w, Node: name, Wins: 0.1, Seats: 300, Log: slog.New(slog.DiscardHandler),
+		Registerer: prometheus.NewRegistry(),
+	}
+	if change != nil {
+		change(&o)
+	}
+	return NewCaps(o)
+}
+
+// round is what a node does every ten seconds. Failures are repeated in the next one.
+func (w *capsWorld) round(c *Caps) {
+	_ = c.guests.Keep(w.Context())
+	_ = c.sweep(w.Context())
+}
+
+func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
+
+func (w *capsWorld) enter(c *Caps, address, user string) grab.Quota {
+	w.Helper()
+	a, err := c.Enter(w.Context(), w.c, address, user)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return a
+}
+
+// win taps until the allowance says that no more is to be had, and wins each time. It returns how often.
+func (w *capsWorld) win(c *Caps, a grab.Quota, most int) (won int) {
+	w.Helper()
+	for tries := 0; won < most; tries++ {
+		why, ok := a.Take()
+		switch {
+		case ok:
+			a.Settle(true, true)
+			won++
+		case why == outcome.Limited:
+			return won
+		case why != outcome.Empty || tries > 100*most:
+			w.Fatalf("%v after %d wins", why, won)
+		default:
+			if c.feed(w.Context()) != nil {
+				w.Fatal("redis could not be asked")
+			}
+		}
+	}
+	return won
+}
+
+const hall = "203.0.113.7"
+
+// The guests of an address win what one address may, over all nodes, whichever of them they tap on and however often
+// they come back; those of others are not concerned.
+func TestAnAddressWinsItsPart(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			w := newCapsWorld(t, rdb, 400)
+			one, two := w.node("n1", nil), w.node("n2", nil)
+			first := w.win(one, w.enter(one, hall, guest(1)), 15)
+			second := w.win(two, w.enter(two, hall, guest(2)), 1_000)
+			one.Leave("c1", hall, guest(1))
+			w.round(one) // what it has and does not use is free
+			back := w.enter(one, hall, guest(1))
+			w.round(two)
+			w.round(two) // as idle as can be
+			rest := w.win(one, back, 1_000)
+			if first != 15 || first+second+rest != 40 {
+				t.Errorf("%d, %d and %d wins, want 40 in all", first, second, rest)
+			}
+			for i, address := range []string{"203.0.113.8", "2001:db8::"} {
+				if n := w.win(two, w.enter(two, address, guest(10+i)), 20); n != 20 {
+					t.Errorf("%s: %d wins", address, n)
+				}
+			}
+			if n := testutil.ToFloat64(one.metrics.wins) + testutil.ToFloat64(two.metrics.wins); n < 2 {
+				t.Errorf("%v refusals are counted", n)
+			}
+		})
+	}
+}
+
+// Of a small campaign an address may win some packets all the same.
+func TestASmallCampaign(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 20)
+	one := w.node("n1", nil)
+	if n := w.win(one, w.enter(one, hall, guest(1)), 100); n != leastWins {
+		t.Errorf("%d wins, want %d", n, leastWins)
+	}
+}
+
+// Many nodes let an address's guests win at the same time, and together never more than it may.
+func TestNoMoreHoweverManyNodes(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			w := newCapsWorld(t, rdb, 500)
+			var won atomic.Int64
+			var all sync.WaitGroup
+			for n := range 8 {
+				c := w.node(fmt.Sprint("n", n), nil)
+				ctx, cancel := context.WithCancel(t.Context())
+				ran := make(chan struct{})
+				go func() { defer close(ran); _ = c.Run(ctx) }()
+				t.Cleanup(func() { cancel(); <-ran })
+				for g := range 4 {
+					a := w.enter(c, hall, guest(100*n+g))
+					all.Go(func() {
+						for range 1_000 {
+							if _, ok := a.Take(); ok {
+								wins := (n+g)%2 == 0
+								if wins {
+									won.Add(1)
+								}
+								a.Settle(true, wins)
+							}
+						}
+					})
+				}
+			}
+			all.Wait()
+			if n := won.Load(); n > 50 || n == 0 {
+				t.Errorf("%d wins, want at most 50", n)
+			}
+		})
+	}
+}
+
+// A Redis that has forgotten knows again what was won with each node's next word.
+func TestRedisForgets(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
+	one, two := w.node("n1", nil), w.node("n2", nil)
+	a, b := w.enter(one, hall, guest(1)), w.enter(two, hall, guest(2))
+	w.win(one, a, 20)
+	w.win(two, b, 15)
+	if err := w.rdb.FlushDB(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	w.round(one)
+	w.round(two)
+	if n := w.win(one, a, 1_000) + w.win(two, b, 1_000); n != 5 {
+		t.Errorf("%d more wins, want 5", n)
+	}
+}
+
+// A win that no Take has counted counts all the same.
+func TestAnUncountedWin(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 200)
+	one := w.node("n1", nil)
+	a := w.enter(one, hall, guest(1))
+	for range 6 {
+		a.Settle(false, true)
+	}
+	w.round(one)
+	if n := w.win(one, a, 100); n != 14 {
+		t.Errorf("%d more wins, want 14", n)
+	}
+}
+
+// Seats are counted over all nodes; who is there already, and who has left, takes none.
+func TestSeats(t *testing.T) {
+	for name, rdb := range grabtest.Backends(t) {
+		t.Run(name, func(t *testing.T) {
+			w := newCapsWorld(t, rdb, 100)
+			seats := func(o *CapsOptions) { o.Seats = 3 }
+			one, two := w.node("n1", seats), w.node("n2", seats)
+			w.enter(one, hall, guest(1))
+			w.enter(one, hall, guest(1))
+			w.enter(two, hall, guest(2))
+			w.enter(two, hall, guest(1)) // on its way to another node
+			w.enter(one, hall, guest(3))
+			full := func(c *Caps, user string) {
+				t.Helper()
+				if _, err := c.Enter(t.Context(), w.c, hall, user); !errors.Is(err, ErrAddressFull) {
+					t.Errorf("%s: %v", user, err)
+				}
+			}
+			full(one, guest(4))
+			full(two, guest(4))
+			w.enter(two, "203.0.113.8", guest(5)) // elsewhere
+			w.round(one)
+			full(one, guest(4))
+			one.Leave("c1", hall, guest(3))
+			w.round(one)
+			w.enter(two, hall, guest(4))
+			full(one, guest(3))
+			// A Redis that has forgotten hears of those who are there.
+			if err := rdb.Del(t.Context(), w.guests(hall)).Err(); err != nil {
+				t.Fatal(err)
+			}
+			w.round(one)
+			w.round(two)
+			full(one, guest(6))
+		})
+	}
+}
+
+// Who has a token of somebody's is not bounded, nor a guest of a known network, nor anybody where there is no limit.
+func TestWhoIsBounded(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 100)
+	networks, err := ParseExempt([]string{"127.0.0.0/8", "::1", "2001:db8:1::5", "198.51.100.0/24"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := w.node("n1", func(o *CapsOptions) { o.Exempt = networks })
+	for address, bounded := range map[string]bool{
+		"127.0.0.1": false, "::1": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,
+		"198.51.101.9": true, hall: true,
+	} {
+		if a := w.enter(one, address, guest(1)); (a != nil) != bounded {
+			t.Errorf("%s: bounded %v", address, a != nil)
+		}
+		if a := w.enter(one, address, "guest-of-honour"); a != nil {
+			t.Errorf("%s: a player is bounded", address)
+		}
+	}
+	free := w.node("n2", func(o *CapsOptions) { o.Wins, o.Seats = 0, 0 })
+	if a := w.enter(free, hall, guest(2)); a != nil {
+		t.Error("bounded where there is no limit")
+	}
+	if _, err := ParseExempt([]string{"everybody"}); err == nil {
+		t.Error("no network is none")
+	}
+}
+
+// What is over is forgotten; what was won of a campaign that goes on is not.
+func TestForget(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
+	one := w.node("n1", nil)
+	w.win(one, w.enter(one, hall, guest(1)), 3)
+	w.enter(one, "203.0.113.8", guest(2))
+	one.Leave("c1", hall, guest(1))
+	one.Leave("c1", "203.0.113.8", guest(2))
+	w.round(one)
+	w.round(one)
+	if n := len(one.accounts); n != 1 {
+		t.Errorf("%d accounts, want that of the address that has won", n)
+	}
+	w.c.Drained = true
+	w.round(one)
+	if n := len(one.accounts); n != 0 {
+		t.Errorf("%d accounts", n)
+	}
+}
+
+// away is a Redis that does not answer.
+type away struct{ *store.Addresses }
+
+var errAway = errors.New("away")
+
+func (away) Allot(context.Context, string, string, int, []store.Allotment) error { return errAway }
+
+// Where Redis does not answer nobody comes in, nothing is kept of who has tried, and what an address has stays.
+func TestRedisIsAway(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 400)
+	one := w.node("n1", nil)
+	a := w.enter(one, hall, guest(1))
+	one.o.Redis = away{w.redis}
+	if _, err := one.Enter(t.Context(), w.c, "203.0.113.8", guest(2)); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+	if len(one.accounts) != 1 {
+		t.Errorf("%d accounts", len(one.accounts))
+	}
+	for {
+		if _, ok := a.Take(); !ok {
+			break
+		}
+	}
+	if one.feed(t.Context()) == nil {
+		t.Error("fed from nowhere")
+	}
+	w.round(one)
+	one.o.Redis = w.redis
+	if one.feed(t.Context()) != nil {
+		t.Error("not fed")
+	}
+	if why, ok := a.Take(); !ok {
+		t.Errorf("%v when Redis answers again", why)
+	}
+}
+
+// standing is a Redis that seats no guest.
+type standing struct{ *store.Addresses }
+
+func (standing) Sit(context.Context, string, string, string, int) (bool, error) {
+	return false, errAway
+}
+
+// A guest who leaves and cannot come back gives up the seat.
+func TestAFailedReturn(t *testing.T) {
+	w := newCapsWorld(t, grabtest.InProcess(t), 100)
+	one := w.node("n1", func(o *CapsOptions) { o.Seats = 1 })
+	w.enter(one, hall, guest(1))
+	one.Leave("c1", hall, guest(1))
+	one.o.Redis = standing{w.redis}
+	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
+		t.Error(err)
+	}
+	one.o.Redis = w.redis
+	w.round(one)
+	w.enter(one, hall, guest(2))
+}
+
+// partly is a Redis of which the master of one campaign does not answer.
+type partly struct {
+	AddressStore
+
+	kept map[string]int // Stays by campaign
+}
+
+func (p partly) Stay(_ context.Context, campaign, _ string, _ []string) error {
+	if p.kept[campaign]++; campaign == "away" {
+		return errAway
+	}
+	return nil
+}
+
+// A master that does not answer is asked once, and seats on the others are kept.
+func TestSeatsOnOtherMasters(t *testing.T) {
+	p := partly{kept: map[string]int{}}
+	c := &Caps{o: CapsOptions{Seats: 1, Redis: p}}
+	const many = 50
+	var changes []presence.Change[capKey, string]
+	for i := range many {
+		for _, campaign := range []string{"away", "well"} {
+			changes = append(changes, presence.Change[capKey, string]{
+				Group: capKey{campaign, fmt.Sprint(i)}, Member: "u",
+			})
+		}
+	}
+	if err := c.writeSeats(t.Context(), changes); !errors.Is(err, errAway) || p.kept["well"] != many ||
+		p.kept["away"] != 1 {
+		t.Errorf("%v, %v", p.kept, err)
+	}
+}
+
+// Where guests have packets of their own, an address may win its part of these.
+func TestAnAddressWinsItsPartOfTheGuestsPackets(t *testing.T) {
+	t.Parallel()
+	c := &Caps{o: CapsOptions{Wins: 0.1}}
+	of := &rain.Campaign{Spec: rain.Spec{Packets: 10_000, Shards: 4}}
+	if got := c.most(of); got != 1_000 {
+		t.Errorf("%d of all packets", got)
+	}
+	of.GuestsShare = 200_000
+	if got := c.most(of); got != 200 {
+		t.Errorf("%d of the guests' 2,000", got)
+	}
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// writeCertificate makes a certificate with a serial number.
+func writeCertificate(t *testing.T, dir string, serial int64) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: text},
+	} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Files of one moment look the same; those of a renewal do not.
+		at := time.Unix(serial, 0)
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestARenewedCertificateIsServed: within seconds, and while the files do not fit together the old one is.
+func TestARenewedCertificateIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		dir := t.TempDir()
+		cert, key := writeCertificate(t, dir, 1)
+		r, err := newCertificateReloader(cert, key, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		serves := func(serial int64) {
+			t.Helper()
+			time.Sleep(6 * time.Second) // of the bubble's clock: the next look at the files is over, and nobody waits
+			if got := r.Certificate().Leaf.SerialNumber.Int64(); got != serial {
+				t.Errorf("certificate %d is served, want %d", got, serial)
+			}
+		}
+		serves(1)
+		old, err := os.ReadFile(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeCertificate(t, dir, 2)
+		renewed, err := os.ReadFile(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(key, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		serves(1)
+		if !strings.Contains(log.String(), "cannot be used") {
+			t.Errorf("not a word about it: %s", &log)
+		}
+		if err := os.WriteFile(key, renewed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		serves(2)
+		if err := os.Remove(cert); err != nil {
+			t.Fatal(err)
+		}
+		serves(2)
+	})
+}
+
+func TestFilesThatAreNoCertificate(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := writeCertificate(t, dir, 1)
+	for _, files := range [][2]string{{cert, cert}, {key, key}, {cert, filepath.Join(dir, "none")}} {
+		if _, err := newCertificateReloader(files[0], files[1], slog.New(slog.DiscardHandler)); err == nil {
+			t.Errorf("%v is taken", files)
+		}
+	}
+}

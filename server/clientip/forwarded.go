@@ -1,0 +1,56 @@
+package clientip
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Handler makes a request's RemoteAddr that of the client, where a trusted proxy has passed the request on: of the
+// addresses in X-Forwarded-For the right-most one that is not a trusted proxy's. What stands left of it was written by
+// the client, or by somebody else who is not trusted. What is no address ends the list: the proxy next to it counts.
+func (p Proxies) Handler(next http.Handler) http.Handler {
+	if len(p) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if client := p.client(r); client != "" {
+			r.RemoteAddr = client
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// client is the client's address in the form of RemoteAddr, with port 0; "" where nobody is believed.
+func (p Proxies) client(r *http.Request) string {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !p.Trust(peer.Addr()) {
+		return ""
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	client := netip.Addr{}
+	for _, said := range slices.Backward(hops) {
+		hop, ok := parseHop(said)
+		if !ok {
+			break
+		}
+		if client = hop; !p.Trust(hop) {
+			break
+		}
+	}
+	if !client.IsValid() {
+		return ""
+	}
+	return netip.AddrPortFrom(client, 0).String()
+}
+
+// parseHop reads an address, with or without a port.
+func parseHop(text string) (netip.Addr, bool) {
+	text = strings.TrimSpace(text)
+	if addr, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return addr.Unmap().WithZone(""), true
+	}
+	hop, err := netip.ParseAddrPort(text)
+	return hop.Addr().Unmap().WithZone(""), err == nil
+}

@@ -1,0 +1,191 @@
+package login_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/altcha-org/altcha-lib-go"
+
+	"redrain/server/login"
+)
+
+// buckets are buckets into which nothing flows during a test.
+type buckets struct {
+	taken map[string]float64
+	err   error
+}
+
+func (b *buckets) Allow(_ context.Context, name, key string, _, burst float64) (bool, time.Duration, error) {
+	if b.err != nil {
+		return false, 0, b.err
+	}
+	if b.taken == nil {
+		b.taken = map[string]float64{}
+	}
+	if b.taken[name+key] >= burst {
+		return false, time.Second, nil
+	}
+	b.taken[name+key]++
+	return true, 0, nil
+}
+
+func (b *buckets) Left(_ context.Context, name, key string, _, burst float64) (int64, error) {
+	return int64(burst - b.taken[name+key]), b.err
+}
+
+// usual is little, so that tests are quick.
+const usual = 50
+
+func offer(t *testing.T, w *login.Work, address string) *altcha.Challenge {
+	t.Helper()
+	o, err := w.Offer(t.Context(), address)
+	if err != nil || o.Kind != login.ChallengeWork || o.Work == nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	return o.Work
+}
+
+// solve does what a page does.
+func solve(t *testing.T, c *altcha.Challenge) altcha.Payload {
+	t.Helper()
+	s, err := altcha.SolveChallenge(c.Challenge, c.Salt, altcha.SHA256, int(c.MaxNumber), 0, nil)
+	if err != nil || s == nil {
+		t.Fatalf("%+v: %v, %v", c, s, err)
+	}
+	return altcha.Payload{Algorithm: c.Algorithm, Challenge: c.Challenge, Number: int64(s.Number), Salt: c.Salt,
+		Signature: c.Signature}
+}
+
+func proof(t *testing.T, p altcha.Payload) string {
+	t.Helper()
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+func TestWorkCountsOnce(t *testing.T) {
+	b := &buckets{}
+	w, other := login.NewWork("secret", usual, b), login.NewWork("secret", usual, b) // two nodes
+	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
+	if err := other.Check(t.Context(), "192.0.2.1", done); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []*login.Work{w, other} {
+		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, login.ErrProofFailed) {
+			t.Errorf("again: %v", err)
+		}
+	}
+}
+
+func TestForgedWork(t *testing.T) {
+	b := &buckets{}
+	w := login.NewWork("secret", usual, b)
+	const address = "192.0.2.1"
+	good := solve(t, offer(t, w, address))
+	forge := func(change func(p *altcha.Payload)) string {
+		p := good
+		change(&p)
+		return proof(t, p)
+	}
+	stranger := solve(t, offer(t, login.NewWork("another", usual, b), address))
+	easier := func(p *altcha.Payload) {
+		at := strings.Index(p.Salt, "most=")
+		p.Salt = p.Salt[:at] + "most=99999999&"
+	}
+	for name, text := range map[string]string{
+		"no base64":         "*",
+		"no JSON":           base64.StdEncoding.EncodeToString([]byte("{")),
+		"null":              base64.StdEncoding.EncodeToString([]byte("null")),
+		"another number":    forge(func(p *altcha.Payload) { p.Number++ }),
+		"another salt":      forge(func(p *altcha.Payload) { p.Salt += "x" }),
+		"a harder salt":     forge(easier),
+		"no signature":      forge(func(p *altcha.Payload) { p.Signature = "" }),
+		"another algorithm": forge(func(p *altcha.Payload) { p.Algorithm = "SHA-1" }),
+		"another's key":     proof(t, stranger),
+		"another's address": proof(t, solve(t, offer(t, w, "192.0.2.2"))),
+	} {
+		if err := w.Check(t.Context(), address, text); !errors.Is(err, login.ErrProofFailed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := w.Check(t.Context(), address, ""); !errors.Is(err, login.ErrProofMissing) {
+		t.Errorf("none: %v", err)
+	}
+	if len(b.taken) > 0 {
+		t.Errorf("a forgery has cost %v", b.taken)
+	}
+	if err := w.Check(t.Context(), address, proof(t, good)); err != nil {
+		t.Errorf("the good one: %v", err)
+	}
+}
+
+// Whoever makes many guests works more for each, and not with challenges of when it was little.
+func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
+	b := &buckets{}
+	w := login.NewWork("secret", usual, b)
+	const farm, home = "192.0.2.1", "192.0.2.2"
+	collected := make([]altcha.Payload, 40)
+	for i := range collected {
+		collected[i] = solve(t, offer(t, w, farm))
+	}
+	taken := 0
+	for _, p := range collected {
+		err := w.Check(t.Context(), farm, proof(t, p))
+		if err == nil {
+			taken++
+		} else if !errors.Is(err, login.ErrProofMissing) {
+			t.Fatal(err)
+		}
+	}
+	if taken < 10 || taken > 20 {
+		t.Errorf("%d guests with challenges of before the first", taken)
+	}
+	if c := offer(t, w, home); c.MaxNumber != usual {
+		t.Errorf("a neighbour works %d, want %d", c.MaxNumber, usual)
+	}
+	for range 100 {
+		if err := w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := offer(t, w, farm); c.MaxNumber < 10*usual {
+		t.Errorf("after %d guests the farm works %d", taken+100, c.MaxNumber)
+	}
+}
+
+func TestOldWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := login.NewWork("secret", usual, &buckets{})
+		p := solve(t, offer(t, w, "a"))
+		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
+		if err := w.Check(t.Context(), "a", proof(t, p)); !errors.Is(err, login.ErrProofFailed) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWorkWithoutRedis(t *testing.T) {
+	away := errors.New("away")
+	b := &buckets{}
+	w := login.NewWork("secret", usual, b)
+	p := proof(t, solve(t, offer(t, w, "a")))
+	b.err = away
+	if err := w.Check(t.Context(), "a", p); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	if _, err := w.Offer(t.Context(), "a"); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	b.err = nil
+	if err := w.Check(t.Context(), "a", p); err != nil {
+		t.Errorf("nothing was decided, yet: %v", err)
+	}
+}

@@ -1,0 +1,238 @@
+package risk
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/internal/loop"
+	"redrain/internal/signed"
+	"redrain/payout/ledger"
+	"redrain/payout/ledger/standing"
+	"redrain/rain"
+)
+
+// ErrNoAnswer turns somebody away because the system does not answer and --risk-default is deny. It says nothing of
+// them, so they may come back.
+var ErrNoAnswer = errors.New("players cannot be checked just now; try again shortly")
+
+// SystemOptions are those of a System. All are needed but those that say so.
+type SystemOptions struct {
+	URL, Secret string
+	Timeout     time.Duration
+	Default     standing.VerdictAct // what holds where there is no answer; our rules' own verdict holds in any case
+	CarryOut    bool                // else answers are written down, and nothing follows from them
+	Verdicts    Verdicts
+	// Known is the newest verdict about a player, as far as this node knows; nil: nothing is known.
+	Known      func(user string) (standing.Verdict, bool)
+	Told       func()               // is called when there is a new verdict
+	Alarm      func(message string) // hears that the system does not answer
+	Recoverer  *loop.Recoverer      // nil: panics are logged only
+	Clock      rain.Clock
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+	TLS        *tls.Config // for tests; nil: the system's authorities
+}
+
+// System is the operator's risk system. A question that is asked has a goroutine, for as long as somebody waits for its
+// answer.
+type System struct {
+	o       SystemOptions
+	client  *systemClient
+	joined  joined
+	records *records
+}
+
+// NewSystem makes a System. Nothing is sent.
+func NewSystem(o SystemOptions) (*System, error) {
+	sender, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
+		Idle: atOnce, TLS: o.TLS})
+	if err != nil {
+		return nil, err
+	}
+	if o.Known == nil {
+		o.Known = func(string) (standing.Verdict, bool) { return standing.Verdict{}, false }
+	}
+	return &System{o: o, joined: joined{recoverer: o.Recoverer, now: map[question]*inquiry{}},
+		records: newRecords(o.Verdicts, o.Told),
+		client: &systemClient{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
+			state: newSystemState(o)}}, nil
+}
+
+// Close lets go of idle connections.
+func (s *System) Close() { s.client.sender.Close() }
+
+// ask asks about a player, who may ask for the same many times at once.
+func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (Answer, error) {
+	q := question{moment: m, who: who}
+	if money != nil {
+		q.money = *money
+	}
+	return s.joined.ask(ctx, q, func(ctx context.Context) (Answer, error) {
+		return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money})
+	})
+}
+
+// Guest asks about a guest who is to be made: nil, standing.ErrDenied, ErrNoAnswer, or why a verdict cannot be
+// written down. One who is denied does not exist, so nothing is written about them.
+func (s *System) Guest(ctx context.Context, who Caller) error {
+	return s.enters(ctx, MomentGuest, who, func(standing.Verdict) error { return nil })
+}
+
+// Hello asks about a player who wants to come in, and has been let in by all others. Its errors are those of Guest. One
+// whom a person has released is not asked about.
+func (s *System) Hello(ctx context.Context, who Caller) error {
+	if s.trusted(who.User) {
+		return nil
+	}
+	return s.enters(ctx, MomentHello, who, func(v standing.Verdict) error { return s.write(ctx, v) })
+}
+
+// enters asks about somebody who comes in. denied writes down why they do not.
+func (s *System) enters(ctx context.Context, m Moment, who Caller, denied func(standing.Verdict) error) error {
+	answer, err := s.ask(ctx, m, who, nil)
+	if err != nil {
+		return s.enterAnyway(ctx, who.User)
+	}
+	v := answer.verdictOn(who.User, nil)
+	switch answer.Verdict {
+	case standing.Hold:
+		return s.write(ctx, v)
+	case standing.Deny:
+		if err := denied(v); err != nil {
+			s.o.Log.Warn("a player is turned away, and why is not on record", "user", who.User, "err", err)
+		}
+		if s.o.CarryOut {
+			return standing.ErrDenied
+		}
+	default:
+		// What it has said before, and what the rules have, a person ends; that it did not answer, its answer does.
+		if known, found := s.o.Known(who.User); found && onlyUnanswered(known) {
+			return s.write(ctx, v)
+		}
+	}
+	return nil
+}
+
+// enterAnyway does what is to be done without an answer.
+func (s *System) enterAnyway(ctx context.Context, user string) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !s.o.CarryOut || s.o.Default == standing.Allow:
+		return nil
+	case s.o.Default == standing.Deny:
+		return ErrNoAnswer
+	}
+	reasons := standing.EncodeReasons([]standing.Reason{
+		{Rule: RuleNoAnswer, Sentence: "the risk system did not answer when the player came in"},
+	})
+	return s.write(ctx, standing.Verdict{User: user, Act: standing.Hold, Reasons: reasons})
+}
+
+// write writes a verdict down, unless the newest one says as much already. Where nothing follows from it, nothing
+// follows from a ledger that is away either.
+func (s *System) write(ctx context.Context, v standing.Verdict) error {
+	known, found := s.o.Known(v.User)
+	same := known.Act == v.Act && known.Score >= v.Score && !onlyUnanswered(known)
+	if found && v.Held() && known.Held() && (same || onlyUnanswered(v)) {
+		return nil
+	}
+	err := s.records.write(ctx, v)
+	if err != nil && !s.o.CarryOut {
+		s.o.Log.Warn("what the risk system says of a player is not on record", "user", v.User, "err", err)
+		return nil
+	}
+	return err
+}
+
+// trusted tells whether a person has said that a player may play.
+func (s *System) trusted(user string) bool {
+	known, found := s.o.Known(user)
+	return found && known.Act == standing.Allow && known.By != ledger.ByRules && known.By != ledger.ByService
+}
+
+// onlyUnanswered tells whether nothing speaks against a player but that the system has not answered.
+func onlyUnanswered(v standing.Verdict) bool {
+	if v.Act != standing.Hold || v.Score != 0 {
+		return false
+	}
+	reasons := standing.ParseReasons(v.Reasons)
+	return len(reasons) == 1 && reasons[0].Rule == RuleNoAnswer
+}
+
+// Hold asks about players against whom our rules speak, all within the time-out. The answer counts, whatever the rules
+// say; about those whom the result does not have there is none, and the rules' verdict holds.
+func (s *System) Hold(ctx context.Context, suspects []Suspect) map[string]standing.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	var (
+		mu      sync.Mutex
+		answers = map[string]standing.Verdict{}
+		wg      sync.WaitGroup
+		todo    = make(chan Suspect)
+	)
+	for range min(len(suspects), atOnce) {
+		wg.Go(func() {
+			for one := range todo {
+				who := Caller{User: one.User, Campaign: one.Campaign, Address: one.Address, Session: one.Session,
+					Issued: one.Issued}
+				rules := Opinion{Verdict: one.Act, Score: one.Score, Reasons: one.Reasons}
+				answer, err := s.client.ask(ctx, Request{Moment: MomentHold, At: s.o.Clock(), Caller: who,
+					Rules: &rules})
+				if err != nil {
+					continue
+				}
+				mu.Lock()
+				answers[one.User] = answer.verdictOn(one.User, &rules)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, one := range suspects {
+		if ctx.Err() != nil {
+			break
+		}
+		if !s.trusted(one.User) {
+			todo <- one
+		}
+	}
+	close(todo)
+	wg.Wait()
+	return answers
+}
+
+// Withdrawal asks about money that is to leave: why it is to be held, "" where it is not; standing.ErrDenied or
+// ErrNoAnswer where it is not to be taken out at all. The answer is about the money, not about the player.
+func (s *System) Withdrawal(ctx context.Context, who Caller, money Money) (hold string, err error) {
+	answer, err := s.ask(ctx, MomentWithdrawal, who, &money)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && s.o.CarryOut && s.o.Default == standing.Deny:
+		return "", ErrNoAnswer
+	case err != nil && s.o.CarryOut && s.o.Default == standing.Hold:
+		return "the risk system did not answer", nil
+	case err != nil:
+		return "", nil //nolint:nilerr // allowed where nobody answers
+	}
+	if answer.Verdict != standing.Allow {
+		s.o.Log.Info("the risk system speaks against a withdrawal", "withdrawal", money.Withdrawal, "user", who.User,
+			"verdict", string(answer.Verdict), "score", answer.Score, "reasons", answer.Reasons, "done", s.o.CarryOut)
+	}
+	switch {
+	case !s.o.CarryOut || answer.Verdict == standing.Allow:
+		return "", nil
+	case answer.Verdict == standing.Deny:
+		return "", standing.ErrDenied
+	case len(answer.Reasons) == 0:
+		return "the risk system gave no reason", nil
+	}
+	return strings.Join(answer.Reasons, "; "), nil
+}

@@ -1,0 +1,153 @@
+package risk
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"redrain/internal/testenv"
+	"redrain/payout/ledger/standing"
+)
+
+// Not more than so many requests are under way, and not more than so many wait; who comes then has no answer at once.
+func TestPlaces(t *testing.T) {
+	var now, most atomic.Int64
+	free := make(chan struct{})
+	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
+		for n := now.Add(1); ; {
+			was := most.Load()
+			if n <= was || most.CompareAndSwap(was, n) {
+				break
+			}
+		}
+		<-free
+		now.Add(-1)
+		says(`{"verdict":"allow"}`)(w, hr)
+	}, func(o *SystemOptions) { o.Timeout, o.Default = time.Minute, standing.Deny })
+	var wg sync.WaitGroup
+	var failed atomic.Int64
+	for i := range atOnce + maxWaiting {
+		wg.Go(func() {
+			if err := r.Hello(t.Context(), Caller{User: fmt.Sprint(i)}); err != nil {
+				failed.Add(1)
+			}
+		})
+	}
+	testenv.Eventually(t, time.Minute, "all places are taken", func() bool {
+		return r.client.waiting.Load() == maxWaiting && now.Load() == atOnce
+	})
+	if err := r.Hello(t.Context(), Caller{User: "one more"}); !errors.Is(err, ErrNoAnswer) {
+		t.Error(err)
+	}
+	if n := r.counted(t, MomentHello, outcomeBusy); n != 1 {
+		t.Errorf("%d were too many", n)
+	}
+	close(free)
+	wg.Wait()
+	if most.Load() > atOnce || failed.Load() != 0 {
+		t.Errorf("%d at once, %d failed", most.Load(), failed.Load())
+	}
+}
+
+// An outage is told when it begins and when it ends, however many ask meanwhile.
+func TestOutage(t *testing.T) {
+	var ill atomic.Bool
+	ill.Store(true)
+	r := open(t, func(w http.ResponseWriter, hr *http.Request) {
+		if ill.Load() {
+			http.Error(w, "ill", http.StatusInternalServerError)
+			return
+		}
+		says(`{"verdict":"allow"}`)(w, hr)
+	}, nil)
+	for i := range 100 {
+		if err := r.Hello(t.Context(), Caller{User: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.log.count() != 1 || len(r.alarms) != 1 {
+		t.Errorf("%d lines, %d alarms", r.log.count(), len(r.alarms))
+	}
+	if message := <-r.alarms; !strings.Contains(message, "--risk-default allow") ||
+		strings.Contains(message, "127.0.0.1") {
+		t.Error(message)
+	}
+}
+
+// One that answers now and then does not fill the log.
+func TestFlapping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &systemState{}
+		fails := func(want bool) {
+			t.Helper()
+			if got := s.fails(time.Now()); got != want {
+				t.Errorf("fails: %v", got)
+			}
+		}
+		works := func(want bool) {
+			t.Helper()
+			if _, got := s.works(time.Now()); got != want {
+				t.Errorf("works: %v", got)
+			}
+		}
+		fails(false)
+		works(false)
+		fails(false)
+		fails(false)
+		fails(true)
+		fails(false)
+		works(false)
+		time.Sleep(failingFor)
+		works(true)
+		works(false)
+		fails(false)
+		fails(false)
+		fails(true)
+	})
+}
+
+// Verdicts that come while one is written are written together, and each that is told of is written.
+func TestRecordsTogether(t *testing.T) {
+	b := &systemBook{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	r := newRecords(b, func() {})
+	const all = 500
+	var wg sync.WaitGroup
+	waiting := func(n int) {
+		t.Helper()
+		testenv.Eventually(t, time.Minute, "one writes, and the others wait", func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return len(r.turn) == 1 && len(r.next.verdicts) == n
+		})
+	}
+	for i := range all {
+		if i == 1 {
+			waiting(0)
+		}
+		wg.Go(func() {
+			user := fmt.Sprint(i)
+			if err := r.write(t.Context(), standing.Verdict{User: user, Act: standing.Hold}); err != nil {
+				t.Error(err)
+			}
+			if b.act(user) != standing.Hold {
+				t.Errorf("%s was told, and is not written", user)
+			}
+		})
+	}
+	waiting(all - 1)
+	close(b.stuck)
+	wg.Wait()
+	if b.given != 2 {
+		t.Errorf("%d verdicts took %d transactions", all, b.given)
+	}
+	b.fails = errors.New("down")
+	if err := r.write(t.Context(), standing.Verdict{User: "x"}); err == nil {
+		t.Error("not written, and nobody says so")
+	}
+}

@@ -1,0 +1,125 @@
+package risk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"redrain/payout/ledger/standing"
+)
+
+const (
+	// failingAfter is how many questions in a row have no answer before the system counts as failing.
+	failingAfter = 3
+	// failingFor is how long it counts so at least: one that answers now and then is told of now and then.
+	failingFor = 10 * time.Second
+)
+
+// What becomes of a question that has no verdict.
+const (
+	outcomeLate        = "late"
+	outcomeInvalid     = "invalid"
+	outcomeBusy        = "busy"
+	outcomeUnreachable = "unreachable"
+)
+
+// systemState is whether the system answers. It is told when that changes, not at each question.
+type systemState struct {
+	log   *slog.Logger
+	alarm func(message string)
+	said  string // what holds without an answer
+
+	answers *prometheus.CounterVec
+	seconds prometheus.Histogram
+	gauge   prometheus.Gauge
+
+	mu      sync.Mutex
+	inARow  int
+	failing bool
+	since   time.Time // when that began
+}
+
+func newSystemState(o SystemOptions) *systemState {
+	s := &systemState{log: o.Log, alarm: o.Alarm, said: string(o.Default),
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redrain_risk_url_answers_total",
+			Help: "Questions to the operator's risk system, by moment and answer: allow, hold, deny, or what took " +
+				"its place: late (none in time), unreachable, invalid (one that makes no sense), busy (too many at " +
+				"once).",
+		}, []string{"moment", "answer"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "redrain_risk_url_seconds", Help: "How long the risk system takes to answer, time-outs included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+		}),
+		gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_risk_url_failing", Help: "1 while the risk system does not answer, as this process sees it.",
+		}),
+	}
+	for _, m := range allMoments {
+		for _, answer := range []string{string(standing.Allow), string(standing.Hold), string(standing.Deny),
+			outcomeLate, outcomeUnreachable, outcomeInvalid, outcomeBusy} {
+			s.answers.WithLabelValues(string(m), answer)
+		}
+	}
+	o.Registerer.MustRegister(s.answers, s.seconds, s.gauge)
+	return s
+}
+
+// ended notes how a question has ended.
+func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
+	outcome := string(a.Verdict)
+	switch {
+	case err == nil:
+	case errors.Is(err, errLate):
+		outcome = outcomeLate
+	case errors.Is(err, errBusy):
+		outcome = outcomeBusy
+	case errors.Is(err, errInvalid):
+		outcome = outcomeInvalid
+	default:
+		outcome = outcomeUnreachable
+	}
+	s.answers.WithLabelValues(string(m), outcome).Inc()
+	s.seconds.Observe(took.Seconds())
+	switch now := time.Now(); {
+	case err != nil && s.fails(now):
+		s.gauge.Set(1)
+		s.log.Warn("the risk system does not answer", "err", err, "default", s.said)
+		s.alarm(fmt.Sprintf("the risk system of --risk-url does not answer, and --risk-default %s holds: %v", s.said,
+			err))
+	case err == nil:
+		if lasted, over := s.works(now); over {
+			s.gauge.Set(0)
+			s.log.Info("the risk system answers again", "after", lasted.Round(time.Millisecond).String())
+		}
+	}
+}
+
+// fails tells whether the system counts as failing from now on.
+func (s *systemState) fails(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inARow++
+	if s.failing || s.inARow < failingAfter {
+		return false
+	}
+	s.failing, s.since = true, now
+	return true
+}
+
+// works tells whether the system has stopped failing, and for how long it had failed.
+func (s *systemState) works(now time.Time) (lasted time.Duration, over bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inARow = 0
+	lasted = now.Sub(s.since)
+	if !s.failing || lasted < failingFor {
+		return 0, false
+	}
+	s.failing = false
+	return lasted, true
+}
