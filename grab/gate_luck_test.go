@@ -43,7 +43,6 @@ func drawingGame(t *testing.T, rdbOf grabtest.Setup) grabtest.Setup {
 // the script says.
 func TestOneDrawInABeat(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, drawingGame(t, grabtest.Setup{Packets: 1_000, Wins: 10, Shards: 3}))
 		other := gm.Node().Gate(gm.C)
 		r := gm.C.Current()

@@ -21,7 +21,6 @@ import (
 // the same time, and half of the players use two nodes.
 func TestTakersShareAllPacketsExactly(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		const players, wins, taps = 300, 2, 4
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 200, Wins: wins, Shards: 3, Split: rain.DoubleMean})
 		other := gm.Node().Gate(gm.C)
@@ -97,7 +96,6 @@ func TestTakersShareAllPacketsExactly(t *testing.T) {
 
 func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Wins: 3})
 		var won []rain.Win
 		for i := range 3 {
@@ -133,7 +131,6 @@ func TestAPlayerWinsAsOftenAsAllowed(t *testing.T) {
 
 func TestSoldOutCostsRedisNothing(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
 		gm.Want("p", gm.Drop(0), outcome.Won)
 		gm.Want("q", gm.Drop(0), outcome.Won)
@@ -167,7 +164,6 @@ func TestSoldOutCostsRedisNothing(t *testing.T) {
 // when nothing is left of the campaign.
 func TestADryShardIsNotSoldOut(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		empty := make(chan int, 10)
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Wins: 9,
 			Options: func(o *grabtest.Options) { o.OnEmpty = func(_ string, shard, _ int) { empty <- shard } }})

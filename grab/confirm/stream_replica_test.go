@@ -31,7 +31,6 @@ func reading(gm *grabtest.Game) (all []rain.Entry, err error) {
 // lost.
 func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
 		gm.UntilWon("p", gm.Drop(0))
 		gm.UntilWon("q", gm.Drop(0))
@@ -65,7 +64,6 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 // An heir that has not got the entry may have written another one under the same id: what was read does not last.
 func TestAnotherEntryUnderTheSameIDIsNoProof(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm, _ := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
 		drop := gm.Drop(0)
 		gm.UntilWon("p", drop)

@@ -17,7 +17,6 @@ import (
 
 func TestWhatIsPublishedIsWhatTheOutboxHolds(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 6, Wins: 2, Split: rain.DoubleMean})
 		a, b, c := gm.Drop(0), gm.Drop(1), gm.Drop(2)
 		// Players with two drops, with the same drop twice, and some who come too late.
@@ -91,7 +90,6 @@ func TestTheLastWinIsToldAfterAll(t *testing.T) {
 
 func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		var left atomic.Int64
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3, Options: func(o *grabtest.Options) {
 			o.OnWin = func(*rain.Entry) { left.Add(1) }
@@ -140,7 +138,6 @@ func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 // to the stream.
 func TestAWinThatRedisForgotIsNotTold(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 3})
 		lose, drop := gm.Lose, gm.Drop(0)
 		to.After = lose
@@ -201,7 +198,6 @@ func TestALostAnswerIsConfirmedToo(t *testing.T) {
 // An entry that nobody can read is told by nobody, and holds nobody else up.
 func TestAWinWhoseEntryCannotBeReadIsNotTold(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm, to := grabtest.Streaming(t, rdb, grabtest.Setup{Packets: 10})
 		drop := gm.Drop(0)
 		to.Refuse(true)

@@ -33,9 +33,7 @@ const long = time.Hour
 func newHall(t *testing.T, rdb redis.UniversalClient, capacity, rate int, times store.AdmissionTimes) *hall {
 	t.Helper()
 	clock := store.NewClock(rdb, nil)
-	if err := clock.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, clock.Sync(t.Context()))
 	s := store.New(rdb, store.Options{Namespace: testenv.Namespace(t), Clock: clock.Now})
 	c := &rain.Campaign{ID: "c1", Status: rain.Open}
 	c.Capacity, c.AdmitPerSecond = capacity, rate
@@ -44,9 +42,7 @@ func newHall(t *testing.T, rdb redis.UniversalClient, capacity, rate int, times 
 
 func (h *hall) turn(turn store.Turn, err error) store.Turn {
 	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
+	testenv.Must(h, err)
 	return turn
 }
 
@@ -102,9 +98,7 @@ func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 		h.place(h.enter("e", "n2"), 3) // a hello asks as well, and keeps the place
 		h.counts(4, 2)
 
-		if err := h.a.Left(h.Context(), h.c.ID, "n1", []string{"a"}); err != nil {
-			h.Fatal(err)
-		}
+		testenv.Must(h, h.a.Left(h.Context(), h.c.ID, "n1", []string{"a"}))
 		h.place(h.ask("g"), 5)
 		h.place(h.ask("d"), 2)
 		h.admitted(h.ask("c"), true)
@@ -112,9 +106,7 @@ func TestSeatsAreGivenInTheOrderOfArrival(t *testing.T) {
 		h.counts(4, 2)
 
 		// Two at once: whoever of the first two asks first.
-		if err := h.a.Left(h.Context(), h.c.ID, "n1", []string{"b"}); err != nil {
-			h.Fatal(err)
-		}
+		testenv.Must(h, h.a.Left(h.Context(), h.c.ID, "n1", []string{"b"}))
 		h.c.Capacity = 3
 		h.place(h.ask("f"), 3)
 		h.admitted(h.ask("e"), true)
@@ -160,9 +152,7 @@ func TestASeatThatNobodyKeepsIsGiven(t *testing.T) {
 			_ = h.ask("asks")
 			return turn.Admitted
 		})
-		if err := h.a.Lost(h.Context(), h.c.ID, "n1", []string{"sits"}); err != nil {
-			h.Fatal(err)
-		}
+		testenv.Must(h, h.a.Lost(h.Context(), h.c.ID, "n1", []string{"sits"}))
 		h.admitted(h.ask("sits"), false) // who comes back within the time has the seat
 		h.counts(1, 2)
 	})
@@ -173,9 +163,7 @@ func TestALostLineKeepsItsSeatForAWhile(t *testing.T) {
 	inEveryHall(t, 2, 0, store.AdmissionTimes{Lost: 200 * time.Millisecond}, func(h *hall) {
 		h.admitted(h.enter("a", "n1"), true)
 		h.admitted(h.enter("b", "n1"), true)
-		if err := h.a.Lost(h.Context(), h.c.ID, "n1", []string{"a"}); err != nil {
-			h.Fatal(err)
-		}
+		testenv.Must(h, h.a.Lost(h.Context(), h.c.ID, "n1", []string{"a"}))
 		h.admitted(h.enter("b", "n2"), false)
 		testenv.Eventually(h, 20*time.Second, "a seat", func() bool { return h.ask("c").Admitted })
 		h.place(h.ask("a"), 1)
@@ -197,12 +185,8 @@ func TestOneOfTwoNodesDoesNotGiveUpTheSeat(t *testing.T) {
 		h.admitted(h.enter("a", "n1"), true)
 		h.admitted(h.enter("a", "n2"), false)
 		for _, node := range []string{"n1", "n2", "n3"} {
-			if err := h.a.Left(h.Context(), h.c.ID, node, []string{"a"}); err != nil {
-				h.Fatal(err)
-			}
-			if err := h.a.Lost(h.Context(), h.c.ID, node, []string{"a"}); err != nil {
-				h.Fatal(err)
-			}
+			testenv.Must(h, h.a.Left(h.Context(), h.c.ID, node, []string{"a"}))
+			testenv.Must(h, h.a.Lost(h.Context(), h.c.ID, node, []string{"a"}))
 		}
 		h.place(h.ask("b"), 1)
 		h.counts(1, 1)
@@ -270,9 +254,7 @@ func TestWhoIsFarBehindAsksSeldom(t *testing.T) {
 		kept = append(kept, redis.Z{Score: float64(time.Now().Add(long).UnixMilli()), Member: user})
 	}
 	for key, members := range map[string][]redis.Z{queue: came, asked: kept} {
-		if err := rdb.ZAdd(t.Context(), key, members...).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.ZAdd(t.Context(), key, members...).Err())
 	}
 	for _, ahead := range []int{0, 5, 10, 100, 1000, 5899, 6999} {
 		turn := h.ask(fmt.Sprintf("u%d", ahead))

@@ -109,24 +109,6 @@ func TestOnRecordLooksAtPacketAndEntry(t *testing.T) {
 	}
 }
 
-// Errors of the scripts have names; those of others stay as they are.
-func TestErrorsHaveNames(t *testing.T) {
-	for text, want := range map[string]error{
-		"NOSTATE": ErrNoState, "ALIVE it is": ErrAlive, "SUPERSEDED x": ErrSuperseded, "UNSETTLED": ErrUnsettled,
-		"BEHIND by a year": ErrBehind, "LATE": ErrLate,
-	} {
-		err := errors.New(text)
-		if got := named(err); !errors.Is(got, want) || !errors.Is(got, err) {
-			t.Errorf("%q became %v", text, got)
-		}
-	}
-	for _, text := range []string{"", "ERR NOSTATE", "NOSTATES"} {
-		if got := named(errors.New(text)); got.Error() != text {
-			t.Errorf("%q became %v", text, got)
-		}
-	}
-}
-
 // Whatever Redis says, the program goes on, and what it takes for an answer has a result for every tap.
 func FuzzAnswer(f *testing.F) {
 	f.Add("7 0 1 2\n1-1\nwwb\n12-13\n5 1-0 ", 3)

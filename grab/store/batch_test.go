@@ -12,7 +12,6 @@ import (
 
 func TestAWinIsGivenAgain(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2})
 		drop := gm.Drop(0)
 		first := gm.Want("张三", drop, outcome.Won)
@@ -54,7 +53,6 @@ func TestAWinIsGivenAgain(t *testing.T) {
 
 func TestTapsAreCounted(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		paced := grabtest.New(t, rdb, grabtest.Setup{Taps: 3, Rain: func(r *rain.Rain) {
 			// 1 s of 600: nothing of ten packets is released
 			r.StartsAt, r.Pacing = r.StartsAt+9_000, rain.PacingEven
@@ -81,7 +79,6 @@ func TestTapsAreCounted(t *testing.T) {
 
 func TestPacingReleasesTheStockOverTime(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		// Half of the rain's time has passed, in which nobody has tapped: 50 of 100 packets may go, one more
 		// each six seconds.
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 100, Rain: func(r *rain.Rain) {
@@ -123,7 +120,6 @@ func TestPacingReleasesTheStockOverTime(t *testing.T) {
 // difference when in a beat somebody draws.
 func TestPacingIsAheadOfDraws(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		// 600 s in beats of ten. It is the eleventh, which has begun a while ago: what belongs to 100 s, 40 s
 		// and 60 s may go, a third.
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 90, Rain: func(r *rain.Rain) {
@@ -149,7 +145,6 @@ func TestPacingIsAheadOfDraws(t *testing.T) {
 
 func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		for name, change := range map[string]func(gm *grabtest.Game){
 			"paused":          func(gm *grabtest.Game) { gm.C.Status = rain.Paused },
 			"stopped":         func(gm *grabtest.Game) { gm.C.Rains[0].StoppedAt = gm.Options.Clock() },
@@ -181,7 +176,6 @@ func TestTheScriptRefusesWhatANodeLetsThrough(t *testing.T) {
 // The largest budget and the largest numbers there may be: Lua's own way to write numbers would round some.
 func TestNumbersAndAmountsAreExact(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: rain.MaxPackets, Budget: rain.MaxBudget - 1, Shards: 2,
 			Split: rain.DoubleMean})
 		lent, err := gm.G.Lend(t.Context(), gm.C.ID, 1, 0, "m", rain.MaxPackets)

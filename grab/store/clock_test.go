@@ -3,16 +3,11 @@ package store
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"redrain/internal/loop"
 	"redrain/internal/testenv"
 )
 
@@ -113,23 +108,6 @@ func TestClockRunReadsAgainUntilItEnds(t *testing.T) {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("ended with %v", err)
-		}
-	})
-}
-
-// A panic of the clock's loop is counted.
-func TestAClockThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reg := prometheus.NewRegistry()
-		c := newClock(func(context.Context) (time.Time, error) { panic("torn") }, nil)
-		var err error
-		c.Recoverer, err = loop.NewRecoverer(reg, slog.New(slog.DiscardHandler), nil)
-		testenv.Must(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		testenv.Must(t, c.Run(ctx))
-		if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 1 || err != nil {
-			t.Errorf("panics of %d parts are counted (%v)", n, err)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,31 +122,6 @@ func TestTheMasterIsLookedForUntilItIsFound(t *testing.T) {
 	giveUp := func(string, redis.Pipeliner) error { cancel(); return away }
 	if err := s.OnMaster(ctx, "k", giveUp); !errors.Is(err, away) {
 		t.Errorf("given up with %v", err)
-	}
-}
-
-// One server is its own master. go-redis tries again by itself.
-func TestOneServerIsItsOwnMaster(t *testing.T) {
-	rdb := grabtest.InProcess(t)
-	s := store.New(rdb, store.Options{})
-	var asked []string
-	if err := s.OnMaster(t.Context(), "k", func(addr string, p redis.Pipeliner) error {
-		asked = append(asked, addr)
-		return p.Set(t.Context(), "k", "v", 0).Err()
-	}); err != nil {
-		t.Error(err)
-	}
-	if err := s.EachMaster(t.Context(), func(ctx context.Context, addr string, master redis.Cmdable) {
-		asked = append(asked, addr+master.Get(ctx, "k").Val())
-	}); err != nil {
-		t.Error(err)
-	}
-	if !slices.Equal(asked, []string{"", "v"}) {
-		t.Errorf("asked %q", asked)
-	}
-	if err := s.OnMaster(t.Context(), "k", func(string, redis.Pipeliner) error { return io.EOF }); !errors.Is(err,
-		io.EOF) {
-		t.Errorf("failed with %v", err)
 	}
 }
 

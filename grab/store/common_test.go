@@ -19,7 +19,6 @@ import (
 // player taps on other nodes.
 func TestWhatPlayersHaveInCommon(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		now := time.Now().UnixMilli()
 		c := store.NewCommon(store.New(rdb, store.Options{Namespace: testenv.Namespace(t),
 			Clock: func() int64 { return now }}))

@@ -21,9 +21,7 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 			tell := func(come, gone []store.Connection) map[string][]store.Connection {
 				t.Helper()
 				all, err := c.Tell(t.Context(), come, gone)
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				for _, list := range all {
 					slices.SortFunc(list, func(a, b store.Connection) int { return int(a.Since - b.Since) })
 				}
@@ -66,9 +64,7 @@ func TestConnectionsAreKnownOverNodes(t *testing.T) {
 			}
 			must := func(err error) {
 				t.Helper()
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 			}
 			up()
 			must(c.Here(t.Context(), "a"))

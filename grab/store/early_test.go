@@ -12,7 +12,6 @@ import (
 // because the nodes' clocks differ a little, and none seconds before it.
 func TestARainBeginsALittleEarly(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		for startsInMS, want := range map[int64]outcome.Outcome{
 			200: outcome.Won, 3_000: outcome.NotOpen,
 		} {

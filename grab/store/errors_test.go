@@ -33,12 +33,8 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 		return gm
 	}
 	closed := func(t *testing.T, gm *grabtest.Game) {
-		if err := gm.C.Close(gm.Options.Clock()); err != nil {
-			t.Fatal(err)
-		}
-		if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, gm.C.Close(gm.Options.Clock()))
+		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 		gm.Remove(gm.Read(100))
 	}
 	lost := func(_ *testing.T, gm *grabtest.Game) { gm.Lose() }
@@ -154,21 +150,6 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 // failure is the error of a call that answers something as well.
 func failure[T any](_ T, err error) error { return err }
 
-func TestWithoutANamespaceKeysBeginWithRR(t *testing.T) {
-	rdb := grabtest.InProcess(t)
-	gm := grabtest.New(t, rdb, grabtest.Setup{})
-	gm.Want("p", gm.Drop(0), outcome.Won)
-	keys, err := rdb.Keys(t.Context(), "*").Result()
-	if err != nil || len(keys) == 0 {
-		t.Fatal(keys, err)
-	}
-	for _, key := range keys {
-		if !strings.HasPrefix(key, "rr:{"+gm.C.ID+".0}:") {
-			t.Errorf("%q", key)
-		}
-	}
-}
-
 // What a player has won and nobody can read is an error, and not nothing.
 func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 	rdb := grabtest.InProcess(t)
@@ -183,17 +164,6 @@ func TestWinsThatCannotBeReadAreAnError(t *testing.T) {
 		func(page rain.Records) error { all = page; return nil }); err != nil ||
 		len(all.Unreadable) != 1 || !strings.Contains(all.Unreadable[0], "0.0") || len(all.Players) != 1 {
 		t.Errorf("read as %+v, %v", all, err)
-	}
-}
-
-// Whoever goes through the wins may end it.
-func TestEachRecordEndsWithAnError(t *testing.T) {
-	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
-	gm.Fill(3)
-	seen, enough := 0, errors.New("enough")
-	err := gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { seen++; return enough })
-	if !errors.Is(err, enough) || seen != 1 {
-		t.Errorf("%d wins, %v", seen, err)
 	}
 }
 

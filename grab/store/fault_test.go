@@ -20,7 +20,6 @@ import (
 
 func TestForgottenScriptsAreLoadedAgain(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 3, Packets: 90})
 		flush := func() {
 			t.Helper()

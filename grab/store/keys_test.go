@@ -22,23 +22,15 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 	gm.Balance()
 	for shard := range gm.C.Shards {
 		entries, _, err := gm.G.Page(ctx, gm.C.ID, shard, "", 10)
-		if err != nil {
-			t.Error(err)
-		}
-		if err := gm.G.Remove(ctx, grabtest.Refs(entries)); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, gm.G.Remove(ctx, grabtest.Refs(entries)))
 	}
 	confirming := confirm.New(gm.G.Store, confirm.Replica, nil, nil)
 	// the write for the replicas, whether there are any or not
-	if _, err := confirming.PlayersWins(ctx, gm.C, "p"); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, testenv.Err(confirming.PlayersWins(ctx, gm.C, "p")))
 	gm.Gone = 1
 	moveSomething(gm, 0, 1)
-	if _, err := gm.G.Shards(ctx, gm.C); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, testenv.Err(gm.G.Shards(ctx, gm.C)))
 	if lost, err := gm.G.Moves.Lose(ctx, gm.C.ID, 0, "9-9", 1_000); err != nil || !lost {
 		t.Error(lost, err)
 	}
@@ -49,13 +41,9 @@ func useEverything(t *testing.T, gm *grabtest.Game) {
 		if shard == rain.HomeShard("p", gm.C.Shards) {
 			r = gm.Restoration(shard, wins)
 		}
-		if err := gm.G.Restore(ctx, gm.C, shard, r); err != nil {
-			t.Error(err)
-		}
+		testenv.Must(t, gm.G.Restore(ctx, gm.C, shard, r))
 	}
-	if err := gm.G.Report(ctx, gm.C.ID, "{node}", 1, store.NodeReport{}); err != nil {
-		t.Error(err)
-	}
+	testenv.Must(t, gm.G.Report(ctx, gm.C.ID, "{node}", 1, store.NodeReport{}))
 	for _, addr := range []string{"127.0.0.1", "::1", "}{", "a b", strings.Repeat("x", 1000), "", "ö"} {
 		if _, _, err := gm.G.Allow(ctx, "test", addr, 1, 1); err != nil {
 			t.Errorf("%q: %v", addr, err)
@@ -80,7 +68,6 @@ func moveSomething(gm *grabtest.Game, from, to int) {
 // keys of a shard are there from its opening on, through all that can happen to it.
 func TestEveryKeyOfAShardExistsFromItsOpeningOn(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 4, Shards: 2, Taps: 3, Wins: 9, NoRain: true})
 		whole := func(when string) {
 			t.Helper()

@@ -16,7 +16,6 @@ func one(stock int) [rain.LaneCount]int { return [rain.LaneCount]int{rain.LanePl
 // other has stock, and figures tell both apart. A lost shard counts as left in its own lane.
 func TestLanesInRedis(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, GuestsShare: 300_000})
 		playBothLanes(t, gm)
 	})

@@ -43,12 +43,8 @@ func TestWhatIsLetGoIsOver(t *testing.T) {
 	gm.Want(user, gm.Drop(0), outcome.Won)
 	rank(gm, gm.G, map[string]rain.Money{user: 100})
 	kept("open")
-	if err := gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{}))
+	testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
 	kept("closed, with something to pay")
 	for _, e := range gm.Outbox() {
 		gm.Remove([]rain.Entry{e})

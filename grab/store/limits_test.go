@@ -14,7 +14,6 @@ import (
 
 func TestAllowIsABucketForAllNodes(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
 		other := gm.Node()
 		who := testenv.Namespace(t)
@@ -96,7 +95,6 @@ func TestAllowIsABucketForAllNodes(t *testing.T) {
 
 func TestReportsKeepTheNewestOfEachNode(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
 		now := gm.Options.Clock()
 		report := func(node string, rev int64, r store.NodeReport) {

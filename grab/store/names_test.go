@@ -21,9 +21,7 @@ func TestNamesAreKnownOverNodes(t *testing.T) {
 			for _, told := range [][]store.Named{
 				{{User: "u", Name: "old"}, {User: "other", Name: "<b>"}}, {{User: "u", Name: "new"}, odd}, nil,
 			} {
-				if err := a.Tell(t.Context(), told); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, a.Tell(t.Context(), told))
 			}
 			got, err := b.Read(t.Context(), []string{"u", "nobody", odd.User, "u"})
 			want := []store.Named{{User: "u", Name: "new"}, odd, {User: "u", Name: "new"}}

@@ -19,7 +19,6 @@ import (
 
 func TestOpenGivesEveryShardItsPart(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		const packets, shards = 1_000_003, 7
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: packets, Shards: shards, Split: rain.DoubleMean})
 		for shard := range shards {
@@ -93,7 +92,6 @@ func soon(gm *grabtest.Game) int64 { return gm.Options.Clock() + 60_000 }
 
 func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		b := &breaker{}
 		b.left.Store(1 << 40)
 		rdb.AddHook(b)
@@ -127,7 +125,6 @@ func TestOpenCanBeBrokenOffAnywhere(t *testing.T) {
 
 func TestOpenByManyNodesAtOnce(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 50_000, Shards: 8, NotOpen: true})
 		var all sync.WaitGroup
 		for range 4 {
@@ -147,7 +144,6 @@ func TestOpenByManyNodesAtOnce(t *testing.T) {
 // stock it anew.
 func TestAStockingThatComesLateIsRefused(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{NoRain: true})
 		if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); err != nil {
 			t.Errorf("of what is open: %v", err)

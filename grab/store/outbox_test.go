@@ -18,7 +18,6 @@ import (
 
 func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 		if got := gm.Read(10); len(got) != 0 {
 			t.Errorf("an empty outbox gives %v", got)
@@ -72,7 +71,6 @@ func TestTheOutboxIsReadAndRemoved(t *testing.T) {
 // cannot be read.
 func TestPagesFollowEachOther(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 		none := grabtest.New(t, rdb, grabtest.Setup{NotOpen: true})
 		if got, next, err := none.G.Page(t.Context(), none.C.ID, 0, "", 10); len(got) != 0 || next != "" ||
@@ -111,7 +109,6 @@ func TestPagesFollowEachOther(t *testing.T) {
 // An entry that nobody can read is somebody's money: it stays, and it holds up nobody else's.
 func TestAnUnreadableEntryStays(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 20})
 		key := gm.G.Keys(gm.C.ID, 0).Outbox
 		testenv.Must(t, rdb.XAdd(t.Context(), &redis.XAddArgs{Stream: key,

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"redrain/internal/seal"
 	"redrain/rain"
 )
 
@@ -72,25 +71,6 @@ func TestOutboxEntry(t *testing.T) {
 	}
 	if _, err := parseEntry(rain.EntryRef{Campaign: "c1", ID: "x"}, good); err == nil {
 		t.Error("an entry without a position was taken")
-	}
-}
-
-// What a gateway writes into a tap's line is what is read from the entry, and its seal is good for that tap alone.
-func TestALineIsReadAsItIsWritten(t *testing.T) {
-	ring := seal.NewRing(seal.Secret{7})
-	line := string(appendLine(nil, ring, "c", "a b 张", rain.Ticket{N: 12, K: 3}, 5))
-	entry, err := parseEntry(rain.EntryRef{Campaign: "c", ID: "1-0"},
-		map[string]string{"at": "5", "packets": "7-7", "wins": line})
-	if err != nil || len(entry.Wins) != 1 {
-		t.Fatal(entry, err)
-	}
-	w := entry.Wins[0]
-	if w.User != "a b 张" || w.Drop != "12.3" || w.Packet != 7 || len(w.Seal) != seal.Size {
-		t.Errorf("%+v from %q", w, line)
-	}
-	if !ring.CheckTap(w.Seal, "c", w.User, w.Drop, 5) || ring.CheckTap(w.Seal, "c", w.User, w.Drop, 6) ||
-		ring.CheckTap(w.Seal, "c", w.User, "12.4", 5) || ring.CheckTap(w.Seal, "d", w.User, w.Drop, 5) {
-		t.Errorf("the seal %q is not that of the tap alone", w.Seal)
 	}
 }
 

@@ -53,7 +53,6 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 		step = 3 // at every third call only
 	}
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		const players = 2*store.RestoredAtOnce + 100
 		const pieces = store.RestoredAtOnce + 50
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: players + 2*pieces, Wins: 3, Split: rain.DoubleMean})
@@ -141,7 +140,6 @@ func (doubler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2*store.RestoredAtOnce + 500, Wins: 2, Taps: 2})
 		for p := range 20 {
 			gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)
@@ -170,7 +168,6 @@ func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 	t.Parallel()
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 5_000, Split: rain.DoubleMean})
 		for p := range 5 {
 			gm.Want(fmt.Sprint("p", p), gm.Drop(0), outcome.Won)

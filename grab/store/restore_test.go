@@ -17,7 +17,6 @@ import (
 
 func TestARestoredShardGoesOn(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Shards: 2, Wins: 2, Taps: 3, Split: rain.DoubleMean})
 		told := map[string]outcome.Result{}
 		for p := range 12 {
@@ -94,7 +93,6 @@ func above(t *testing.T, ref rain.EntryRef, id string) bool {
 
 func TestAClosedShardIsRestoredClosed(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10})
 		stale, drop := gm.C.Clone(), gm.Drop(0)
 		first := gm.Want("p", drop, outcome.Won)

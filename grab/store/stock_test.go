@@ -14,7 +14,6 @@ import (
 
 func TestApplyKeepsTheNewestVersion(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Shards: 2})
 		older := gm.C.Clone()
 		gm.C.Status = rain.Paused
@@ -42,7 +41,6 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 // TestApplyReachesWhatIsThere: shards that Redis has lost do not keep the others from a new version.
 func TestApplyReachesWhatIsThere(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 64, Shards: 32})
 		const there = 31 // the last one
 		for shard := range there {
@@ -62,7 +60,6 @@ func TestApplyReachesWhatIsThere(t *testing.T) {
 
 func TestClosedIsForGood(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, Shards: 2, Split: rain.DoubleMean})
 		gm.Want("p", gm.Drop(0), outcome.Won)
 		before := gm.Levels()
@@ -117,17 +114,12 @@ func drop2(gm *grabtest.Game, c *rain.Campaign) string {
 // A shard with many ranges is closed in several calls, none of which is long; cut off between two it is closed on.
 func TestAShardInManyPiecesIsClosedInSeveralCalls(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		const pieces = 2*store.ReclaimedAtOnce + 7
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2 * pieces, Shards: 1})
 		gm.Lose()
 		r := store.Restoration{Barrier: "1-0", Stock: inPieces(pieces)}
-		if err := gm.G.Restore(t.Context(), gm.C, 0, r); err != nil {
-			t.Fatal(err)
-		}
-		if err := gm.G.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
+		testenv.Must(t, gm.G.Load(t.Context()))
 		b := &breaker{}
 		b.left.Store(1)
 		rdb.AddHook(b)
@@ -204,7 +196,6 @@ func TestAStoppedRainIsNone(t *testing.T) {
 // and everything is as it is where a shard has run dry.
 func TestShardsWithoutPackets(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 2, Shards: 5})
 		if l := gm.Levels(); l.Stock != 2 || l.Unknown != 0 {
 			t.Errorf("opened: %+v", l)

@@ -13,7 +13,6 @@ import (
 // Until it is restored a shard that was found to be older than it was takes no taps, of nobody.
 func TestAShardThatHasGoneBackTakesNoTaps(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
-		t.Helper()
 		for what, know := range map[string]struct {
 			entry string
 			moves int64

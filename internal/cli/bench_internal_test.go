@@ -3,13 +3,13 @@ package cli
 import (
 	"bytes"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/internal/bench"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -40,19 +40,13 @@ func reported(t *testing.T, name string, asJSON bool, r *bench.Report, l bench.L
 	t.Helper()
 	var out bytes.Buffer
 	r.Judge(l)
-	if err := showBench(&App{Stdout: &out, Location: time.UTC}, r, asJSON); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, showBench(&App{Stdout: &out, Location: time.UTC}, r, asJSON))
 	file := "testdata/" + name
 	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, out.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, out.Bytes(), 0o600))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if diff := cmp.Diff(string(want), out.String()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
@@ -132,20 +126,5 @@ func TestNodeOf(t *testing.T) {
 		if got, err := benchNodeOf(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
-	}
-}
-
-// Who comes in while the game is followed is counted, and says nothing: the line is that of the game then.
-func TestBenchScreenTellsOneThingAtATime(t *testing.T) {
-	var said bytes.Buffer
-	screen := newBenchScreen(&App{Stderr: &said, WatchEvery: time.Hour})
-	arrive := screen.arrival(2)
-	arrive()
-	before := said.String()
-	done := screen.follow(nil, time.Second) // nobody is asked for progress before the first tick
-	arrive()
-	done()
-	if !strings.HasPrefix(before, "1 of 2 players") || said.String() != before {
-		t.Errorf("%q, then %q", before, said.String())
 	}
 }

@@ -46,13 +46,6 @@ func TestErrorsInJSON(t *testing.T) {
 	}
 }
 
-func TestVersionFlag(t *testing.T) {
-	flag, command := run(t, nil, "--version"), run(t, nil, "version")
-	if flag != command || flag.code != cli.ExitOK || !strings.HasPrefix(flag.stdout, "redrain ") {
-		t.Errorf("%+v, %+v", flag, command)
-	}
-}
-
 // TestCompletion: a shell asks for what could come next, and gets the scripts that have it ask.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string][]string{

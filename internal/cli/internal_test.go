@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -17,9 +18,7 @@ func TestRedrawn(t *testing.T) {
 	show := redrawn(&App{Stdout: &screen, Location: time.UTC})
 	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J",
 		Stats: client.Stats{Won: 7, AmountWon: 88}}
-	if err := show(g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, show(g))
 	first := screen.String()
 	if strings.Contains(first, "\x1b[2J") || strings.Contains(first, "A\x1b") ||
 		!strings.Contains(first, "no rain yet") || !strings.Contains(first, "0.88") {
@@ -27,9 +26,7 @@ func TestRedrawn(t *testing.T) {
 	}
 	screen.Reset()
 	g.Rain = &wire.Rain{ID: "r1", Phase: rain.PhaseFalling}
-	if err := show(g); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, show(g))
 	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") ||
 		strings.Count(screen.String(), "\n") != n {
 		t.Errorf("the second does not cover the first: %q", screen.String())

@@ -16,6 +16,7 @@ import (
 	"redrain/client"
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 )
 
 // listServer is a server of one list, vip, and keeps what was asked of it.
@@ -80,9 +81,7 @@ func (s *listServer) at() map[string]string {
 func fileOf(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "members.csv")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
 	return name
 }
 

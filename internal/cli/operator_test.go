@@ -8,6 +8,7 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/cli"
+	"redrain/internal/testenv"
 )
 
 // TestOperatorToken: the line that is printed with a token makes the server know whose token it is.
@@ -20,9 +21,7 @@ func TestOperatorToken(t *testing.T) {
 		t.Fatalf("exit %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 	file, err := auth.NewOperatorsFile(writeFile(t, "- "+line), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	who, err := file.Operator(t.Context(), token)
 	if err != nil || who.Name != "Ann 李" || len(who.Roles) != 2 {
 		t.Errorf("%+v, %v", who, err)

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -107,27 +106,5 @@ func TestServeInterruptedAtStart(t *testing.T) {
 	}
 	if code := app.Run(nil); code != cli.ExitOK {
 		t.Errorf("exit %d", code)
-	}
-}
-
-func TestServeLogs(t *testing.T) {
-	idle := func(context.Context) error { return nil }
-	var record struct {
-		Msg    string `json:"msg"`
-		Answer int    `json:"answer"`
-	}
-	if got := serve(t, idle); json.Unmarshal([]byte(got.stderr), &record) != nil || record.Msg != "starting" ||
-		record.Answer != 42 {
-		t.Errorf("not JSON where nobody looks: %s", got.stderr)
-	}
-	if got := serve(t, idle, "--log-format=text"); !strings.Contains(got.stderr, "level=INFO msg=starting answer=42") ||
-		strings.Contains(got.stderr, "quietly") {
-		t.Errorf("text: %s", got.stderr)
-	}
-	if got := serve(t, idle, "--log-format=text", "--log-level=debug"); !strings.Contains(got.stderr, "quietly") {
-		t.Errorf("debug: %s", got.stderr)
-	}
-	if got := serve(t, idle, "--log-level=error"); got.stderr != "" {
-		t.Errorf("error: %s", got.stderr)
 	}
 }

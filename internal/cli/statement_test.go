@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/cli"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -16,9 +17,7 @@ import (
 func TestStatementMatch(t *testing.T) {
 	f := newFake(t)
 	file := filepath.Join(t.TempDir(), "bill.csv")
-	if err := os.WriteFile(file, []byte("a,b"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, []byte("a,b"), 0o600))
 	got := run(t, f.at(), "statement", "match", "--provider", file, "--from", "2026-11-22", "--to", "2026-11-22",
 		"--columns", "key=商家单号,amount=金额", "--end", "总", "--receiver", "bank")
 	want := `POST /api/v1/statements/match {"of":"withdrawals","from":1795305600000,"to":1795392000000,"file":"YSxi",` +
@@ -71,9 +70,7 @@ func TestStatementFaults(t *testing.T) {
 func TestStatementIsNotTheProvider(t *testing.T) {
 	f := newFake(t)
 	bank := filepath.Join(t.TempDir(), "bank.csv")
-	if err := os.WriteFile(bank, []byte("a,b"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(bank, []byte("a,b"), 0o600))
 	settings := writeFile(t, "provider: http\n")
 	for name, env := range map[string]map[string]string{
 		"environment": {"REDRAIN_PROVIDER": "http"},

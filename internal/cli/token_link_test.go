@@ -11,15 +11,14 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/cli"
+	"redrain/internal/testenv"
 )
 
 // TestTokenLink: with the secret the player's own token asks for the code, with an operator's token the server makes
 // the player's; the link is of the server that was asked, without a password that its address has.
 func TestTokenLink(t *testing.T) {
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret, Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var bearer, body string
 	status := http.StatusCreated
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,6 +9,7 @@ import (
 
 	"redrain/internal/auth"
 	"redrain/internal/cli"
+	"redrain/internal/testenv"
 )
 
 const jwtSecret = "a secret that is long enough for HS256"
@@ -16,9 +17,7 @@ const jwtSecret = "a secret that is long enough for HS256"
 func TestToken(t *testing.T) {
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret,
 		Log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	env := map[string]string{"REDRAIN_JWT_SECRET": jwtSecret}
 	got := run(t, env, "token", "--user", "张三")
 	if got.code != cli.ExitOK || got.stderr != "" || len(lines(got.stdout)) != 1 {
@@ -40,9 +39,7 @@ func TestToken(t *testing.T) {
 		Token     string `json:"token"`
 		ExpiresAt int64  `json:"expires_at"`
 	}
-	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal([]byte(got.stdout), &answer))
 	left := time.Until(time.UnixMilli(answer.ExpiresAt))
 	if user, err := players.Verify(t.Context(), answer.Token); user != "u1" || answer.User != "u1" || err != nil ||
 		left < 59*time.Minute || left > time.Hour {

@@ -26,9 +26,7 @@ func TestBinaryIsBuiltOncePerTags(t *testing.T) {
 func TestABinaryThatIsUpToDateIsNotLinkedAgain(t *testing.T) {
 	first := Binary(t)
 	second, err := buildBinary("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	one, err1 := os.Stat(first)
 	two, err2 := os.Stat(second)
 	if err1 != nil || err2 != nil || first == second || !os.SameFile(one, two) {

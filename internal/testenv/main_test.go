@@ -104,9 +104,7 @@ func TestNothingOutlivesAKilledTestBinary(t *testing.T) {
 	}
 	cmd := again("serve")
 	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer func() { _ = out.Close() }()
 	cmd.Stdout = in
 	other := Start(t, cmd)
@@ -164,9 +162,7 @@ func requireRedis(t *testing.T) {
 func TestProcessTellsHowItEnded(t *testing.T) {
 	cmd := exec.Command("cat")
 	stdin, keepOpen, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	defer func() { _ = keepOpen.Close() }()
 	cmd.Stdin = stdin
 	p := Start(t, cmd)

@@ -88,9 +88,7 @@ func parallel(t *testing.T, r testrun.Request) {
 	r.Name = strings.TrimSuffix(filepath.Base(os.Args[0]), ".test") + "." + t.Name()
 	began := time.Now()
 	release, err := scheduler.Acquire(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Logf("testenv: waited for a slot: %v", time.Since(began).Round(time.Millisecond)) // tools/test reads this line
 	hangs := time.AfterFunc(longest, func() { panic(t.Name() + " hangs: it has run for " + longest.String()) })
 	t.Cleanup(func() { hangs.Stop(); release() })

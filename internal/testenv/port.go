@@ -53,9 +53,7 @@ func freePort() (port, error) {
 func Addr(t *testing.T) string {
 	t.Helper()
 	p, err := freePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(p.release)
 	return p.addr()
 }

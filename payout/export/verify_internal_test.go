@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -23,9 +24,7 @@ func TestPayoutsAreComparedWithTheSplit(t *testing.T) {
 	t.Parallel()
 	campaign := rain.Campaign{ID: "c1", Spec: rain.Spec{Budget: 1_000, Packets: 10, Min: 1, Split: rain.DoubleMean}}
 	amounts, err := rain.NewAmounts(&campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for what, c := range map[string]struct {
 		packet, amount int
 		claim, fault   string

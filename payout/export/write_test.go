@@ -125,9 +125,7 @@ func exported(t testing.TB, b *paytest.Books, campaign string, f *paytest.FakeRe
 
 // TestAnExportIsProved exports a campaign from every database, and proves the file.
 func TestAnExportIsProved(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := lived(t, b)
 		file, trailer := exported(t, b, "c1", f)
 		v, err := export.Verify(strings.NewReader(file))

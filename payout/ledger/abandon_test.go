@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -12,16 +13,10 @@ import (
 )
 
 func TestAbandon(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
-		if _, err := b.Deposit(ctx, "acme", "r", 100); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 100)))
+		paytest.Must(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")))
 		for range 2 {
 			c, err := b.Abandon(ctx, "c1")
 			if err != nil || c.Status != rain.Closed || c.Drained || c.Revision != 2 {

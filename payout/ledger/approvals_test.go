@@ -58,9 +58,7 @@ func TestWhatNeedsTwoPeople(t *testing.T) {
 // TestADepositByTwo: nothing moves until another person with a name has confirmed it, and then it moves once; the audit
 // names both.
 func TestADepositByTwo(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(100)))
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
@@ -123,9 +121,7 @@ func TestADepositByTwo(t *testing.T) {
 
 // TestRejectedAndOld: neither can be confirmed; whoever has asked may take it back.
 func TestRejectedAndOld(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "deposit")
 		two := b.Approvals.Above(new(rain.Money(0)))
 		ask := func(reference string) string {
@@ -182,9 +178,7 @@ func TestRejectedAndOld(t *testing.T) {
 
 // TestLettersByTwo: only the letters that were seen, all of them or none, and nothing of what cannot be done stays.
 func TestLettersByTwo(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "payout.dismiss")
 		two := b.Approvals.Above(new(rain.Money(10)))
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 5})
@@ -230,9 +224,7 @@ func TestLettersByTwo(t *testing.T) {
 
 // TestJoinedTransactions end together: what one of them has written does not stay where another fails.
 func TestJoinedTransactions(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		failed := errors.New("no")
 		for _, end := range []error{failed, nil} {
 			err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {

@@ -11,9 +11,7 @@ import (
 )
 
 func TestIdempotencyKeys(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		begin := func(key, body string) (*ledger.Answer, error) { return b.Begin(ctx, key, []byte(body)) }
 		if a, err := begin("k", "body"); a != nil || err != nil {
@@ -25,9 +23,7 @@ func TestIdempotencyKeys(t *testing.T) {
 		if _, err := begin("k", "other"); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
 			t.Error(err)
 		}
-		if err := b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
 		for range 2 {
 			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 ||
 				string(a.Body) != "{\"a\":\x00\xff}" {
@@ -87,9 +83,7 @@ func TestIdempotencyKeys(t *testing.T) {
 }
 
 func TestOneOfManyEqualRequestsBegins(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		var wg sync.WaitGroup
 		errs := make([]error, 8)
 		for i := range errs {
@@ -112,22 +106,16 @@ func TestOneOfManyEqualRequestsBegins(t *testing.T) {
 }
 
 func TestAudit(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for _, action := range []string{"one", "two", "three"} {
 			err := b.Audit(ctx, ledger.AuditRecord{
 				Actor: "operator", Role: "operator", Action: action, Target: strings.Repeat("红", 100),
 				Detail: []byte(`{"a":"新年"}`),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, err)
 		}
-		if err := b.Audit(ctx, ledger.AuditRecord{Action: "bare", Actor: "a\xffb"}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Action: "bare", Actor: "a\xffb"}))
 		list, next, err := b.ListAudit(ctx, "", 3)
 		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" ||
 			list[0].Actor != `a\xffb` {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -35,8 +36,7 @@ func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) [
 
 // Each order lists every campaign once, whatever the size of a page, and backwards it lists the same backwards.
 func TestCampaignsInEachOrder(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		names := []string{"春节 红包", "Gala", "gala", "100%_off!", "年会", "Gala"}
 		for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
 			b.OpenCampaign(t, id, rain.Spec{Name: names[i], Budget: rain.Money(20 + i%2), Packets: 2})
@@ -82,8 +82,7 @@ func TestCampaignsInEachOrder(t *testing.T) {
 
 // What is searched for is found in name, sponsor and id, all words of it, and never taken for a pattern.
 func TestCampaignsAreFound(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		for id, name := range map[string]string{"c-1": "春节 红包 2026", "c-2": "Gala night", "c-3": "100%_off!"} {
 			b.OpenCampaign(t, id, rain.Spec{Name: name, Budget: 20, Packets: 2})
 		}
@@ -108,15 +107,12 @@ func TestCampaignsAreFound(t *testing.T) {
 
 // A campaign is found in the state that it is shown in, at each moment, and in no other.
 func TestCampaignsInEachState(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		now := b.Clock.Now()
 		update := func(id string, change func(c *rain.Campaign) error) {
 			t.Helper()
-			if _, err := b.Update(ctx, id, change); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.Update(ctx, id, change)))
 		}
 		for _, id := range []string{"new", "soon", "stopped", "paused", "closed", "drained"} {
 			b.OpenCampaign(t, id, rain.Spec{Budget: 20, Packets: 2})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -29,9 +30,7 @@ func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]strin
 	t.Helper()
 	for {
 		list, next, err := b.ListClaims(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		pages = append(pages, claimIDs(list))
 		if next == "" {
 			return pages
@@ -41,9 +40,7 @@ func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]strin
 }
 
 func TestClaims(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 40, Packets: 20})
@@ -141,9 +138,7 @@ func TestClaims(t *testing.T) {
 }
 
 func TestEachClaim(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const n = 2*ledger.EachPage + 1
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: n, Packets: n})
 		var wins []rain.Win
@@ -195,9 +190,7 @@ func TestEachClaim(t *testing.T) {
 }
 
 func TestDeadLetterPages(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for i := range 5 {
 			b.MustPost(t, paytest.Entry("nix", i, paytest.Win("u", i, 1)))
@@ -208,16 +201,12 @@ func TestDeadLetterPages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"}); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
 		pages, cursor := 0, ""
 		for {
 			list, next, err := b.ListDeadLetters(ctx, cursor, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, err)
 			pages++
 			for _, d := range list {
 				got = append(got, d.Claim)

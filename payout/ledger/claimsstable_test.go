@@ -14,9 +14,7 @@ import (
 // TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning,
 // and nothing twice.
 func TestPagesAreStable(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets, first = 2_000, 600
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: packets, Packets: packets})
 		order := rand.New(rand.NewPCG(1, 2)).Perm(packets)
@@ -45,9 +43,7 @@ func TestPagesAreStable(t *testing.T) {
 			seen := map[string]int{}
 			for {
 				list, next, err := b.ListClaims(t.Context(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, err)
 				for _, c := range list {
 					seen[c.Claim]++
 				}

@@ -52,9 +52,7 @@ func stolen(n, packet int, of rain.Win) rain.Entry {
 
 // TestWhatIsSomebodysIsNotDismissed: what the ledger can bear out, and a withdrawal.
 func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		if _, err := b.Attempt(ctx, paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)), errors.New("refused"),
@@ -74,6 +72,9 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		keeps(t, b, "w1", "withdrawal")
 		paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
 		keeps(t, b, "c", "cannot be read")
+		if _, err := b.Retry(ctx, "c"); !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
+			t.Error(err)
+		}
 		if _, err := b.Dismiss(ctx, "nothing", 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
 			t.Error(err)
 		}
@@ -82,9 +83,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 
 // TestALetterOfAnUnreadableCampaign waits until its campaign can be read: its packets are not given away.
 func TestALetterOfAnUnreadableCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		breaks := "UPDATE campaign SET revision = revision + 1, split_seed = CONCAT('x', SUBSTR(split_seed, 2))"
 		b.Statement(t, "CREATE TABLE kept AS SELECT split_seed AS seed FROM campaign")
@@ -107,9 +106,7 @@ func TestALetterOfAnUnreadableCampaign(t *testing.T) {
 // TestWhatKeepsNothingIsDismissedAtOnce: forgeries, messages, and a promise of what is another player's. It is in the
 // audit log, and the same comes no second time.
 func TestWhatKeepsNothingIsDismissedAtOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		stranger := seal.NewRing(seal.Secret{66})
 		forged := []rain.Entry{
@@ -191,9 +188,7 @@ func TestWhatALetterKeepsGoesBack(t *testing.T) {
 		"nobody has it":                 {{First: 1, Last: 4}, {First: 6, Last: 9}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			paytest.OnEach(t, func(b *paytest.Books) {
-				t := b.T
+			paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 				c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 				won := paytest.Win("winner", 0, 10)
 				b.MustPost(t, paytest.Entry("c1", 1, won))

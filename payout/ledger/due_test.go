@@ -12,9 +12,7 @@ import (
 )
 
 func TestDue(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		const now = 5_000
 		want := []string{}
@@ -32,9 +30,7 @@ func TestDue(t *testing.T) {
 				}
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, err)
 			if i%3 == 2 && i != 5 || i%3 != 2 && i < 10 {
 				want = append(want, id)
 			}

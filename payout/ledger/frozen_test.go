@@ -92,22 +92,6 @@ func frozenBooks(t *testing.T, lockWait int) (b *paytest.Books, dsn string) {
 	return b, dsn
 }
 
-// TestAFrozenNodeStopsNobody: processes are stopped while they have rows locked that all nodes want. The server ends
-// their transactions, and everybody else gets what they want without an error, within the time of one try.
-func TestAFrozenNodeStopsNobody(t *testing.T) {
-	t.Parallel()
-	b, dsn := frozenBooks(t, 60)
-	for _, query := range held {
-		paytest.Freeze(t, dsn, query)
-	}
-	for what, err := range atOnce(append(contended(b), free(b)...)) {
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	b.CheckBooks(t)
-}
-
 // TestATransactionThatNeverEndsIsBusy: of a client that is not redrain, whose transactions redrain cannot limit. Who
 // wants one of the rows is told that it is in use, and nothing is done by halves. For stripes of world
 // others stand in, so nobody hears of those.

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strconv"
 	"testing"
@@ -17,9 +16,8 @@ import (
 // TestWhateverAProviderSays is stored, and what operators say, so that no payment is asked for again and again because
 // its answer cannot be.
 func TestWhateverAProviderSays(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		texts := testenv.HostileTexts()
 		b.Rich(t, "u", rain.Money(len(texts)))
 		for i, text := range texts {
@@ -66,9 +64,8 @@ func TestWhateverAProviderSays(t *testing.T) {
 
 // TestWhateverTheStreamSays is stored as a dead letter: a message that could not be would come back for ever.
 func TestWhateverTheStreamSays(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", paytest.FullCampaign("c1").Spec)
 		for i, text := range testenv.HostileTexts() {
 			_, err := b.BuryMessage(ctx, posting.Message{Name: strconv.Itoa(i) + text, Campaign: text,
@@ -88,32 +85,6 @@ func TestWhateverTheStreamSays(t *testing.T) {
 		}
 		if _, _, err := b.ListDeadLetters(ctx, "", 500); err != nil {
 			t.Error(err)
-		}
-		b.CheckBooks(t)
-	})
-}
-
-// TestWhateverIsAudited is stored, and read again as JSON.
-func TestWhateverIsAudited(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		for i, text := range testenv.HostileTexts() {
-			detail, err := json.Marshal(map[string]string{"address": text})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := ledger.AuditRecord{Actor: text, Role: text, Action: text, Target: text, Detail: detail}
-			if err := b.Audit(t.Context(), r); err != nil {
-				t.Errorf("%.40q: %v", text, err)
-			}
-			_, err = b.Sponsors.Deposit(ledger.WithAudit(t.Context(), r), "acme", strconv.Itoa(i), 1)
-			if err != nil {
-				t.Errorf("a deposit by %.40q: %v", text, err)
-			}
-		}
-		if list, _, err := b.ListAudit(t.Context(), "", 500); err != nil || len(list) != 2*len(testenv.HostileTexts()) {
-			t.Errorf("%d records, %v", len(list), err)
 		}
 		b.CheckBooks(t)
 	})

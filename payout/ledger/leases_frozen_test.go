@@ -26,9 +26,7 @@ func TestWhoFreezesBeforeItLooks(t *testing.T) {
 	frozen := ledger.New(b.DB, freezes, rain.NewAmountsCache())
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 	}
 	_, err := others.Leases.Lease(t.Context(), "job", "a", time.Minute)
 	must(err)

@@ -11,15 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
 func TestLease(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases // at a time that stands still
 		lease := func(name, holder string, want bool) {
 			t.Helper()
 			is, err := b.Lease(t.Context(), name, holder, time.Minute)
@@ -34,7 +34,9 @@ func TestLease(t *testing.T) {
 		lease("job", "a", true) // renewed: its time begins anew
 		b.Clock.Add(40_000)
 		lease("job", "b", false)
-		b.Clock.Add(20_000)
+		b.Clock.Add(19_999)
+		lease("job", "b", false)
+		b.Clock.Add(1)
 		lease("job", "b", true) // expired
 		lease("job", "a", false)
 		for _, holder := range []string{"a", "b"} {
@@ -49,9 +51,7 @@ func TestLease(t *testing.T) {
 // TestALeaseOfTheFuture: a lease that was dated by hand or by a wrong clock keeps nobody from the work for longer than
 // one that is right.
 func TestALeaseOfTheFuture(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Leases = ledger.New(b.DB, b.Clock.Load, rain.NewAmountsCache()).Leases
 		now := b.Clock.Load()
 		for _, c := range []struct {
@@ -62,9 +62,7 @@ func TestALeaseOfTheFuture(t *testing.T) {
 			{now + 61_001, true},
 			{1<<63 - 1, true},
 		} {
-			if _, err := b.Lease(t.Context(), "job", "a", time.Minute); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.Lease(t.Context(), "job", "a", time.Minute)))
 			b.Statement(t, "UPDATE lease SET expires_at = "+strconv.FormatInt(c.ends, 10))
 			is, err := b.Lease(t.Context(), "job", "b", time.Minute)
 			if is.Held() != c.taken || (is.Stray == "a") != c.taken || err != nil {
@@ -80,9 +78,8 @@ func TestALeaseOfTheFuture(t *testing.T) {
 // TestAFrozenHolderWakesUp: what it goes on with changes nothing once another had the lease, not even where it has it
 // again itself.
 func TestAFrozenHolderWakesUp(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		take := func(holder string) context.Context {
 			is, err := b.Lease(ctx, "job", holder, time.Minute)
 			if !is.Held() || err != nil {
@@ -123,9 +120,7 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 // TestOneHolderAtATime: holders that work, give up, or die without a word. The clock is frozen while one works, so
 // that nobody can have waited for its time to run out.
 func TestOneHolderAtATime(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		var now atomic.Int64
 		now.Store(1_763_712_000_000)
 		b.Leases = ledger.New(b.DB, now.Load, rain.NewAmountsCache()).Leases

@@ -56,9 +56,7 @@ func wantLeaving(t testing.TB, err error) {
 // A list whose removal has broken off counts those who are left on it, and no others. Nobody takes it for a whole one:
 // no campaign names it, and nothing changes it but its removal, which goes on and ends.
 func TestARemovalThatBreaksOff(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		who, allow := halfGone(t, b, lists, "l", standing.PurposeInvite)
@@ -94,9 +92,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 
 // A list to deny ends for all of its members when its removal begins, and not for some of them.
 func TestALeavingListDeniesNobody(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})

@@ -39,8 +39,7 @@ func reasons(dead []string) string { return strings.Join(dead, "; ") }
 // Who is on the campaign's list is paid, and so is what somebody has won before they were taken off it. Others win
 // nothing, whatever a node has told them; a person may pay them all the same.
 func TestOnlyTheInvitedArePaid(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "vip", standing.PurposeInvite, "in", "out", "back")
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9,
@@ -81,8 +80,7 @@ func TestOnlyTheInvitedArePaid(t *testing.T) {
 // Who is on a list of those who may not take part is paid nothing from then on, and withdraws nothing, until they are
 // taken off it.
 func TestDeniedPlayersAreNotPaid(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "barred", standing.PurposeDeny)
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
@@ -117,8 +115,7 @@ func TestDeniedPlayersAreNotPaid(t *testing.T) {
 // A campaign names a list that is there and is for inviting players; a list that a campaign needs is not deleted, and
 // one that is deleted leaves nothing behind.
 func TestCampaignsAndTheirLists(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "vip", standing.PurposeInvite, "u")
@@ -161,8 +158,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 // An import writes chunk by chunk, and with replace takes off who is not in it; nobody else changes the list meanwhile.
 // One that has broken off is finished by the same again.
 func TestImports(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "l", standing.PurposeInvite, "old", "u1")

@@ -58,9 +58,7 @@ func TestAListIsMadeWhileItsNameIsRemoved(t *testing.T) {
 // An import that was frozen for so long that its list was removed, and another was made under its name, changes nothing
 // of that one.
 func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		lists := paytest.Node(t, b).Lists
 		makeList(t, lists, "l", standing.PurposeInvite)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -12,21 +13,16 @@ import (
 
 // Players are found by the beginning of their ids, wherever something is known of them: money, a ban, a verdict.
 func TestPlayersAreFound(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		node := paytest.Node(t, b)
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c", 1, paytest.Win("ua", 0, 10), paytest.Win("张三", 1, 10),
 			paytest.Win("u%", 2, 10), paytest.Win("UA", 3, 10)))
 		for _, user := range []string{"ub", "ua", "张四"} {
-			if _, err := node.Sanctions.Give(ctx, user, standing.Ban, warden); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(node.Sanctions.Give(ctx, user, standing.Ban, warden)))
 		}
-		if _, err := node.Sanctions.Give(ctx, "张四", standing.Unban, warden); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(node.Sanctions.Give(ctx, "张四", standing.Unban, warden)))
 		suspect(t, node, "uc")
 		for prefix, want := range map[string][]string{
 			"\U0010FFFF": nil, "\uD7FF": nil,
@@ -65,8 +61,7 @@ func TestPlayersAreFound(t *testing.T) {
 
 // The list of bans has those that hold, each once, and by whom and why.
 func TestBansThatHold(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		s := paytest.Node(t, b).Sanctions
 		for _, g := range []struct {
@@ -76,9 +71,7 @@ func TestBansThatHold(t *testing.T) {
 			{"a", standing.Ban}, {"b", standing.Ban}, {"c", standing.Disconnect}, {"b", standing.Unban},
 			{"d", standing.Ban}, {"a", standing.Ban}, {"d", standing.Disconnect}, {"e", standing.Unban},
 		} {
-			if _, err := s.Give(ctx, g.user, g.act, warden); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(s.Give(ctx, g.user, g.act, warden)))
 		}
 		for limit := 1; limit < 4; limit++ {
 			var got []string
@@ -104,13 +97,10 @@ func TestBansThatHold(t *testing.T) {
 
 // The log about one player has what was done about them, and nothing of others whose ids begin alike.
 func TestTheLogAboutOne(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		s := paytest.Node(t, b).Sanctions
 		for _, user := range []string{"a", "ab", "a"} {
-			if _, err := s.Give(paytest.As(t, "user.ban"), user, standing.Ban, warden); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(s.Give(paytest.As(t, "user.ban"), user, standing.Ban, warden)))
 		}
 		list, next, err := b.ListAuditOf(t.Context(), "user:a", "", 1)
 		if err != nil || len(list) != 1 || next == "" {

@@ -12,9 +12,7 @@ import (
 
 // TestPendingProofs: a campaign is pending from when it is drained until every row of it was read and all is well.
 func TestPendingProofs(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		proofs := paytest.Node(t, b).Proofs

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/internal/testenv/property"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
@@ -168,9 +169,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 					batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(posted), 0, 3).Draw(rt, "again")...)
 				}
 				got, err := b.Post(ctx, paytest.Copies(batch))
-				if err != nil {
-					rt.Fatal(err)
-				}
+				paytest.Must(rt, err)
 				m.post(rt, b, batch, got)
 				posted = append(posted, paytest.Copies(batch)...)
 			},
@@ -197,9 +196,7 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 
 // change changes a campaign.
 func change(rt *rapid.T, b *paytest.Books, id string, how func(*rain.Campaign) error) {
-	if _, err := b.Update(rt.Context(), id, how); err != nil {
-		rt.Fatal(err)
-	}
+	paytest.Must(rt, testenv.Err(b.Update(rt.Context(), id, how)))
 }
 
 // mostHopeless is how many letters of one tap are kept that no retry can pay.

@@ -21,9 +21,7 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 		found, err := b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
 			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
 				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		paytest.Must(rt, err)
 		last := e.Reclaim.Numbers[0].Last
 		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // nothing has moved, so a shard has its part of the split
 		own := func(packet int) bool { return packet >= first && packet < first+n }
@@ -60,8 +58,6 @@ func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry
 
 func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
 	ms, _, err := ref.Position()
-	if err != nil {
-		rt.Fatal(err)
-	}
+	paytest.Must(rt, err)
 	return ms
 }

@@ -47,14 +47,10 @@ func (m *model) answer(rt *rapid.T, b *paytest.Books) {
 	ctx := rt.Context()
 	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.out))).Draw(rt, "withdrawal")
 	w, err := b.Withdrawal(ctx, id)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	paytest.Must(rt, err)
 	lease := func(w ledger.Withdrawal) ledger.Withdrawal {
 		taken, err := b.Take(ctx, []ledger.Withdrawal{w}, paytest.Bank, b.Clock.Now()+1_000_000)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		paytest.Must(rt, err)
 		if open := w.State.Open() && !w.Dead; open != (len(taken) == 1) {
 			rt.Fatalf("leased %+v of %+v", taken, w)
 		}

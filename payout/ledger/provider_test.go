@@ -29,9 +29,7 @@ func wantLeased(t *testing.T, b *paytest.Books, receiver string, ids ...string) 
 // TestAnotherReceiverIsConfirmedFirst: the first receiver is confirmed by itself. The next one gets nothing new until a
 // person confirms it, once for all nodes; what was sent before stays with the first, which gets nothing new afterwards.
 func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		first, other := "http https://a.example key1", "http https://"+strings.Repeat("b", 300)+" key2"
 		b.Rich(t, "u1", 100)
@@ -96,9 +94,7 @@ func TestAnotherReceiverIsConfirmedFirst(t *testing.T) {
 // TestARejectedReceiver gets nothing, and what is due goes on with the one before; an order is void once another
 // receiver was confirmed.
 func TestARejectedReceiver(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		orders := map[string]string{}

@@ -15,10 +15,8 @@ import (
 // TestARatePerReceiverOverAllNodes: three nodes lease at once as much as they get; the tries of all of them are as far
 // apart as the rate says, none is far in the future, and another receiver has a rate of its own.
 func TestARatePerReceiverOverAllNodes(t *testing.T) {
-	t.Parallel()
 	const count, rate = 60, 15
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -71,10 +69,8 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 // TestABudgetOfTriesAtOnce: however many nodes lease, no more tries are under way than allowed. One that ends makes
 // room, however it ends; one whose node has died makes room when its lease is over.
 func TestABudgetOfTriesAtOnce(t *testing.T) {
-	t.Parallel()
 	const count, most = 40, 3
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", count)
 		for i := range count {
 			b.MustWithdraw(t, fmt.Sprintf("w%02d", i), "u1", 1)
@@ -133,9 +129,7 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 
 // TestADeadNodesTryMakesRoom when its lease is over.
 func TestADeadNodesTryMakesRoom(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 2)
 		b.MustWithdraw(t, "w1", "u1", 1)
 		b.MustWithdraw(t, "w2", "u1", 1)
@@ -159,9 +153,7 @@ func TestADeadNodesTryMakesRoom(t *testing.T) {
 // TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
 // by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 9)
 		for i := range 9 {
 			b.MustWithdraw(t, fmt.Sprintf("w%d", i), "u1", 1)

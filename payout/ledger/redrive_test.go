@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -16,9 +16,7 @@ import (
 )
 
 func TestRetryAll(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		const n = ledger.RetryPage + 10
 		for i := range n { // of a campaign that nobody knows
@@ -60,9 +58,7 @@ func TestRetryAll(t *testing.T) {
 
 // TestManyRetryTheSame: operators on all nodes at once settle each letter once.
 func TestManyRetryTheSame(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const n = 50
 		for i := range n {
 			b.MustPost(t, paytest.Entry("c1", i, paytest.Win("u", i, 1)))
@@ -99,61 +95,17 @@ func TestManyRetryTheSame(t *testing.T) {
 	})
 }
 
-// TestRetryAfterARebuild: a promise that waits was kept back by the rebuild, and is paid.
-func TestRetryAfterARebuild(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
-		if _, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("promised", 0, 10)),
-			errors.New("refused"),
-			1); err != nil {
-			t.Fatal(err)
-		}
-		b.MustFence(t, 0)
-		if taken := b.Assigned(t, c); len(taken) != 1 || taken[0].Win.User != "promised" {
-			t.Fatalf("taken: %+v", taken)
-		}
-		if r, err := b.RetryAll(t.Context(), "", func([]posting.Settlement) {}); err != nil ||
-			!reflect.DeepEqual(r, ledger.Redriven{Retried: 1, Settled: 1}) {
-			t.Errorf("%+v, %v", r, err)
-		}
-		b.WantBalance(t, booking.UserAccount("promised"), 10)
-		living := paytest.Entry("c1", 0, paytest.Win("living", 1, 10))
-		living.Ref.ID = "9763712000000-0"
-		if p := b.MustPost(t, living); p.New != 1 {
-			t.Errorf("a win of the living: %+v", p)
-		}
-		b.CheckBooks(t)
-	})
-}
-
-// TestALetterThisVersionDoesNotKnow waits on.
-func TestALetterThisVersionDoesNotKnow(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
-	if _, err := b.Retry(t.Context(), "c"); !errors.Is(err, ledger.ErrStillDead) ||
-		!strings.Contains(err.Error(), "riddle") {
-		t.Error(err)
-	}
-}
-
 // TestAReclaimLeavesWhatLettersWaitFor: Redis had forgotten wins that are paid, or wait as dead letters. What a letter
 // waits for is there when it is retried.
 func TestAReclaimLeavesWhatLettersWaitFor(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		home := func(name string, shard int) string { return paytest.Home(name, shard, 2) }
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(home("u1", 0), 0, 10)))
 		allow := b.Refuse(t, home("poison", 1))
 		bad := paytest.ShardEntry("c1", 1, 2, paytest.Win(home("poison", 1), 5, 10))
-		if _, err := b.Attempt(ctx, bad, errors.New("refused"), 1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, bad, errors.New("refused"), 1)))
 		c = b.CloseCampaign(t, c.ID)
 		// Both shards have forgotten what was won of them. The win that comes in the same batch stands before the
 		// reclaim.

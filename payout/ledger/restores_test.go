@@ -13,9 +13,8 @@ import (
 // TestARestoreHoldsWithdrawals: nobody's money leaves until what was paid is entered, each payment is booked once, and
 // what contradicts the ledger is refused.
 func TestARestoreHoldsWithdrawals(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		restores := paytest.Node(t, b).Restores
 		b.Rich(t, "u", 100)
 		b.MustWithdraw(t, "sent", "u", 10)
@@ -78,9 +77,8 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 
 // TestWhatWasRefusedIsNotEntered: the money is back with the player, so a person has to look.
 func TestWhatWasRefusedIsNotEntered(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		b.Rich(t, "u", 100)
 		b.MustWithdraw(t, "w", "u", 10)
 		paytest.Must(t, b.RecordRefused(ctx, b.LeaseOne(t), "no"))

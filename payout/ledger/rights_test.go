@@ -1,17 +1,12 @@
 package ledger_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger"
-	"redrain/payout/ledger/chain"
 	"redrain/payout/paytest"
-	"redrain/rain"
 )
 
 // fixed are the columns that a server's user may not change, by table; nil: none of them, and no row may be deleted.
@@ -88,94 +83,5 @@ func TestTheServersUserCanOnlyAppend(t *testing.T) {
 		if !refused(statement) {
 			t.Errorf("not refused: %s", statement)
 		}
-	}
-}
-
-// TestTheLedgerWorksWithTheServersRights: its main paths, by a user with those rights alone.
-func TestTheLedgerWorksWithTheServersRights(t *testing.T) {
-	t.Parallel()
-	b, _ := paytest.OnRights(t)
-	ctx := t.Context()
-	b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
-	paytest.Must(t, b.Moves.Write(ctx, "c1", 2, rain.Lent{Move: "m1", To: 1, Number: 1,
-		Numbers: paytest.Packets(11, 11)}))
-	paytest.Must(t, b.Moves.Done(ctx, "m1", 1))
-	won := paytest.Entry("c1", 1, paytest.Win("u", 0, 10), paytest.Win("v", 1, 10))
-	for range 2 {
-		b.MustPost(t, won)
-	}
-	taken := paytest.Entry("c1", 2, paytest.Win("u", 2, 10), paytest.Win("w", 0, 10)) // w's is paid to u already
-	_, err := b.Attempt(ctx, taken, errors.New("not now"), 10)
-	paytest.Must(t, err)
-	b.MustPost(t, taken)
-	letters, _, err := b.ListDeadLetters(ctx, "", 10)
-	if err != nil || len(letters) != 1 {
-		t.Fatalf("%+v, %v", letters, err)
-	}
-	_, err = b.Dismiss(paytest.As(t, "payout.dismiss"), letters[0].Claim, 0, "nobody's")
-	paytest.Must(t, err)
-	b.MustFence(t, 1)
-	b.CloseCampaign(t, "c1")
-	b.MustPost(t, paytest.ReclaimEntry(0, 3, paytest.Packets(3, 3)...))
-	withdrawWithRights(t, b)
-	upkeepWithRights(t, b)
-	b.CheckBooks(t)
-	books, err := b.Proof.ReconcileAll(ctx, paytest.NewFakeRedis(b.Clock.Now), nil)
-	if err != nil || len(books.Findings) > 0 {
-		t.Errorf("%q, %v", books.Findings, err)
-	}
-}
-
-// withdrawWithRights has withdrawals paid, refused and retried.
-func withdrawWithRights(t *testing.T, b *paytest.Books) {
-	t.Helper()
-	ctx := t.Context()
-	b.Withdrawals = b.Paced(ledger.ReceiverLimits{Rate: 1e6, InFlight: 10})
-	paid := b.MustSend(t, "w1", "u", 5)
-	paytest.Must(t, b.RecordWaiting(ctx, paid, ledger.Waiting{State: ledger.WithdrawalAction, Reason: "confirm",
-		Action: ledger.Action{URL: "https://pay.example"}}))
-	paid = b.LeaseOne(t)
-	paytest.Must(t, b.RecordRetry(ctx, paid, 0, "no answer"))
-	paid = b.LeaseOne(t)
-	paytest.Must(t, b.RecordDead(ctx, paid, "silence"))
-	_, err := b.Retry(paytest.As(t, "payout.retry"), "w1")
-	paytest.Must(t, err)
-	paytest.Must(t, b.RecordPaid(ctx, b.LeaseOne(t), "theirs"))
-	paytest.Must(t, b.RecordRefused(ctx, b.MustSend(t, "w2", "u", 5), "no such account"))
-}
-
-// upkeepWithRights does what goes on beside the money.
-func upkeepWithRights(t *testing.T, b *paytest.Books) {
-	t.Helper()
-	ctx := t.Context()
-	for range 2 {
-		held, err := b.Lease(ctx, "job", "me", time.Minute)
-		if err != nil || !held.Held() {
-			t.Errorf("lease: %+v, %v", held, err)
-		}
-	}
-	paytest.Must(t, b.ReleaseLease(ctx, "job", "me"))
-	for _, end := range []func() error{
-		func() error { return b.Finish(ctx, "key", ledger.Answer{Status: 201, Body: []byte("{}")}) },
-		func() error { return b.Forget(ctx, "other") },
-	} {
-		_, err := b.Begin(ctx, "key", []byte("{}"))
-		paytest.Must(t, errors.Join(err, end()))
-	}
-	b.Clock.Add(time.Hour.Milliseconds())
-	_, err := b.Seals.Rotate(ctx)
-	paytest.Must(t, err)
-	node := paytest.Node(t, b)
-	for range 2 {
-		paytest.Must(t, node.Proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 7, Balanced: true}}))
-	}
-	paytest.HashAll(t, b.DB)
-	root, err := node.Roots.Take(ctx)
-	if err != nil || root == nil {
-		t.Errorf("%+v, %v", root, err)
-	}
-	v, err := node.Roots.Verify(ctx, chain.VerifyOptions{Found: func(what string) { t.Error(what) }})
-	if err != nil || v.Roots != 1 {
-		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
@@ -21,9 +22,7 @@ func suspect(t *testing.T, l *ledger.Ledger, user string) {
 	t.Helper()
 	_, err := l.Risk.Give(t.Context(), ledger.ByRules, standing.Verdict{User: user, Act: standing.Hold, Score: 70,
 		Reasons: standing.EncodeReasons([]standing.Reason{{Rule: "fast_hands", Score: 70, Sentence: "12 of 12 taps"}})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 }
 
 // heldBooks are books of a campaign in which a bot has one paid win and then three that are kept apart.
@@ -72,8 +71,7 @@ type heldTest struct {
 // What a player wins after a verdict is kept apart, is told to nobody, and is granted; what was posted before stays
 // paid. A person gives it to the player or back to the sponsor, once, whoever asks again.
 func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		l, entries := heldBooks(b)
 		is := &heldTest{t, b}
@@ -150,12 +148,9 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 
 // People who decide at once about the same wins decide about each of them once.
 func TestDecisionsAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
-		if _, err := l.Poster.Post(t.Context(), entries); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(l.Poster.Post(t.Context(), entries)))
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
@@ -178,8 +173,7 @@ func TestDecisionsAtOnce(t *testing.T) {
 
 // A posting that fails at any statement leaves nothing behind, and the next one holds what it should.
 func TestHoldingIsAllOrNothing(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		l, entries := heldBooks(b)
 		b.Statement(t, "ALTER TABLE held RENAME TO elsewhere")
 		if _, err := l.Poster.Post(t.Context(), entries); err == nil {
@@ -197,19 +191,18 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 
 // Whoever does not hold wins pays them, whatever verdicts there are; and a person who retries a dead letter pays it.
 func TestVerdictsAreOnlyWritten(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		_, entries := heldBooks(b)
-		if posted := b.MustPost(b.T, entries...); posted.Held != 0 || len(posted.Settled) != 4 {
-			b.T.Errorf("%+v", posted)
+		if posted := b.MustPost(t, entries...); posted.Held != 0 || len(posted.Settled) != 4 {
+			t.Errorf("%+v", posted)
 		}
-		b.CheckBooks(b.T)
+		b.CheckBooks(t)
 	})
 }
 
 // Verdicts that nodes give at once get one number each; what is no news is not written.
 func TestVerdictsAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12
 		var wg sync.WaitGroup
 		for i := range all {

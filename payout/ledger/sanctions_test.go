@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
@@ -18,8 +19,7 @@ var warden = ledger.Person{Name: "ann", ID: "token:ann", Reason: "a bot"}
 // What a banned player wins is not paid, whoever posts it and whenever: it waits for a person. What was won before the
 // ban, or after it was lifted, is paid.
 func TestABannedPlayerIsNotPaid(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c", rain.Spec{Budget: 100, Packets: 10, WinsPerUser: 9})
 		node := paytest.Node(t, b)
@@ -29,9 +29,7 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 		b.MustPost(t, win(0, "u"))
 		give := func(act standing.SanctionAct) {
 			t.Helper()
-			if _, err := node.Sanctions.Give(paytest.As(t, "user."+string(act)), "u", act, warden); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(node.Sanctions.Give(paytest.As(t, "user."+string(act)), "u", act, warden)))
 		}
 		give(standing.Ban)
 		posted := b.MustPost(t, win(1, "u"), win(2, "v"))
@@ -66,8 +64,7 @@ func TestABannedPlayerIsNotPaid(t *testing.T) {
 
 // Acts that are given at once get one number each, without gaps, and each list has them all.
 func TestSanctionsAtOnce(t *testing.T) {
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const all = 12
 		var wg sync.WaitGroup
 		nodes := []*ledger.Ledger{paytest.Node(t, b), paytest.Node(t, b)}
@@ -93,9 +90,7 @@ func TestSanctionsAtOnce(t *testing.T) {
 		if fresh, err = nodes[1].Sanctions.Refresh(t.Context(), list); err != nil || len(fresh) != 0 {
 			t.Errorf("again %d: %v", len(fresh), err)
 		}
-		if _, err := b.DB.Exec(t.Context(), "DELETE FROM sanction WHERE number > 3"); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), "DELETE FROM sanction WHERE number > 3")))
 		if fresh, err = nodes[1].Sanctions.Refresh(t.Context(), list); err != nil || len(fresh) != 0 {
 			t.Errorf("a ledger that went back: %d, %v", len(fresh), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -15,9 +16,7 @@ import (
 )
 
 func TestDepositIsIdempotentByReference(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for _, step := range []struct {
 			sponsor, reference string
@@ -60,9 +59,7 @@ func TestDepositIsIdempotentByReference(t *testing.T) {
 }
 
 func TestConcurrentDeposits(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
@@ -81,9 +78,7 @@ func TestConcurrentDeposits(t *testing.T) {
 }
 
 func TestBalances(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ledger.ErrUnknownSponsor) {
 			t.Error(err)
@@ -105,12 +100,8 @@ func TestBalances(t *testing.T) {
 
 // TestWorldHasAFloor: the one account that may be negative must not wrap round.
 func TestWorldHasAFloor(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		if _, err := b.Deposit(t.Context(), "acme", "r", 1); err != nil {
-			t.Fatal(err)
-		}
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 1)))
 		set := func(id string, amount rain.Money) {
 			if _, err := b.DB.Exec(t.Context(), "UPDATE balance SET amount = ? WHERE account_id LIKE ?", int64(amount),
 				id); err != nil {
@@ -131,17 +122,13 @@ func TestWorldHasAFloor(t *testing.T) {
 }
 
 func TestSponsors(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		if list, next, err := b.ListSponsors(ctx, "", 2); err != nil || len(list) != 0 || list == nil || next != "" {
 			t.Errorf("before anybody has deposited: %v, %q, %v", list, next, err)
 		}
 		for _, sponsor := range []string{"b", "acme", "Zeta", "a.c", "a-b"} {
-			if _, err := b.Deposit(ctx, sponsor, "r", rain.Money(len(sponsor))); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.Deposit(ctx, sponsor, "r", rain.Money(len(sponsor)))))
 		}
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})           // has an escrow
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("sponsor:x", 0, 10))) // and a player an account

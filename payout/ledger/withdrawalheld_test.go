@@ -14,9 +14,7 @@ import (
 // TestWithdrawHeld: nobody is asked to pay it before an operator has released it, also where it is asked for again; its
 // history says who has held it and why, and the books prove it. One that was there before is not held any more.
 func TestWithdrawHeld(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.release")
 		b.Rich(t, "u1", 100)
 		for range 2 {

@@ -24,10 +24,8 @@ func limitOf(err error) ledger.Limit {
 // TestPlayersAreHeldToLimits: the least, the day's sum, the hour's number, and guests; each ends when its time is over,
 // and what was made is found under its id whatever the limits say by then.
 func TestPlayersAreHeldToLimits(t *testing.T) {
-	t.Parallel()
 	const guest = "guest-0123456789abcdef0123"
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
 		b.Rich(t, guest, 1000)
 		strict := b.Within(ledger.PlayerLimits{Least: 10, PerDay: 100, PerHour: 3, NoGuests: true})
@@ -74,9 +72,7 @@ func TestPlayersAreHeldToLimits(t *testing.T) {
 
 // TestWhatCameBackIsNotTheDays: the day's sum is what players take out, not what they tried to.
 func TestWhatCameBackIsNotTheDays(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 1000)
 		strict := b.Within(ledger.PlayerLimits{PerDay: 100})
 		_, _, err := strict.Withdraw(t.Context(), "w1", "u1", 100)
@@ -89,9 +85,7 @@ func TestWhatCameBackIsNotTheDays(t *testing.T) {
 
 // TestLimitsHoldOnThreeNodes: a player asks on three nodes at once, thirty times.
 func TestLimitsHoldOnThreeNodes(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "hour", 1000)
 		b.Rich(t, "day", 1000)
 		for user, limits := range map[string]ledger.PlayerLimits{"hour": {PerHour: 4}, "day": {PerDay: 45}} {

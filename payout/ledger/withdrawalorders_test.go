@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,9 +21,7 @@ var (
 
 // TestHeldWithdrawalsAreNotPaid until they are released; what was sent cannot be held.
 func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.hold")
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 60)
@@ -54,9 +53,7 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 // TestTwoPeopleEndALetter: one asks, another confirms; after anything has happened to the withdrawal, or a day later,
 // it has to be asked for anew.
 func TestTwoPeopleEndALetter(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.paid")
 		b.Rich(t, "u1", 100)
 		ask := func(id string, what ledger.Act, want error) string {
@@ -103,6 +100,11 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		if w := b.WantWithdrawal(t, "open", ledger.WithdrawalPaid, 1); w.Dead || w.Reference != "theirs" {
 			t.Errorf("%+v", w)
 		}
+		history, err := b.WithdrawalHistory(ctx, "open")
+		if last := history[len(history)-1]; err != nil || last.Actor != "operator:bob" ||
+			!strings.Contains(last.Reason, "asked for by ann") {
+			t.Errorf("%+v, %v", last, err)
+		}
 		confirm(paid, bob, ledger.ErrApprovalOver)
 		confirm(back, bob, ledger.ErrChangedMeanwhile)
 		ask("open", ledger.ActPaid, ledger.ErrNotWaiting)
@@ -131,9 +133,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 
 // TestPendingOrders are those that another person can still confirm, each with its withdrawal.
 func TestPendingOrders(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := paytest.As(t, "withdrawal.back")
 		b.Rich(t, "u1", 100)
 		var all []ledger.Withdrawal
@@ -179,9 +179,7 @@ func TestPendingOrders(t *testing.T) {
 // TestOrdersAndAnswersAtOnce: two orders, a retry and the receiver's late answer come at the same time. The money goes
 // one way.
 func TestOrdersAndAnswersAtOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 8
 		b.Rich(t, "u1", count*10)
 		for i := range count {

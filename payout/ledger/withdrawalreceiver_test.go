@@ -16,9 +16,7 @@ import (
 // TestAnotherReceiverIsNeverAsked: what was sent to one receiver is not for another, however long it stays unanswered;
 // after a minute without anybody who asks the first, it waits for an operator, who has it tried with the first again.
 func TestAnotherReceiverIsNeverAsked(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		first := b.MustSend(t, "w1", "u1", 60)
@@ -77,9 +75,7 @@ func w1Attempts(t *testing.T, b *paytest.Books) int {
 
 // TestOneOfTwoReceiversGetsIt: payers with two receivers look for work at once; each withdrawal goes to one of them.
 func TestOneOfTwoReceiversGetsIt(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 30
 		b.Rich(t, "u1", count)
 		for i := range count {
@@ -116,9 +112,7 @@ func TestOneOfTwoReceiversGetsIt(t *testing.T) {
 
 // TestAWithdrawalHasAHistory: each change of its state with who and why; a receiver that waits is asked again.
 func TestAWithdrawalHasAHistory(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w := b.MustSend(t, "w1", "u1", 60)

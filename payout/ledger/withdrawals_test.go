@@ -14,9 +14,7 @@ import (
 )
 
 func TestWithdraw(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		w, balance, err := b.Withdraw(ctx, "w1", "u1", 60)
@@ -69,9 +67,7 @@ func TestWithdraw(t *testing.T) {
 
 // TestWithdrawalsNeverOverdraw: many at once want more together than the account holds.
 func TestWithdrawalsNeverOverdraw(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const players, each, amount = 3, 24, 10
 		for p := range players {
 			b.Rich(t, fmt.Sprintf("u%d", p), 105) // for ten, and a rest
@@ -113,9 +109,7 @@ func TestWithdrawalsNeverOverdraw(t *testing.T) {
 
 // TestWithdrawalPages walks through a list that grows at its head meanwhile, and loses or repeats nothing.
 func TestWithdrawalPages(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		for _, user := range []string{"u1", "u2"} {
 			b.Rich(t, user, 100)

@@ -18,9 +18,7 @@ import (
 
 // TestRefusedGivesBackOnce: whoever says so how often, the money comes back once.
 func TestRefusedGivesBackOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
 		w := b.LeaseOne(t)
@@ -51,9 +49,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 
 // TestALeaseIsForOne: while it lasts nobody else has the withdrawal, and after it everybody may.
 func TestALeaseIsForOne(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 40
 		b.Rich(t, "u1", count)
 		for i := range count {
@@ -102,9 +98,7 @@ func TestALeaseIsForOne(t *testing.T) {
 // second will hear, so the first may put nothing off, bury nothing, and give no money back. That it was paid is
 // true all the same.
 func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
@@ -128,7 +122,9 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 			t.Errorf("refused after it was paid: %v", err)
 		}
 		paytest.Must(t, b.RecordRetry(ctx, second, 0, "no"))
-		b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2)
+		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2); w.LastError != "" || w.NextAt != second.NextAt {
+			t.Errorf("%+v", w)
+		}
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
 		b.CheckBooks(t)
 	})
@@ -137,9 +133,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 // TestDeadWithdrawal: it stays pending for the player, is listed with the other dead letters, disturbs no
 // campaign's books, and is tried again when an operator says so, as often as it takes.
 func TestDeadWithdrawal(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
@@ -154,6 +148,9 @@ func TestDeadWithdrawal(t *testing.T) {
 			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
 			paytest.Must(t, b.RecordDead(ctx, w, reason))
 			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
+			if err := b.RecordRefused(ctx, w, "late"); !errors.Is(err, ledger.ErrLeaseLost) {
+				t.Errorf("a dead one is refused: %v", err)
+			}
 			b.Clock.Add(time.Hour.Milliseconds())
 			if taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
 				t.Errorf("a dead one is tried: %+v, %v", taken, err)
@@ -178,8 +175,12 @@ func TestDeadWithdrawal(t *testing.T) {
 			if round == 2 {
 				break
 			}
-			if settled, err := b.Retry(ctx, "w1"); err != nil || len(settled) != 0 {
+			if settled, err := b.Retry(paytest.As(t, "payout.retry"), "w1"); err != nil || len(settled) != 0 {
 				t.Errorf("retried: %+v, %v", settled, err)
+			}
+			if r, before, after, _ := b.LastAudit(t); r.Target != "claim:w1" || before["state"] != "dead" ||
+				after["state"] != "failed" {
+				t.Errorf("%s: %s", r.Target, r.Detail)
 			}
 			if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 0); w.Dead {
 				t.Errorf("%+v", w)
@@ -221,9 +222,8 @@ func TestDeadWithdrawal(t *testing.T) {
 // TestAWithdrawalOfTheFuture: one that was dated by hand or by a wrong clock is tried all the same, and none is put off
 // for longer than that is.
 func TestAWithdrawalOfTheFuture(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		b.Rich(t, "u", 10)
 		b.MustWithdraw(t, "w", "u", 10)
 		for _, state := range []ledger.WithdrawalState{ledger.WithdrawalRequested, ledger.WithdrawalSent} {
@@ -251,9 +251,8 @@ func TestAWithdrawalOfTheFuture(t *testing.T) {
 // TestAFrozenTryWakesUp: a try writes nothing after another one has begun, also where the clock was set back meanwhile,
 // so that both were leased at the same time.
 func TestAFrozenTryWakesUp(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t, ctx := b.T, b.T.Context()
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
 		b.Rich(t, "u", 10)
 		b.MustWithdraw(t, "w", "u", 10)
 		began := b.Clock.Now()
@@ -268,6 +267,10 @@ func TestAFrozenTryWakesUp(t *testing.T) {
 			return taken[0]
 		}
 		frozen := lease(began)
+		now.Store(began + time.Minute.Milliseconds() - 1)
+		if taken, err := node.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) > 0 {
+			t.Errorf("leased before its lease is over: %+v, %v", taken, err)
+		}
 		second := lease(began + time.Minute.Milliseconds())
 		now.Store(began)
 		paytest.Must(t, node.RecordWaiting(ctx, second, ledger.Waiting{State: ledger.WithdrawalSent}))

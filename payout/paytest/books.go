@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -73,9 +74,7 @@ func booksOn(t testing.TB, db *sqldb.DB) *Books {
 	t.Helper()
 	clock := newTick()
 	l := ledger.New(db, clock.Now, rain.NewAmountsCache())
-	if err := l.Seals.Load(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, l.Seals.Load(context.Background()))
 	return &Books{Poster: l.Poster, Rebuilds: l.Rebuilds, DeadLetters: l.DeadLetters, Approvals: l.Approvals,
 		Campaigns: l.Campaigns,
 		Sponsors:  l.Sponsors, Claims: l.Claims, Withdrawals: l.Withdrawals, AuditLog: l.Audit, Leases: l.Leases,
@@ -107,23 +106,17 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 	spec.Shards = cmp.Or(spec.Shards, 1)
 	spec.WinsPerUser = cmp.Or(spec.WinsPerUser, spec.Packets)
 	spec.ExpiresInMS = cmp.Or(spec.ExpiresInMS, rain.DefaultExpiryMS)
-	if _, err := b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, testenv.Err(b.Deposit(ctx, spec.Sponsor, "for "+id, spec.Budget)))
 	c := &rain.Campaign{ID: id, Spec: spec, Status: rain.Loading, CreatedAt: b.Clock.Now(),
 		ExpiresAt: b.Clock.Now() + spec.ExpiresInMS, Revision: 1,
 		SplitSeed: splitSeed}
-	if err := b.CreateCampaign(ctx, c); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, b.CreateCampaign(ctx, c))
 	c, err := b.Update(ctx, id, func(c *rain.Campaign) error {
 		c.Stocked()
 		c.Rains = append(c.Rains, Rain(id))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return c
 }
 
@@ -131,18 +124,14 @@ func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Camp
 func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 	t.Helper()
 	db, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	db.Log = Quiet
-	if err := db.Migrate(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, db.Migrate(context.Background()))
 	return db
 }
 
@@ -150,9 +139,7 @@ func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
 	c, err := b.Update(context.Background(), id, func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return c
 }
 
@@ -160,9 +147,7 @@ func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	t.Helper()
 	posted, err := b.Post(context.Background(), entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return posted
 }
 
@@ -176,22 +161,16 @@ func (b *Books) WriteLetter(d posting.DeadLetter) error {
 // Statement runs one statement in a transaction of its own, which must succeed.
 func (b *Books) Statement(t testing.TB, statement string) {
 	t.Helper()
-	if _, err := b.DB.Exec(context.Background(), statement); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, testenv.Err(b.DB.Exec(context.Background(), statement)))
 }
 
 // MustFence begins a rebuild of a shard of c1 and fences it.
 func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	t.Helper()
 	attempt, err := b.BeginRebuild(t.Context(), "c1", shard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	id, err := b.Fence(t.Context(), "c1", shard, attempt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id.Entry}
 }
 
@@ -204,17 +183,13 @@ func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 				amount)}, nil)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 }
 
 // LoadingCampaign is a campaign that a sponsor with enough money may create.
 func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
-	if _, err := b.Deposit(t.Context(), "acme", "for "+id, 100); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "for "+id, 100)))
 	return FullCampaign(id)
 }
 
@@ -245,9 +220,7 @@ func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
 	w, _, err := b.Withdraw(t.Context(), id, user, amount)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return w
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/chain"
@@ -20,9 +21,7 @@ import (
 func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	t.Helper()
 	got, _, err := booking.BalanceOf(context.Background(), b.DB, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if got != want {
 		t.Errorf("%s holds %d, want %d", a.ID(), got, want)
 	}
@@ -122,9 +121,7 @@ func (b *Books) CheckBooks(t testing.TB) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	b.CheckHashes(t)
 }
 
@@ -132,17 +129,13 @@ func (b *Books) CheckBooks(t testing.TB) {
 func (b *Books) CheckHashes(t testing.TB) {
 	t.Helper()
 	_, err := chain.Verify(context.Background(), b.DB, chain.VerifyOptions{Found: func(what string) { t.Error(what) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 }
 
 // Count is the answer of a query for one number.
 func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
-	if _, err := b.DB.First(context.Background(), []any{&n}, query, args...); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, testenv.Err(b.DB.First(context.Background(), []any{&n}, query, args...)))
 	return n
 }
 
@@ -156,9 +149,7 @@ type testingT interface {
 func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	t.Helper()
 	states, err := b.ClaimStates(context.Background(), user, []string{claim})
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	return states[claim]
 }
 
@@ -170,9 +161,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconci
 		hot = NewFakeRedis(b.Clock.Now)
 	}
 	r, err := b.Proof.ReconcileWith(t.Context(), c.ID, hot, reconcile.Rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if r.Funded != r.Paid+r.Reclaimed+r.Stock+r.Unsettled+r.Dead+r.Difference {
 		t.Errorf("the sum does not hold: %+v", r)
 	}
@@ -183,9 +172,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconci
 func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalState, attempts int) ledger.Withdrawal {
 	t.Helper()
 	w, err := b.Withdrawal(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if w.State != state || w.Attempts != attempts || (w.FinishedAt == 0) != state.Open() {
 		t.Errorf("%s is %+v, want %s after %d tries", id, w, state, attempts)
 	}
@@ -202,9 +189,7 @@ func (b *Books) CountDead(t testingT) int {
 func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after map[string]any, n int) {
 	t.Helper()
 	list, _, err := b.ListAudit(context.Background(), "", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	if len(list) == 0 {
 		return last, nil, nil, 0
 	}
@@ -212,9 +197,7 @@ func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after 
 		Before map[string]any `json:"before"`
 		After  map[string]any `json:"after"`
 	}
-	if err := json.Unmarshal(list[0].Detail, &detail); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, json.Unmarshal(list[0].Detail, &detail))
 	return list[0], detail.Before, detail.After, b.Count(t, "SELECT COUNT(*) FROM audit")
 }
 
@@ -238,7 +221,10 @@ func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 }
 
 // Must fails the test on an error.
-func Must(t testing.TB, err error) {
+func Must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -8,9 +8,11 @@ import (
 	"redrain/internal/testenv"
 )
 
-// OnEach runs a test of the ledger on every database, on all of them at the same time: that is the conformance suite.
-func OnEach(t *testing.T, test func(b *Books)) {
+// OnEach runs a test of the ledger on every database, on all of them at the same time, and beside other tests: that is
+// the conformance suite.
+func OnEach(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()
+	t.Parallel()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -20,18 +22,18 @@ func OnEach(t *testing.T, test func(b *Books)) {
 }
 
 // OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
-func OnEachInTurn(t *testing.T, test func(b *Books)) {
+func OnEachInTurn(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
 		t.Run(name, func(t *testing.T) { runOn(t, open, test) })
 	}
 }
 
-func runOn(t *testing.T, open func(testing.TB) *Books, test func(b *Books)) {
+func runOn(t *testing.T, open func(testing.TB) *Books, test func(t *testing.T, b *Books)) {
 	t.Helper()
 	b := open(t)
 	b.T = t
-	test(b)
+	test(t, b)
 }
 
 // Databases are the databases of the conformance suite, by name, each with the function that makes books on it.

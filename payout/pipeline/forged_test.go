@@ -150,14 +150,10 @@ func TestAFloodOfMessages(t *testing.T) {
 	c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 	p.redis.Open(c)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	if _, err := s.ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 	const flood = 3000
 	for n := range flood {
-		if _, err := p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n)); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(p.js.PublishAsync(p.namespace+".payout.c1.0", fmt.Appendf(nil, "flood %d", n))))
 	}
 	reg := prometheus.NewRegistry()
 	var alarms, dropped atomic.Int64
@@ -195,13 +191,9 @@ func TestANodeLearnsOfANewKey(t *testing.T) {
 	p.redis.Open(c)
 	other := paytest.Node(t, p.Books)
 	p.Clock.Add(60_000)
-	if _, err := other.Seals.Rotate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(other.Seals.Rotate(t.Context())))
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	if _, err := s.ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 	e := paytest.SealWith(other.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 	if _, err := p.js.Publish(t.Context(), s.subject(e.Ref), payout.SealMessage(other.Seals.Ring(),
 		payout.EncodeEntry(e))); err != nil {
@@ -235,12 +227,8 @@ func TestWithoutTheKeysNothingIsForged(t *testing.T) {
 	t.Parallel()
 	p := inProcess(t)
 	s := newStream(p.js, p.namespace, paytest.Ring)
-	if _, err := s.ensure(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry")); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+	paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("no entry"))))
 	ledger := &keyless{Poster: p.Poster}
 	p.run(t, NewSettler(p.js, p.Seals.Ring(), ledger, p.DeadLetters, p.redis, p.told, SettlerOptions{
 		Namespace: p.namespace, Workers: 1, Log: paytest.Quiet,

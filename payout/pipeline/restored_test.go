@@ -3,6 +3,7 @@ package pipeline
 import (
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 )
 
@@ -20,26 +21,18 @@ func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
 		s := newStream(p.js, p.namespace, paytest.Ring)
 		s.restored = c.restored
 		if i == 0 {
-			if _, err := s.ensure(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(s.ensure(t.Context())))
 			for range 3 {
-				if _, err := p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x")); err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
 			}
 		}
 		consumer, err := s.puller(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		if got := consumer.CachedInfo().NumPending; got != c.pending {
 			t.Errorf("step %d: %d messages are to come, want %d", i, got, c.pending)
 		}
 		batch, err := consumer.FetchNoWait(10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		for m := range batch.Messages() {
 			if err := m.DoubleAck(t.Context()); err != nil {
 				t.Error(err)

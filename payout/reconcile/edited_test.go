@@ -129,9 +129,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 
 // TestAHalfRemovedCampaign: what is left of its payouts is named once, and each edit of its transactions.
 func TestAHalfRemovedCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5' AND packet < 2")
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		const left = "payouts of the campaign are left, as c5-2, and the table archive has it"
@@ -155,9 +153,7 @@ func TestAHalfRemovedCampaign(t *testing.T) {
 // TestAWithdrawalWithTwoReceiversIsNamed: one that was sent is made new by hand, and sent to another receiver, so its
 // row and its last event agree.
 func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		for _, test := range []struct{ name, edit, to, want string }{

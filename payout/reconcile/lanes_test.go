@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
@@ -12,9 +13,7 @@ import (
 // TestAPacketOfTheOtherLaneIsFound: by each proof, where a guest is paid a player's packet, or a player a guest's, and
 // where a row moves stock from one lane to the other.
 func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2, GuestsShare: 400_000})
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(c)
@@ -27,9 +26,7 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 			var all []string
 			for _, depth := range []reconcile.Depth{reconcile.Sums, reconcile.Rows} {
 				r, err := b.Proof.ReconcileWith(t.Context(), "c1", f, depth)
-				if err != nil {
-					t.Fatal(err)
-				}
+				paytest.Must(t, err)
 				all = append(all, strings.Join(r.Findings, "\n"))
 			}
 			return strings.Join(all, "\n")
@@ -49,15 +46,11 @@ func TestAPacketOfTheOtherLaneIsFound(t *testing.T) {
 					"created_at) VALUES ('m', 'c1', 0, 1, '3-3', 1, 1, 0, 1)",
 				"DELETE FROM move", "one shard is the guests', the other one the players'"},
 		} {
-			if _, err := b.DB.Exec(t.Context(), is.do); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.do)))
 			if found := findings(); strings.Count(found, is.want) != 2 {
 				t.Errorf("%s: %s", name, found)
 			}
-			if _, err := b.DB.Exec(t.Context(), is.undo); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), is.undo)))
 		}
 	})
 }

@@ -32,9 +32,7 @@ func forgePayout(t testing.TB, b *paytest.Books, packet int, ms int64) {
 
 // TestAPayoutFromTheFuture: what is dated behind the snapshot is left out only as far as the shard has come by now.
 func TestAPayoutFromTheFuture(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
 		f.Win("c1", 0, "u")
@@ -53,9 +51,7 @@ func TestAPayoutFromTheFuture(t *testing.T) {
 
 // TestAPayoutFromBetween is dated between the snapshot and now, when a true one could be: the next proof names it.
 func TestAPayoutFromBetween(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Open(c)
@@ -82,9 +78,7 @@ func TestAPayoutFromBetween(t *testing.T) {
 
 // TestAMoveFromTheFuture: a move that its shard has not made is named, and not taken for one that comes later.
 func TestAMoveFromTheFuture(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 2})
 		f.Open(c)

@@ -41,9 +41,7 @@ func TestNoFalseFinding(t *testing.T) {
 			}}
 			depth := rapid.SampledFrom([]reconcile.Depth{reconcile.Sums, reconcile.Rows}).Draw(rt, "depth")
 			r, err := b.Proof.ReconcileWith(t.Context(), w.c.ID, hot, depth)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			paytest.Must(rt, err)
 			proofs++
 			quiet := losses == w.losses
 			for _, lost := range w.lost {

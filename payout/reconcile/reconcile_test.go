@@ -11,15 +11,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 	"redrain/payout/reconcile"
 	"redrain/rain"
 )
 
 func TestReconcileThroughALife(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100, Shards: 3})
 		f.Open(c)
@@ -76,9 +75,7 @@ func TestReconcileThroughALife(t *testing.T) {
 
 		// Redis has forgotten the drained campaign: everything is in the ledger.
 		c, err = b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return c.Close(1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		if got := b.Prove(t, c, nil); !equal(got, want) {
 			t.Errorf("drained and forgotten: %+v", got)
 		}
@@ -91,9 +88,7 @@ func TestReconcileThroughALife(t *testing.T) {
 
 // TestReconcileTellsEntriesOfOneMillisecondApart: the sequence number is part of an entry's place.
 func TestReconcileTellsEntriesOfOneMillisecondApart(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := func(seq, packet int) rain.Entry {
 			return paytest.Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", ID: fmt.Sprintf("500-%d", seq)},
@@ -121,16 +116,10 @@ func equal(a, b reconcile.Reconciliation) bool {
 }
 
 func TestReconcileLoadingAndAbandoned(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		if _, err := b.Deposit(t.Context(), "acme", "r", 100); err != nil {
-			t.Fatal(err)
-		}
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", "r", 100)))
 		c := paytest.FullCampaign("c1")
-		if err := b.CreateCampaign(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.CreateCampaign(t.Context(), c))
 		half := paytest.NewFakeRedis(b.Clock.Now)
 		half.Open(c)
 		half.Lose("c1", 1)
@@ -138,9 +127,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		c, err := b.Abandon(t.Context(), "c1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		if got := b.Prove(t, c, half); !equal(got, reconcile.Reconciliation{Funded: 100, Reclaimed: 100,
 			Balanced: true}) {
 			t.Errorf("%+v", got)
@@ -149,9 +136,7 @@ func TestReconcileLoadingAndAbandoned(t *testing.T) {
 }
 
 func TestReconcileCountsDeadLettersOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		f.Open(c)
@@ -178,9 +163,7 @@ func TestReconcileCountsDeadLettersOnce(t *testing.T) {
 
 // TestReconcileFindsEveryFault changes the books behind the ledger's back, one row at a time.
 func TestReconcileFindsEveryFault(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100})
 		f.Open(c)
@@ -189,9 +172,7 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 		f.Win("c1", 0, "u4")
 		run := func(statement string) {
 			t.Helper()
-			if _, err := b.DB.Exec(t.Context(), statement); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), statement)))
 		}
 		for what, fault := range map[string]struct{ do, undo, finding string }{
 			"a balance": {
@@ -255,9 +236,7 @@ func TestReconcileFindsEveryFault(t *testing.T) {
 // TestReconcileIsExactWhileItRains wins, settles, deposits and reconciles at the same time, one campaign and
 // everything: at no moment is a cent unaccounted for, or a row taken for a wrong one.
 func TestReconcileIsExactWhileItRains(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const shards, packets = 3, 450
 		b.Proof.SetStretch(70)
 		f := paytest.NewFakeRedis(b.Clock.Now)

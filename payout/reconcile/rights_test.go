@@ -7,7 +7,7 @@ import (
 )
 
 // TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
-// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end.
+// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end, and roots are taken.
 func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	t.Parallel()
 	b, _ := paytest.OnRights(t)
@@ -22,4 +22,9 @@ func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	askLetters(t, b)
 	askRebuild(t, b)
 	askUpkeep(t, b)
+	paytest.HashAll(t, b.DB)
+	root, err := paytest.Node(t, b).Roots.Take(t.Context())
+	if err != nil || root == nil {
+		t.Errorf("%+v, %v", root, err)
+	}
 }

@@ -21,9 +21,7 @@ import (
 func change(t testing.TB, b *paytest.Books, statements string) {
 	t.Helper()
 	for statement := range strings.SplitSeq(statements, ";") {
-		if _, err := b.DB.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.DB.Exec(t.Context(), statement)))
 	}
 }
 
@@ -69,9 +67,7 @@ func everything(t testing.TB, b *paytest.Books, f *paytest.FakeRedis, campaign s
 		t.Errorf("balanced is %v: %+v", r.Balanced, r)
 	}
 	books, err := b.Proof.ReconcileAll(t.Context(), f, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	found := slices.Clone(books.Findings)
 	for _, c := range books.Campaigns {
 		found = append(found, c.Findings...)
@@ -153,9 +149,7 @@ func TestEveryDeedIsNamed(t *testing.T) {
 
 // TestARedisThatIsAwayIsNoDifference: it cannot be checked, and that is said.
 func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.Fail(errors.New("connection refused"))
@@ -178,9 +172,7 @@ func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
 // fingerprint while the money moves on.
 func TestFindingsStayReadable(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 10_000, Packets: 1000}))
 		users := make([]string, 300)
@@ -211,9 +203,7 @@ func TestFindingsStayReadable(t *testing.T) {
 
 // TestAPacketPaidTwice: also where the key that forbids it is gone.
 func TestAPacketPaidTwice(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 5 * sqldb.Chunk, Packets: sqldb.Chunk + 10})
 		f.Open(c)
@@ -246,9 +236,7 @@ func (failingReader) EachRecord(context.Context, *rain.Campaign, int, func(rain.
 }
 
 func TestARedisThatGoesAwayHalfway(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
 		f.Win("c1", 0, "u")
@@ -290,9 +278,7 @@ func (f busyReader) EachRecord(ctx context.Context, c *rain.Campaign, shard int,
 // TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
 // after.
 func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
 		f.Win("c1", 0, "first")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -14,9 +15,7 @@ import (
 // TestWhatIsLegalReconciles: every state that money can come to by the ledger's own doing has no findings, however
 // closely one looks: given up, redriven, reclaimed with less than was asked for, abandoned.
 func TestWhatIsLegalReconciles(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		f := paytest.NewFakeRedis(b.Clock.Now)
 		check := func(what string) {
@@ -44,9 +43,7 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 				t.Fatal(err)
 			}
 			check("given up, and still in the outbox")
-			if err := f.Remove(ctx, []rain.EntryRef{entries[0].Ref}); err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, f.Remove(ctx, []rain.EntryRef{entries[0].Ref}))
 			check("given up")
 		}
 		drain := func(campaign string) {
@@ -95,18 +92,12 @@ func TestWhatIsLegalReconciles(t *testing.T) {
 		check("cut to nothing")
 
 		// Given up before it was stocked; Redis has some of it, and asks for it.
-		if err := b.CreateCampaign(ctx, b.LoadingCampaign(t, "c3")); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.CreateCampaign(ctx, b.LoadingCampaign(t, "c3")))
 		c3, err := b.Campaign(ctx, "c3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		f.Open(c3)
 		check("loading")
-		if _, err := b.Abandon(ctx, "c3"); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Abandon(ctx, "c3")))
 		check("abandoned")
 		for shard := range c3.Shards {
 			f.Close("c3", shard)

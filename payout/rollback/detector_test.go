@@ -62,14 +62,10 @@ type harness struct {
 func newHarness(t *testing.T) *harness {
 	t.Helper()
 	nc, err := nats.Connect(testenv.NATS(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	h := &harness{T: t, fakeLedger: &fakeLedger{rows: rows(7, 3), now: 1_000}}
 	h.d = New(Options{
 		JetStream: js, Namespace: testenv.Namespace(t), Rows: h, Restores: h,
@@ -97,9 +93,7 @@ func rows(counts ...int64) (all []chain.Head) {
 
 func (h *harness) look() {
 	h.Helper()
-	if err := h.d.Look(h.Context()); err != nil {
-		h.Fatal(err)
-	}
+	testenv.Must(h, h.d.Look(h.Context()))
 }
 
 // wants that so many restores were noticed, the newest for a reason.
@@ -135,9 +129,7 @@ func TestALedgerThatWentBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t)
 			if name == "what is kept is odd" {
-				if _, err := h.kv.PutString(t.Context(), key, "odd"); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, testenv.Err(h.kv.PutString(t.Context(), key, "odd")))
 				h.now = 1 << 50 // the servers' clock is not the test's
 			}
 			h.rows = back.rows
@@ -147,9 +139,7 @@ func TestALedgerThatWentBack(t *testing.T) {
 			h.wants(1, back.reason)
 			ctx, cancel := context.WithCancel(t.Context())
 			h.during = cancel // after one round, and a last one
-			if err := h.d.Run(ctx); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, h.d.Run(ctx))
 			if len(h.alarms) != 1 || !strings.HasPrefix(h.alarms[0], "ledger_went_back: ") {
 				t.Errorf("alarms %q", h.alarms)
 			}

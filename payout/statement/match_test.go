@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/statement"
 	"redrain/rain"
@@ -104,9 +105,7 @@ func TestAProvidersStatement(t *testing.T) {
 			"missing_there 0 w-paid 1234/-"}},
 	} {
 		lines, err := statement.Read([]byte("key,amount,state\n"+c.csv+"\n"), statement.Format{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		r, err := statement.Withdrawals(t.Context(), books{withdrawals: withdrawals()}, lines, period)
 		if got := found(r); err != nil || !slices.Equal(got, c.want) || r.Matched != c.matched ||
 			r.Differences != len(c.want) {
@@ -131,9 +130,7 @@ func TestMoreDifferencesThanAreNamed(t *testing.T) {
 	t.Parallel()
 	text := "key,amount\n" + strings.Repeat("nobody's,1\n", statement.MostFindings+5)
 	lines, err := statement.Read([]byte(text), statement.Format{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := statement.Withdrawals(t.Context(), books{}, lines, period)
 	if err != nil || r.Differences != statement.MostFindings+5 || len(r.Findings) != statement.MostFindings {
 		t.Errorf("%d, %d named, %v", r.Differences, len(r.Findings), err)
@@ -200,9 +197,7 @@ func TestABanksStatement(t *testing.T) {
 func TestTwoSponsorsOneReference(t *testing.T) {
 	t.Parallel()
 	lines, err := statement.Read([]byte("key,amount\nr1,2\nr1,1\n"), statement.Format{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r, err := statement.Deposits(t.Context(), books{deposits: []ledger.Deposit{
 		{Sponsor: "a", Reference: "r1", Amount: 100, At: 1500}, {Sponsor: "b", Reference: "r1", Amount: 200, At: 1500},
 	}}, lines, period)

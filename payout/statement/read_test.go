@@ -34,16 +34,12 @@ func TestReadCSV(t *testing.T) {
 	t.Parallel()
 	gbk := func(s string) string {
 		text, err := simplifiedchinese.GB18030.NewEncoder().String(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return text
 	}
 	utf16 := func(s string) string {
 		text, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return text
 	}
 	bill := []string{"5 fault", "6 w2|4200002 123450 paid ", "7 w3|4200003 1 returned "} // w1 has an unquoted comma

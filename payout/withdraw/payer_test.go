@@ -62,9 +62,7 @@ func eventually(t *testing.T, b *paytest.Books, p *Payer, id string,
 func finished(w ledger.Withdrawal) bool { return !w.State.Open() }
 
 func TestPayerPaysEachOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const count = 60
 		b.Rich(t, "u1", count)
 		provider := &fakeProvider{answer: func(_ context.Context, p Payment, _ int) (Answer, error) {
@@ -105,9 +103,7 @@ func TestPayerPaysEachOnce(t *testing.T) {
 
 // TestPayerThroughUnclearAnswers: the same payment is asked for until there is a clear answer, with growing pauses.
 func TestPayerThroughUnclearAnswers(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		provider := &fakeProvider{answer: func(_ context.Context, p Payment, try int) (Answer, error) {
 			switch {
@@ -138,9 +134,7 @@ func TestPayerThroughUnclearAnswers(t *testing.T) {
 }
 
 func TestPayerBuriesAndRedrives(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u1", 100)
 		heals := make(chan struct{})
 		provider := &fakeProvider{answer: func(_ context.Context, _ Payment, try int) (Answer, error) {

@@ -114,9 +114,7 @@ func (m *world) node(p Provider) *Payer {
 func (m *world) anyNode(rt *rapid.T) int { return rapid.IntRange(0, len(m.nodes)-1).Draw(rt, "node") }
 
 func (m *world) must(err error) {
-	if err != nil {
-		m.rt.Fatal(err)
-	}
+	paytest.Must(m.rt, err)
 }
 
 func (m *world) withdraw(rt *rapid.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/server/cluster"
 )
@@ -53,9 +54,7 @@ func TestCampaignQuery(t *testing.T) {
 		"q=" + strings.Repeat("a", 201): "q", "q=%ff": "q", "sponsor=%ff": "sponsor",
 	} {
 		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if _, err := campaignQueryOf(values); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", query, err)
 		}

@@ -192,8 +192,11 @@ func (p *twoPeoplePlay) order() (path string) {
 		p.ask(who, http.StatusForbidden)
 	}
 	asked := p.ask("ann", http.StatusAccepted)
+	if again := p.ask("ann", http.StatusAccepted); again != asked {
+		p.t.Errorf("asked for again: %+v", again)
+	}
 	if asked.Action != string(p.d.act) || asked.Amount != p.amount || asked.State != "pending" ||
-		asked.AskedBy != "ann" {
+		asked.AskedBy != "ann" || asked.ExpiresAt-asked.AskedAt != 86_400_000 {
 		p.t.Errorf("%+v", asked)
 	}
 	path = "/approvals/" + asked.Approval
@@ -228,6 +231,9 @@ func (p *twoPeoplePlay) confirmed() {
 		p.t.Errorf("confirmed by three at once: %v", codes)
 	}
 	p.want(1)
+	if ended := p.d.act == ledger.ActPaid || p.d.act == ledger.ActBack; (len(p.ended) == 1) != ended {
+		p.t.Errorf("the player was told %d times of the end", len(p.ended))
+	}
 	p.call("fay", "POST", path+"/confirm", "", "", http.StatusConflict)
 	p.call("fay", "POST", path+"/reject", "", `{"reason":"too late"}`, http.StatusConflict)
 	if shown := p.call("cyd", "GET", path, "", "", http.StatusOK); shown.State != "confirmed" ||
@@ -239,6 +245,8 @@ func (p *twoPeoplePlay) confirmed() {
 
 func (p *twoPeoplePlay) rejected() {
 	path := p.order()
+	p.call("bob", "POST", path+"/confirm", "", `{"by":"cyd"}`, http.StatusUnprocessableEntity)
+	p.call("bob", "POST", path+"/reject", "", `{}`, http.StatusUnprocessableEntity)
 	for _, who := range []string{"cyd", "dan"} {
 		p.call(who, "POST", path+"/reject", "", `{"reason":"no"}`, http.StatusForbidden)
 	}
@@ -246,5 +254,7 @@ func (p *twoPeoplePlay) rejected() {
 		p.t.Errorf("%+v", done)
 	}
 	p.call("fay", "POST", path+"/confirm", "", "", http.StatusConflict)
+	p.call("bob", "POST", "/approvals/a0/confirm", "", "", http.StatusNotFound)
+	p.call("cyd", "GET", "/approvals?state=done", "", "", http.StatusUnprocessableEntity)
 	p.want(0)
 }

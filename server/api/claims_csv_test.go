@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"
 )
@@ -51,13 +52,9 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 	}
 	const claims = 100_000
 	db, err := sqldb.OpenSQLite("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = db.Close() }()
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(t.Context()))
 	// Straight into the table: how claims get there is tested elsewhere, and takes longer.
 	const chunk = 10_000
 	for from := 0; from < claims; from += chunk {
@@ -74,9 +71,7 @@ func TestCSVTakesConstantMemory(t *testing.T) {
 			)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	a := New(Options{Claims: ledger.New(db, func() int64 { return 0 }, rain.NewAmountsCache()).Claims,
 		Log: slog.New(slog.DiscardHandler)})

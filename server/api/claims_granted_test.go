@@ -21,23 +21,15 @@ import (
 // whose it is, and which packet, is asked of what is granted as well.
 func TestGrantedOnly(t *testing.T) {
 	own, err := embedded.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer own.Close()
 	rdb, err := store.Connect(own.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = rdb.Close() }()
 	db, err := sqldb.OpenSQLite("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = db.Close() }()
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(t.Context()))
 	now := func() int64 { return time.Now().UnixMilli() }
 	grabber := grabtest.NewNode(
 		rdb,
@@ -78,9 +70,7 @@ func TestGrantedOnly(t *testing.T) {
 		)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	count(ledger.ClaimFilter{State: ledger.StateGranted}, 1)
 	count(ledger.ClaimFilter{State: ledger.StateGranted, User: "u"}, 0)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
@@ -73,9 +74,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(w.Header(), err)
 	}
 	packed, err := gzip.NewReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if text, err := io.ReadAll(packed); err != nil || string(text) != "c1 for ann" {
 		t.Errorf("%q, %v", text, err)
 	}

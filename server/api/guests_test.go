@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/server/login"
 )
 
@@ -47,9 +48,7 @@ func TestAGuestIsChallenged(t *testing.T) {
 		mux.ServeHTTP(w, r)
 		var p problem
 		var g openapi.Guest
-		if err := errors.Join(json.Unmarshal(w.Body.Bytes(), &p), json.Unmarshal(w.Body.Bytes(), &g)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(json.Unmarshal(w.Body.Bytes(), &p), json.Unmarshal(w.Body.Bytes(), &g)))
 		return w.Code, p, g
 	}
 	for _, c := range []struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 	"redrain/server/login"
 )
 
@@ -43,13 +44,9 @@ func newDoor(t *testing.T, secret string) *door {
 	clock := func() time.Time { return d.now }
 	var err error
 	d.tokens, err = auth.NewPlayers(auth.PlayersOptions{Secret: doorSecret, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: secret, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	d.api = New(Options{
 		Operators: testStaff, Players: players, Logins: login.NewCodes(d.store), Limits: d.limits, Audit: d.audit,
 		Banned: func(user string) bool { return slices.Contains(d.banned, user) },
@@ -64,9 +61,7 @@ func newDoor(t *testing.T, secret string) *door {
 func (d *door) token(user string, good time.Duration) string {
 	d.t.Helper()
 	token, _, err := d.tokens.Mint(user, good)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	testenv.Must(d.t, err)
 	return token
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"redrain/docs"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/reconcile"
@@ -24,9 +25,7 @@ import (
 func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for schema, value := range map[string]any{
 		"NewCampaign": rain.Spec{}, "NewRain": rain.RainSpec{}, "NewSplit": rain.SplitSpec{},
 		"SplitSummary": rain.SplitSummary{}, "OddsFrom": rain.OddsFrom{}, "FieldError": rain.FieldError{},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/servertest"
@@ -23,9 +24,7 @@ func TestAHandlerThatPanics(t *testing.T) {
 	var log servertest.Log
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	recoverer, err := loop.NewRecoverer(nil, logger, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	a := New(Options{Recoverer: recoverer, Log: logger})
 	broken := true
 	rt := route{method: http.MethodGet, path: "/x", need: anyone,
@@ -96,9 +95,7 @@ func TestAPanicCutsAnAnswerThatHasBegun(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, rt) }))
 	defer server.Close()
 	resp, err := server.Client().Get(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	list, err := io.ReadAll(resp.Body)
 	if resp.StatusCode != http.StatusOK || err == nil || strings.Contains(string(list), "internal") {

@@ -15,9 +15,7 @@ import (
 
 // TestStatementsOverHTTP: a statement against a real ledger, on each kind of database.
 func TestStatementsOverHTTP(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.Rich(t, "u", 100)
 		for _, id := range []string{"w1", "w2"} {
 			paytest.Must(t, b.RecordPaid(t.Context(), b.MustSend(t, id, "u", 10), "ref "+id))

@@ -67,9 +67,7 @@ type loan struct {
 
 func (i *interleaving) must(err error) {
 	i.Helper()
-	if err != nil {
-		i.rt.Fatal(err)
-	}
+	paytest.Must(i.rt, err)
 }
 
 func (i *interleaving) pick(what string, n int) int { return rapid.IntRange(0, n-1).Draw(i.rt, what) }

@@ -203,26 +203,6 @@ func TestAMoveThatIsCutOff(t *testing.T) {
 	}
 }
 
-// TestAMoveOfALostDonorIsVoid: what was lent by a shard that was rebuilt since is in its stock again, and who hung
-// with the move in hand does not bring it.
-func TestAMoveOfALostDonorIsVoid(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(300, 30, 3))
-	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
-	testenv.Must(t, err)
-	l.loseShard(c, 0)
-	l.rebuild(c.ID)
-	if err := l.mover(nil).end(t.Context(), c.ID, 0, *lent); !errors.Is(err, posting.ErrCutOff) {
-		t.Error(err)
-	}
-	if err := l.ledger.Moves.Write(t.Context(), c.ID, 0, *lent); !errors.Is(err, posting.ErrCutOff) {
-		t.Errorf("its row: %v", err)
-	}
-	if got := l.stock(c, "void"); !slices.Equal(got, []int{10, 10, 10}) {
-		t.Errorf("the shards have %v", got)
-	}
-}
-
 // TestALostRecipientHoldsUpNobody: stock that goes to a lost shard waits for it, and other shards get theirs meanwhile.
 func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 )
@@ -193,8 +194,6 @@ func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
 func quietGuard(t *testing.T) *loop.Recoverer {
 	t.Helper()
 	recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return recoverer
 }

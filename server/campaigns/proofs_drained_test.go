@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"redrain/internal/testenv"
 )
 
 // TestADrainedCampaignIsProvedByRow: once, and again after an error, also by another node.
@@ -43,9 +45,7 @@ func TestAnOperatorsRunRaisesAlarms(t *testing.T) {
 	var alarms []string
 	p := NewProofs(ProofsOptions{Books: books, Campaigns: books, Kept: f.kept, Leases: books, Node: "a",
 		Log: slog.New(slog.DiscardHandler), Alarm: func(_, campaign, _ string) { alarms = append(alarms, campaign) }})
-	if _, err := p.Full(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(p.Full(t.Context(), nil)))
 	if !slices.Equal(alarms, []string{"drained"}) || f.forgot["a"] != 1 || f.kept.last["drained"].Findings != 2 {
 		t.Errorf("alarms %q, forgot %v, noted %+v", alarms, f.forgot, f.kept.last)
 	}

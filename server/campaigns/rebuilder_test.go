@@ -192,21 +192,6 @@ func TestRebuildRefuses(t *testing.T) {
 	}
 }
 
-// TestALostShardIsRebuiltBesideOneThatDoesNotAnswer: what cannot be read of one shard holds up no other one.
-func TestALostShardIsRebuiltBesideOneThatDoesNotAnswer(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(200, 20, 2))
-	l.loseShard(c, 0)
-	l.loseShard(c, 1)
-	if err := l.rdb.Set(t.Context(), l.grabber.Keys(c.ID, 0).State, "", 0).Err(); err != nil { // of another type
-		t.Fatal(err)
-	}
-	done, err := l.rebuilder.Rebuild(t.Context(), c.ID)
-	if err == nil || !slices.Equal(done.Shards, []int{1}) {
-		t.Errorf("rebuilt: %+v, %v", done, err)
-	}
-}
-
 // TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the
 // ledger has. Else wins of the living would be void.
 func TestTwoRebuildersMeet(t *testing.T) {

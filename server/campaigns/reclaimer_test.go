@@ -3,14 +3,12 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"redrain/grab/store"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
@@ -264,42 +262,5 @@ func TestALostLeaseEndsTheWork(t *testing.T) {
 	}
 	if is, err := u.ledger.Campaigns.Campaign(t.Context(), c.ID); err != nil || is.Status != rain.Paused {
 		t.Errorf("%+v, %v", is, err)
-	}
-}
-
-func TestWait(t *testing.T) {
-	got := fmt.Sprint(wait(0, 5_000), wait(1, 5_000), wait(3, 5_000), wait(4, 5_000), wait(1_000, 60_000))
-	if want := "500 1000 4000 5000 60000"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// TestDrainedCampaignsLeaveRedis: and not before everything of them is in the ledger.
-func TestDrainedCampaignsLeaveRedis(t *testing.T) {
-	u := newUpkeep(t, testenv.Redis(t))
-	c := u.create(servertest.EvenSpec(100, 10, 2))
-	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, store.ErrNotClosed) {
-		t.Errorf("an open campaign: %v", err)
-	}
-	if err := u.grabber.CloseCampaign(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.grabber.Expire(t.Context(), c, time.Hour); !errors.Is(err, store.ErrNotClosed) {
-		t.Errorf("with a full outbox: %v", err)
-	}
-	keys := func() (n int) {
-		for _, shard := range []string{"0", "1"} {
-			for _, key := range []string{"state", "stock", "wins", "taps", "outbox", "nodes"} {
-				n += int(u.rdb.Exists(t.Context(), "rr:{"+c.ID+"."+shard+"}:"+key).Val())
-			}
-		}
-		return n
-	}
-	before := keys()
-	u.settle(c)
-	testenv.Must(t, u.grabber.Expire(t.Context(), c, time.Millisecond))
-	testenv.Eventually(t, 5*time.Second, "the keys are gone", func() bool { return keys() == 0 })
-	if before < 4 {
-		t.Errorf("only %d keys were there: the test has tested nothing", before)
 	}
 }

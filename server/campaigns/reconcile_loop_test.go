@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
@@ -55,9 +56,7 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 				alarms++
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		known := &twoOpen{told{map[string]int64{}, map[string]int64{}}}
 		stock := &tornStock{applied: map[string]int{}}
 		clock := rain.Clock(func() int64 { return time.Now().UnixMilli() })

@@ -94,12 +94,8 @@ func TestAForgedStockIsNotLentPieceByPiece(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(400, 40, 4))
 	k := l.grabber.Keys(c.ID, 0)
-	if err := l.rdb.RPop(t.Context(), k.Stock).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.rdb.RPush(t.Context(), k.Stock, "10-39", ".").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.rdb.RPop(t.Context(), k.Stock).Err())
+	testenv.Must(t, l.rdb.RPush(t.Context(), k.Stock, "10-39", ".").Err())
 	testenv.Must(t, l.rdb.HSet(t.Context(), k.State, "left", 40).Err())
 	m, p := l.mover(nil), &pace{}
 	for range 20 {
@@ -125,12 +121,8 @@ func TestAMoveIsNotDoneTwiceByHand(t *testing.T) {
 			t.Fatalf("%+v, %v", lent, err)
 		}
 		m := l.mover(nil)
-		if err := m.end(t.Context(), c.ID, 0, *lent); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, "m", record).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.end(t.Context(), c.ID, 0, *lent))
+		testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 0).Lent, "m", record).Err())
 		testenv.Must(t, m.look(t.Context(), c, &pace{}))
 		l.alarm("move_refused", c.ID)
 		levels, err := l.grabber.Shards(t.Context(), c)
@@ -147,12 +139,8 @@ func TestAnArrivalByHand(t *testing.T) {
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	lent, err := l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)
 	testenv.Must(t, err)
-	if err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Borrowed, "m", "9000000000000000").Err(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.mover(nil).end(t.Context(), c.ID, 0, *lent); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Borrowed, "m", "9000000000000000").Err())
+	testenv.Must(t, l.mover(nil).end(t.Context(), c.ID, 0, *lent))
 	l.alarm("move_refused", c.ID)
 	known, err := l.ledger.Moves.Known(t.Context(), c)
 	if err != nil || known[1].Moves != 0 {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -92,9 +93,7 @@ func TestACommandIsToldToAll(t *testing.T) {
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
 	c, err := s.Create(t.Context(), spec, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	check := func(command string, wantErr error, do func() (*rain.Campaign, error)) {
 		t.Helper()
 		was := hears.others[c.ID]

@@ -228,12 +228,8 @@ func TestALostApplyIsRepeated(t *testing.T) {
 func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
 	c := u.create(servertest.EvenSpec(1_000, 10, 1))
-	if err := u.loop.keep(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, u.loop.keep(t.Context(), c))
+	testenv.Must(t, u.rdb.Del(t.Context(), "rr:{"+c.ID+".0}:state").Err())
 	u.now += enforceEvery
 	if err := u.loop.keep(t.Context(), c); err != nil {
 		t.Errorf("looked at as often as in a rain: %v", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/standing"
 	"redrain/server/config"
 )
@@ -50,14 +51,10 @@ func TestRules(t *testing.T) {
 	}
 	const file = "testdata/rules.golden"
 	if os.Getenv("REDRAIN_UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(file, []byte(b.String()), 0o600))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if b.String() != string(want) {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}

@@ -67,9 +67,7 @@ func TestOutage(t *testing.T) {
 		says(`{"verdict":"allow"}`)(w, hr)
 	}, nil)
 	for i := range 100 {
-		if err := r.Hello(t.Context(), Caller{User: fmt.Sprint(i)}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, r.Hello(t.Context(), Caller{User: fmt.Sprint(i)}))
 	}
 	if r.log.count() != 1 || len(r.alarms) != 1 {
 		t.Errorf("%d lines, %d alarms", r.log.count(), len(r.alarms))

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/signed"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/standing"
 )
 
@@ -92,9 +93,7 @@ type rig struct {
 func open(t *testing.T, handler http.HandlerFunc, with func(*SystemOptions)) *rig {
 	t.Helper()
 	key, err := signed.ParseSecret(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r := &rig{book: &systemBook{of: map[string]standing.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
 		reg: prometheus.NewRegistry(), asked: make(chan Request, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
@@ -141,9 +140,7 @@ func says(text string) http.HandlerFunc {
 func (r *rig) counted(t *testing.T, m Moment, answer string) (n int) {
 	t.Helper()
 	families, err := r.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, f := range families {
 		for _, one := range f.GetMetric() {
 			labels := []string{}

@@ -53,9 +53,7 @@ func watch(t *testing.T, now *int64) (*Watch, *book) {
 
 func look(t *testing.T, w *Watch) {
 	t.Helper()
-	if err := w.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.Look(t.Context()))
 }
 
 // tapWave taps a drop of a wave some milliseconds after it has opened.

@@ -58,9 +58,7 @@ func deposit(t testing.TB, b *paytest.Books, reference string) {
 // TestADayHasOneRoot: however many nodes take it; each follows the one before. Days without a node have none of their
 // own.
 func TestADayHasOneRoot(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		if root := take(t, b, dawn); root != nil {
 			t.Errorf("before anything is hashed: %+v", root)
 		}
@@ -185,9 +183,7 @@ func TestVerify(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			paytest.OnEach(t, func(b *paytest.Books) {
-				t := b.T
+			paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 				fill(t, b)
 				noted := []chain.Root{*take(t, b, dawn)}
 				deposit(t, b, "more")

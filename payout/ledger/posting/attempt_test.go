@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -14,9 +15,7 @@ import (
 )
 
 func TestAttemptsAreCounted(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		allow := b.Refuse(t, "poison")
@@ -79,15 +78,11 @@ func TestAttemptsAreCounted(t *testing.T) {
 // TestGivingUpKnowsWhatIsPosted: what a copy has brought into the ledger meanwhile is not buried, and what was
 // buried in the same moment is resolved without moving money.
 func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("a", 0, 10), paytest.Win("b", 1, 10))
-		if _, err := b.Attempt(ctx, e, errors.New("a bug"), 2); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(ctx, e, errors.New("a bug"), 2)))
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("a", 0, 10)))
 		if got := b.ClaimState(t, "a", "c1-0"); got != ledger.StateSettled {
 			t.Errorf("a paid claim is %s", got)
@@ -98,9 +93,7 @@ func TestGivingUpKnowsWhatIsPosted(t *testing.T) {
 		}
 		late := posting.LateLetter(e, "buried while a copy was posted")
 		paytest.Must(t, b.WriteLetter(late))
-		if err := b.RefreshMetrics(ctx); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.RefreshMetrics(ctx))
 		if n := b.CountDead(t); n != 1 {
 			t.Errorf("%d letters wait, %v", n, err)
 		}

@@ -8,9 +8,7 @@ import (
 )
 
 func TestBookRefusesWhatDoesNotBalance(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		for what, bad := range map[string]booking.Txn{
 			"money from nowhere": {Kind: "x", Key: "x",
 				Lines: []booking.Line{{Account: booking.UserAccount("u"), Amount: 5},

@@ -15,9 +15,7 @@ import (
 // TestManyWorkersPostTheSame is redelivery at its worst: eight workers, the same entries in other batches and in
 // another order.
 func TestManyWorkersPostTheSame(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, entries, wins, users = 3, 40, 5, 25
 		var all []rain.Entry
 		paid := map[string]rain.Money{}
@@ -66,9 +64,7 @@ func TestManyWorkersPostTheSame(t *testing.T) {
 // TestPlayersAppearEverywhereAtOnce: eight campaigns pay the same new players at the same moment. Each posting
 // tells a player another balance, and all of them together are the whole way from nothing to the last one.
 func TestPlayersAppearEverywhereAtOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const campaigns, rounds, users = 8, 6, 12
 		for c := range campaigns {
 			b.OpenCampaign(t, fmt.Sprintf("c%d", c), rain.Spec{Budget: 5 * rounds * users, Packets: rounds * users})

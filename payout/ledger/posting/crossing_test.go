@@ -54,15 +54,11 @@ func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 
 // TestWhatIsInHandIsNotGivenUp: a copy of an entry is not given up while a worker of this process posts it.
 func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10))
 		unlock, err := b.LockEntries(t.Context(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := b.Attempt(ended, e, errors.New("refused"), 1); !errors.Is(err, context.Canceled) {
@@ -121,9 +117,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 		return err
 	})
 	got := <-answered
-	if err := errors.Join(err, got.err); err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, errors.Join(err, got.err))
 	if len(got.Void) != 0 || len(got.Settled) != 1 || got.New != 0 {
 		t.Errorf("%+v", got.Posted)
 	}
@@ -134,9 +128,7 @@ func TestWhatAnotherNodeHasPostedIsNotVoid(t *testing.T) {
 // comes with it, nor makes money that is missing look accounted for. And what is paid after all is not held back a
 // second time.
 func TestNonsenseHoldsNothingBack(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		c2 := b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
@@ -176,9 +168,7 @@ func TestNonsenseHoldsNothingBack(t *testing.T) {
 // TestAMessageIsNeverPaid: what came as a message that no settler could take is only looked at. What is true of it
 // comes again from its outbox.
 func TestAMessageIsNeverPaid(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		text := payout.EncodeEntry(paytest.Entry("c1", 5, paytest.Win("u1", 0, 10)))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -15,9 +16,7 @@ func TestTurnstile(t *testing.T) {
 		var s entryLocks
 		one, two, three := entryNo("1-0"), entryNo("2-0"), entryNo("3-0")
 		unlock, err := s.lock(t.Context(), []rain.Entry{one, two, one})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if other, err := s.lock(t.Context(), []rain.Entry{three}); err != nil {
 			t.Fatal("an entry that nobody has:", err)
 		} else {

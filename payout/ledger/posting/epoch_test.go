@@ -16,9 +16,7 @@ import (
 // TestABarrierIsAboveAllThatIsKnown: the clock, payouts, reclaims, dead letters and the barrier before, unless
 // somebody has made the time up.
 func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
 		ahead := int(b.Clock.Now()) + 60_000 // of a Redis whose clock was a minute fast
 		b.MustPost(t, paytest.Entry("c1", ahead, paytest.Win(paytest.Home("u1", 0, 3), 0, 10)))
@@ -41,9 +39,7 @@ func TestABarrierIsAboveAllThatIsKnown(t *testing.T) {
 }
 
 func TestOnlyTheNewestAttemptFences(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		first, err1 := b.BeginRebuild(ctx, "c1", 0)
@@ -67,18 +63,14 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 
 // TestWhatComesAfterTheFenceIsVoid, unless the ledger had it, and unless it is of the life after.
 func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		u := func(n, shard int) string { return paytest.Home(fmt.Sprint("u", n), shard, 2) }
 		known := paytest.Entry("c1", 5, paytest.Win(u(1, 0), 0, 10), paytest.Win(u(2, 0), 1, 10))
 		b.MustPost(t, known)
 		barrier := b.MustFence(t, 0)
 		ms, _, err := barrier.Position()
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		// packet 0 is somebody else's
 		late := paytest.Entry("c1", 6, paytest.Win(u(3, 0), 2, 10), paytest.Win(u(4, 0), 0, 10))
 		posted := b.MustPost(t, known, late, late, paytest.Entry("c1", int(ms), paytest.Win(u(5, 0), 3, 10)),
@@ -134,9 +126,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 
 // TestALetterThatWaitsOutlivesTheFence: its packet counts as taken, so a retry may pay it whenever it comes.
 func TestALetterThatWaitsOutlivesTheFence(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 30, Packets: 3})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))
 		allow := b.Refuse(t, "u2")
@@ -179,9 +169,7 @@ func assigned(b *paytest.Books, c *rain.Campaign) []posting.Assigned {
 
 // TestEachAssigned: over several pages, in order, each packet once; letters that nobody can ever be paid take nothing.
 func TestEachAssigned(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets = 2*posting.AssignedPage + 5
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets, Shards: 2, WinsPerUser: 1})
 		at := func(packet int) rain.EntryRef {
@@ -234,9 +222,7 @@ func TestEachAssigned(t *testing.T) {
 }
 
 func TestReclaimed(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 3})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(0))))
 		c := b.CloseCampaign(t, "c1")
@@ -249,13 +235,9 @@ func TestReclaimed(t *testing.T) {
 				t.Errorf("shard %d: %v, %v", shard, got, err)
 			}
 		}
-		if err := b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.CreateCampaign(t.Context(), b.LoadingCampaign(t, "c2")))
 		c, err := b.Abandon(t.Context(), "c2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		if got, err := b.Reclaimed(t.Context(), c, 0); got.String() != "0-2" || err != nil {
 			t.Errorf("an abandoned campaign: %v, %v", got, err)
 		}

@@ -18,17 +18,13 @@ import (
 // is then either among those that are read after the fence, or void; none is in both, and none is in neither. The dead
 // letters are of the first worker, and take nothing, so they are read for themselves.
 func TestPostingsMeetAFence(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const rounds, workers, each = 6, 6, 25
 		for round := range rounds {
 			id := fmt.Sprintf("c%d", round)
 			c := b.OpenCampaign(t, id, rain.Spec{Budget: 10 * workers * each, Packets: workers * each})
 			attempt, err := b.BeginRebuild(t.Context(), id, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, err)
 			var mu sync.Mutex
 			void := map[int]bool{}
 			half := make(chan struct{}, workers*each)
@@ -98,9 +94,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 			b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 			b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("early", 0, 10)))
 			attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			paytest.Must(t, err)
 			fenced := make(chan error, 1)
 			fence := func() { _, err := b.Fence(context.Background(), "c1", 0, attempt); fenced <- err }
 			entries := []rain.Entry{paytest.Entry("c1", 2, paytest.Win("u1", packet, 10))}

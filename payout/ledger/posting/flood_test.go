@@ -13,9 +13,7 @@ import (
 // TestAFloodOfForgeriesIsBounded: of what nobody has sealed only so much is kept, also of messages; what was sealed
 // with a key that was rotated out is kept beside it, and a person may have it paid.
 func TestAFloodOfForgeriesIsBounded(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		rotate(b)
 		rotate(b)
@@ -67,9 +65,7 @@ func TestAFloodOfForgeriesIsBounded(t *testing.T) {
 // TestWhatOnlySeemsHopelessIsKept: somebody has written into the ledger that a player has won all that they may. Each
 // of their wins is kept, and paid once that is put right.
 func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const wins = 2 * posting.MostHopeless
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * (wins + 1), Packets: wins + 1})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", wins, 10)))
@@ -91,9 +87,7 @@ func TestWhatOnlySeemsHopelessIsKept(t *testing.T) {
 // TestAFloodOfOneLineIsBounded: somebody writes a sealed line again and again, each time with another packet. What a
 // retry may pay is kept all the same.
 func TestAFloodOfOneLineIsBounded(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const packets = 2 * posting.MostHopeless
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 10)))

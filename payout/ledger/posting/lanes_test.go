@@ -14,9 +14,7 @@ import (
 // TestALaneHoldsWhereMoneyMoves: guests have packets 8 and 9 of ten, on shards 2 and 3. Sealed as it may be, a
 // packet of the other lane is not paid, no retry can ever pay it, and it is nobody's meanwhile. No move crosses.
 func TestALaneHoldsWhereMoneyMoves(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 200_000})
 		layout := c.Layout()
 		player, guest := paytest.HomeOf("p", 1, layout), paytest.HomeOf("g", 3, layout)

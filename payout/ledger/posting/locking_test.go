@@ -20,18 +20,18 @@ import (
 // TestEightWorkersOnOneCampaign: each of them posts everything, in batches of its own that overlap those of the
 // others: four in the order of the outbox, side by side, and four in any order.
 func TestEightWorkersOnOneCampaign(t *testing.T) {
-	paytest.OnEachInTurn(t, func(b *paytest.Books) {
+	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		log := eightWorkers(b, func() *posting.Poster { return b.Poster })
-		log.CheckQuiet(b.T)
-		log.CheckOrder(b.T)
+		log.CheckQuiet(t)
+		log.CheckOrder(t)
 	})
 }
 
 // TestEightNodesOnOneCampaign is the same with a worker in each of eight processes. Nodes do not know what others
 // have in hand, so they may meet in the database and try again; nobody hears of it.
 func TestEightNodesOnOneCampaign(t *testing.T) {
-	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		eightWorkers(b, func() *posting.Poster { return paytest.Node(b.T, b).Poster }).CheckQuiet(b.T)
+	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
+		eightWorkers(b, func() *posting.Poster { return paytest.Node(t, b).Poster }).CheckQuiet(t)
 	})
 }
 
@@ -76,22 +76,16 @@ func TestTheEscrowIsTakenLast(t *testing.T) {
 	b := paytest.NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(dsn) })
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: workers * wins, Packets: workers * wins})
 	beside, err := sql.Open("mysql", dsn+"&tx_isolation=%27READ-UNCOMMITTED%27")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	defer func() {
 		if err := beside.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
 	holder, err := beside.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	_, err = holder.ExecContext(t.Context(), "UPDATE balance SET amount = amount WHERE account_id = 'escrow:c1'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 	var wg sync.WaitGroup
 	release := sync.OnceFunc(func() {
 		if err := holder.Rollback(); err != nil {

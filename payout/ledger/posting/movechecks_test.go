@@ -18,9 +18,7 @@ func one(packet int) rain.Range { return rain.Range{First: packet, Last: packet}
 // TestAMoveThatCannotBe gets no row: what the shard does not have by the rows before, what is paid or given back, what
 // another row says, shards and numbers that cannot be.
 func TestAMoveThatCannotBe(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -100,9 +98,7 @@ func TestAMoveThatCannotBe(t *testing.T) {
 // TestAMoveOfAClosedCampaign: what a shard had lent before is still brought, so that it comes back to the sponsor. What
 // was given back is not moved any more.
 func TestAMoveOfAClosedCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 1, rain.Range{First: 0, Last: 1}))
@@ -120,9 +116,7 @@ func TestAMoveOfAClosedCampaign(t *testing.T) {
 
 // TestTwoNodesClaimAPacket: of many rows that claim the same packets at once, one is written.
 func TestTwoNodesClaimAPacket(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		errs := make([]error, 8)
 		together(len(errs), func(n int) {
@@ -147,9 +141,7 @@ func TestTwoNodesClaimAPacket(t *testing.T) {
 // TestAnArrivalWithAMadeUpNumber is one all the same. The number is not kept: a shard that knows of fewer moves than
 // the ledger would be taken for one that has gone back in time, for ever.
 func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		for i, number := range []int64{1 << 60, -1} {
 			m := lent(string(rune('a'+i)), 1, int64(i+1), one(i))
@@ -176,9 +168,7 @@ func TestAnArrivalWithAMadeUpNumber(t *testing.T) {
 // own by the moves, the rest is cut off, and what is wholly of others is put aside. Each shard's own goes back all the
 // same, and a win of another shard that comes later is paid.
 func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 2, Last: 3})))
 		b.CloseCampaign(t, "c1")
@@ -217,9 +207,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 // TestAWinOfWhatWentBackElsewhere: a packet moved, its new shard gave it back, and a win of it comes from the old one,
 // whose Redis had forgotten the move. It is refused, and so is its retry.
 func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, one(3))))
 		b.CloseCampaign(t, "c1")

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -21,9 +22,7 @@ func lent(id string, to int, n int64, packets ...rain.Range) rain.Lent {
 }
 
 func TestMoves(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 120, Packets: 12, Shards: 3})
@@ -82,9 +81,7 @@ func TestMoves(t *testing.T) {
 // TestAMoveAndARebuild: what was lent before the shard was cut off is moved if it had its row by then, and is in the
 // shard's stock again if not.
 func TestAMoveAndARebuild(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		written, late := lent("m1", 1, 1, rain.Range{First: 3, Last: 3}),
@@ -102,9 +99,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		ms, _, err := barrier.Position()
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
@@ -123,9 +118,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 // TestARebuildIsSeen: a shard that was rebuilt knows the number of moves that its epoch begins with, or Redis has gone
 // back to before; what was posted and moved since counts as ever.
 func TestARebuildIsSeen(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		known := func(what string, entry string, moves int64) {
@@ -137,14 +130,10 @@ func TestARebuildIsSeen(t *testing.T) {
 			}
 		}
 		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		known("begun", "0-0", 0)
 		barrier, err := b.Fence(t.Context(), "c1", 0, attempt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		known("rebuilt", "0-0", barrier.Epoch)
 		next := lent("m1", 1, barrier.Epoch+1, rain.Range{First: 3, Last: 3})
 		next.Epoch = barrier.Epoch
@@ -160,15 +149,11 @@ func TestARebuildIsSeen(t *testing.T) {
 // TestMovesMeetAFence: while several nodes write the same rows of a shard, it is fenced. From then on no row is added:
 // the shard's stock can be reckoned from those that are there.
 func TestMovesMeetAFence(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const moves, nodes = 40, 4
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 2 * moves, Packets: 2 * moves, Shards: 2})
 		attempt, err := b.BeginRebuild(t.Context(), "c1", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		var written atomic.Int64
 		some := make(chan struct{})
 		var held posting.Holding
@@ -204,9 +189,7 @@ func TestMovesMeetAFence(t *testing.T) {
 
 // TestRowsThatAreTorn: what somebody has written into the table by hand is an error that names the move.
 func TestRowsThatAreTorn(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 3, Last: 3})))
 		b.Statement(t, "UPDATE move SET numbers = 'torn'")
@@ -226,9 +209,7 @@ func TestRowsThatAreTorn(t *testing.T) {
 // TestEachWin: all that a shard's players have won, in the order won, with what was promised and waits; nothing that
 // was forged or that nobody can be paid.
 func TestEachWin(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const wins = 1200 // more than a page
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 2 * (wins + 10), Packets: wins + 10, Shards: 2})
 		user := func(shard int) string { return paytest.Home("u", shard, 2) }
@@ -248,9 +229,7 @@ func TestEachWin(t *testing.T) {
 		}
 		b.Refuse(t, paytest.Home("poison", 0, 2))
 		bad := paytest.Entry("c1", 3, paytest.Win(paytest.Home("poison", 0, 2), wins+1, 0))
-		if _, err := b.Attempt(t.Context(), bad, errors.New("no"), 1); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, testenv.Err(b.Attempt(t.Context(), bad, errors.New("no"), 1)))
 		forged := paytest.Entry("c1", 3, paytest.Win(user(0), wins+2, 0))
 		forged.Wins[0].Seal = "x"
 		b.MustPost(t, forged, paytest.Entry("c1", 4, rain.Win{User: user(0), Packet: wins + 3, Drop: "-"}))
@@ -280,9 +259,7 @@ func TestEachWin(t *testing.T) {
 
 // TestTop: those of a shard who have won most, without those of the others.
 func TestTop(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 120, Packets: 120, Shards: 3})
 		var want []posting.Total
 		packet := 0

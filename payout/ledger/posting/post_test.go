@@ -17,9 +17,7 @@ import (
 )
 
 func TestPost(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(10, 20, 5, 10, 10, 10, 10, 10, 14, 1)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 70, Packets: 10, Sponsor: "other"})
@@ -64,9 +62,7 @@ func TestPost(t *testing.T) {
 
 // TestNobodySaysWhatAPacketHolds: an amount that comes with a win or a reclaim is looked at by nobody.
 func TestNobodySaysWhatAPacketHolds(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 99), paytest.Win("u2", 1, -5),
 			paytest.Win("u3", 2, 1<<60)))
@@ -83,9 +79,7 @@ func TestNobodySaysWhatAPacketHolds(t *testing.T) {
 }
 
 func TestPostingAgainPaysOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 68, Packets: 6, Split: rain.List,
 			Amounts: paytest.Amounts(10, 20, 30, 1, 2, 5)})
 		one, two := paytest.Entry("c1", 1, paytest.Win("u1", 0, 10), paytest.Win("u2", 1, 20)),
@@ -131,9 +125,7 @@ func TestPostingAgainPaysOnce(t *testing.T) {
 
 // TestContradictionsDoNotBlockTheRest puts every kind of nonsense between two good wins.
 func TestContradictionsDoNotBlockTheRest(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		user := paytest.Home("u", 0, 2)
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(user, 0, 10)))
@@ -210,16 +202,12 @@ func TestContradictionsDoNotBlockTheRest(t *testing.T) {
 
 // TestTheEscrowIsTheLimit: whatever is wrong with the books, what the campaign does not have is not paid.
 func TestTheEscrowIsTheLimit(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 150, Packets: 3, Split: rain.List,
 			Amounts: paytest.Amounts(60, 60, 30)})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 1})
 		away := []booking.Txn{booking.Move(booking.KindFund, "away", booking.EscrowAccount("c1"), booking.World, 60)}
-		if err := b.InTx(t, away); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, b.InTx(t, away))
 		posted := b.MustPost(t,
 			paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 1, 0), paytest.Win("u3", 2, 0)),
 			paytest.Entry("c2", 1, paytest.Win("u1", 0, 0)),
@@ -294,9 +282,7 @@ func TestACarefulPostingIsNotStale(t *testing.T) {
 	})
 	close(commit)
 	for range 2 {
-		if err := <-errs; err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, <-errs)
 	}
 	careful.Classify(last)
 	if len(careful.Letters()) > 0 || len(careful.Settled()) != 1 || careful.Settled()[0].New {

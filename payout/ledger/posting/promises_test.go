@@ -36,9 +36,7 @@ func winsOf(b *paytest.Books, c *rain.Campaign) (all []string, packets []int) {
 // TestALetterThatCannotBePaidTakesNothing: the packets that are somebody's are each named once, over all shards, both
 // for the stock and for the wins. A letter counts while a retry may pay it.
 func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20, Shards: 2, WinsPerUser: 2})
 		first, late, full := paytest.Home("first", 0, 2), paytest.Home("late", 0, 2), paytest.Home("full", 0, 2)
 		other := paytest.Home("other", 1, 2)
@@ -88,9 +86,7 @@ func TestALetterThatCannotBePaidTakesNothing(t *testing.T) {
 // TestAPromiseThatIsPaidMeanwhile: a letter that is paid while a rebuild reads the wins is not missed, and not named
 // twice.
 func TestAPromiseThatIsPaidMeanwhile(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 20, Packets: 20})
 		promise(b, paytest.Entry("c1", 1, paytest.Win("before", 1, 0)))
 		b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("u", 2, 0)))

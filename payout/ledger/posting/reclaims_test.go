@@ -17,9 +17,7 @@ import (
 )
 
 func TestReclaim(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win(paytest.Home("u1", 0, 2), 0, 10)))
 		early := paytest.ReclaimEntry(0, 2, rain.Range{First: 1, Last: 4})
@@ -52,9 +50,7 @@ func TestReclaim(t *testing.T) {
 // TestAReclaimGetsWhatIsNobodys: not what is paid, what waits in a dead letter, what was given back before or what it
 // names twice. It says so once.
 func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 55, Packets: 10, Split: rain.List,
 			Amounts: paytest.Amounts(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0), paytest.Win("u2", 5, 0)))
@@ -84,9 +80,7 @@ func TestAReclaimGetsWhatIsNobodys(t *testing.T) {
 
 // TestAReclaimIsOfTheCampaign: numbers that it does not have, none, and those of another campaign's seal.
 func TestAReclaimIsOfTheCampaign(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		b.CloseCampaign(t, "c1")
 		for what, e := range map[string]rain.Entry{
@@ -113,9 +107,7 @@ func TestAReclaimIsOfTheCampaign(t *testing.T) {
 // TestWhatWasGivenBackIsNotWon: Redis had forgotten a win, and its packet went back to the sponsor. What is left in the
 // escrow is of others.
 func TestWhatWasGivenBackIsNotWon(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 40, Packets: 4})
 		b.CloseCampaign(t, "c1")
 		b.MustPost(t, paytest.ReclaimEntry(0, 9, rain.Range{First: 1, Last: 2}))
@@ -195,8 +187,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 // TestManyNodesReclaimAndPay: while some give the rest of a campaign back again and again, others bring wins of the
 // same packets. Each packet is paid or given back.
 func TestManyNodesReclaimAndPay(t *testing.T) {
-	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, packets = 8, 64
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 10 * packets, Packets: packets})
 		b.CloseCampaign(t, "c1")

@@ -26,9 +26,7 @@ func wantDead(t *testing.T, what string, posted posting.Posted, kind, reason str
 // TestADropWinsAsItFell: no packet for a drop that no rain had, for one that was not in the air when the gateway sealed
 // the tap, and for a decoy; and a retry pays none either.
 func TestADropWinsAsItFell(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		short := rain.Rain{ID: "short", Campaign: "c1", StartsAt: 50_000, DurationMS: 1000, DropsPerSecond: 40,
 			FallMS:    4000,
@@ -39,9 +37,7 @@ func TestADropWinsAsItFell(t *testing.T) {
 			c.Rains = append(c.Rains, short, decoys)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, err)
 		n := 0
 		post := func(drop string, at int64) posting.Posted {
 			n++
@@ -72,9 +68,7 @@ func TestADropWinsAsItFell(t *testing.T) {
 // TestWinsPerUser: a player's win too many is not paid, whether it comes later, in the same entry or in another one of
 // the batch; and it takes nothing from those beside it.
 func TestWinsPerUser(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 200, Packets: 20, WinsPerUser: 2})
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 20, Packets: 2, WinsPerUser: 1})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
@@ -109,8 +103,7 @@ func TestWinsPerUser(t *testing.T) {
 // TestManyNodesBringAPlayerTooMuch: each of eight nodes posts another win of the same players at the same moment, some
 // of whom have won before and some not. As many are paid as the campaign allows.
 func TestManyNodesBringAPlayerTooMuch(t *testing.T) {
-	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, players, rounds, allowed = 8, 3, 6, 3
 		for round := range rounds {
 			id := fmt.Sprintf("c%d", round)
@@ -153,9 +146,7 @@ func together(n int, do func(int)) {
 
 // TestADropWinsOnce: a player has one packet for a drop, whatever Redis says later; another player may have one too.
 func TestADropWinsOnce(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		with := func(user string, packet, drop int) rain.Win {
 			return rain.Win{User: user, Packet: packet, Drop: paytest.DropOf(drop)}
@@ -183,8 +174,7 @@ func TestADropWinsOnce(t *testing.T) {
 // TestManyNodesBringADropTwice: of two packets for the same drop of the same player, which two nodes post at the same
 // moment, one is paid.
 func TestManyNodesBringADropTwice(t *testing.T) {
-	paytest.OnEachInTurn(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEachInTurn(t, func(t *testing.T, b *paytest.Books) {
 		const nodes, players = 6, 5
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: nodes * players, Packets: nodes * players})
 		together(nodes, func(n int) {
@@ -208,60 +198,10 @@ func TestManyNodesBringADropTwice(t *testing.T) {
 	})
 }
 
-// TestTheHomeShardDecides: what another shard than the player's says is not paid, and both may say the same packet.
-func TestTheHomeShardDecides(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4})
-		user := paytest.Home("u", 2, 4)
-		for shard := range 4 {
-			e := paytest.ShardEntry("c1", shard, 1, paytest.Win(user, shard, 0))
-			if posted := b.MustPost(t, e); shard == 2 && posted.New != 1 {
-				t.Errorf("%+v", posted)
-			} else if shard != 2 {
-				wantDead(t, fmt.Sprint("shard ", shard), posted, posting.LetterPay, "not decided on shard")
-			}
-		}
-		b.WantBalance(t, booking.UserAccount(user), 10)
-		b.CheckBooks(t)
-	})
-}
-
-// TestReplaysInAnyOrder: entries and parts of them, again and in any order, also under other ids. Each packet is paid
-// once.
-func TestReplaysInAnyOrder(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
-		b.OpenCampaign(t, "c1", rain.Spec{Budget: 60, Packets: 6, WinsPerUser: 3})
-		win := func(u, packet int) rain.Win { return paytest.Win(fmt.Sprint("u", u), packet, 0) }
-		entries := []rain.Entry{
-			paytest.Entry("c1", 3, win(1, 2), win(2, 3)),
-			paytest.Entry("c1", 1, win(1, 0), win(2, 1)),
-			paytest.Entry("c1", 7, win(2, 3), win(1, 0)), // parts of both
-			paytest.Entry("c1", 2, win(1, 4), win(2, 5)),
-		}
-		for first := range entries {
-			for second := range entries {
-				b.MustPost(t, paytest.Copies([]rain.Entry{entries[first], entries[second], entries[first]})...)
-			}
-		}
-		if n := b.CountDead(t); n != 0 {
-			t.Errorf("%d letters", n)
-		}
-		b.WantBalance(t, booking.UserAccount("u1"), 30)
-		b.WantBalance(t, booking.UserAccount("u2"), 30)
-		b.CheckBooks(t)
-	})
-}
-
 // TestTheMarkOnlyRises: it is the newest entry of a shard that the ledger has, whatever comes later; a time that
 // nobody's clock says is none, and neither is what was not posted.
 func TestTheMarkOnlyRises(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 		user := paytest.Home("u", 1, 2)
 		packet := 0

@@ -4,15 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
-	"redrain/internal/loop"
 	"redrain/internal/seal"
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -23,9 +18,7 @@ import (
 // TestWhatNobodyHasSealedIsNotPaid: not at once and not by a retry. It holds no money back: its packet can be won, and
 // goes back to the sponsor.
 func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
@@ -104,9 +97,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 // TestAForgedCopyTakesNoOtherWithIt: somebody puts another entry into Redis in the place, and under the id, of one that
 // is under way.
 func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		good := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		forged := paytest.Entry("c1", 1, paytest.Win("thief", 0, 0))
@@ -123,9 +114,7 @@ func TestAForgedCopyTakesNoOtherWithIt(t *testing.T) {
 // TestKeysAreRotated: what is sealed with the key before is paid; what is sealed with one rotated out twice waits for a
 // person, who has it paid. What is paid already is not made a letter by that.
 func TestKeysAreRotated(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		early := paytest.Entry("c1", 1, paytest.Win("u0", 0, 0))
@@ -170,9 +159,7 @@ func TestKeysAreRotated(t *testing.T) {
 // TestWhatIsPaidBecomesNoLetter: also where the win before it in its entry is not paid, so that at first nothing of the
 // entry looks paid.
 func TestWhatIsPaidBecomesNoLetter(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u0", 0, 0)))
 		both := paytest.SealWith(seal.NewRing(seal.Secret{66}),
@@ -187,9 +174,7 @@ func TestWhatIsPaidBecomesNoLetter(t *testing.T) {
 // TestAForgedLetterOfAnEpochBefore: nobody has counted its packet as taken when the shard was rebuilt, so it is not
 // paid any more, even if its seal was good once.
 func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		rotate(b)
 		rotate(b)
@@ -207,16 +192,12 @@ func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 func rotate(b *paytest.Books) {
 	b.T.Helper()
 	b.Clock.Add(60_000)
-	if _, err := b.Seals.Rotate(b.T.Context()); err != nil {
-		b.T.Fatal(err)
-	}
+	paytest.Must(b.T, testenv.Err(b.Seals.Rotate(b.T.Context())))
 }
 
 // TestAnotherNodeLearnsOfANewKey when it meets what is sealed with it, and when it looks.
 func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
 		other, third := paytest.Node(t, b), paytest.Node(t, b)
@@ -249,9 +230,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 
 // TestKeysThatAreWrong: none, or one of another length, is an error, and the keys that are known stay.
 func TestKeysThatAreWrong(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		e := paytest.Entry("c1", 1, paytest.Win("u1", 0, 0))
 		for _, statement := range []string{"UPDATE seal_key SET secret = x'0102'", "DELETE FROM seal_key"} {
@@ -268,15 +247,11 @@ func TestKeysThatAreWrong(t *testing.T) {
 
 // TestTheMigrationMakesOneKey, and another one in each database.
 func TestTheMigrationMakesOneKey(t *testing.T) {
-	t.Parallel()
-	paytest.OnEach(t, func(b *paytest.Books) {
-		t := b.T
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		fresh := paytest.Fresh(t, b.DB.Dialect())
 		seals := posting.NewSeals(fresh, b.Clock.Now)
-		if err := seals.Load(ctx); err != nil {
-			t.Fatal(err)
-		}
+		paytest.Must(t, seals.Load(ctx))
 		var n, length, made int64
 		err := fresh.View(ctx, 1_000_000_000, func(ctx context.Context, tx *sqldb.Tx) error {
 			_, err := tx.First(ctx, []any{&n, &length, &made},
@@ -297,28 +272,6 @@ func TestTheMigrationMakesOneKey(t *testing.T) {
 		if err := again.Load(ctx); err != nil || !again.Ring().CheckClosing(seals.Ring().Closing("c1", 0, 5), "c1", 0,
 			5) {
 			t.Errorf("the second migration has changed the key (%v)", err)
-		}
-	})
-}
-
-// A panic of the seals' loop is counted.
-func TestSealsThatPanic(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		reg := prometheus.NewRegistry()
-		recoverer, err := loop.NewRecoverer(reg, paytest.Quiet, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seals := posting.NewSeals(nil, nil) // without a database each round panics
-		seals.Recoverer = recoverer
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := seals.Run(ctx); err != nil {
-			t.Error(err)
-		}
-		if n, err := testutil.GatherAndCount(reg, "redrain_panics_total"); n != 1 || err != nil {
-			t.Errorf("panics of %d parts are counted (%v)", n, err)
 		}
 	})
 }

@@ -42,9 +42,7 @@ func TestHTTP(t *testing.T) {
 			New: func() withdraw.Provider {
 				p, err := webhook.New(webhook.Options{URL: url, Secret: webhooktest.Secret,
 					Clock: func() int64 { return time.Now().UnixMilli() }})
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				t.Cleanup(p.Close)
 				return p
 			},
@@ -81,9 +79,7 @@ func TestAKeyThatIsForgotten(t *testing.T) {
 	box := s.sandbox(t)
 	pay := withdraw.Payment{Key: "k1", User: "ann", Amount: 250, CreatedAt: 1}
 	p := box.New()
-	if _, err := p.Pay(t.Context(), pay); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(p.Pay(t.Context(), pay)))
 	s.proceed()
 	s.proceed()
 	s.forget()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/withdraw"
 	"redrain/payout/withdraw/webhook"
 	"redrain/payout/withdraw/webhook/webhooktest"
@@ -45,9 +46,7 @@ func serve(t *testing.T, handler http.Handler, secure bool) *webhook.Provider {
 func newProvider(t *testing.T, o webhook.Options) *webhook.Provider {
 	t.Helper()
 	p, err := webhook.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(p.Close)
 	return p
 }

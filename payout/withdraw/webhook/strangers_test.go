@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/withdraw/webhook"
 	"redrain/payout/withdraw/webhook/webhooktest"
 )
@@ -29,9 +30,7 @@ func TestStrangersAreNotPaidThrough(t *testing.T) {
 		t.Errorf("an unknown authority: %v", err)
 	}
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	authorities := x509.NewCertPool()
 	authorities.AddCert(s.Certificate())
 	p = newProvider(t, webhook.Options{

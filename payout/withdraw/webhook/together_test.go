@@ -135,7 +135,5 @@ func run(t *testing.T, payer *withdraw.Payer) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	paytest.Must(t, err)
 }
