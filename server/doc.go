@@ -5,10 +5,9 @@
 //	gateway     players' sockets: hello, join, taps, results, and what the player is told of their money
 //	campaigns   operators' commands on campaigns, and the loops that finish them
 //	config      the settings: one struct, whose tags make flags, help and docs
-//	admission   which players are in a room with a capacity, and who waits; limits of the guests of one address
+//	admission   who comes into a room: lists of players, seats and the queue, limits of one address
 //	presence    which players are on which node: Tracker, and each player's Connections
 //	names       display profiles of players, shared between nodes
-//	lists       named lists of players and addresses, on each node
 //	risk        rules that judge players, and the client of the operator's own risk system
 //	login       one-time codes that sign players in, proofs that a guest is a person
 //	live        what this node shows of a rain: phases, waves, counts, figures

@@ -31,7 +31,6 @@ import (
 	"redrain/server/config"
 	"redrain/server/gateway"
 	"redrain/server/history"
-	"redrain/server/lists"
 	"redrain/server/live"
 	"redrain/server/names"
 	"redrain/server/presence"
@@ -88,7 +87,7 @@ type Server struct {
 	audience  *cluster.Audience
 	bans      *standing.Sanctions
 	sanctions *cluster.Mirror[standing.Sanction] // fills bans
-	lists     *lists.Lists
+	lists     *admission.Lists
 	judged    *standing.Verdicts                // nil: verdicts hold nothing
 	verdicts  *cluster.Mirror[standing.Verdict] // fills judged; nil without it
 	door      *admission.Door

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"redrain/payout/ledger"
+	"redrain/server/admission"
 	"redrain/server/config"
-	"redrain/server/lists"
 )
 
 // TestActorsOfRoles: each role brings its actors, and what every process needs is always there.
 func TestActorsOfRoles(t *testing.T) {
 	names := func(roles ...string) (all []string) {
-		has := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{},
+		has := (&Server{ledger: &ledger.Ledger{}, lists: &admission.Lists{},
 			cfg: config.Config{Roles: roles, ReconcileEvery: time.Minute}}).actors()
 		for _, group := range [][]actor{has.base, has.money, has.upkeep, has.front} {
 			for _, a := range group {
@@ -40,7 +40,7 @@ func TestActorsOfRoles(t *testing.T) {
 			t.Errorf("%s: %v, want %v", role, got, want)
 		}
 	}
-	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &lists.Lists{},
+	upkeep := (&Server{ledger: &ledger.Ledger{}, lists: &admission.Lists{},
 		cfg: config.Config{Roles: config.AllRoles}}).actors().upkeep
 	if slices.ContainsFunc(upkeep, func(a actor) bool { return a.name == "reconciliation" }) {
 		t.Error("the books are proved though that is off")

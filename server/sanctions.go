@@ -6,7 +6,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger/standing"
-	"redrain/server/lists"
+	"redrain/server/admission"
 )
 
 // clocksDiffer is by how much the clocks of the nodes and of the masters of Redis differ at most. After it, whatever is
@@ -44,9 +44,9 @@ func (s *Server) passes(ctx context.Context, at int64) {
 // screen sends away who is here and may not be any more.
 func (s *Server) screen(ctx context.Context) error {
 	here := s.gateway.Present()
-	guests := make([]lists.Guest, len(here))
+	guests := make([]admission.Occupant, len(here))
 	for i, p := range here {
-		guests[i] = lists.Guest{User: p.User, Address: p.Address, Campaign: p.Campaign}
+		guests[i] = admission.Occupant{User: p.User, Address: p.Address, Campaign: p.Campaign}
 	}
 	why, err := s.lists.Screen(ctx, guests)
 	for i, out := range why {

@@ -32,7 +32,6 @@ import (
 	"redrain/server/config"
 	"redrain/server/gateway"
 	"redrain/server/history"
-	"redrain/server/lists"
 	"redrain/server/live"
 	"redrain/server/presence"
 )
@@ -273,8 +272,9 @@ func (s *Server) buildRooms() {
 		},
 		Recoverer: s.recoverer, Log: s.log,
 	})
-	s.lists = lists.New(lists.Options{Source: s.ledger.Lists, Changed: s.screen, Recoverer: s.recoverer, Log: s.log,
-		Registerer: s.metrics})
+	s.lists = admission.NewLists(admission.ListsOptions{
+		Source: s.ledger.Lists, Changed: s.screen, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
+	})
 	s.connections = presence.NewConnections(presence.ConnectionsOptions{
 		Store: store.NewConnections(s.redis), Node: s.node, Most: s.cfg.PerUser,
 		End: func(user string, n uint64) { s.gateway.TooMany(user, n) },

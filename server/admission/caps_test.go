@@ -334,10 +334,10 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
-// standing is a Redis that seats no guest.
-type standing struct{ *store.Addresses }
+// allSeatsTaken is a Redis that seats no guest.
+type allSeatsTaken struct{ *store.Addresses }
 
-func (standing) Sit(context.Context, string, string, string, int) (bool, error) {
+func (allSeatsTaken) Sit(context.Context, string, string, string, int) (bool, error) {
 	return false, errAway
 }
 
@@ -347,7 +347,7 @@ func TestAFailedReturn(t *testing.T) {
 	one := w.node("n1", func(o *CapsOptions) { o.Seats = 1 })
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
-	one.o.Redis = standing{w.redis}
+	one.o.Redis = allSeatsTaken{w.redis}
 	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
 		t.Error(err)
 	}

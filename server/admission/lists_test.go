@@ -1,4 +1,4 @@
-package lists
+package admission
 
 import (
 	"context"
@@ -13,17 +13,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 	"redrain/server/cluster"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
-
-// book keeps lists in memory.
-type book struct {
+// listsBook keeps lists in memory.
+type listsBook struct {
 	mu      sync.Mutex
 	heads   map[string]standing.List
 	members map[string][]string
@@ -33,7 +30,7 @@ type book struct {
 
 var errDown = errors.New("the database is down")
 
-func (b *book) Heads(context.Context) (all []standing.List, err error) {
+func (b *listsBook) Heads(context.Context) (all []standing.List, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, h := range b.heads {
@@ -45,7 +42,7 @@ func (b *book) Heads(context.Context) (all []standing.List, err error) {
 	return all, err
 }
 
-func (b *book) Members(_ context.Context, name, after string, _ int) (list []ledger.ListMember, next string,
+func (b *listsBook) Members(_ context.Context, name, after string, _ int) (list []ledger.ListMember, next string,
 	err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +54,7 @@ func (b *book) Members(_ context.Context, name, after string, _ int) (list []led
 	return nil, "", nil
 }
 
-func (b *book) Among(_ context.Context, name string, who []string) (map[string]int64, error) {
+func (b *listsBook) Among(_ context.Context, name string, who []string) (map[string]int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked++
@@ -74,7 +71,7 @@ func (b *book) Among(_ context.Context, name string, who []string) (map[string]i
 }
 
 // put makes a list, or changes it.
-func (b *book) put(name string, kind standing.ListKind, purpose standing.ListPurpose, who ...string) {
+func (b *listsBook) put(name string, kind standing.ListKind, purpose standing.ListPurpose, who ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	slices.Sort(who)
@@ -83,28 +80,28 @@ func (b *book) put(name string, kind standing.ListKind, purpose standing.ListPur
 	b.members[name] = who
 }
 
-func (b *book) fail(fails bool) {
+func (b *listsBook) fail(fails bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fails = fails
 }
 
-func open(t *testing.T, changed func(context.Context) error) (*Lists, *book) {
+func openLists(t *testing.T, changed func(context.Context) error) (*Lists, *listsBook) {
 	t.Helper()
-	b := &book{heads: map[string]standing.List{}, members: map[string][]string{}}
+	b := &listsBook{heads: map[string]standing.List{}, members: map[string][]string{}}
 	if changed == nil {
 		changed = func(context.Context) error { return nil }
 	}
-	return New(Options{Source: b, Changed: changed, Log: slog.New(slog.DiscardHandler),
+	return NewLists(ListsOptions{Source: b, Changed: changed, Log: slog.New(slog.DiscardHandler),
 		Registerer: prometheus.NewRegistry()}), b
 }
 
-func only(list string) *rain.Campaign {
+func onlyList(list string) *rain.Campaign {
 	return &rain.Campaign{Spec: rain.Spec{Players: &rain.Players{List: list}}}
 }
 
 func TestWhoMayPlay(t *testing.T) {
-	l, b := open(t, nil)
+	l, b := openLists(t, nil)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in", "barred")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
 	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24", "2001:db8:1:2::/64", "10.0.0.9/32")
@@ -117,10 +114,10 @@ func TestWhoMayPlay(t *testing.T) {
 			user, address string
 			want          error
 		}{
-			{only("vip"), "in", "198.51.100.1", nil},
-			{only("vip"), "out", "198.51.100.1", standing.ErrNotInvited},
-			{only("vip"), "barred", "198.51.100.1", standing.ErrDenied},
-			{only("gone"), "in", "198.51.100.1", standing.ErrNotInvited},
+			{onlyList("vip"), "in", "198.51.100.1", nil},
+			{onlyList("vip"), "out", "198.51.100.1", standing.ErrNotInvited},
+			{onlyList("vip"), "barred", "198.51.100.1", standing.ErrDenied},
+			{onlyList("gone"), "in", "198.51.100.1", standing.ErrNotInvited},
 			{&rain.Campaign{}, "out", "198.51.100.1", nil},
 			{nil, "barred", "198.51.100.1", standing.ErrDenied},
 			{nil, "out", "192.0.2.200", standing.ErrDenied},
@@ -145,13 +142,13 @@ func TestWhoMayPlay(t *testing.T) {
 // An answer is remembered until the list has changed. Where the database is away who is invited is not known, so nobody
 // new comes in where that counts, and who may be denied plays on: they are not paid.
 func TestWhatIsRemembered(t *testing.T) {
-	l, b := open(t, nil)
+	l, b := openLists(t, nil)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny)
 	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	may := func(user string) error { return l.MayPlay(t.Context(), only("vip"), user, "") }
+	may := func(user string) error { return l.MayPlay(t.Context(), onlyList("vip"), user, "") }
 	if err := may("in"); err != nil {
 		t.Error(err)
 	}
@@ -176,15 +173,15 @@ func TestWhatIsRemembered(t *testing.T) {
 }
 
 func TestScreen(t *testing.T) {
-	l, b := open(t, nil)
+	l, b := openLists(t, nil)
 	b.put("vip", standing.KindPlayers, standing.PurposeInvite, "in")
 	b.put("barred", standing.KindPlayers, standing.PurposeDeny, "barred")
 	b.put("nets", standing.KindAddresses, standing.PurposeDeny, "192.0.2.0/24")
 	if err := l.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	here := []Guest{{User: "in", Campaign: only("vip")}, {User: "out", Campaign: only("vip")}, {User: "barred"},
-		{User: "out"}, {User: "x", Address: "192.0.2.1"}, {User: "barred", Campaign: only("vip")}}
+	here := []Occupant{{User: "in", Campaign: onlyList("vip")}, {User: "out", Campaign: onlyList("vip")},
+		{User: "barred"}, {User: "out"}, {User: "x", Address: "192.0.2.1"}, {User: "barred", Campaign: onlyList("vip")}}
 	want := []error{nil, standing.ErrNotInvited, standing.ErrDenied, nil, standing.ErrDenied,
 		standing.ErrDenied}
 	why, err := l.Screen(t.Context(), here)
@@ -204,7 +201,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		looks, down := 0, true
-		l, b := open(t, func(context.Context) error {
+		l, b := openLists(t, func(context.Context) error {
 			mu.Lock()
 			defer mu.Unlock()
 			looks++

@@ -1,4 +1,4 @@
-package lists
+package admission
 
 import (
 	"context"
@@ -18,16 +18,16 @@ import (
 	"redrain/server/timeout"
 )
 
-// Source is where the lists are kept for good. [ledger.Lists] is that.
-type Source interface {
+// ListSource is where the lists are kept for good. [ledger.Lists] is that.
+type ListSource interface {
 	Heads(ctx context.Context) ([]standing.List, error)
 	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
 	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
 }
 
-// Options of lists. All are needed.
-type Options struct {
-	Source     Source
+// ListsOptions are those of Lists. All are needed.
+type ListsOptions struct {
+	Source     ListSource
 	Changed    func(ctx context.Context) error // looks again at who is here: see Screen
 	Recoverer  *loop.Recoverer                 // nil: panics are logged only
 	Log        *slog.Logger
@@ -36,28 +36,28 @@ type Options struct {
 
 // Lists are the lists as this node knows them. Load them before players are let in; their Run must be started.
 type Lists struct {
-	*cluster.Mirror[change] // players who are here are checked again
+	*cluster.Mirror[listsChange] // players who are here are checked again
 
-	o       Options
+	o       ListsOptions
 	refused *prometheus.CounterVec
 
 	mu    sync.RWMutex
-	now   known
-	found *lru.Cache[question, bool]
+	now   listsKnown
+	found *lru.Cache[listsQuestion, bool]
 }
 
-// change is one refresh that has read changed lists.
-type change struct{}
+// listsChange is one refresh that has read changed lists.
+type listsChange struct{}
 
-// known is what one refresh has read.
-type known struct {
+// listsKnown is what one refresh has read.
+type listsKnown struct {
 	revisions map[string]int64
 	denied    []string // lists of players who may not take part
 	networks  map[string]networks
 }
 
-// question is whether somebody is on a list as of a revision: what was found of an older one is asked again.
-type question struct {
+// listsQuestion is whether somebody is on a list as of a revision: what was found of an older one is asked again.
+type listsQuestion struct {
 	list     string
 	revision int64
 	who      string
@@ -66,27 +66,27 @@ type question struct {
 const (
 	// remembered is how many answers a node remembers: who waits asks every few seconds.
 	remembered = 100_000
-	// atOnce is how many networks are read by one query.
-	atOnce = 5000
+	// networksAtOnce is how many networks are read by one query.
+	networksAtOnce = 5000
 )
 
-// New makes lists of which nothing was read yet.
-func New(o Options) *Lists {
-	found, err := lru.New[question, bool](remembered)
+// NewLists makes lists of which nothing was read yet.
+func NewLists(o ListsOptions) *Lists {
+	found, err := lru.New[listsQuestion, bool](remembered)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	l := &Lists{o: o, found: found, refused: newRefused(o.Registerer)}
-	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[change]{
+	l := &Lists{o: o, found: found, refused: newListsRefused(o.Registerer)}
+	l.Mirror = cluster.NewMirror(cluster.MirrorOptions[listsChange]{
 		Part: "lists", Work: "reading the lists of players; going on with what is known", Read: l.read,
-		Follow:    func(ctx context.Context, _ change) error { return o.Changed(ctx) },
+		Follow:    func(ctx context.Context, _ listsChange) error { return o.Changed(ctx) },
 		Recoverer: o.Recoverer, Log: o.Log,
 	})
 	return l
 }
 
 // read reads the lists. It returns one change if any of them has changed.
-func (l *Lists) read(ctx context.Context) (changes []change, err error) {
+func (l *Lists) read(ctx context.Context) (changes []listsChange, err error) {
 	heads, err := l.o.Source.Heads(ctx)
 	if err != nil {
 		return nil, err
@@ -94,12 +94,12 @@ func (l *Lists) read(ctx context.Context) (changes []change, err error) {
 	l.mu.RLock()
 	was := l.now
 	l.mu.RUnlock()
-	is := known{revisions: make(map[string]int64, len(heads)), networks: map[string]networks{}}
+	is := listsKnown{revisions: make(map[string]int64, len(heads)), networks: map[string]networks{}}
 	for _, h := range heads {
 		is.revisions[h.Name] = h.Revision
 		same := was.revisions[h.Name] == h.Revision
 		if !same {
-			changes = make([]change, 1)
+			changes = make([]listsChange, 1)
 		}
 		switch {
 		case h.Purpose != standing.PurposeDeny:
@@ -115,7 +115,7 @@ func (l *Lists) read(ctx context.Context) (changes []change, err error) {
 	}
 	for name := range was.revisions {
 		if _, exists := is.revisions[name]; !exists {
-			changes = make([]change, 1)
+			changes = make([]listsChange, 1)
 		}
 	}
 	l.mu.Lock()
@@ -127,7 +127,7 @@ func (l *Lists) read(ctx context.Context) (changes []change, err error) {
 func (l *Lists) readNetworks(ctx context.Context, name string) (networks, error) {
 	all := networks{}
 	for after := ""; ; {
-		some, next, err := l.o.Source.Members(ctx, name, after, atOnce)
+		some, next, err := l.o.Source.Members(ctx, name, after, networksAtOnce)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 		if user == "" {
 			break
 		}
-		on, err := l.isOn(ctx, question{list, revisions[list], user})
+		on, err := l.isOn(ctx, listsQuestion{list, revisions[list], user})
 		if err != nil {
 			// What they win meanwhile is not paid: whoever posts it reads the list.
 			l.o.Log.Warn("letting a player in without knowing whether a list denies it", "user", user, "err", err)
@@ -168,7 +168,7 @@ func (l *Lists) MayPlay(ctx context.Context, c *rain.Campaign, user, address str
 	if c == nil || c.Invited() == "" {
 		return nil
 	}
-	on, err := l.isOn(ctx, question{c.Invited(), revisions[c.Invited()], user})
+	on, err := l.isOn(ctx, listsQuestion{c.Invited(), revisions[c.Invited()], user})
 	if err == nil && !on {
 		err = l.count(standing.ErrNotInvited)
 	}
@@ -191,7 +191,7 @@ func (l *Lists) DeniedAddress(address string) bool {
 	return false
 }
 
-func (l *Lists) isOn(ctx context.Context, q question) (bool, error) {
+func (l *Lists) isOn(ctx context.Context, q listsQuestion) (bool, error) {
 	if on, known := l.found.Get(q); known && q.revision != 0 {
 		return on, nil
 	}
@@ -204,15 +204,15 @@ func (l *Lists) isOn(ctx context.Context, q question) (bool, error) {
 	return is, nil
 }
 
-// Guest is somebody who is here.
-type Guest struct {
+// Occupant is a player who is here.
+type Occupant struct {
 	User, Address string
 	Campaign      *rain.Campaign // nil: this node does not know it
 }
 
 // Screen tells which of some who are here may not be, and why: nil for those who may. Where a list cannot be read
 // nobody on it is judged; the error says so.
-func (l *Lists) Screen(ctx context.Context, all []Guest) (why []error, failed error) {
+func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed error) {
 	why = make([]error, len(all))
 	l.mu.RLock()
 	denied := l.now.denied

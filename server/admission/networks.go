@@ -1,4 +1,4 @@
-package lists
+package admission
 
 import "net/netip"
 

@@ -1,4 +1,4 @@
-package lists
+package admission
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-func newRefused(reg prometheus.Registerer) *prometheus.CounterVec {
+func newListsRefused(reg prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "redrain_list_refusals_total",
 		Help: "Refused, by reason: not_invited (not on the campaign's list), denied (on a list of those who may not " +
