@@ -2,8 +2,8 @@ package client
 
 import "redrain/internal/openapi"
 
-// The answers that callers name most. Package openapi has all of them.
 type (
+	// Campaign and the next ones are the answers that callers name most. Package openapi has all of them.
 	Campaign       = openapi.Campaign
 	Claim          = openapi.Claim
 	DeadLetter     = openapi.DeadLetter

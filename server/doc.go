@@ -14,7 +14,7 @@
 //	history     figures of each second of a rain, for the charts
 //	cluster     what the nodes know in common: campaigns, the bus, mirrors of small tables, leases
 //	sockets     connections of the HTTP server: limits, deadlines, HTTP/2
-//	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol); the key by which limits count it
+//	clientip    the client's address behind proxies (X-Forwarded-For, PROXY protocol), and its key of limits
 //	timeout     time limits of requests, commands and single questions to a back end
 //
 // It does not know how a packet is won (grab) or how it becomes money (payout).

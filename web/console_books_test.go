@@ -8,8 +8,8 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestConsoleReconciles: a check tells how far it has come and can be stopped. A difference is told in red with the rows
-// that are wrong. Another check that is running is named.
+// TestConsoleReconciles: a check shows its progress and can be stopped. A difference is red, with the rows that are
+// wrong. Another check that is running is named.
 func TestConsoleReconciles(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")

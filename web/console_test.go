@@ -39,8 +39,8 @@ func TestConsoleSignIn(t *testing.T) {
 	p.Says("h1", "Gala 2026")
 	p.Says("header", "View only")
 	for _, acts := range []string{"Start a rain…", "Pause…", "Close…", "New"} {
-		if browsertest.Eval[bool](p, `[...document.querySelectorAll("button, a")].some((b) => b.innerText.trim() === %q)`,
-			acts) {
+		if browsertest.Eval[bool](p,
+			`[...document.querySelectorAll("button, a")].some((b) => b.innerText.trim() === %q)`, acts) {
 			t.Errorf("a viewer is offered %q", acts)
 		}
 	}

@@ -28,7 +28,8 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	p.click("#play")
 	testenv.Eventually(t, patience, "the place", func() bool {
 		title := p.text("stage-title")
-		return title == "The room is full. You’re number 812 in line" || title == "The room is full. You’re number 37 in line"
+		return title == "The room is full. You’re number 812 in line" ||
+			title == "The room is full. You’re number 37 in line"
 	})
 	p.shows("campaign", "年会红包雨")
 	p.shows("stage-title", "The room is full. You’re number 37 in line")

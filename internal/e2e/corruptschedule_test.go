@@ -27,7 +27,8 @@ var absurdities = []struct{ what, do, undo, name string }{
 			"WHERE id = 'CAMPAIGN'",
 		"split_seed: a seed is 64 hexadecimal digits"},
 	{"a position from the future",
-		`INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (900900, 'pay', 'pay:900900', FUTURE, x'00', x'00');
+		`INSERT INTO txn (id, kind, idem_key, created_at, papers, hash)
+			VALUES (900900, 'pay', 'pay:900900', FUTURE, x'00', x'00');
 		INSERT INTO entry (txn_id, line_no, account_id, amount) VALUES (900900, 0, 'escrow:CAMPAIGN', -10),
 			(900900, 1, 'user:user-0', 10);
 		UPDATE balance SET amount = amount - 10 WHERE account_id = 'escrow:CAMPAIGN';

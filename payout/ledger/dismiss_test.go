@@ -72,7 +72,8 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		keeps(t, b, "w1", "withdrawal")
 		paytest.Must(t, b.WriteLetter(posting.DeadLetter{Claim: "c", Kind: "riddle", Payload: []byte{}}))
 		keeps(t, b, "c", "cannot be read")
-		if _, err := b.Retry(ctx, "c"); !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
+		_, err := b.Retry(ctx, "c")
+		if !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
 			t.Error(err)
 		}
 		if _, err := b.Dismiss(ctx, "nothing", 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {

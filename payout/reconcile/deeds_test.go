@@ -99,7 +99,8 @@ var deeds = map[string]deed{
 		names: []string{`transaction 3, line 0 (escrow:c1 gives 150): there is no kind of transaction "gift"`},
 	},
 	"a payment made up": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'pay', 'k', 1, x'00', x'00'); " +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) " +
+			"VALUES (99, 'pay', 'k', 1, x'00', x'00'); " +
 			"INSERT INTO entry VALUES (99, 0, 'escrow:c1', -5);" +
 			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 " +
 			"WHERE account_id = 'user:u1';" +
@@ -108,7 +109,8 @@ var deeds = map[string]deed{
 			"user:u1 gets 5)"},
 	},
 	"a deposit to a player": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'deposit', 'k', 1, x'00', x'00'); " +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) " +
+			"VALUES (99, 'deposit', 'k', 1, x'00', x'00'); " +
 			"INSERT INTO entry VALUES (99, 0, 'world:0', -5);" +
 			"INSERT INTO entry VALUES (99, 1, 'user:u1', 5); UPDATE balance SET amount = amount + 5 " +
 			"WHERE account_id = 'user:u1';" +
@@ -117,7 +119,8 @@ var deeds = map[string]deed{
 			"world to sponsor"},
 	},
 	"a deposit made up": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'deposit', " +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) " +
+			"VALUES (99, 'deposit', " +
 			"'deposit:acme:x', 1, x'00', x'00'); INSERT INTO entry VALUES (99, 0, 'world:0', -5); " +
 			"INSERT INTO entry VALUES (99, 1, 'sponsor:acme', 5); " +
 			"UPDATE balance SET amount = amount + 5 WHERE account_id = 'sponsor:acme';" +
@@ -155,13 +158,15 @@ var deeds = map[string]deed{
 		names: []string{"transaction 2 (fund), line 0: sponsor:acme gives 1000, but no row of campaign says so"},
 	},
 	"a transaction of one line": {
-		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'fund', 'k', 1, x'00', x'00'); " +
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) " +
+			"VALUES (99, 'fund', 'k', 1, x'00', x'00'); " +
 			"INSERT INTO entry VALUES (99, 0, 'escrow:c1', 0)",
 		names:  []string{"transaction 99 (fund) has 1 lines", "line 0: escrow:c1 gets 0"},
 		global: []string{"transaction 99 (fund) has 1 lines"},
 	},
 	"a transaction without lines": {
-		sql:    "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) VALUES (99, 'fund', 'k', 1, x'00', x'00')",
+		sql: "INSERT INTO txn (id, kind, idem_key, created_at, papers, hash) " +
+			"VALUES (99, 'fund', 'k', 1, x'00', x'00')",
 		global: []string{"transaction 99 (fund) has 0 lines"},
 	},
 	"an account": {

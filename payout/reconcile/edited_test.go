@@ -54,7 +54,8 @@ var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_
 var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",
-	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'", "txn.kind": "'fund'", "payout.state": "'granted'",
+	"txn.hash":            "x'00'", "txn.papers": "x'00'", "audit.hash": "x'00'",
+	"txn.kind": "'fund'", "payout.state": "'granted'",
 	"withdrawal.state": "'returned'", "withdrawal.dead": "1 - dead",
 	"campaign_amounts.amounts": "REPLACE(amounts, '[40,60', '[60,40')",
 }
@@ -102,7 +103,8 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 		paytest.Must(t, err)
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
-			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share taps_per_user finished_at"), column) {
+			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share "+
+			"taps_per_user finished_at"), column) {
 			value = column + " + 1000"
 		}
 	}
@@ -179,7 +181,8 @@ func TestAWithdrawalWithTwoReceiversIsNamed(t *testing.T) {
 			}
 			books, err := b.Proof.ReconcileAll(ctx, paytest.NewFakeRedis(b.Clock.Now), nil)
 			paytest.Must(t, err)
-			if all := strings.Join(books.Findings, "\n"); !strings.Contains(all, "withdrawal w-"+test.name+" "+test.want) {
+			all := strings.Join(books.Findings, "\n")
+			if !strings.Contains(all, "withdrawal w-"+test.name+" "+test.want) {
 				t.Errorf("%s: %s", test.name, all)
 			}
 			restore()

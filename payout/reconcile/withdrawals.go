@@ -92,8 +92,8 @@ func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after st
 		if is.id != h.id {
 			h.check(found)
 		} else if h.sentTo != "" && is.sentTo != h.sentTo {
-			found.add("a withdrawal with two receivers", h.id, "withdrawal %s was sent to %q, and a later event of its "+
-				"history names the receiver %q: ask both whether they have paid it", h.id, h.sentTo, is.sentTo)
+			found.add("a withdrawal with two receivers", h.id, "withdrawal %s was sent to %q, and a later event of "+
+				"its history names the receiver %q: ask both whether they have paid it", h.id, h.sentTo, is.sentTo)
 			is.sentTo = cmp.Or(is.sentTo, h.sentTo)
 		}
 		h = is

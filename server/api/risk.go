@@ -73,7 +73,7 @@ func (a *API) decideHeld(action string) handler {
 				Message: fmt.Sprintf("is required: 1 to %d claims", ledger.MaxDecided)})
 		}
 		if strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
-			faults = append(faults, rain.FieldError{Field: "reason", Message: "is required: a reason of 1 to 400 bytes"})
+			faults = append(faults, rain.FieldError{Field: "reason", Message: "is required: 1 to 400 bytes"})
 		}
 		if len(faults) > 0 {
 			return faults

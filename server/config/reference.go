@@ -63,7 +63,7 @@ func code(text string) string {
 // setting.
 func Sample() string {
 	var b strings.Builder
-	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect. The values are the defaults.\n" +
+	b.WriteString("# Settings of redrain serve. Lines that begin with # have no effect. Values are the defaults.\n" +
 		"# If a default depends on other settings, its description says so.\n")
 	group := ""
 	for _, f := range new(Config).flags() {

@@ -138,7 +138,7 @@ func (b *Book) Run(ctx context.Context) error {
 		Work: "telling other nodes how players are shown; they are shown under masked ids"})
 }
 
-// tell tells the names that wait, some at a time, until it fails. The rest are told when their players are called again.
+// tell sends the waiting names, some at a time, until it fails. The rest are sent when their players are named again.
 func (b *Book) tell(ctx context.Context) error {
 	b.mu.Lock()
 	rest := b.pending

@@ -52,7 +52,8 @@ type node struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return &world{T: t, redis: map[string]map[store.Connection]bool{}, up: map[string]time.Time{}, nodes: map[string]*node{}}
+	return &world{T: t, redis: map[string]map[store.Connection]bool{}, up: map[string]time.Time{},
+		nodes: map[string]*node{}}
 }
 
 func (w *world) Tell(_ context.Context, come, gone []store.Connection) (map[string][]store.Connection, error) {

@@ -119,8 +119,9 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			if last.Last > until { // another node has seen more, or nobody has
 				head, err := readHead(ctx, tx, book)
 				if err == nil && head.ID < last.Last {
-					err = fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or rows "+
-						"were removed; no row is hashed until then, see redrain audit verify", last.Number, last.Last, head.ID)
+					err = fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or "+
+						"rows were removed; no row is hashed until then, see redrain audit verify", last.Number,
+						last.Last, head.ID)
 				}
 				full = false
 				return err

@@ -39,8 +39,8 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(Fau
 		}
 	}
 	for _, t := range txns {
-		same := string(t.is[:]) == string(t.papers) || t.kind == "pay" && removed[campaignOf(t.key)]
-		if is := t.content.Sum(); !same || string(is[:]) != string(t.hash) {
+		same := bytes.Equal(t.is[:], t.papers) || t.kind == "pay" && removed[campaignOf(t.key)]
+		if is := t.content.Sum(); !same || !bytes.Equal(is[:], t.hash) {
 			found(Fault{Txns, t.id, t.key, "is not what was hashed: it, its lines or its papers were changed"})
 		}
 	}

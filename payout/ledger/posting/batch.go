@@ -26,7 +26,7 @@ type batch struct {
 	bounds     bounds                  // what may not be paid any more
 	escrow     map[string]rain.Money   // nil: not looked at, because it has always been enough
 	players    *players                // nil: not looked at; the database refuses what is too much
-	reclaimed  reclaimed               // of the campaigns that give, or gave, something back; empty where there are none
+	reclaimed  reclaimed               // of the campaigns that return stock, or have; empty if there are none
 	bannedAt   bannedAt                // nil: a person has decided
 	listed     standing.Refused        // nil: a person has decided
 	verdictOf  verdictOf               // nil: a person has decided, or verdicts hold nothing

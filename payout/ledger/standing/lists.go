@@ -32,7 +32,7 @@ type ListPurpose string
 const (
 	PurposeInvite ListPurpose = "invite" // campaigns name it, and only who is on it takes part in them
 	PurposeDeny   ListPurpose = "deny"   // who is on it takes part in nothing
-	// Leaving is that of a list whose removal has begun: it may have lost some of its members, so it invites and
+	// PurposeLeaving is that of a list whose removal has begun: it may have lost some of its members, so it invites and
 	// denies nobody any more.
 	PurposeLeaving ListPurpose = "leaving"
 )
