@@ -75,9 +75,7 @@ func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
 func (w *world) enter(c *Caps, address, user string) grab.Quota {
 	w.Helper()
 	a, err := c.Enter(w.Context(), w.c, address, user)
-	if err != nil {
-		w.Fatal(err)
-	}
+	testenv.Must(w, err)
 	return a
 }
 
@@ -187,9 +185,7 @@ func TestRedisForgets(t *testing.T) {
 	a, b := w.enter(one, hall, guest(1)), w.enter(two, hall, guest(2))
 	w.win(one, a, 20)
 	w.win(two, b, 15)
-	if err := w.rdb.FlushDB(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.rdb.FlushDB(t.Context()).Err())
 	w.round(one)
 	w.round(two)
 	if n := w.win(one, a, 1_000) + w.win(two, b, 1_000); n != 5 {
@@ -239,9 +235,7 @@ func TestSeats(t *testing.T) {
 			w.enter(two, hall, guest(4))
 			full(one, guest(3))
 			// A Redis that has forgotten hears of those who are there.
-			if err := rdb.Del(t.Context(), w.guests(hall)).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, rdb.Del(t.Context(), w.guests(hall)).Err())
 			w.round(one)
 			w.round(two)
 			full(one, guest(6))
@@ -253,9 +247,7 @@ func TestSeats(t *testing.T) {
 func TestWhoIsBounded(t *testing.T) {
 	w := newWorld(t, grabtest.InProcess(t), 100)
 	networks, err := ParseExempt([]string{"127.0.0.0/8", "::1", "2001:db8:1::5", "198.51.100.0/24"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	one := w.node("n1", func(o *Options) { o.Exempt = networks })
 	for address, bounded := range map[string]bool{
 		"127.0.0.1": false, "::1": false, "2001:db8:1::": false, "2001:db8:2::": true, "198.51.100.9": false,

@@ -5,15 +5,14 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/server/caller"
 )
 
 func proxies(t *testing.T, list ...string) caller.Proxies {
 	t.Helper()
 	all, err := caller.ParseProxies(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/altcha-org/altcha-lib-go"
 
+	"redrain/internal/testenv"
 	"redrain/server/challenge"
 )
 
@@ -65,9 +66,7 @@ func solve(t *testing.T, c *altcha.Challenge) altcha.Payload {
 func proof(t *testing.T, p altcha.Payload) string {
 	t.Helper()
 	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return base64.StdEncoding.EncodeToString(text)
 }
 
@@ -75,9 +74,7 @@ func TestWorkCountsOnce(t *testing.T) {
 	b := &buckets{}
 	w, other := challenge.NewWork("secret", usual, b), challenge.NewWork("secret", usual, b) // two nodes
 	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
-	if err := other.Check(t.Context(), "192.0.2.1", done); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, other.Check(t.Context(), "192.0.2.1", done))
 	for _, node := range []*challenge.Work{w, other} {
 		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, challenge.ErrFailed) {
 			t.Errorf("again: %v", err)
@@ -152,9 +149,7 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 		t.Errorf("a neighbour works %d, want %d", c.MaxNumber, usual)
 	}
 	for range 100 {
-		if err := w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))))
 	}
 	if c := offer(t, w, farm); c.MaxNumber < 10*usual {
 		t.Errorf("after %d guests the farm works %d", taken+100, c.MaxNumber)

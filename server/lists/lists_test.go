@@ -108,9 +108,7 @@ func TestWhoMayPlay(t *testing.T) {
 	b.put("vip", playerlist.Players, playerlist.Invite, "in", "barred")
 	b.put("barred", playerlist.Players, playerlist.Deny, "barred")
 	b.put("nets", playerlist.Addresses, playerlist.Deny, "192.0.2.0/24", "2001:db8:1:2::/64", "10.0.0.9/32")
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	for range 2 { // the second time from memory
 		for _, c := range []struct {
 			c             *rain.Campaign
@@ -148,9 +146,7 @@ func TestWhatIsRemembered(t *testing.T) {
 	l, b := open(t, nil)
 	b.put("vip", playerlist.Players, playerlist.Invite, "in")
 	b.put("barred", playerlist.Players, playerlist.Deny)
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	may := func(user string) error { return l.MayPlay(t.Context(), only("vip"), user, "") }
 	if err := may("in"); err != nil {
 		t.Error(err)
@@ -167,9 +163,7 @@ func TestWhatIsRemembered(t *testing.T) {
 	}
 	b.fail(false)
 	b.put("vip", playerlist.Players, playerlist.Invite)
-	if err := l.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Refresh(t.Context()))
 	if err := may("in"); !errors.Is(err, playerlist.ErrNotInvited) {
 		t.Errorf("taken off: %v", err)
 	}
@@ -180,9 +174,7 @@ func TestScreen(t *testing.T) {
 	b.put("vip", playerlist.Players, playerlist.Invite, "in")
 	b.put("barred", playerlist.Players, playerlist.Deny, "barred")
 	b.put("nets", playerlist.Addresses, playerlist.Deny, "192.0.2.0/24")
-	if err := l.Load(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, l.Load(t.Context()))
 	here := []Guest{{User: "in", Campaign: only("vip")}, {User: "out", Campaign: only("vip")}, {User: "barred"},
 		{User: "out"}, {User: "x", Address: "192.0.2.1"}, {User: "barred", Campaign: only("vip")}}
 	want := []error{nil, playerlist.ErrNotInvited, playerlist.ErrDenied, nil, playerlist.ErrDenied,
