@@ -83,7 +83,5 @@ func TestFaultsOfAnOperatorsFile(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}
-	if _, err := auth.NewOperatorsFile(filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(auth.NewOperatorsFile(filepath.Join(t.TempDir(), "none"), nil)), os.ErrNotExist)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redrain/internal/seal"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -75,9 +76,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		if _, err := b.Retry(ctx, "c"); !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
 			t.Error(err)
 		}
-		if _, err := b.Dismiss(ctx, "nothing", 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Dismiss(ctx, "nothing", 0, "nobody's")), ledger.ErrUnknownClaim)
 	})
 }
 

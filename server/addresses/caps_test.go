@@ -302,9 +302,7 @@ func TestRedisIsAway(t *testing.T) {
 	one := w.node("n1", nil)
 	a := w.enter(one, hall, guest(1))
 	one.o.Redis = away{w.redis}
-	if _, err := one.Enter(t.Context(), w.c, "203.0.113.8", guest(2)); !errors.Is(err, errAway) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, "203.0.113.8", guest(2))), errAway)
 	if len(one.accounts) != 1 {
 		t.Errorf("%d accounts", len(one.accounts))
 	}
@@ -340,9 +338,7 @@ func TestAFailedReturn(t *testing.T) {
 	w.enter(one, hall, guest(1))
 	one.Leave("c1", hall, guest(1))
 	one.o.Redis = standing{w.redis}
-	if _, err := one.Enter(t.Context(), w.c, hall, guest(1)); !errors.Is(err, errAway) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, hall, guest(1))), errAway)
 	one.o.Redis = w.redis
 	w.round(one)
 	w.enter(one, hall, guest(2))

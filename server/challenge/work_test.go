@@ -76,9 +76,7 @@ func TestWorkCountsOnce(t *testing.T) {
 	done := proof(t, solve(t, offer(t, w, "192.0.2.1")))
 	testenv.Must(t, other.Check(t.Context(), "192.0.2.1", done))
 	for _, node := range []*challenge.Work{w, other} {
-		if err := node.Check(t.Context(), "192.0.2.1", done); !errors.Is(err, challenge.ErrFailed) {
-			t.Errorf("again: %v", err)
-		}
+		testenv.WantErr(t, node.Check(t.Context(), "192.0.2.1", done), challenge.ErrFailed, "again")
 	}
 }
 
@@ -113,9 +111,7 @@ func TestForgedWork(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.Check(t.Context(), address, ""); !errors.Is(err, challenge.ErrMissing) {
-		t.Errorf("none: %v", err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), address, ""), challenge.ErrMissing, "none")
 	if len(b.taken) > 0 {
 		t.Errorf("a forgery has cost %v", b.taken)
 	}
@@ -161,9 +157,7 @@ func TestOldWork(t *testing.T) {
 		w := challenge.NewWork("secret", usual, &buckets{})
 		p := solve(t, offer(t, w, "a"))
 		time.Sleep(11 * time.Minute) //nolint:forbidigo // fake time
-		if err := w.Check(t.Context(), "a", proof(t, p)); !errors.Is(err, challenge.ErrFailed) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, w.Check(t.Context(), "a", proof(t, p)), challenge.ErrFailed)
 	})
 }
 
@@ -173,12 +167,8 @@ func TestWorkWithoutRedis(t *testing.T) {
 	w := challenge.NewWork("secret", usual, b)
 	p := proof(t, solve(t, offer(t, w, "a")))
 	b.err = away
-	if err := w.Check(t.Context(), "a", p); !errors.Is(err, away) {
-		t.Error(err)
-	}
-	if _, err := w.Offer(t.Context(), "a"); !errors.Is(err, away) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), "a", p), away)
+	testenv.WantErr(t, testenv.Err(w.Offer(t.Context(), "a")), away)
 	b.err = nil
 	if err := w.Check(t.Context(), "a", p); err != nil {
 		t.Errorf("nothing was decided, yet: %v", err)

@@ -155,18 +155,14 @@ func TestWhatIsRemembered(t *testing.T) {
 	if err := may("in"); err != nil {
 		t.Errorf("who is known: %v", err)
 	}
-	if err := may("new"); !errors.Is(err, errDown) {
-		t.Errorf("who is not known: %v", err)
-	}
+	testenv.WantErr(t, may("new"), errDown, "who is not known")
 	if err := l.MayPlay(t.Context(), nil, "new", ""); err != nil {
 		t.Errorf("a campaign for everybody: %v", err)
 	}
 	b.fail(false)
 	b.put("vip", playerlist.Players, playerlist.Invite)
 	testenv.Must(t, l.Refresh(t.Context()))
-	if err := may("in"); !errors.Is(err, playerlist.ErrNotInvited) {
-		t.Errorf("taken off: %v", err)
-	}
+	testenv.WantErr(t, may("in"), playerlist.ErrNotInvited, "taken off")
 }
 
 func TestScreen(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/playerlist"
 	"redrain/payout/ledger/verdict"
@@ -255,9 +256,7 @@ func TestWhoAsksIsGone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := open(t, func(_ http.ResponseWriter, hr *http.Request) { cancel(); <-hr.Context().Done() },
 		func(o *Options) { o.Default = verdict.Deny })
-	if err := r.Guest(ctx, Caller{User: "g"}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, r.Guest(ctx, Caller{User: "g"}), context.Canceled)
 	if n := r.counted(t, MomentGuest, outcomeLate) + r.counted(t, MomentGuest, outcomeUnreachable); n != 0 {
 		t.Errorf("%d are counted", n)
 	}
