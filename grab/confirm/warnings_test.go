@@ -24,7 +24,7 @@ func TestAMissingReplicaIsWarnedOf(t *testing.T) {
 		{"online", fakeMaster{info: followed}, Replica, false, ""},
 		{"alone", fakeMaster{info: alone}, Replica, false, "Redis has no replica that is online: with"},
 		{"copying", fakeMaster{info: "role:master slave0:state=wait_bgsave"}, Replica, false, "Redis has no replica"},
-		{"in a Cluster", fakeMaster{info: alone}, Replica, true, ": with the confirmation"},
+		{"in a Cluster", fakeMaster{info: alone}, Replica, true, ": with --confirm replica"},
 		{"silent", fakeMaster{failed: errors.New("away")}, Replica, false,
 			"Redis does not report its replicas (away): with"},
 		{"with a stream", fakeMaster{info: alone}, Stream, false, ""},
