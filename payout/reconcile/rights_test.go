@@ -7,7 +7,8 @@ import (
 )
 
 // TestTheServersUserMayDoAllThatTheLedgerDoes: with no more than the rights of docs/rights.sql, campaigns are drained,
-// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end, and roots are taken.
+// wins are held and released, players are sanctioned, lists are imported, orders are approved, restores begin and end,
+// and roots are taken.
 func TestTheServersUserMayDoAllThatTheLedgerDoes(t *testing.T) {
 	t.Parallel()
 	b, _ := paytest.OnRights(t)
