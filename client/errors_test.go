@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 )
 
 func TestErrors(t *testing.T) {
@@ -58,9 +59,7 @@ func TestNoAnswer(t *testing.T) {
 	address := strings.Replace(s.URL, "//", "//me:hunter2@", 1)
 	s.Close()
 	c, err := client.New(client.Options{Server: address})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	_, err = c.Lobby(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "no answer from http://me:xxxxx@") ||
 		strings.Contains(err.Error(), "hunter2") {
@@ -74,9 +73,7 @@ func TestTimeout(t *testing.T) {
 	defer s.Close()
 	defer close(release)
 	c, err := client.New(client.Options{Server: s.URL, Timeout: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer c.Close()
 	if _, err := c.Lobby(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)

@@ -10,6 +10,7 @@ import (
 
 	"redrain/client"
 	"redrain/internal/openapi"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -41,9 +42,7 @@ func connect(t *testing.T, h http.HandlerFunc) *client.Client {
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	c, err := client.New(client.Options{Server: s.URL + "/", Token: "op"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -110,9 +109,7 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, got := serve(t, http.StatusOK, "application/json", tc.answer)
 			answer, err := tc.do(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			want := seen{Line: tc.line, Token: "Bearer op", Key: tc.key, Accept: "application/json", Body: tc.body}
 			if tc.body != "" {
 				want.Type = "application/json"
@@ -141,9 +138,7 @@ func TestAll(t *testing.T) {
 	})
 	var ids []string
 	for one, err := range client.All(t.Context(), c.Campaigns) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ids = append(ids, one.ID)
 	}
 	if diff := cmp.Diff([]string{"c1", "c2", "c3"}, ids); diff != "" {

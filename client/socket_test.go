@@ -13,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 )
 
@@ -31,9 +32,7 @@ func dial(t *testing.T, peer func(*websocket.Conn)) *client.Socket {
 	}))
 	t.Cleanup(s.Close)
 	socket, err := client.Dial(t.Context(), client.SocketOptions{URL: "ws" + strings.TrimPrefix(s.URL, "http")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
 	return socket
 }
@@ -52,9 +51,7 @@ func TestSocket(t *testing.T) {
 			}
 		})
 		err := errors.Join(s.Hello(1, "t", "c"), s.Join(2, "d"), s.Tap(3, "7.3"), s.Ping(4, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, want := range []wire.Request{
 			{Type: wire.TypeHello, ID: "1", Token: "t", Campaign: "c"}, {Type: wire.TypeJoin, ID: "2", Campaign: "d"},
 			{Type: wire.TypeTap, ID: "3", Drop: "7.3"}, {Type: wire.TypePing, ID: "4", T: 5},

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"redrain/docs"
+	"redrain/internal/testenv"
 )
 
 // messages is every message type of the contract, and who sends it.
@@ -61,9 +62,7 @@ type asyncAPI struct {
 func loadAsyncAPI(t *testing.T) asyncAPI {
 	t.Helper()
 	var doc asyncAPI
-	if err := yaml.Unmarshal(docs.AsyncAPI, &doc); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, yaml.Unmarshal(docs.AsyncAPI, &doc))
 	if !strings.HasPrefix(doc.Version, "3.") {
 		t.Fatalf("asyncapi: %q", doc.Version)
 	}
@@ -138,13 +137,9 @@ func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
 	seen := map[string]bool{}
 	for _, file := range golden {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var m map[string]any
-		if err := json.Unmarshal(data, &m); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(data, &m))
 		kind, _ := m["type"].(string)
 		seen[kind] = true
 		if err := payloadSchema(t, doc, kind).VisitJSON(m, openapi3.MultiErrors()); err != nil {
@@ -166,13 +161,9 @@ func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 		"openapi": "3.1.0", "info": map[string]any{"title": "schemas", "version": "1"}, "paths": map[string]any{},
 		"components": map[string]any{"schemas": doc.Components.Schemas},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	schemas, err := openapi3.NewLoader().LoadFromData(host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ref := doc.Components.Messages[kind].Payload.Ref
 	schema := schemas.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
 	if schema == nil {
@@ -185,12 +176,8 @@ func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(data, &out))
 	return out
 }

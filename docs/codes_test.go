@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // The places where sources name a code of an error: beside its status, in a field, or as a constant of the socket's.
@@ -35,18 +37,14 @@ func TestEveryCodeIsInTheDocs(t *testing.T) {
 				continue
 			}
 			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			for _, found := range place.named.FindAllSubmatch(source, -1) {
 				codes[string(found[1])] = true
 			}
 		}
 	}
 	page, err := os.ReadFile("protocol.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var listed []string
 	for _, found := range row.FindAllSubmatch(page, -1) {
 		listed = append(listed, string(found[1]))

@@ -15,18 +15,12 @@ import (
 func TestGeneratorsTakeTheAPI(t *testing.T) {
 	testenv.RunsFrom(t, testenv.Nightly) // compiles the generators, and npx fetches one
 	module, err := filepath.Abs("../tools/generators")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir, err := os.MkdirTemp(module, "generated") //nolint:usetesting // the generators run in the module
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	api, err := filepath.Abs("openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, command := range map[string][]string{
 		"oapi-codegen":       {"go", "tool", "oapi-codegen", "-o", filepath.Join(dir, "oapi", "api.gen.go"), api},
 		"ogen":               {"go", "tool", "ogen", "-target", filepath.Join(dir, "ogen"), "-package", "api", api},
@@ -36,9 +30,7 @@ func TestGeneratorsTakeTheAPI(t *testing.T) {
 			if _, err := exec.LookPath(command[0]); err != nil {
 				t.Skip(err)
 			}
-			if err := os.MkdirAll(filepath.Join(dir, "oapi"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.MkdirAll(filepath.Join(dir, "oapi"), 0o700))
 			run(t, module, command...)
 			if command[0] == "go" {
 				run(t, dir, "go", "build", "./...")
@@ -54,9 +46,7 @@ func TestOurTypesAreFresh(t *testing.T) {
 	anew := filepath.Join(t.TempDir(), "openapi.gen.go")
 	run(t, "../tools/generators", "go", "run", ".", "../../internal/openapi", anew)
 	got, err := os.ReadFile(anew)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want, err := os.ReadFile(committed); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s is stale (%v): go generate ./internal/openapi", committed, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"redrain/docs"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -64,9 +65,7 @@ func TestOpenAPIHasEverySplit(t *testing.T) {
 func loadOpenAPI(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return doc
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // sourcePath matches the path of a source file in a page's backquotes.
@@ -18,17 +20,13 @@ func TestPagesNameFilesThatExist(t *testing.T) {
 	pages := []string{"../README.md", "../CONTRIBUTING.md"}
 	for _, pattern := range []string{"*.md", "adr/*.md"} {
 		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		pages = append(pages, found...)
 	}
 	named := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for _, match := range sourcePath.FindAllSubmatch(text, -1) {
 			named++
 			if _, err := os.Stat(filepath.Join("..", string(match[1]))); err != nil {

@@ -2,6 +2,8 @@ package rain_test
 
 import (
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 func BenchmarkCut1M(b *testing.B) {
@@ -10,9 +12,7 @@ func BenchmarkCut1M(b *testing.B) {
 			b.ReportAllocs()
 			s := spec(kind, 1_000_000_000, 1_000_000, 1, nil)
 			for b.Loop() {
-				if _, err := s.Cut(seedOf(1)); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, testenv.Err(s.Cut(seedOf(1))))
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -175,9 +176,7 @@ func TestAddRainNumbersOn(t *testing.T) {
 		t.Errorf("a second one in the countdown: %v", err)
 	}
 	// A stopped rain keeps the numbers of the waves that never fell.
-	if _, err := c.StopRain("r3", end+1); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(c.StopRain("r3", end+1)))
 	r, err = c.AddRain("r4", spec, seedOf(1), end+1)
 	if err != nil || r.FirstWave != 85 {
 		t.Errorf("the next first wave is %d, want 85 (%v)", r.FirstWave, err)

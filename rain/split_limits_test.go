@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -89,9 +90,7 @@ func TestCutHoldsTheAmountsOnce(t *testing.T) {
 		s := spec(kind, 100*packets, packets, 1, nil)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := s.Cut(seedOf(1)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(s.Cut(seedOf(1))))
 		runtime.ReadMemStats(&after)
 		if took := after.TotalAlloc - before.TotalAlloc; took > packets*82/10 {
 			t.Errorf("%s: %d bytes for %d packets", kind, took, packets)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -84,7 +85,5 @@ func must(t interface {
 	Fatal(args ...any)
 }, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -14,9 +15,7 @@ func TestCheckStored(t *testing.T) {
 		spec := rain.DefaultSpec()
 		spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 100, 10
 		c := &rain.Campaign{ID: "c1", Spec: spec, Status: rain.Open, Revision: 1}
-		if _, err := c.AddRain("r1", rain.DefaultRain(), seedOf(1), 1); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(c.AddRain("r1", rain.DefaultRain(), seedOf(1), 1)))
 		return c
 	}
 	if err := stored().CheckStored(); err != nil {

@@ -15,36 +15,28 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // writeCertificate makes a certificate with a serial number.
 func writeCertificate(t *testing.T, dir string, serial int64) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	text, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for name, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: text},
 	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 		// Files of one moment look the same; those of a renewal do not.
 		at := time.Unix(serial, 0)
-		if err := os.Chtimes(name, at, at); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Chtimes(name, at, at))
 	}
 	return cert, key
 }
@@ -73,23 +65,15 @@ func TestARenewedCertificateIsServed(t *testing.T) {
 		}
 		writeCertificate(t, dir, 2)
 		renewed, err := os.ReadFile(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(key, old, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, os.WriteFile(key, old, 0o600))
 		serves(1)
 		if !strings.Contains(log.String(), "cannot be used") {
 			t.Errorf("not a word about it: %s", &log)
 		}
-		if err := os.WriteFile(key, renewed, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(key, renewed, 0o600))
 		serves(2)
-		if err := os.Remove(cert); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.Remove(cert))
 		serves(2)
 	})
 }

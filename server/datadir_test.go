@@ -39,9 +39,7 @@ func ownConfig(dir string) config.Config {
 func serveOn(t *testing.T, cfg config.Config, do func(s *Server)) {
 	t.Helper()
 	s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -69,9 +67,7 @@ func TestADataDirectoryKeepsAllThatMatters(t *testing.T) {
 		if guest, _, err = s.players.Mint("guest", time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 100)))
 		if _, err := New(t.Context(), ownConfig(dir), slog.New(slog.DiscardHandler), io.Discard); !errors.Is(err,
 			embedded.ErrDirInUse) {
 			t.Errorf("a second process on the directory: %v", err)
@@ -124,9 +120,7 @@ func (s *safeText) String() string {
 // TestADirectoryThatCannotBeWritten is said before anything listens.
 func TestADirectoryThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	_, err := New(t.Context(), ownConfig(file), slog.New(slog.DiscardHandler), io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "--data-dir") || !strings.Contains(err.Error(), file) {
 		t.Errorf("%v", err)
@@ -145,9 +139,7 @@ func TestAPartOfTheDirectoryIsLost(t *testing.T) {
 			return log.String(), err
 		}
 		js, err := jetstream.New(s.back.nats)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
@@ -164,9 +156,7 @@ func TestAPartOfTheDirectoryIsLost(t *testing.T) {
 			t.Fatalf("%s: %d files, %v", pattern, len(parts), err)
 		}
 		for _, part := range parts {
-			if err := os.RemoveAll(part); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, os.RemoveAll(part))
 		}
 	}
 	const lost = "a ledger and no stream"
@@ -193,41 +183,29 @@ func TestAtStartOneBadCampaignHoldsUpNoOther(t *testing.T) {
 	cfg.Demo = false
 	var ids []string
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000)))
 		for range 3 {
 			c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			ids = append(ids, c.ID)
 		}
 		// One was cut off while it was being stocked; of another, the ledger holds a move that cannot be read.
 		loading, err := funded(t, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		err = s.back.sql.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 			return tx.Insert(ctx, "move", []string{"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets",
 				"from_number", "epoch", "created_at"}, [][]any{{"m", ids[1], 0, 1, "all", 10, 1, 0, 1}}, sqldb.Merge{})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ids = append(ids, loading.ID)
 	})
 	var log safeText
 	s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer s.release()
 	for i, id := range ids {
 		c, err := s.ledger.Campaigns.Campaign(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		lost, err := store.NewRestorer(s.redis).Lost(t.Context(), c)
 		if err != nil || (len(lost) > 0) != (i == 1) || c.Status != rain.Open {
 			t.Errorf("campaign %d: %s, lost %v (%v)", i, c.Status, lost, err)
@@ -255,13 +233,9 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.Demo = false
 	serveOn(t, cfg, func(s *Server) {
-		if _, err := s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(s.ledger.Sponsors.Deposit(t.Context(), "acme", "r", 1_000)))
 		c, err := s.service.Create(t.Context(), servertest.EvenSpec(100, 10, 1), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		now, spec := int64(0), rain.DefaultRain()
 		spec.StartsInMS, spec.DecoyPercent, spec.DropsPerSecond, spec.FallMS = &now, 0, 400, 20_000
 		if c, _, err = s.service.StartRain(t.Context(), c.ID, spec, ""); err != nil {
@@ -271,19 +245,13 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 			t.Helper()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 				"http://"+s.Addr().String()+api.Root+"/campaigns/"+id+"/rebuild", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			req.Header.Set("Authorization", "Bearer "+s.cfg.OperatorToken)
 			resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = resp.Body.Close() }()
 			text, err := io.ReadAll(resp.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			return resp.StatusCode, string(text)
 		}
 		if status, body := call(c.ID); status != http.StatusConflict || !strings.Contains(body, `"campaign_alive"`) {
@@ -294,9 +262,7 @@ func TestTheRebuildOverHTTP(t *testing.T) {
 		}
 		gate := s.gates.Gate(c)
 		gate.SoldOut(rain.LanePlayers)
-		if err := s.back.redis.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, s.back.redis.FlushAll(t.Context()).Err())
 		if status, body := call(c.ID); status != http.StatusOK ||
 			body != `{"campaign":"`+c.ID+`","shards":[0],"packets":10,"wins":0}`+"\n" {
 			t.Errorf("%d %s", status, body)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/pires/go-proxyproto"
+
+	"redrain/internal/testenv"
 )
 
 // TestTheFront: TLS with HTTP/2, sockets over it, clients named by a PROXY header or by X-Forwarded-For and limited by
@@ -36,16 +38,12 @@ func TestTheFront(t *testing.T) {
 		status := func(c *http.Client, method, url, forwarded string) (int, *http.Response) {
 			t.Helper()
 			r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if forwarded != "" {
 				r.Header.Set("X-Forwarded-For", forwarded)
 			}
 			answer, err := c.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			t.Cleanup(func() { _ = answer.Body.Close() })
 			return answer.StatusCode, answer
 		}
@@ -90,22 +88,16 @@ func TestTheFront(t *testing.T) {
 		var guest struct {
 			Token string `json:"token"`
 		}
-		if err := json.NewDecoder(answer.Body).Decode(&guest); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.NewDecoder(answer.Body).Decode(&guest))
 		dialer := websocket.Dialer{
 			TLSClientConfig: &tls.Config{RootCAs: trust.RootCAs}, NetDialContext: dialAs("198.51.100.1:7000"),
 			Subprotocols: []string{"redrain.v1"},
 		}
 		socket, upgrade, err := dialer.DialContext(t.Context(), strings.Replace(public, "https", "wss", 1)+"/ws", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer func() { _, _ = upgrade.Body.Close(), socket.Close() }()
 		hello := map[string]any{"type": "hello", "id": 1, "token": guest.Token, "campaign": demoOf(t, s)}
-		if err := socket.WriteJSON(hello); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, socket.WriteJSON(hello))
 		if _, text, err := socket.ReadMessage(); err != nil || !strings.Contains(string(text), `"welcome"`) {
 			t.Errorf("%s, %v", text, err)
 		}
@@ -134,17 +126,13 @@ func certificate(t *testing.T, trusted *x509.CertPool) (cert, key string) {
 	defer s.Close()
 	trusted.AddCert(s.Certificate())
 	private, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	for name, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, key: {Type: "PRIVATE KEY", Bytes: private},
 	} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(name, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }

@@ -21,9 +21,7 @@ func TestAHangingDatabaseIsSaidSoon(t *testing.T) {
 		list := func() int {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
 				"http://"+s.Addr().String()+api.Root+"/campaigns", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			req.Header.Set("Authorization", "Bearer a token of the tests")
 			client := http.Client{Timeout: 4 * timeout.Backend}
 			resp, err := client.Do(req)

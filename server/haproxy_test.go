@@ -86,24 +86,18 @@ func (b *behind) guest(from, forwardedFor string) (status int, token string) {
 	b.Helper()
 	client := http.Client{Transport: &http.Transport{DialContext: b.dial(from), DisableKeepAlives: true}}
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+b.addr+"/api/v1/guests", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	if forwardedFor != "" {
 		r.Header.Set("X-Forwarded-For", forwardedFor)
 	}
 	answer, err := client.Do(r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	testenv.Must(b, err)
 	defer func() { _ = answer.Body.Close() }()
 	var guest struct {
 		Token string `json:"token"`
 	}
 	if answer.StatusCode == http.StatusCreated {
-		if err := json.NewDecoder(answer.Body).Decode(&guest); err != nil {
-			b.Fatal(err)
-		}
+		testenv.Must(b, json.NewDecoder(answer.Body).Decode(&guest))
 	}
 	return answer.StatusCode, guest.Token
 }

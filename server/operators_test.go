@@ -19,15 +19,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // staffProvider is an identity provider that makes tokens of cashiers.
 func staffProvider(t *testing.T) (url string, token func(name string) string) {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mux := http.NewServeMux()
 	provider := httptest.NewServer(mux)
 	t.Cleanup(provider.Close)
@@ -44,9 +43,7 @@ func staffProvider(t *testing.T) (url string, token func(name string) string) {
 			"sub": name, "groups": []string{"cash"}, "exp": time.Now().Add(time.Hour).Unix()})
 		signed.Header["kid"] = "k"
 		text, err := signed.SignedString(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return text
 	}
 }
@@ -63,9 +60,7 @@ func TestOperatorsOfAServer(t *testing.T) {
 	ann, hash := auth.NewOperatorToken()
 	cfg.OperatorsFile = filepath.Join(t.TempDir(), "operators.yaml")
 	line := "- {name: ann, role: cashier, sha256: " + hash + "}\n"
-	if err := os.WriteFile(cfg.OperatorsFile, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(cfg.OperatorsFile, []byte(line), 0o600))
 	client := &http.Client{Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	serveOn(t, cfg, func(s *Server) {
@@ -73,14 +68,10 @@ func TestOperatorsOfAServer(t *testing.T) {
 			t.Helper()
 			r, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+"/api/v1"+path,
 				strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			r.Header.Set("Authorization", "Bearer "+token)
 			resp, err := client.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = resp.Body.Close() }()
 			if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != status {
 				t.Fatalf("%s %s: %s %v, %v", method, path, resp.Status, answer, err)

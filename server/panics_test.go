@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/withdraw"
 	"redrain/rain"
@@ -83,9 +84,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				metrics, alarms := prometheus.NewRegistry(), make(chan string, 100)
 				recoverer, err := loop.NewRecoverer(metrics, quiet, func(part, _ string) { alarms <- part })
-				if err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // of the bubble
 				defer cancel()
 				if err := run(t, recoverer, ctx); err != nil || ctx.Err() == nil {
@@ -106,9 +105,7 @@ func TestARoundThatPanicsEndsNoActor(t *testing.T) {
 func panics(t *testing.T, metrics prometheus.Gatherer, part string) (n float64) {
 	t.Helper()
 	families, err := metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
 			if m.GetLabel()[0].GetValue() == part {

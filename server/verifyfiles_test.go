@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/server/config"
 )
 
@@ -13,9 +14,7 @@ func TestVerifyFilesAreSmallTexts(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	good := file("MP_verify_Ab1.txt", "Ab1")

@@ -151,9 +151,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 			}
 			var found Pending
 			found.AddOlder("9-1", rain.Win{User: "p", Drop: "7.3", Packet: 1, Amount: 5})
-			if err := confirmer.Confirm(t.Context(), "c", 0, &found); !errors.Is(err, c.want) {
-				t.Errorf("all that the master has: %v", err)
-			}
+			testenv.WantErr(t, confirmer.Confirm(t.Context(), "c", 0, &found), c.want, "all that the master has")
 		})
 	}
 }

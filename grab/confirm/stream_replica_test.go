@@ -46,18 +46,12 @@ func TestWhatIsSettledMeanwhileMayLeave(t *testing.T) {
 		gm.Remove(held)
 		testenv.Must(t, lasts())
 		held[1].Wins[0].Packet++
-		if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
-			t.Errorf("another win: %v", err)
-		}
+		testenv.WantErr(t, lasts(), confirm.ErrForgotten, "another win")
 		held[1].Wins[0].Packet--
 		gm.Lose()
-		if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
-			t.Errorf("lost: %v", err)
-		}
+		testenv.WantErr(t, lasts(), confirm.ErrForgotten, "lost")
 		held[1].Wins, held[1].Reclaim = nil, &rain.Reclaim{Numbers: rain.Numbers{{First: 1, Last: 1}}}
-		if err := lasts(); !errors.Is(err, confirm.ErrForgotten) {
-			t.Errorf("a reclaim that is lost: %v", err)
-		}
+		testenv.WantErr(t, lasts(), confirm.ErrForgotten, "a reclaim that is lost")
 	})
 }
 

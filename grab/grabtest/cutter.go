@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 // Cutter stands between a client and a server, and loses answers on demand.
@@ -21,9 +23,7 @@ type Cutter struct {
 func NewCutter(t *testing.T, server string) *Cutter {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx := context.WithoutCancel(t.Context()) // connections end when the test closes them
 	c := &Cutter{listener: l, server: server}
 	var all sync.WaitGroup

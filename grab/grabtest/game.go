@@ -84,9 +84,7 @@ type Gate = grab.Gate[Done]
 func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 	t.Helper()
 	clock := store.NewClock(rdb, nil)
-	if err := clock.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, clock.Sync(t.Context()))
 	packets := cmp.Or(s.Packets, 10)
 	gm := &Game{T: t, RDB: rdb, Options: Options{Options: grab.Options{TapRate: s.TapRate, Clock: clock.Now}}}
 	if s.Options != nil {
@@ -110,9 +108,7 @@ func New(t testing.TB, rdb redis.UniversalClient, s Setup) *Game {
 	if s.NotOpen {
 		return gm
 	}
-	if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000))
 	if !s.NoRain {
 		gm.LetItRain(s.Rain)
 	}
@@ -168,9 +164,7 @@ func (gm *Game) LetItRain(change func(*rain.Rain)) {
 func (gm *Game) Apply() {
 	gm.T.Helper()
 	gm.C.Revision++
-	if err := gm.G.Apply(gm.T.Context(), gm.C); err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, gm.G.Apply(gm.T.Context(), gm.C))
 }
 
 // Drop is the i-th drop of the rain that is in the air, stays there for a second more, and is a packet.
@@ -236,9 +230,7 @@ func (gm *Game) WantOn(gate *Gate, user, drop string, want outcome.Outcome) outc
 func (gm *Game) Levels() store.Levels {
 	gm.T.Helper()
 	l, err := gm.G.Levels(gm.T.Context(), gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	return l
 }
 
@@ -255,9 +247,7 @@ func (gm *Game) WantLevels(want store.Levels) {
 func (gm *Game) Wins() map[int]rain.Win {
 	gm.T.Helper()
 	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	all := map[int]rain.Win{}
 	for _, s := range shards {
 		for _, e := range s.Entries {
@@ -281,9 +271,7 @@ func (gm *Game) Wins() map[int]rain.Win {
 func (gm *Game) Balance() {
 	gm.T.Helper()
 	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	var places rain.Numbers
 	won, inOutbox := 0, 0
 	for _, s := range shards {
@@ -328,8 +316,6 @@ func (gm *Game) Balance() {
 func (gm *Game) hasCome(lent rain.Lent) bool {
 	gm.T.Helper()
 	come, err := gm.RDB.HExists(gm.T.Context(), gm.G.Keys(gm.C.ID, lent.To).Borrowed, lent.Move).Result()
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	return come
 }

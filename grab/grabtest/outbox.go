@@ -21,27 +21,21 @@ func (gm *Game) Fill(n int) {
 func (gm *Game) Read(limit int) []rain.Entry {
 	gm.T.Helper()
 	entries, _, err := gm.G.Page(gm.T.Context(), gm.C.ID, 0, "", limit)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	return entries
 }
 
 // Remove takes entries out of the outbox, as after their settlement.
 func (gm *Game) Remove(entries []rain.Entry) {
 	gm.T.Helper()
-	if err := gm.G.Remove(gm.T.Context(), Refs(entries)); err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, gm.G.Remove(gm.T.Context(), Refs(entries)))
 }
 
 // Pending is how many entries wait in the game's outboxes.
 func (gm *Game) Pending() int64 {
 	gm.T.Helper()
 	n, err := gm.G.Pending(gm.T.Context(), gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	return n
 }
 
@@ -49,9 +43,7 @@ func (gm *Game) Pending() int64 {
 func (gm *Game) Outbox() (entries []rain.Entry) {
 	gm.T.Helper()
 	shards, err := gm.G.Snapshot(gm.T.Context(), gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	for _, s := range shards {
 		entries = append(entries, s.Entries...)
 	}
@@ -62,9 +54,7 @@ func (gm *Game) Outbox() (entries []rain.Entry) {
 func (gm *Game) Confirmed(user string) []rain.Win {
 	gm.T.Helper()
 	wins, err := gm.G.PlayersWins(gm.T.Context(), gm.C, user)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	return wins.Confirmed
 }
 

@@ -39,9 +39,7 @@ func EachBackend(t *testing.T, test func(t *testing.T, rdb Client)) {
 func InProcess(t testing.TB) redis.UniversalClient {
 	t.Helper()
 	server, err := embedded.Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(server.Close)
 	return Connect(t, server.Addr())
 }
@@ -50,9 +48,7 @@ func InProcess(t testing.TB) redis.UniversalClient {
 func Connect(t testing.TB, addrs string) redis.UniversalClient {
 	t.Helper()
 	rdb, err := store.Connect(addrs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = rdb.Close() })
 	return rdb
 }
@@ -99,8 +95,6 @@ func (c *Calls) Of(command string) int {
 func MasterOf(t *testing.T, cluster *redis.ClusterClient, key string) string {
 	t.Helper()
 	node, err := cluster.MasterForKey(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return node.Options().Addr
 }

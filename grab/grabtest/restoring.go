@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -36,9 +37,7 @@ type Known struct {
 func (gm *Game) Known(shard int) (all []Known) {
 	gm.T.Helper()
 	amounts, err := rain.NewAmounts(gm.C)
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	err = gm.G.EachRecord(gm.T.Context(), gm.C, shard, func(page rain.Records) error {
 		for _, r := range page.Wins {
 			r.Win.Amount = amounts.Of(r.Win.Packet)
@@ -46,9 +45,7 @@ func (gm *Game) Known(shard int) (all []Known) {
 		}
 		return nil
 	})
-	if err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, err)
 	slices.SortFunc(all, func(a, b Known) int { return a.Win.Packet - b.Win.Packet })
 	return slices.Compact(all) // HSCAN may say a player twice
 }

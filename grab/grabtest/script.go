@@ -8,6 +8,7 @@ import (
 	"redrain/grab/confirm"
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -78,9 +79,7 @@ func (gm *Game) BatchOf(taps ...[2]string) []outcome.Result {
 		batch[i] = TapOf(gm.T, t[0], t[1])
 	}
 	script := gm.Script()
-	if err := script.Call(gm.T.Context(), batch); err != nil {
-		gm.T.Fatal(err)
-	}
+	testenv.Must(gm.T, script.Call(gm.T.Context(), batch))
 	results, entries := script.Answer.Results, script.Answer.Entries
 	var wins confirm.Pending
 	if script.Answer.Entry != "" {

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -77,15 +76,9 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	server.Start()
 	testenv.Eventually(t, 10*time.Second, "redis answers", func() bool { return gm.RDB.Ping(t.Context()).Err() == nil })
 	gm.Want("r", gm.Drop(0), outcome.Unavailable)
-	if _, err := gm.G.Levels(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("levels of a lost campaign: %v", err)
-	}
-	if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("applying to a lost campaign: %v", err)
-	}
-	if err := gm.G.CloseCampaign(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("closing a lost campaign: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(gm.G.Levels(t.Context(), gm.C)), store.ErrNoState, "levels of a lost campaign")
+	testenv.WantErr(t, gm.G.Apply(t.Context(), gm.C), store.ErrNoState, "applying to a lost campaign")
+	testenv.WantErr(t, gm.G.CloseCampaign(t.Context(), gm.C), store.ErrNoState, "closing a lost campaign")
 	shards, err := gm.G.Snapshot(t.Context(), gm.C)
 	if err != nil || shards[0].Found {
 		t.Errorf("snapshot of a lost campaign: %+v, %v", shards, err)

@@ -149,9 +149,7 @@ func TestAStockingThatComesLateIsRefused(t *testing.T) {
 			t.Errorf("of what is open: %v", err)
 		}
 		gm.Lose()
-		if err := gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000); !errors.Is(err, store.ErrLate) {
-			t.Errorf("of what was lost: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Open(t.Context(), gm.C, gm.Options.Clock()-10_000), store.ErrLate, "of what was lost")
 		if n := rdb.Exists(t.Context(), gm.G.Keys(gm.C.ID, 0).Opening()...).Val(); n != 0 {
 			t.Errorf("it has made %d keys", n)
 		}

@@ -182,9 +182,7 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err := gm.G.Restore(t.Context(), gm.C, 0, slow); !errors.Is(err, store.ErrAlive) {
-			t.Errorf("the slow one: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, slow), store.ErrAlive, "the slow one")
 		gm.Balance()
 		// The same, but the other one is not ready either.
 		gm.Lose()
@@ -192,13 +190,9 @@ func TestOfTwoRestorersTheLastOneToBeginWins(t *testing.T) {
 		begun.Wins = interrupted(wins, func() {
 			other := gm.Restoration(0, wins)
 			other.Wins = func(func(rain.Win, rain.EntryRef) error) error { return errBroken }
-			if err := gm.G.Restore(t.Context(), gm.C, 0, other); !errors.Is(err, errBroken) {
-				t.Error(err)
-			}
+			testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, other), errBroken)
 		})
-		if err := gm.G.Restore(t.Context(), gm.C, 0, begun); !errors.Is(err, store.ErrSuperseded) {
-			t.Errorf("one that was overtaken: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, begun), store.ErrSuperseded, "one that was overtaken")
 		wantUnknown(t, gm, "overtaken and given up")
 		// All at once.
 		var all sync.WaitGroup

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,9 +101,7 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 		gm.Lose()
 		r := gm.Restoration(0, wins)
 		r.Closed = true
-		if err := gm.G.Restore(t.Context(), gm.C, 0, r); !errors.Is(err, store.ErrRestoration) {
-			t.Errorf("closed, with a stock: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Restore(t.Context(), gm.C, 0, r), store.ErrRestoration, "closed, with a stock")
 		r.Stock, r.Reclaimed = nil, r.Stock
 		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, r))
 		gm.WantLevels(before)
@@ -121,9 +118,7 @@ func TestAClosedShardIsRestoredClosed(t *testing.T) {
 			grabtest.TapOn(gm.Node().Gate(stale), "q", drop).Outcome != outcome.NotOpen {
 			t.Errorf("a version has opened it (%v)", err)
 		}
-		if err := gm.G.Open(t.Context(), stale, soon(gm)); !errors.Is(err, store.ErrClosed) {
-			t.Errorf("loading it: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Open(t.Context(), stale, soon(gm)), store.ErrClosed, "loading it")
 	})
 }
 

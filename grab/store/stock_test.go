@@ -28,9 +28,7 @@ func TestApplyKeepsTheNewestVersion(t *testing.T) {
 		}
 		// A campaign that is not opened yet takes no version.
 		loading := grabtest.New(t, rdb, grabtest.Setup{Packets: 10, NotOpen: true})
-		if err := loading.G.Apply(t.Context(), loading.C); !errors.Is(err, store.ErrNoState) {
-			t.Errorf("without a stock: %v", err)
-		}
+		testenv.WantErr(t, loading.G.Apply(t.Context(), loading.C), store.ErrNoState, "without a stock")
 		loading.C.Status = rain.Loading
 		if err := loading.G.Apply(t.Context(), loading.C); err != nil {
 			t.Errorf("a version that is loading itself: %v", err)
@@ -48,9 +46,7 @@ func TestApplyReachesWhatIsThere(t *testing.T) {
 		}
 		gm.C.Status = rain.Paused
 		gm.C.Revision++
-		if err := gm.G.Apply(t.Context(), gm.C); !errors.Is(err, store.ErrNoState) {
-			t.Errorf("with lost shards: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Apply(t.Context(), gm.C), store.ErrNoState, "with lost shards")
 		status, err := rdb.HGet(t.Context(), gm.G.Keys(gm.C.ID, there).State, "status").Result()
 		if err != nil || status != string(rain.Paused) {
 			t.Errorf("the shard that is there is %s, %v", status, err)
@@ -95,9 +91,7 @@ func TestClosedIsForGood(t *testing.T) {
 		for _, c := range []*rain.Campaign{gm.C, open} {
 			testenv.Must(t, gm.G.Apply(t.Context(), c))
 		}
-		if err := gm.G.Open(t.Context(), open, soon(gm)); !errors.Is(err, store.ErrClosed) {
-			t.Errorf("loading a closed campaign: %v", err)
-		}
+		testenv.WantErr(t, gm.G.Open(t.Context(), open, soon(gm)), store.ErrClosed, "loading a closed campaign")
 		gm.WantOn(stale, "q", drop2(gm, open), outcome.NotOpen)
 		gm.Balance()
 		gm.WantLevels(store.Levels{Won: 1, WonByLane: one(1), AmountWon: before.AmountWon})

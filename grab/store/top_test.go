@@ -38,7 +38,6 @@ func TestTop(t *testing.T) {
 			if p%2 == 0 {
 				rank(gm, gm.G, map[string]rain.Money{user: totals[user] / 2}) // before the last win
 				rank(gm, gm.G, map[string]rain.Money{user: totals[user]})
-				rank(gm, gm.G, map[string]rain.Money{user: totals[user] / 2}) // one who has read it before, and is late
 			}
 		}
 		var ranking sync.WaitGroup
@@ -106,6 +105,21 @@ func (c *trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		return next(ctx, cmds)
 	}
+}
+
+// TestTopNeverFalls: whoever has read a total before the player's last win, and comes with it after one who has
+// read it since, lowers nothing.
+func TestTopNeverFalls(t *testing.T) {
+	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
+		gm := grabtest.New(t, rdb, grabtest.Setup{})
+		for _, total := range []rain.Money{70, 50} {
+			rank(gm, gm.G, map[string]rain.Money{"u": total})
+		}
+		if top, err := gm.G.Top(t.Context(), gm.C); err != nil || len(top) != 1 ||
+			top[0] != (store.Ranked{User: "u", Amount: 70}) {
+			t.Errorf("%v, %v", top, err)
+		}
+	})
 }
 
 // TestTopAfterALoss: what Redis has kept of the board is not believed when a shard is restored. It is what the wins

@@ -18,6 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // roundTrip is a provider without a network. It notes when it was asked. A bubble's clock orders what happens, but says
@@ -141,9 +142,7 @@ func TestTheLogTellsOfChanges(t *testing.T) {
 			JWKSURL: "http://id.example", HTTPClient: &http.Client{Transport: r},
 			Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { _ = players.Run(ctx) }()
 		check := func(wait time.Duration, warnings, news int) {

@@ -16,6 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -140,9 +141,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 			players, err := auth.NewPlayers(auth.PlayersOptions{
 				JWKSURL: url, HTTPClient: &http.Client{Transport: w}, Log: quiet, Clock: atNoon,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			returned := make(chan error, 1)
 			go func() { returned <- players.Run(ctx) }()

@@ -7,6 +7,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // A token may say how its player is called and looks; what is no text, or a guess at it, keeps nobody out.
@@ -31,9 +32,7 @@ func TestNamesInTokens(t *testing.T) {
 		}
 	}
 	token, _, err := players.MintFor(auth.Persona{User: "u1", Name: "小雨", Picture: "https://img.example/1"}, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	got, err := players.Grant(t.Context(), token)
 	if err != nil || got.User != "u1" || got.Name != "小雨" || got.Picture != "https://img.example/1" {
 		t.Errorf("%+v, %v", got, err)

@@ -12,18 +12,15 @@ import (
 	"time"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // writeOperators writes an operators' file that is not mistaken for the one before it.
 func writeOperators(t *testing.T, path, text string, version int64) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(path, []byte(text), 0o600))
 	at := time.Unix(version, 0)
-	if err := os.Chtimes(path, at, at); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Chtimes(path, at, at))
 }
 
 // TestOperatorsFile: who is in the file is known, and who is taken out of it is refused within seconds; while it cannot
@@ -37,9 +34,7 @@ func TestOperatorsFile(t *testing.T) {
 			"- {name: 'Bob 李', role: 'operator, viewer', sha256: "+bobHash+"}\n"
 		writeOperators(t, path, ann+bob, 1)
 		file, err := auth.NewOperatorsFile(path, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		knows := func(token, name string, roles ...auth.Role) {
 			t.Helper()
 			time.Sleep(6 * time.Second) // of the bubble's clock: the next look at the file is due, and nobody waits
@@ -88,7 +83,5 @@ func TestFaultsOfAnOperatorsFile(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}
-	if _, err := auth.NewOperatorsFile(filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(auth.NewOperatorsFile(filepath.Join(t.TempDir(), "none"), nil)), os.ErrNotExist)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -29,9 +30,7 @@ func newPlayers(t testing.TB, o auth.PlayersOptions) *auth.Players {
 		o.Log = quiet
 	}
 	p, err := auth.NewPlayers(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.Run(ctx) })
@@ -184,9 +183,7 @@ func TestMint(t *testing.T) {
 	now := noon.Add(300 * time.Millisecond)
 	players := newPlayers(t, auth.PlayersOptions{Secret: secret, Clock: func() time.Time { return now }})
 	token, expires, err := players.Mint("u1", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := noon.Add(time.Minute); !expires.Equal(want) {
 		t.Errorf("expires %v, want %v", expires, want)
 	}
@@ -212,9 +209,7 @@ func TestDefaults(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	defer slog.SetDefault(before)
 	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: "short", JWKSURL: "http://id.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	token, expires, err := players.Mint("u1", time.Hour)
 	if left := time.Until(expires); err != nil || left > time.Hour || left < 59*time.Minute {
 		t.Errorf("expires in %v, %v", left, err)

@@ -14,6 +14,7 @@ import (
 	"redrain/client"
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
+	"redrain/internal/testenv"
 )
 
 // gather lets players into a room that a test has made. A player's token is "p" and its number.
@@ -38,9 +39,7 @@ func gather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) (*b
 func mustGather(t *testing.T, room *benchtest.Room, change func(*bench.Options)) *bench.Crowd {
 	t.Helper()
 	crowd, err := gather(t, room, change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return crowd
 }
 
@@ -73,9 +72,7 @@ func TestClosedLoop(t *testing.T) {
 		t.Fatal("it does not rain")
 	}
 	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	won := 0
 	for key, times := range room.Taps() {
 		user, drop, _ := strings.Cut(key, " ")
@@ -118,9 +115,7 @@ func TestReconnect(t *testing.T) {
 		},
 	}
 	r, err := mustGather(t, room, nil).Play(ctx, bench.Plan{Duration: 30 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Closes["4000"] != 5 || r.Lost != 5 || r.Reconnects > 5 || r.Taps != r.Answered+5 || len(r.Faults) != 0 {
 		t.Errorf("report %+v", r)
 	}
@@ -145,13 +140,9 @@ func TestEverybodyComesBack(t *testing.T) {
 	room.Welcome = func(string) int { back(); return 0 }
 	crowd := mustGather(t, room, func(o *bench.Options) { o.Players = players })
 	plan := bench.Plan{Duration: 30 * time.Second}
-	if _, err := crowd.Play(ctx, plan); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(crowd.Play(ctx, plan)))
 	for crowd.Progress().Connected < players && t.Context().Err() == nil {
-		if _, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})))
 	}
 	for user, times := range room.Welcomes() {
 		if times != 2 {
@@ -170,9 +161,7 @@ func TestPlayersMoveToAnotherServer(t *testing.T) {
 	crowd := mustGather(t, room, func(o *bench.Options) {
 		o.Players, o.Targets = players, append(o.Targets, "ws"+strings.TrimPrefix(gone.URL, "http"))
 	})
-	if _, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})))
 	if n := len(room.Welcomes()); n != players {
 		t.Errorf("%d players have come to the other server", n)
 	}
@@ -189,9 +178,7 @@ func TestRefused(t *testing.T) {
 		return 0
 	}}
 	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Joined != 19 || len(r.NotJoined) != 1 || r.Closes["4500"] != 1 || tries.Load() != 1 {
 		t.Errorf("%d tries; report %+v", tries.Load(), r)
 	}
@@ -215,9 +202,7 @@ func TestUnanswered(t *testing.T) {
 	}
 	crowd := mustGather(t, room, nil)
 	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second, Drain: 20 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Unanswered < 1 || r.Taps != r.Answered+r.Unanswered {
 		t.Errorf("report %+v", r)
 	}
@@ -228,9 +213,7 @@ func TestOpenLoop(t *testing.T) {
 	room := &benchtest.Room{}
 	const rate, duration = 1_000, 200 * time.Millisecond
 	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: duration, Rate: rate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	most := int64(rate*(float64(r.DurationMS)/1000)) + 2
 	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingInAir+r.NobodyThere != 0 ||
 		r.Times.TotalCount() != r.Answered {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )
@@ -232,9 +233,7 @@ func TestOpenLoopIsCorrectedForCoordinatedOmission(t *testing.T) {
 			}
 		}()
 		report, err := r.Play(t.Context(), Plan{Duration: 2995 * time.Millisecond, Rate: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if report.Taps != 300 || report.Answered != 300 || report.NothingInAir+report.NobodyThere != 0 {
 			t.Fatalf("%+v", report)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
+	"redrain/internal/testenv"
 )
 
 // Who has a place asks for it over HTTP as often as the server says, and comes to the socket when it has a seat; who
@@ -45,9 +46,7 @@ func TestTheWaitingRoom(t *testing.T) {
 		}
 	})
 	r, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	mu.Lock()
 	defer mu.Unlock()
 	w := r.Waiting
@@ -95,9 +94,7 @@ func TestKnockAndStay(t *testing.T) {
 		}
 	}()
 	r, err := crowd.Play(ctx, bench.Plan{Duration: time.Minute, Watch: true, Stay: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if r.Joined != 4 || r.Left != 4 || r.Waiting.Waited != 2 || r.Waiting.Admitted != 2 || len(r.Closes) != 2 &&
 		r.Closes["4003"] == 0 || r.Broken != 0 {
 		t.Errorf("%+v", r)

@@ -35,9 +35,7 @@ func (f *forger) shard(campaign string) *shardKeys {
 func (k *shardKeys) undo() {
 	k.t.Helper()
 	for key, was := range k.was {
-		if err := k.rdb.RestoreReplace(k.t.Context(), key, 0, was).Err(); err != nil {
-			k.t.Fatal(err)
-		}
+		testenv.Must(k.t, k.rdb.RestoreReplace(k.t.Context(), key, 0, was).Err())
 	}
 }
 
@@ -45,9 +43,7 @@ func (k *shardKeys) undo() {
 func value[T any](t *testing.T, cmd interface{ Result() (T, error) }) T {
 	t.Helper()
 	v, err := cmd.Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return v
 }
 
@@ -62,9 +58,7 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 	cfg.ReconcileEvery = time.Second
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "by-hand", 10_000, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	won := winners(t, n, c.ID, 3)
 	heard := listen(t, n)
 	f := newForger(t, s)
@@ -225,12 +219,8 @@ func TestWhatIsChangedInRedisByHandIsNamed(t *testing.T) {
 	// What cannot be undone is made anew from the ledger.
 	for _, err := range []error{rdb.LPush(ctx, k.stock, "0-2").Err(), rdb.HSet(ctx, k.wins, "thief", "1 0.9").Err(),
 		rdb.Del(ctx, k.state).Err()} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
-	if _, err := n.client.Rebuild(within(t, 30*time.Second), c.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(n.client.Rebuild(within(t, 30*time.Second), c.ID)))
 	awaitBooks(t, n.client, c.ID)
 }

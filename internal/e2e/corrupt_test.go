@@ -48,9 +48,7 @@ func winners(t *testing.T, n *node, campaign string, count int) []wire.Result {
 	t.Helper()
 	long := shortRain(100)
 	long.DurationMS, long.FallMS = 600_000, 20_000
-	if _, err := n.client.StartRain(within(t, 10*time.Second), campaign, long, ""); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(n.client.StartRain(within(t, 10*time.Second), campaign, long, "")))
 	won := make([]wire.Result, count)
 	for i := range won {
 		p := join(t, n, fmt.Sprintf("user-%d", i), campaign)
@@ -71,25 +69,19 @@ func TestADeletedOutboxEntryIsFoundAndPaid(t *testing.T) {
 	cfg.Roles = []string{config.RoleGateway, config.RoleOperator} // nobody empties the outbox
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "outbox", 10_000, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	won := winners(t, n, c.ID, 3)
 	wantBooks(t, n, c.ID, "before", cli.ExitOK, "every cent is accounted for")
 
 	rdb, err := store.Connect(s.redis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = rdb.Close() })
 	outbox := s.namespace + ":{" + c.ID + ".0}:outbox"
 	entries, err := rdb.XRange(t.Context(), outbox, "-", "+").Result()
 	if err != nil || len(entries) != len(won) {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	if err := rdb.XDel(t.Context(), outbox, entries[1].ID).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.XDel(t.Context(), outbox, entries[1].ID).Err())
 	name := fmt.Sprintf("claim %s (packet %s, player user-1, amount %d, outbox entry %s.0.%s): "+
 		"won in Redis, but neither in an outbox nor in the ledger",
 		won[1].Claim, won[1].Packet, int64(won[1].Amount), c.ID, entries[1].ID)
@@ -112,9 +104,7 @@ func TestTheScheduleFindsIt(t *testing.T) {
 	n := startNode(t, cfg)
 	startNode(t, cfg) // a second one, which leaves the work to the first
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "schedule", 10_000, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	winners(t, n, c.ID, 2)
 	awaitBooks(t, n.client, c.ID)
 	hand := newByHand(t, "mysql", s.mysql)
@@ -156,19 +146,13 @@ func TestTheScheduleFindsIt(t *testing.T) {
 func metric(t *testing.T, n *node, name string) (value float64) {
 	t.Helper()
 	resp, err := get(t, n.url+"/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			if _, err := fmt.Sscan(rest, &value); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Err(fmt.Sscan(rest, &value)))
 			return value
 		}
 	}
@@ -185,9 +169,7 @@ func TestRedisAwayIsNotADifference(t *testing.T) {
 	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
 	n := startNode(t, s.config())
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "away", rain.Money(1_000), 10), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	redis.Kill()
 	code, said := reconcile(n)
 	if code != cli.ExitFailure || !strings.Contains(said, "campaign "+c.ID+"  not checked: ") ||
@@ -200,12 +182,8 @@ func TestRedisAwayIsNotADifference(t *testing.T) {
 		return code == cli.ExitOK
 	})
 	rdb, err := store.Connect(s.redis)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = rdb.Close() })
-	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.FlushAll(t.Context()).Err())
 	wantBooks(t, n, c.ID, "Redis has forgotten", cli.ExitFailure, "shard 0: Redis has lost it")
 }

@@ -22,9 +22,7 @@ type byHand struct {
 func newByHand(t *testing.T, driver, dsn string) *byHand {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return &byHand{t, db}
 }
@@ -106,9 +104,7 @@ func corrupt(t *testing.T, cfg config.Config, driver, dsn string) {
 	t.Helper()
 	n := startNode(t, cfg)
 	c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, "corrupt", 10_000, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	wantBooks(t, n, c.ID, "nobody has won", cli.ExitOK)
 	won := winners(t, n, c.ID, 4)
 	awaitBooks(t, n.client, c.ID)
@@ -122,9 +118,7 @@ func corrupt(t *testing.T, cfg config.Config, driver, dsn string) {
 	w, amount := won[1], won[1].Amount
 	var txn, line int64
 	const lineOf = "SELECT e.txn_id, e.line_no FROM entry e WHERE account_id = 'user:user-1'"
-	if err := hand.db.QueryRowContext(t.Context(), lineOf).Scan(&txn, &line); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, hand.db.QueryRowContext(t.Context(), lineOf).Scan(&txn, &line))
 	in := func(format string) string {
 		return strings.NewReplacer("TXN", fmt.Sprint(txn), "LINE", fmt.Sprint(line), "PACKET", w.Packet, "CLAIM",
 			w.Claim, "MORE", fmt.Sprint(int64(amount)+1),

@@ -61,9 +61,7 @@ func TestTheScheduleOutlivesAbsurdRows(t *testing.T) {
 	var ids []string
 	for _, name := range []string{"absurd", "sound"} {
 		c, err := n.client.CreateCampaign(within(t, 20*time.Second), fund(t, n, name, 10_000, 20), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ids = append(ids, c.ID)
 	}
 	absurd, sound := ids[0], ids[1]

@@ -95,9 +95,7 @@ func TestEvents(t *testing.T) {
 				t.Errorf("%+v", e)
 			}
 			if stats == 2 {
-				if _, err := n.client.Pause(within(t, 10*time.Second), ours.ID); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, testenv.Err(n.client.Pause(within(t, 10*time.Second), ours.ID)))
 			}
 		case client.EventCampaign:
 			paused = e.State == "paused"
@@ -118,9 +116,7 @@ func TestEvents(t *testing.T) {
 		t.Error("the feed of all has figures of a campaign without a rain, because somebody else looks at it")
 	}
 
-	if _, err := n.client.CloseCampaign(within(t, 10*time.Second), other.ID); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(n.client.CloseCampaign(within(t, 10*time.Second), other.ID)))
 	over := openFeed(t, n, "?campaign="+other.ID)
 	defer func() { _ = over.Body.Close() }()
 	stats = 0

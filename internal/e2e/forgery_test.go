@@ -60,9 +60,7 @@ func (f *forger) subject(campaign string) string { return f.namespace + ".payout
 
 func (f *forger) publish(campaign, message string) {
 	f.t.Helper()
-	if _, err := f.js.Publish(f.t.Context(), f.subject(campaign), []byte(message)); err != nil {
-		f.t.Fatal(err)
-	}
+	testenv.Must(f.t, testenv.Err(f.js.Publish(f.t.Context(), f.subject(campaign), []byte(message))))
 }
 
 // add adds an entry to the outbox.
@@ -176,9 +174,7 @@ func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 			t.Errorf("dismissing %+v: %v", d, err)
 		}
 	}
-	if _, err := n.client.CloseCampaign(within(t, 20*time.Second), campaign); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(n.client.CloseCampaign(within(t, 20*time.Second), campaign)))
 	for _, d := range f.waiting(n.client) {
 		testenv.Eventually(t, 60*time.Second, "dismissed when the campaign is over", func() bool {
 			_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")

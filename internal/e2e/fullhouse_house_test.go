@@ -44,13 +44,9 @@ func (w *watched) heap(t *testing.T) (least int64) {
 	t.Helper()
 	for look := range 6 {
 		resp, err := get(t, w.admin.url+"/debug/pprof/heap?gc=1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		_, err = io.Copy(io.Discard, resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(err, resp.Body.Close()))
 		if is := int64(w.metric(t, "go_memstats_heap_alloc_bytes")); look == 0 || is < least {
 			least = is
 		}

@@ -28,9 +28,7 @@ func playReclaim(c *cell) {
 	expiring := c.begin(spec, 4)
 
 	release := c.hold(c.t, "sponsor:"+sponsor)
-	if _, err := c.op().CloseCampaign(within(c.t, 20*time.Second), closed.ID); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, testenv.Err(c.op().CloseCampaign(within(c.t, 20*time.Second), closed.ID)))
 	c.awaitHeld(c.t, "sponsor:"+sponsor, 1)
 	all := len(c.campaigns) * reclaimShards
 	if n := c.reclaimed(c.t, sponsor); n != 0 {

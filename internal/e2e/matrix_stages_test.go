@@ -35,9 +35,7 @@ func (c *cell) spec(name, sponsor string) rain.Spec {
 
 func (c *cell) deposit(sponsor string, amount rain.Money) {
 	c.t.Helper()
-	if _, err := c.op().Deposit(within(c.t, 20*time.Second), sponsor, "first", amount); err != nil {
-		c.t.Fatal(err)
-	}
+	testenv.Must(c.t, testenv.Err(c.op().Deposit(within(c.t, 20*time.Second), sponsor, "first", amount)))
 }
 
 // rained is one campaign of its own in which a crowd wins.

@@ -116,9 +116,7 @@ func get(t *testing.T, url string) (*http.Response, error) {
 func fund(t *testing.T, n *node, name string, budget rain.Money, packets int) rain.Spec {
 	t.Helper()
 	sponsor := "sponsor-" + name
-	if _, err := n.client.Deposit(within(t, 10*time.Second), sponsor, "first", budget); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(n.client.Deposit(within(t, 10*time.Second), sponsor, "first", budget)))
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = name, sponsor, budget, packets
 	return spec

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/client"
+	"redrain/internal/testenv"
 )
 
 func parse[T any](t *testing.T, line []byte) T {
@@ -24,7 +25,5 @@ func hasCode(err error, code string) bool {
 // must ends the test that has gone wrong, and no other. It belongs to the test's own goroutine.
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 }

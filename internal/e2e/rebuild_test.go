@@ -185,9 +185,7 @@ func (g *game) end() {
 	g.sameAgain()
 	awaitBooks(g.t, g.op, g.campaign)
 	checkLedger(g.t, g.op, g.campaign, g.players)
-	if _, err := g.op.CloseCampaign(within(g.t, 20*time.Second), g.campaign); err != nil {
-		g.t.Fatal(err)
-	}
+	testenv.Must(g.t, testenv.Err(g.op.CloseCampaign(within(g.t, 20*time.Second), g.campaign)))
 	testenv.Eventually(g.t, time.Minute, "the rest back at the sponsor", func() bool {
 		ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
 		defer cancel()

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"redrain/internal/embedded"
+	"redrain/internal/testenv"
 )
 
 func openDir(t *testing.T, path string) *embedded.Dir {
 	t.Helper()
 	d, err := embedded.OpenDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return d
 }
 
@@ -39,9 +38,7 @@ func TestADirectoryBelongsToOne(t *testing.T) {
 
 func TestADirectoryThatCannotBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	for _, path := range []string{file, filepath.Join(file, "below")} {
 		if _, err := embedded.OpenDir(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
@@ -72,9 +69,7 @@ func TestSecretsStay(t *testing.T) {
 	if got, err := d.Secret("other", generate); got != "xx" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := os.Mkdir(filepath.Join(path, "folder"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.Mkdir(filepath.Join(path, "folder"), 0o700))
 	if _, err := d.Secret("folder", generate); err == nil {
 		t.Error("a folder is no secret")
 	}

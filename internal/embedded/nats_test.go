@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"redrain/internal/testenv"
 )
 
 func startNATS(t *testing.T, dir string) *NATSServer {
 	t.Helper()
 	n, err := NATS(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() {
 		if err := n.Close(); err != nil {
 			t.Error(err)
@@ -29,14 +29,10 @@ func startNATS(t *testing.T, dir string) *NATSServer {
 func connect(t *testing.T, n *NATSServer) jetstream.JetStream {
 	t.Helper()
 	nc, err := n.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return js
 }
 
@@ -63,9 +59,7 @@ func payStream(t *testing.T, js jetstream.JetStream) jetstream.Consumer {
 	consumer, err := js.CreateOrUpdateConsumer(ctx, "PAY", jetstream.ConsumerConfig{
 		Durable: "settle", AckPolicy: jetstream.AckExplicitPolicy,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return consumer
 }
 
@@ -73,18 +67,12 @@ func payStream(t *testing.T, js jetstream.JetStream) jetstream.Consumer {
 func take(t *testing.T, consumer jetstream.Consumer, n int) (got []string) {
 	t.Helper()
 	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(10*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for m := range batch.Messages() {
 		got = append(got, string(m.Data()))
-		if err := m.DoubleAck(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.DoubleAck(context.Background()))
 	}
-	if err := batch.Error(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, batch.Error())
 	return got
 }
 
@@ -108,23 +96,17 @@ func TestNATSKeepsTheStreamThroughARestart(t *testing.T) {
 	dir := t.TempDir()
 	func() {
 		n, err := NATS(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer func() {
 			if err := n.Close(); err != nil {
 				t.Error(err)
 			}
 		}()
 		nc, err := n.Connect()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		defer nc.Close()
 		js, err := jetstream.New(nc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		consumer := payStream(t, js)
 		publishTen(t, js)
 		take(t, consumer, 4)
@@ -141,14 +123,10 @@ func TestNATSKeepsTheStreamThroughARestart(t *testing.T) {
 func TestNATSRemovesItsTemporaryStore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	n, err := NATS("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	left := func() int {
 		entries, err := os.ReadDir(os.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		return len(entries)
 	}
 	if left() != 1 {
@@ -166,9 +144,7 @@ func TestNATSRemovesItsTemporaryStore(t *testing.T) {
 
 func TestNATSSaysThatTheStoreCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, os.WriteFile(file, nil, 0o600))
 	if n, err := NATS(file); err == nil {
 		_ = n.Close()
 		t.Error("a server on a store that is no directory")

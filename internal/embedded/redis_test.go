@@ -15,9 +15,7 @@ import (
 func startRedis(t testing.TB) *redis.Client {
 	t.Helper()
 	r, err := Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(r.Close)
 	rdb := redis.NewClient(&redis.Options{Addr: r.Addr()})
 	t.Cleanup(func() { _ = rdb.Close() })
@@ -60,9 +58,7 @@ func TestRedisKeysExpireInRealTime(t *testing.T) {
 	ctx, rdb := context.Background(), startRedis(t)
 	start := time.Now()
 	for key, ttl := range map[string]time.Duration{"short": 1500 * time.Millisecond, "long": time.Hour} {
-		if err := rdb.Set(ctx, key, 1, ttl).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, rdb.Set(ctx, key, 1, ttl).Err())
 	}
 	testenv.Eventually(t, 10*time.Second, "the short-lived key is gone", func() bool {
 		return rdb.Exists(ctx, "short").Val() == 0
@@ -139,15 +135,11 @@ func TestScriptsSpreadWhatRealRedisSpreads(t *testing.T) {
 func TestRedisKnowsItsScripts(t *testing.T) {
 	ctx, rdb := context.Background(), startRedis(t)
 	sha, err := rdb.ScriptLoad(ctx, "return redis.call('INCRBY', KEYS[1], ARGV[1])").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if n, err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Int(); err != nil || n != 7 {
 		t.Errorf("EVALSHA = %d, %v; want 7", n, err)
 	}
-	if err := rdb.ScriptFlush(ctx).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, rdb.ScriptFlush(ctx).Err())
 	if err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Err(); !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		t.Errorf("EVALSHA of a forgotten script: %v, want NOSCRIPT", err)
 	}
@@ -155,9 +147,7 @@ func TestRedisKnowsItsScripts(t *testing.T) {
 
 func TestRedisClosesTwice(t *testing.T) {
 	r, err := Redis()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	r.Close()
 	r.Close()
 }
@@ -175,9 +165,7 @@ return codes`)
 			ctx, rdb, args := context.Background(), startRedis(b), scriptArgs(2*taps)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := script.Run(ctx, rdb, []string{"wins"}, args...).Err(); err != nil {
-					b.Fatal(err)
-				}
+				testenv.Must(b, script.Run(ctx, rdb, []string{"wins"}, args...).Err())
 			}
 			b.ReportMetric(float64(taps)*float64(b.N)/b.Elapsed().Seconds(), "taps/s")
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 )
 
 // lease is held or not.
@@ -95,9 +96,7 @@ func TestOutage(t *testing.T) {
 		log := slog.New(slog.NewTextHandler(&out, nil))
 		reg := prometheus.NewRegistry()
 		recoverer, err := loop.NewRecoverer(reg, log, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		began, rounds := time.Now(), 0

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 )
 
 // A round that panics ends alone: it is logged with the line that panicked, counted and told as an alarm, and the
@@ -26,9 +27,7 @@ func TestPanicEndsOneRound(t *testing.T) {
 	g, err := loop.NewRecoverer(reg, slog.New(slog.NewTextHandler(&log, nil)), func(part, message string) {
 		alarms = append(alarms, part+": "+message)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if g.Do("settle", breaks) {
 		t.Error("a round that panicked is reported as one that ended well")
 	}
@@ -64,9 +63,7 @@ func TestPanicsOfOnePartAreOneAlarm(t *testing.T) {
 		g, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), func(part, _ string) {
 			alarms = append(alarms, part)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		pressed := func(want ...string) {
 			t.Helper()
 			if !slices.Equal(alarms, want) {

@@ -8,20 +8,18 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // connect makes a connection and wraps the end that writes.
 func connect(t *testing.T) (near, far net.Conn) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer listener.Close() //nolint:errcheck // only the connections matter
 	dialed, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	near = Wrap(dialed)
 	if far, err = listener.Accept(); err != nil {
 		t.Fatal(err)
@@ -51,9 +49,7 @@ func TestAConnWritesAll(t *testing.T) {
 			t.Fatalf("wrote %d of %d bytes, %v", n, len(part), err)
 		}
 	}
-	if err := near.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, near.Close())
 	if all := <-got; !bytes.Equal(all, sent) {
 		t.Errorf("%d bytes came, or others than the %d sent", len(all), len(sent))
 	}
@@ -66,9 +62,7 @@ func TestAConnWritesAll(t *testing.T) {
 func TestAConnWaitsUntilItsDeadline(t *testing.T) {
 	t.Parallel()
 	near, _ := connect(t)
-	if err := near.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, near.SetWriteDeadline(time.Now().Add(50*time.Millisecond)))
 	all := make([]byte, 64<<20)
 	if n, err := near.Write(all); n == len(all) || !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("wrote %d bytes, %v", n, err)

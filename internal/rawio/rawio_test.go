@@ -7,17 +7,15 @@ import (
 	"errors"
 	"syscall"
 	"testing"
+
+	"redrain/internal/testenv"
 )
 
 func TestSocketsDoNotWait(t *testing.T) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, fd := range pair {
-		if err := syscall.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, syscall.SetNonblock(fd, true))
 	}
 	got := make([]byte, 1<<20)
 	if n, err := Receive(pair[1], got); n != 0 || !errors.Is(err, syscall.EAGAIN) {
@@ -36,16 +34,12 @@ func TestSocketsDoNotWait(t *testing.T) {
 		if errors.Is(err, syscall.EAGAIN) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 	}
 	if sent == 0 {
 		t.Error("the buffer took nothing")
 	}
-	if err := syscall.Close(pair[0]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Close(pair[0]))
 	for sent > 0 {
 		n, err := Receive(pair[1], got)
 		if err != nil || n == 0 {
@@ -59,7 +53,5 @@ func TestSocketsDoNotWait(t *testing.T) {
 	if _, err := Send(pair[1], got); !errors.Is(err, syscall.EPIPE) {
 		t.Errorf("nobody is there: %v", err)
 	}
-	if err := syscall.Close(pair[1]); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, syscall.Close(pair[1]))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redrain/internal/seal"
+	"redrain/internal/testenv"
 )
 
 func TestASealIsOfOneTapOnly(t *testing.T) {
@@ -91,9 +92,7 @@ func TestASecretIsNotPrinted(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("key", "secret", secret)
 	text, err := json.Marshal(map[string]any{"secret": secret})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, shown := range []string{log.String(), string(text), fmt.Sprintf("%v %d %x %#v %s", secret, secret, secret,
 		secret, secret)} {
 		if !strings.Contains(shown, "[secret]") || strings.Contains(shown, "xx") ||

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redrain/internal/signed"
+	"redrain/internal/testenv"
 )
 
 // header makes the three headers of a request.
@@ -25,9 +26,7 @@ func header(id, timestamp, signature string) http.Header {
 func TestVerifyIsStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	key, err := signed.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	const id, timestamp = "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330"
 	const signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	body := `{"test": 2432232314}`
@@ -70,9 +69,7 @@ func TestVerifyIsStandardWebhooks(t *testing.T) {
 	}
 	other, err := signed.ParseSecret("whsec_" +
 		base64.StdEncoding.EncodeToString([]byte("another secret of 32 bytes, long")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if err := signed.Verify(other, header(id, timestamp, signature), []byte(body), now); !errors.Is(err,
 		signed.ErrForged) {
 		t.Errorf("another key: %v", err)

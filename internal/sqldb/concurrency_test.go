@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 )
 
 // TestConcurrentIncrements loses an update if isolation or retrying is wrong, and it deadlocks on purpose: half of the
@@ -16,9 +17,7 @@ func TestConcurrentIncrements(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
 		const workers, rounds = 8, 40
-		if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 0}, []any{"b", 0}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 0}, []any{"b", 0}))
 		var wg sync.WaitGroup
 		for w := range workers {
 			first, second := "a", "b"
@@ -71,9 +70,7 @@ func sameInBoth(ctx context.Context, tx *sqldb.Tx) error {
 func TestViewIsOneMomentAndCannotWrite(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
-		if err := put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 1}); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, put(t.Context(), db.DB, sqldb.Merge{}, []any{"a", 1}))
 		err := db.View(t.Context(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
 			if got, _ := amountOf(t, tx, "a"); got != 1 {
 				t.Errorf("before: %d", got)
@@ -91,9 +88,7 @@ func TestViewIsOneMomentAndCannotWrite(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if got, _ := amountOf(t, db, "a"); got != 2 {
 			t.Errorf("afterwards: %d", got)
 		}

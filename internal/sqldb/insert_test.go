@@ -35,9 +35,7 @@ func add(t *testing.T, db *sqldb.DB, ids []string) map[string]int64 {
 			return err
 		}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return got
 }
 
@@ -64,13 +62,9 @@ func TestInsertReading(t *testing.T) {
 // TestInsertReadingOnMySQL is what a server without INSERT … RETURNING does.
 func TestInsertReadingOnMySQL(t *testing.T) {
 	db, err := sqldb.OpenMySQL(testenv.MySQL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(t.Context()))
 	if err := db.Ping(t.Context()); err != nil { // makes the connection that reads
 		t.Fatal(err)
 	}
@@ -128,9 +122,7 @@ func TestInsertKeepsEveryValue(t *testing.T) {
 				[][]any{{"k", "h", 200, blob, int64(math.MinInt64)}, {"n", "h", true, []byte{}, int64(math.MaxInt64)}},
 				sqldb.Merge{})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for i, want := range texts {
 			var got string
 			if _, err := db.First(t.Context(), []any{&got},
@@ -192,9 +184,7 @@ func TestInsertTakesLongTexts(t *testing.T) {
 			return tx.Insert(ctx, "campaign_amounts", []string{"campaign_id", "amounts"},
 				[][]any{{"?", "short"}, {"long", long}, {"''", `\`}}, sqldb.Merge{})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		for id, want := range map[string]string{"?": "short", "long": long, "''": `\`} {
 			var got string
 			if _, err := db.First(t.Context(), []any{&got},
@@ -219,9 +209,7 @@ func TestLargerStays(t *testing.T) {
 				}
 				return tx.Insert(ctx, "shard_mark", columns, values, sqldb.Merge{Key: columns[:2], Larger: columns[2:]})
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 		}
 		for i, step := range []struct {
 			rows []([2]int64)
@@ -302,9 +290,7 @@ func TestWhatMySQLMakes(t *testing.T) {
 				r.Made("c-é", fmt.Sprint("-", i))
 			})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var n int
 		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM payout WHERE state = 'settled' "+
 			"AND claim = CONCAT('c-é-', packet)"); n != rows || err != nil {

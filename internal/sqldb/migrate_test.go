@@ -25,9 +25,7 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, errors.Join(errs...))
 	}
 }
 
@@ -40,23 +38,15 @@ func TestMigrateAfterACrash(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := sqldb.OpenMySQL(testenv.MySQL(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = db.Close() }()
-			if err := db.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, db.Migrate(t.Context()))
 			err = db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 				_, err := tx.Exec(ctx, left)
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := db.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
+			testenv.Must(t, db.Migrate(t.Context()))
 			for _, table := range []string{"audit", "payout"} {
 				var n int
 				if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM "+table); err != nil {

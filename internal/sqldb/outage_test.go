@@ -13,14 +13,10 @@ func TestDeadServerIsAnErrorSoon(t *testing.T) {
 	t.Parallel() // it waits for time-outs, on a server of its own
 	server := testenv.StartMySQL(t)
 	db, err := sqldb.OpenMySQL(server.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = db.Close() }()
 	ctx := t.Context()
-	if err := db.Migrate(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(ctx))
 	within := func(limit time.Duration, what string, do func() error) {
 		t.Helper()
 		start := time.Now()

@@ -47,13 +47,9 @@ var hostile = []string{
 func TestTextsStayTextsInEverySession(t *testing.T) {
 	t.Parallel()
 	db, err := sqldb.OpenMySQL(testenv.MySQL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, db.Migrate(t.Context()))
 	for _, session := range []string{"SET NAMES utf8mb4", "SET NAMES gbk", "SET NAMES big5", "SET NAMES sjis",
 		"SET NAMES latin1", "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'"} {
 		err := db.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
@@ -122,9 +118,7 @@ func TestNoTextIsQuoted(t *testing.T) {
 func TestEveryConnectionHasItsLimits(t *testing.T) {
 	t.Parallel()
 	db, err := sqldb.OpenMySQL(testenv.MySQL(t) + "?max_statement_time=77")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	var wait, idle, statement float64
 	var mode, names, isolation, zone string

@@ -39,18 +39,14 @@ func onEach(t *testing.T, test func(db subject)) {
 			default:
 				db, err = sqldb.OpenMySQL(testenv.MySQL(t))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			t.Cleanup(func() {
 				if err := db.Close(); err != nil {
 					t.Error(err)
 				}
 			})
 			db.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
-			if err := db.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, db.Migrate(t.Context()))
 			test(subject{db, t})
 		})
 	}
@@ -66,18 +62,14 @@ func put(ctx context.Context, db *sqldb.DB, merge sqldb.Merge, rows ...[]any) er
 func amountOf(t *testing.T, q sqldb.Querier, id string) (amount int64, found bool) {
 	t.Helper()
 	found, err := q.First(t.Context(), []any{&amount}, "SELECT amount FROM balance WHERE account_id = ?", id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return amount, found
 }
 
 func TestPingAndMigrateAgain(t *testing.T) {
 	onEach(t, func(db subject) {
 		t := db.t
-		if err := db.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, db.Ping(t.Context()))
 		if err := db.Migrate(t.Context()); err != nil {
 			t.Fatal("a second time:", err)
 		}
@@ -98,9 +90,7 @@ func TestInsertMerges(t *testing.T) {
 			{sqldb.Merge{Key: key, Add: []string{"amount"}}, 14},
 			{sqldb.Merge{Key: key, Set: []string{"amount"}}, 7},
 		} {
-			if err := put(ctx, db.DB, step.merge, []any{"a", 7}); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, put(ctx, db.DB, step.merge, []any{"a", 7}))
 			if got, _ := amountOf(t, db, "a"); got != step.want {
 				t.Fatalf("with %+v the amount is %d, want %d", step.merge, got, step.want)
 			}
@@ -119,9 +109,7 @@ func TestInsertTakesAnyNumberOfRows(t *testing.T) {
 			for i := range rows {
 				rows[i] = []any{fmt.Sprintf("%d.%d", n, i), 1}
 			}
-			if err := put(t.Context(), db.DB, sqldb.Merge{}, rows...); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, put(t.Context(), db.DB, sqldb.Merge{}, rows...))
 		}
 		var n int
 		if _, err := db.First(t.Context(), []any{&n}, "SELECT COUNT(*) FROM balance"); err != nil ||
@@ -216,30 +204,18 @@ func TestFileKeepsMemoryDoesNot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for i, want := range []bool{false, true} {
 		db, err := sqldb.OpenSQLite(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
+		testenv.Must(t, db.Migrate(t.Context()))
 		if _, found := amountOf(t, db, "a"); found != want {
 			t.Errorf("opening %d: found is %v", i+1, found)
 		}
-		if err := put(t.Context(), db, sqldb.Merge{Key: []string{"account_id"}}, []any{"a", 1}); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, put(t.Context(), db, sqldb.Merge{Key: []string{"account_id"}}, []any{"a", 1}))
+		testenv.Must(t, db.Close())
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	db, err := sqldb.OpenSQLite("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, db.Close())
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("Close leaves %v, %v", left, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 )
 
 // TestTheFileIsItsOwners: a ledger holds the seeds of rains that are to come and the keys of the seals, and its
@@ -13,9 +14,7 @@ import (
 func TestTheFileIsItsOwners(t *testing.T) {
 	dir := t.TempDir()
 	db, err := sqldb.OpenSQLite(filepath.Join(dir, "ledger.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer func() { _ = db.Close() }()
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) == 0 {
@@ -23,9 +22,7 @@ func TestTheFileIsItsOwners(t *testing.T) {
 	}
 	for _, file := range files {
 		is, err := file.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		if is.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s is %v", file.Name(), is.Mode())
 		}

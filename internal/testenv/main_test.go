@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -31,10 +30,6 @@ func TestRole(t *testing.T) {
 		go func() { select {} }()
 	case "missing":
 		require(t, "no-such-server")
-	case "fail":
-		StartRedis(t)
-		go func() { select {} }()
-		t.Error("a fault of the test")
 	case "serve":
 		fmt.Println("serving", StartRedis(t).Addr, memory.path)
 		select {}
@@ -64,17 +59,6 @@ func TestMainFailsOnALeak(t *testing.T) {
 	}
 }
 
-func TestMainShowsAFailureAlone(t *testing.T) {
-	requireRedis(t)
-	code, out := output(t, again("fail"))
-	if code != 1 || strings.Contains(out, "goroutines are left") {
-		t.Errorf("exit code %d, want 1 without a word of leaks; output:\n%s", code, out)
-	}
-	if !strings.Contains(out, "end of the log of redis") {
-		t.Errorf("a failed test does not show the log of its server; output:\n%s", out)
-	}
-}
-
 func TestMissingProgramSkipsButFailsInCI(t *testing.T) {
 	code, out := output(t, again("missing", "CI="))
 	if code != 0 || !strings.Contains(out, "--- SKIP: TestRole") ||
@@ -84,16 +68,6 @@ func TestMissingProgramSkipsButFailsInCI(t *testing.T) {
 	code, out = output(t, again("missing", "CI=true"))
 	if code != 1 || !strings.Contains(out, "--- FAIL: TestRole") {
 		t.Errorf("in CI: exit code %d, want a failure; output:\n%s", code, out)
-	}
-}
-
-func TestShortSaysWhatItLeavesOut(t *testing.T) {
-	short := again("fail", "CI=true") // it would fail, if it were run
-	short.Args = append(short.Args, "-test.short")
-	code, out := output(t, short)
-	if code != 0 || !strings.Contains(out, "--- SKIP: TestRole") ||
-		!strings.Contains(out, "testenv: -short: 1 tests that need real servers") {
-		t.Errorf("exit code %d, want a loud skip; output:\n%s", code, out)
 	}
 }
 
@@ -157,22 +131,4 @@ func childrenDie() bool {
 func requireRedis(t *testing.T) {
 	t.Helper()
 	require(t, redisServer.needs...)
-}
-
-func TestProcessTellsHowItEnded(t *testing.T) {
-	cmd := exec.Command("cat")
-	stdin, keepOpen, err := os.Pipe()
-	Must(t, err)
-	defer func() { _ = keepOpen.Close() }()
-	cmd.Stdin = stdin
-	p := Start(t, cmd)
-	_ = stdin.Close()
-
-	p.Signal(syscall.SIGTERM)
-	if status := p.Wait(10 * time.Second).Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGTERM {
-		t.Errorf("ended with %v, want SIGTERM", status)
-	}
-	p.Signal(syscall.SIGTERM) // an ended process takes no harm
-	p.Kill()
-	<-p.Done()
 }

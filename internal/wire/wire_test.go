@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/internal/testenv"
 	"redrain/rain"
 )
 
@@ -84,14 +85,10 @@ func TestServerMessagesMatchTheGoldenFiles(t *testing.T) {
 			path := filepath.Join("testdata", name+".json")
 			got := append(Encode(message), '\n')
 			if *update {
-				if err := os.WriteFile(path, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, os.WriteFile(path, got, 0o600))
 			}
 			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("the wire has changed (-golden +now):\n%s", diff)
 			}
@@ -108,9 +105,7 @@ func TestClientMessagesMatchTheGoldenFiles(t *testing.T) {
 		"client_ping":  {Type: TypePing, ID: `"four"`, T: 1_763_712_000_000},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		got, err := ParseRequest(data)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -231,9 +226,7 @@ func FuzzParseRequest(f *testing.F) {
 	files, _ := filepath.Glob("testdata/client_*.json")
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		testenv.Must(f, err)
 		f.Add(data)
 	}
 	f.Add([]byte(`{"type":"tap","id":-1e9,"drop":"0.0","x":[1,2]}`))

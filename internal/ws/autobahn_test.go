@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws"
 	"redrain/internal/ws/wstest"
 	"redrain/room"
@@ -134,9 +135,7 @@ func (t *takeover) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
 	t.Helper()
 	client, _, err := websocket.DefaultDialer.Dial("ws://"+s.url+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer client.Close() //nolint:errcheck // it may be closed already
 	one := <-s.sessions
 	conn, sent := client.NetConn(), make(chan struct{})

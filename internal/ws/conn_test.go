@@ -8,24 +8,20 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // pair is a connection over TCP: a Conn and its peer.
 func pair(t *testing.T) (*Conn, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	defer l.Close() //nolint:errcheck // nobody else connects
 	peer, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _, _ = peer.Close(), conn.Close() })
 	return &Conn{Conn: conn}, peer
 }
@@ -46,17 +42,13 @@ func TestCloseClosesTheSocket(t *testing.T) {
 			if reads {
 				heard := make(chan struct{})
 				go func() { ended <- conn.ReadPlain(limit, onText(func([]byte) { close(heard) })) }()
-				if _, err := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, testenv.Err(peer.Write(AppendClientFrame(nil, OpText, []byte("x")))))
 				<-heard
 			}
 			if err := conn.Close(); err != nil {
 				t.Error(err)
 			}
-			if err := peer.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, peer.SetReadDeadline(time.Now().Add(20*time.Second)))
 			if _, err := peer.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 				t.Errorf("the peer reads %v, want the end", err)
 			}
@@ -74,9 +66,7 @@ func TestAClosedConnectionIsNotReadOn(t *testing.T) {
 	conn, peer := pair(t)
 	const messages = 3
 	for range messages {
-		if _, err := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(peer.Write(AppendClientFrame(nil, OpText, []byte("x")))))
 	}
 	heard := 0
 	err := conn.ReadPlain(limit, onText(func([]byte) {
@@ -96,9 +86,7 @@ func TestAMessageLongerThanTheBuffer(t *testing.T) {
 	conn, peer := pair(t)
 	whole := AppendClientFrame(nil, OpText, make([]byte, maxPlain+1))
 	go func() { _, _ = peer.Write(whole) }()
-	if err := conn.ReadPlain(1<<20, onText(func([]byte) { t.Error("it was read") })); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, conn.ReadPlain(1<<20, onText(func([]byte) { t.Error("it was read") })))
 	got := make([]byte, len(whole))
 	if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, whole) {
 		t.Errorf("the library does not get it as it was: %v", err)

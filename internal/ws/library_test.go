@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws/wstest"
 
 	"github.com/gorilla/websocket"
@@ -96,9 +97,7 @@ func (l *listener) upgrade(conn net.Conn) {
 	}
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
 	up, err := upgrader.Upgrade(&hijacked{httptest.NewRecorder(), conn}, r, nil)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	testenv.Must(l.t, err)
 	up.SetReadLimit(limit)
 	answer := up.PingHandler()
 	up.SetPingHandler(func(m string) error {
@@ -224,9 +223,7 @@ func libraryClient(t *testing.T, bytes []byte) *websocket.Conn {
 	conn := &answering{memory: &memory{}, then: bytes}
 	d := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return conn, nil }}
 	client, _, err := d.Dial("ws://server/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return client
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/ws/wstest"
 
 	"github.com/gorilla/websocket"
@@ -80,14 +81,14 @@ func (h *heard) read() {
 
 // connect makes a WebSocket; the client's side is left raw.
 func connect(t interface {
+	Helper()
 	Fatal(args ...any)
 	Cleanup(f func())
 }, h *heard) net.Conn {
+	t.Helper()
 	h.ended, h.last = make(chan error, 1), make(chan struct{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	upgrader := websocket.Upgrader{ReadBufferSize: 256}
 	server := &http.Server{ReadHeaderTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,9 +105,7 @@ func connect(t interface {
 		})}
 	go func() { _ = server.Serve(l) }()
 	client, _, err := websocket.DefaultDialer.Dial("ws://"+l.Addr().String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
 	return client.NetConn()
 }
@@ -156,9 +155,7 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 		go func() { defer close(answers); _, _ = io.Copy(io.Discard, conn) }()
 		for len(stream) > 0 {
 			n := rapid.IntRange(1, min(len(stream), 20_000)).Draw(rt, "cut")
-			if _, err := conn.Write(stream[:n]); err != nil {
-				rt.Fatal(err)
-			}
+			testenv.Must(rt, testenv.Err(conn.Write(stream[:n])))
 			stream = stream[n:]
 		}
 		<-h.last
@@ -194,9 +191,7 @@ func TestTheLibraryReadsOnWhatIsNotPlain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := &heard{}
 			conn := connect(t, h)
-			if _, err := conn.Write(slices.Concat(before, c.bytes, after)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Err(conn.Write(slices.Concat(before, c.bytes, after))))
 			_ = conn.Close()
 			err := <-h.ended
 			all := strings.Join(h.got, "; ") + "; " + err.Error()
@@ -236,9 +231,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 			h := &heard{onText: func() { told <- struct{}{} }}
 			conn := connect(t, h)
 			for range 100 {
-				if _, err := conn.Write(wstest.Frame(0x81, "tap", 3)); err != nil {
-					t.Fatal(err)
-				}
+				testenv.Must(t, testenv.Err(conn.Write(wstest.Frame(0x81, "tap", 3))))
 				<-told
 			}
 			end(h.conn, conn)
@@ -272,9 +265,7 @@ func TestAFloodDoesNotOutliveTheConnection(t *testing.T) {
 			}
 			conn := connect(t, h)
 			client <- conn
-			if _, err := conn.Write(wstest.Frame(0x89, "", 1)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Err(conn.Write(wstest.Frame(0x89, "", 1))))
 			if err := <-h.ended; err == nil || pings == most {
 				t.Errorf("%v after %d pings", err, pings)
 			}

@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"redrain/internal/testenv"
 )
 
 // TestHalfAFrame: the rest of a frame is waited for with a deadline, which ends when it has come, and never replaces
@@ -19,9 +21,7 @@ func TestHalfAFrame(t *testing.T) {
 		armed   bool
 	}{{false, 0, false}, {true, 1, true}, {true, 1, true}, {false, 2, false}, {true, 3, true}}
 	for i, step := range steps {
-		if err := c.awaitRest(step.partial); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.awaitRest(step.partial))
 		if clock.set != step.set || clock.last.IsZero() == step.armed {
 			t.Errorf("step %d: %d deadlines, the last %s", i, clock.set, clock.last)
 		}
@@ -29,9 +29,7 @@ func TestHalfAFrame(t *testing.T) {
 	if wait := time.Until(clock.last); wait > restWithin {
 		t.Errorf("the rest has %s", wait)
 	}
-	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, c.SetReadDeadline(time.Unix(1, 0)))
 	for _, partial := range []bool{false, true} {
 		if err := c.awaitRest(partial); err != nil || !clock.last.Equal(time.Unix(1, 0)) {
 			t.Errorf("another's deadline has become %s, %v", clock.last, err)

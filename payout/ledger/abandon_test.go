@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"errors"
 	"testing"
 
 	"redrain/internal/testenv"
@@ -38,12 +37,8 @@ func TestAbandon(t *testing.T) {
 		}
 		b.WantBalance(t, booking.SponsorAccount("acme"), 100)
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 5, Packets: 5})
-		if _, err := b.Abandon(ctx, "c2"); !errors.Is(err, ledger.ErrCampaignStocked) {
-			t.Error(err)
-		}
-		if _, err := b.Abandon(ctx, "c9"); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Abandon(ctx, "c2")), ledger.ErrCampaignStocked)
+		testenv.WantErr(t, testenv.Err(b.Abandon(ctx, "c9")), posting.ErrUnknownCampaign)
 		b.CheckBooks(t)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -64,9 +65,7 @@ func TestADepositByTwo(t *testing.T) {
 		d := ledger.Deed{Act: ledger.ActDeposit, Target: "acme", Amount: 500, Reference: "r1"}
 		o, err := two.Do(ctx, d, ann)
 		paytest.Must(t, err)
-		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ledger.ErrUnknownSponsor) {
-			t.Errorf("it has moved: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor, "it has moved")
 		id := o.Pending.ID
 		for who, by := range map[string]ledger.Person{
 			"herself": ann, "whoever has the shared token": {Name: "operator", Nameless: true},

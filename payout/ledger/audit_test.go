@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -21,9 +22,7 @@ func TestChangesAreAudited(t *testing.T) {
 		for range 3 { // the same is sent again
 			paytest.Must(t, deposit(500))
 		}
-		if err := deposit(501); !errors.Is(err, ledger.ErrReferenceReused) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, deposit(501), ledger.ErrReferenceReused)
 		r, before, after, n := b.LastAudit(t)
 		if n != 1 || r.Actor != "ann" || r.Action != "deposit" || r.Target != "sponsor:acme" ||
 			before["balance"] != 0.0 || after["balance"] != 500.0 {
@@ -73,9 +72,7 @@ func TestChangesAreAudited(t *testing.T) {
 		}
 
 		b.MustPost(t, paytest.Entry("c2", 1, paytest.Win("u1", 0, 10)))
-		if _, err := b.Retry(paytest.As(t, "payout.retry"), "c2-0"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(paytest.As(t, "payout.retry"), "c2-0")), ledger.ErrStillDead)
 		b.OpenCampaign(t, "c2", rain.Spec{Budget: 100, Packets: 10})
 		if _, err := b.Retry(paytest.As(t, "payout.retry"), "c2-0"); err != nil {
 			t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/paytest"
 )
@@ -17,12 +18,8 @@ func TestIdempotencyKeys(t *testing.T) {
 		if a, err := begin("k", "body"); a != nil || err != nil {
 			t.Fatal(a, err)
 		}
-		if _, err := begin("k", "body"); !errors.Is(err, ledger.ErrIdempotencyBusy) {
-			t.Error(err)
-		}
-		if _, err := begin("k", "other"); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(begin("k", "body")), ledger.ErrIdempotencyBusy)
+		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
 		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
 		for range 2 {
 			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 ||
@@ -30,9 +27,7 @@ func TestIdempotencyKeys(t *testing.T) {
 				t.Errorf("%+v, %v", a, err)
 			}
 		}
-		if _, err := begin("k", "other"); !errors.Is(err, ledger.ErrIdempotencyUnequal) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
 		if err := b.Forget(ctx, "k"); err != nil {
 			t.Error(err)
 		}

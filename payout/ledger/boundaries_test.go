@@ -45,6 +45,20 @@ func TestIdempotencyKeyIsReadUnderItsLock(t *testing.T) {
 	}
 }
 
+// A letter waits on while its packet is paid to somebody else: resolving it would take a promise back without a word.
+func TestLetterIsResolvedForItsOwnPlayerOnly(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})
+		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("paid", 0, 10), paytest.Win("same", 1, 10)))
+		posted := b.MustPost(t, paytest.Entry("c1", 2, paytest.Win("other", 0, 10), paytest.Win("third", 1, 10)))
+		paytest.Must(t, b.RefreshMetrics(t.Context()))
+		if n := b.CountDead(t); n != 2 || len(posted.Dead) != 2 {
+			t.Errorf("%d letters wait of %+v, want both", n, posted.Dead)
+		}
+		b.WantBalance(t, booking.UserAccount("other"), 0)
+	})
+}
+
 // A database that fails in the middle of a retry is an error, also where a letter of the claim was settled before;
 // what was settled is returned with it.
 func TestRetrySaysTheDatabasesError(t *testing.T) {

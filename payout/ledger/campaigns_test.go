@@ -63,9 +63,7 @@ func TestCampaignComesBackAsItWas(t *testing.T) {
 func TestCreateCampaignRefusals(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
-		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, ledger.ErrUnknownSponsor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrUnknownSponsor)
 		paytest.Must(t, testenv.Err(b.Deposit(ctx, "acme", "r", 99)))
 		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, booking.ErrInsufficientFunds) ||
 			errors.Is(err, ledger.ErrUnknownSponsor) {
@@ -79,9 +77,7 @@ func TestCreateCampaignRefusals(t *testing.T) {
 		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); err != nil {
 			t.Error(err)
 		}
-		if err := b.CreateCampaign(ctx, paytest.FullCampaign("c1")); !errors.Is(err, ledger.ErrCampaignExists) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, b.CreateCampaign(ctx, paytest.FullCampaign("c1")), ledger.ErrCampaignExists)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 199)
 		for _, budget := range []rain.Money{-1, 0} {
 			c := paytest.FullCampaign("c2")

@@ -223,9 +223,7 @@ func TestDeadLetterPages(t *testing.T) {
 		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
 			t.Error(err)
 		}
-		if _, err := b.Retry(ctx, "message-1"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "message-1")), ledger.ErrStillDead)
 		if n := b.CountDead(t); n != 7 {
 			t.Error(n)
 		}

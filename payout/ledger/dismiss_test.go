@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"redrain/internal/seal"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -76,9 +77,7 @@ func TestWhatIsSomebodysIsNotDismissed(t *testing.T) {
 		if !errors.Is(err, ledger.ErrStillDead) || !strings.Contains(err.Error(), "riddle") {
 			t.Error(err)
 		}
-		if _, err := b.Dismiss(ctx, "nothing", 0, "nobody's"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Dismiss(ctx, "nothing", 0, "nobody's")), ledger.ErrUnknownClaim)
 	})
 }
 

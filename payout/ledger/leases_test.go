@@ -97,9 +97,7 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 		}
 		b.Clock.Add(time.Minute.Milliseconds())
 		other := take("b")
-		if err := writes(frozen); !errors.Is(err, ledger.ErrLeaseTaken) {
-			t.Errorf("after another has taken over: %v", err)
-		}
+		testenv.WantErr(t, writes(frozen), ledger.ErrLeaseTaken, "after another has taken over")
 		paytest.Must(t, b.ReleaseLease(ctx, "job", "b"))
 		again := take("a")
 		for who, work := range map[string]context.Context{"the frozen one": frozen, "one that was released": other} {
@@ -111,9 +109,7 @@ func TestAFrozenHolderWakesUp(t *testing.T) {
 			t.Errorf("under its new lease: %v", err)
 		}
 		b.Statement(t, "DELETE FROM lease")
-		if err := writes(again); !errors.Is(err, ledger.ErrLeaseTaken) {
-			t.Errorf("under a lease that is gone: %v", err)
-		}
+		testenv.WantErr(t, writes(again), ledger.ErrLeaseTaken, "under a lease that is gone")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -80,9 +81,7 @@ func TestARemovalThatBreaksOff(t *testing.T) {
 
 		allow()
 		paytest.Must(t, lists.Delete(ctx, "l"))
-		if _, err := lists.List(ctx, "l"); !errors.Is(err, ledger.ErrUnknownList) {
-			t.Errorf("after its removal: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(lists.List(ctx, "l")), ledger.ErrUnknownList, "after its removal")
 		if left := b.Count(t, "SELECT COUNT(*) FROM list_member"); left != 0 {
 			t.Errorf("%d members are left", left)
 		}
@@ -138,8 +137,6 @@ func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	})
 	paytest.Must(t, lists.Delete(ctx, "vip"))
 	wantLeaving(t, opened)
-	if _, err := lists.List(ctx, "vip"); !errors.Is(err, ledger.ErrUnknownList) {
-		t.Errorf("after its removal: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(lists.List(ctx, "vip")), ledger.ErrUnknownList, "after its removal")
 	wantProved(t, b)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
@@ -137,9 +138,7 @@ func TestCampaignsAndTheirLists(t *testing.T) {
 		if c, err := b.Campaign(ctx, "c"); err != nil || c.Invited() != "vip" {
 			t.Errorf("%+v, %v", c, err)
 		}
-		if err := lists.Delete(ctx, "vip"); !errors.Is(err, ledger.ErrListInUse) {
-			t.Errorf("deleted while a campaign needs it: %v", err)
-		}
+		testenv.WantErr(t, lists.Delete(ctx, "vip"), ledger.ErrListInUse, "deleted while a campaign needs it")
 		paytest.Must(t, lists.Delete(ctx, "barred"))
 		makeList(t, lists, "barred", standing.PurposeDeny)
 		wantProved(t, b)

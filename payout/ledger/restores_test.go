@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -20,9 +21,7 @@ func TestARestoreHoldsWithdrawals(t *testing.T) {
 		b.MustWithdraw(t, "sent", "u", 10)
 		b.LeaseOne(t)
 		b.MustWithdraw(t, "asked", "u", 10)
-		if err := restores.End(ctx, "ann", "nothing"); !errors.Is(err, ledger.ErrNoRestore) {
-			t.Errorf("the end of no restore: %v", err)
-		}
+		testenv.WantErr(t, restores.End(ctx, "ann", "nothing"), ledger.ErrNoRestore, "the end of no restore")
 		paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
 		is, err := restores.Newest(ctx)
 		if err != nil || !is.Open || is.At == 0 {

@@ -80,9 +80,7 @@ func TestConcurrentDeposits(t *testing.T) {
 func TestBalances(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
-		if _, err := b.SponsorBalance(ctx, "acme"); !errors.Is(err, ledger.ErrUnknownSponsor) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.SponsorBalance(ctx, "acme")), ledger.ErrUnknownSponsor)
 		if got, err := b.UserBalance(ctx, "nobody"); got != 0 || err != nil {
 			t.Error(got, err)
 		}
@@ -109,9 +107,7 @@ func TestWorldHasAFloor(t *testing.T) {
 			}
 		}
 		set("world:%", -90*rain.MaxBudget)
-		if _, err := b.Deposit(t.Context(), "acme", "r2", 1); !errors.Is(err, booking.ErrInsufficientFunds) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Deposit(t.Context(), "acme", "r2", 1)), booking.ErrInsufficientFunds)
 		set("world:%", -1)
 		set("sponsor:acme", 1<<62)
 		if _, err := b.Deposit(t.Context(), "acme", "r3", rain.MaxBudget); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -35,17 +36,11 @@ func TestHeldWithdrawalsAreNotPaid(t *testing.T) {
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		b.CheckBooks(t)
 		paytest.Must(t, b.Release(ctx, "w1", bob))
-		if err := b.Release(ctx, "w1", bob); !errors.Is(err, ledger.ErrNotHeld) {
-			t.Errorf("released twice: %v", err)
-		}
+		testenv.WantErr(t, b.Release(ctx, "w1", bob), ledger.ErrNotHeld, "released twice")
 		w := b.LeaseOne(t)
-		if err := b.Hold(ctx, "w1", ann); !errors.Is(err, ledger.ErrAlreadySent) {
-			t.Errorf("held after it was sent: %v", err)
-		}
+		testenv.WantErr(t, b.Hold(ctx, "w1", ann), ledger.ErrAlreadySent, "held after it was sent")
 		paytest.Must(t, b.RecordPaid(ctx, w, "x"))
-		if err := b.Hold(ctx, "w0", ann); !errors.Is(err, ledger.ErrUnknownWithdrawal) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, b.Hold(ctx, "w0", ann), ledger.ErrUnknownWithdrawal)
 		b.CheckBooks(t)
 	})
 }
@@ -114,9 +109,7 @@ func TestTwoPeopleEndALetter(t *testing.T) {
 		paytest.Must(t, b.RecordDead(ctx, late, "silence"))
 		confirm(ask("back", ledger.ActBack, nil), bob, nil)
 		b.WantWithdrawal(t, "back", ledger.WithdrawalReturned, 1)
-		if err := b.RecordPaid(ctx, late, "x"); !errors.Is(err, ledger.ErrPaidTwice) {
-			t.Errorf("its receiver says that it has paid: %v", err)
-		}
+		testenv.WantErr(t, b.RecordPaid(ctx, late, "x"), ledger.ErrPaidTwice, "its receiver says that it has paid")
 
 		b.MustWithdraw(t, "held", "u1", 10)
 		paytest.Must(t, b.Hold(ctx, "held", ann))

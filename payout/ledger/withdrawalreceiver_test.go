@@ -1,13 +1,13 @@
 package ledger_test
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
@@ -56,9 +56,7 @@ func TestAnotherReceiverIsNeverAsked(t *testing.T) {
 		}
 		stranger := again
 		stranger.Receiver = "wallet"
-		if err := b.RecordPaid(ctx, stranger, "x"); !errors.Is(err, ledger.ErrNotAsked) {
-			t.Errorf("paid by one who was not asked: %v", err)
-		}
+		testenv.WantErr(t, b.RecordPaid(ctx, stranger, "x"), ledger.ErrNotAsked, "paid by one who was not asked")
 		b.WantBalance(t, booking.ClearingAccount("u1"), 60)
 		paytest.Must(t, b.RecordPaid(ctx, again, "theirs"))
 		b.WantBalance(t, booking.ClearingAccount("u1"), 0)

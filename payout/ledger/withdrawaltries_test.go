@@ -31,9 +31,7 @@ func TestRefusedGivesBackOnce(t *testing.T) {
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1); w.LastError != "the account is closed" {
 			t.Errorf("%+v", w)
 		}
-		if err := b.RecordPaid(t.Context(), w, "x"); !errors.Is(err, ledger.ErrPaidTwice) {
-			t.Errorf("paid after all: %v", err)
-		}
+		testenv.WantErr(t, b.RecordPaid(t.Context(), w, "x"), ledger.ErrPaidTwice, "paid after all")
 		b.WantWithdrawal(t, "w1", ledger.WithdrawalRefused, 1)
 		paytest.Must(t, b.RecordRetry(t.Context(), w, 0, "x"))
 		if taken, err := b.LeaseDue(t.Context(), paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
@@ -105,12 +103,8 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		first := b.LeaseOne(t)
 		b.Clock.Add(time.Minute.Milliseconds())
 		second := b.LeaseOne(t)
-		if err := b.RecordRefused(ctx, first, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
-			t.Errorf("refused: %v", err)
-		}
-		if err := b.RecordDead(ctx, first, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
-			t.Errorf("bury: %v", err)
-		}
+		testenv.WantErr(t, b.RecordRefused(ctx, first, "no"), ledger.ErrLeaseLost, "refused")
+		testenv.WantErr(t, b.RecordDead(ctx, first, "no"), ledger.ErrLeaseLost, "bury")
 		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no"))
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 2); w.NextAt != second.NextAt || w.Dead ||
@@ -118,9 +112,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		paytest.Must(t, b.RecordPaid(ctx, first, "bank"))
-		if err := b.RecordRefused(ctx, second, "no"); !errors.Is(err, ledger.ErrLeaseLost) {
-			t.Errorf("refused after it was paid: %v", err)
-		}
+		testenv.WantErr(t, b.RecordRefused(ctx, second, "no"), ledger.ErrLeaseLost, "refused after it was paid")
 		paytest.Must(t, b.RecordRetry(ctx, second, 0, "no"))
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalPaid, 2); w.LastError != "" || w.NextAt != second.NextAt {
 			t.Errorf("%+v", w)
@@ -137,9 +129,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		ctx := t.Context()
 		b.Rich(t, "u1", 100)
 		b.MustWithdraw(t, "w1", "u1", 70)
-		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Errorf("a retry of what is not dead: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is not dead")
 		for round := range 3 {
 			w := b.LeaseOne(t)
 			if w.Attempts != 1 {
@@ -148,9 +138,7 @@ func TestDeadWithdrawal(t *testing.T) {
 			reason := fmt.Sprintf("round %d %s", round, strings.Repeat("红", 300))
 			paytest.Must(t, b.RecordDead(ctx, w, reason))
 			paytest.Must(t, b.RecordDead(ctx, w, reason)) // the answer of the first was lost
-			if err := b.RecordRefused(ctx, w, "late"); !errors.Is(err, ledger.ErrLeaseLost) {
-				t.Errorf("a dead one is refused: %v", err)
-			}
+			testenv.WantErr(t, b.RecordRefused(ctx, w, "late"), ledger.ErrLeaseLost, "a dead one is refused")
 			b.Clock.Add(time.Hour.Milliseconds())
 			if taken, err := b.LeaseDue(ctx, paytest.Bank, 10, time.Minute); err != nil || len(taken) != 0 {
 				t.Errorf("a dead one is tried: %+v, %v", taken, err)
@@ -212,9 +200,7 @@ func TestDeadWithdrawal(t *testing.T) {
 		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d dead, %v", n, err)
 		}
-		if _, err := b.Retry(ctx, "w1"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Errorf("a retry of what is paid: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "w1")), ledger.ErrUnknownClaim, "a retry of what is paid")
 		b.CheckBooks(t)
 	})
 }

@@ -75,9 +75,7 @@ func guest(n int) string { return fmt.Sprintf("%s%020x", rain.GuestPrefix, n) }
 func (w *capsWorld) enter(c *Caps, address, user string) grab.Quota {
 	w.Helper()
 	a, err := c.Enter(w.Context(), w.c, address, user)
-	if err != nil {
-		w.Fatal(err)
-	}
+	testenv.Must(w, err)
 	return a
 }
 
@@ -187,9 +185,7 @@ func TestRedisForgets(t *testing.T) {
 	a, b := w.enter(one, hall, guest(1)), w.enter(two, hall, guest(2))
 	w.win(one, a, 20)
 	w.win(two, b, 15)
-	if err := w.rdb.FlushDB(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, w.rdb.FlushDB(t.Context()).Err())
 	w.round(one)
 	w.round(two)
 	if n := w.win(one, a, 1_000) + w.win(two, b, 1_000); n != 5 {
@@ -239,9 +235,7 @@ func TestSeats(t *testing.T) {
 			w.enter(two, hall, guest(4))
 			full(one, guest(3))
 			// A Redis that has forgotten hears of those who are there.
-			if err := rdb.Del(t.Context(), w.guests(hall)).Err(); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, rdb.Del(t.Context(), w.guests(hall)).Err())
 			w.round(one)
 			w.round(two)
 			full(one, guest(6))
@@ -310,9 +304,7 @@ func TestRedisIsAway(t *testing.T) {
 	one := w.node("n1", nil)
 	a := w.enter(one, hall, guest(1))
 	one.o.Redis = away{w.redis}
-	if _, err := one.Enter(t.Context(), w.c, "203.0.113.8", guest(2)); !errors.Is(err, errAway) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(one.Enter(t.Context(), w.c, "203.0.113.8", guest(2))), errAway)
 	if len(one.accounts) != 1 {
 		t.Errorf("%d accounts", len(one.accounts))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
@@ -156,9 +157,7 @@ func TestWhatIsRemembered(t *testing.T) {
 	if err := may("in"); err != nil {
 		t.Errorf("who is known: %v", err)
 	}
-	if err := may("new"); !errors.Is(err, errDown) {
-		t.Errorf("who is not known: %v", err)
-	}
+	testenv.WantErr(t, may("new"), errDown, "who is not known")
 	if err := l.MayPlay(t.Context(), nil, "new", ""); err != nil {
 		t.Errorf("a campaign for everybody: %v", err)
 	}

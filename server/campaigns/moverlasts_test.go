@@ -37,9 +37,7 @@ func TestAMoveThatDoesNotLastIsNotEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := m.look(t.Context(), c, p); !errors.Is(err, errCut) {
-			t.Errorf("carried on: %v", err)
-		}
+		testenv.WantErr(t, m.look(t.Context(), c, p), errCut, "carried on")
 		l.now += finishEveryMS
 	}
 	open, err := l.ledger.Moves.Open(t.Context(), c.ID)

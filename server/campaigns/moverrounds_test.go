@@ -199,9 +199,7 @@ func TestNothingIsLentWithoutTheLedger(t *testing.T) {
 	c := l.raining(servertest.EvenSpec(300, 30, 3))
 	m := l.mover(func(o *MoverOptions) { o.Ledger = noRows{l.ledger.Moves} })
 	m.Dry(c.ID, cluster.DryShard{Shard: 1, Node: "n", Taps: 14})
-	if err := m.look(t.Context(), c, &pace{}); !errors.Is(err, errCut) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, m.look(t.Context(), c, &pace{}), errCut)
 	if levels, err := l.grabber.Shards(t.Context(), c); err != nil || levels[1].Left != 10 || levels[0].Left != 10 {
 		t.Errorf("%+v, %v", levels, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 )
@@ -319,9 +320,7 @@ func TestOneFullProofAtATime(t *testing.T) {
 			}
 		})
 		sleepInBubble(time.Second)
-		if _, err := of("b").Full(t.Context(), nil); !errors.Is(err, ErrFullProof) {
-			t.Errorf("two at once: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(of("b").Full(t.Context(), nil)), ErrFullProof, "two at once")
 		first.Wait()
 		if books, err := of("b").Full(t.Context(), nil); err != nil || !books.Balanced {
 			t.Errorf("%+v, %v", books, err)

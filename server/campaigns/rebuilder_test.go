@@ -34,9 +34,7 @@ func TestRebuild(t *testing.T) {
 			l.publish(published)
 			lost := l.win(c, 0, users("lost", 10)...)
 			before := l.books(c)
-			if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
-				t.Errorf("nothing is lost: %v", err)
-			}
+			testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), store.ErrAlive, "nothing is lost")
 			l.forget()
 			if done := l.rebuild(c.ID); len(done.Shards) != 3 || done.Wins != 50 || done.Packets != 550 {
 				t.Errorf("rebuilt: %+v", done)
@@ -172,9 +170,7 @@ func TestRebuildOfAClosedCampaign(t *testing.T) {
 		t.Error("it is not drained")
 	}
 	l.wantSponsor(1_000_000_000 - 120)
-	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrDrained) {
-		t.Errorf("of a drained campaign: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), ErrDrained, "of a drained campaign")
 	if got := l.books(c); !got.Balanced || got.Reclaimed != 780 || got.Paid != 120 {
 		t.Errorf("the books: %+v", got)
 	}
@@ -187,9 +183,7 @@ func TestRebuildRefuses(t *testing.T) {
 	}
 	c, err := l.service.fund(t.Context(), servertest.EvenSpec(100, 10, 1), "")
 	testenv.Must(t, err)
-	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, rain.ErrNotStocked) {
-		t.Errorf("a loading campaign: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), rain.ErrNotStocked, "a loading campaign")
 }
 
 // TestTwoRebuildersMeet, again and again: whoever opens the shard, its outbox goes on above the barrier that the
@@ -270,9 +264,7 @@ func TestAFenceIsOnlySetByWhoCanOpen(t *testing.T) {
 		go func() { _, err := second.Rebuild(t.Context(), c.ID); secondEnded <- err }()
 		<-secondFenced
 	}}
-	if _, err := first.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrSuperseded) {
-		t.Errorf("the first: %v", err)
-	}
+	testenv.WantErr(t, testenv.Err(first.Rebuild(t.Context(), c.ID)), store.ErrSuperseded, "the first")
 	close(firstEnded)
 	if err := <-secondEnded; err != nil {
 		t.Errorf("the second: %v", err)
@@ -291,9 +283,7 @@ func TestTheKeeperSaysThatStateIsLost(t *testing.T) {
 		l.forget()
 		l.now += enforceEvery
 		for range 3 {
-			if err := l.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
-				t.Errorf("keeping: %v", err)
-			}
+			testenv.WantErr(t, l.loop.keep(t.Context(), c), store.ErrNoState, "keeping")
 			l.now += enforceEvery
 		}
 		if lost, err := l.grabber.Lost(t.Context(), c); err != nil || len(lost) != 1 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
@@ -24,9 +25,7 @@ func TestOneNodeRebuildsAtATime(t *testing.T) {
 	first.o.Ledger = &stepped{Rebuilds: l.ledger.Rebuilds, begins: func() {
 		tries++
 		for _, node := range []*Rebuilder{second, first} { // first: an operator asks this node
-			if _, err := node.Rebuild(t.Context(), c.ID); !errors.Is(err, ErrRebuilding) {
-				t.Errorf("while another rebuilds: %v", err)
-			}
+			testenv.WantErr(t, testenv.Err(node.Rebuild(t.Context(), c.ID)), ErrRebuilding, "while another rebuilds")
 		}
 	}}
 	if done, err := first.Rebuild(t.Context(), c.ID); err != nil || len(done.Shards) != 2 || tries != 2 {

@@ -1,7 +1,6 @@
 package campaigns
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -104,9 +103,7 @@ func TestATornEntryOfALivingShard(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
 	c := l.raining(servertest.EvenSpec(400, 40, 2))
 	l.scribble(c, 1, "*", "pot", "of gold")
-	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), store.ErrAlive)
 	if n, err := l.grabber.Pending(t.Context(), c); err != nil || n != 0 || len(l.letters()) != 1 {
 		t.Errorf("%d entries wait, %v; %+v", n, err, l.letters())
 	}
@@ -121,9 +118,7 @@ func TestAForgedWinInATornEntry(t *testing.T) {
 	l.scribble(c, 1, "5-1", "at", fmt.Sprint(l.now), "packets", "x", "wins", "0123456789abcdef "+drop+" "+user)
 	err := l.rdb.HSet(t.Context(), l.grabber.Keys(c.ID, 1).Wins, user+"\n"+drop, "30 5-1 ").Err()
 	testenv.Must(t, err)
-	if _, err := l.rebuilder.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, testenv.Err(l.rebuilder.Rebuild(t.Context(), c.ID)), store.ErrAlive)
 	list := l.letters()
 	if len(list) != 2 || list[0].Kind != posting.LetterForged || list[1].Kind != posting.LetterMessage {
 		t.Errorf("%+v", list)

@@ -235,9 +235,7 @@ func TestAnIdleCampaignIsLookedAfter(t *testing.T) {
 		t.Errorf("looked at as often as in a rain: %v", err)
 	}
 	u.now += idleEvery
-	if err := u.loop.keep(t.Context(), c); !errors.Is(err, store.ErrNoState) {
-		t.Errorf("a minute later: %v", err)
-	}
+	testenv.WantErr(t, u.loop.keep(t.Context(), c), store.ErrNoState, "a minute later")
 }
 
 // TestAStuckLoadingEnds: by an operator's close, or at its expiry.

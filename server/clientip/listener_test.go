@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/pires/go-proxyproto"
+
+	"redrain/internal/testenv"
 )
 
 // TestPROXYHeader: a request that comes behind a header is the client's, of one address or another; a proxy without a
@@ -18,22 +20,16 @@ func TestPROXYHeader(t *testing.T) {
 	header := func(version byte, source string) []byte {
 		var b bytes.Buffer
 		from, err := net.ResolveTCPAddr("tcp", source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		h := proxyproto.HeaderProxyFromAddrs(version, from, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80})
 		if from.IP.To4() == nil {
 			h = proxyproto.HeaderProxyFromAddrs(version, from, &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 80})
 		}
-		if _, err := h.WriteTo(&b); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, testenv.Err(h.WriteTo(&b)))
 		return b.Bytes()
 	}
 	var local bytes.Buffer
-	if _, err := (&proxyproto.Header{Version: 2, Command: proxyproto.LOCAL}).WriteTo(&local); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err((&proxyproto.Header{Version: 2, Command: proxyproto.LOCAL}).WriteTo(&local)))
 	long := header(2, "198.51.100.1:5000")
 	long[14], long[15] = 0xff, 0xff // says that it goes on and on
 	for name, c := range map[string]struct {
@@ -53,9 +49,7 @@ func TestPROXYHeader(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inner, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, r.RemoteAddr)
 			})}
@@ -64,14 +58,10 @@ func TestPROXYHeader(t *testing.T) {
 			defer serving.Wait()
 			defer func() { _ = server.Close() }()
 			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", inner.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			defer func() { _ = conn.Close() }()
 			request := "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-			if _, err := conn.Write(append(c.header, request...)); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Err(conn.Write(append(c.header, request...))))
 			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if c.want == "" {
 				if err == nil && answer.StatusCode != http.StatusBadRequest {
@@ -79,9 +69,7 @@ func TestPROXYHeader(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			got, err := io.ReadAll(answer.Body)
 			if err != nil || !bytes.HasPrefix(got, []byte(c.want)) {
 				t.Errorf("the client is %s, want %s (%v)", got, c.want, err)

@@ -29,9 +29,7 @@ func hears(t *testing.T, bus *Bus) *hearing {
 	t.Helper()
 	h := &hearing{heard: map[string]int{}}
 	recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	h.Audience = NewAudience(bus, recoverer, func(_ string, n Settled) {
 		for _, c := range n.Claims {
 			if c.Drop == "torn" {
@@ -70,9 +68,7 @@ func subscribed(t *testing.T, bus *Bus, subjects int) {
 
 func tell(t *testing.T, bus *Bus, user, drop string) {
 	t.Helper()
-	if err := bus.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, bus.Settled(t.Context(), "c", []posting.Settlement{{Campaign: "c", Drop: drop, User: user}}))
 }
 
 // A node hears what concerns its players, from when the first of a group has come until the last has gone; a player
@@ -145,9 +141,7 @@ func TestAudienceGoesOnAfterAPanic(t *testing.T) {
 	h := hears(t, bus)
 	h.Join(t.Context(), "u")
 	tell(t, bus, "u", "torn")
-	if err := bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("nothing")); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, bus.nc.Publish(bus.subject(topicSettled, group("u")), []byte("nothing")))
 	tell(t, bus, "u", "1")
 	testenv.Eventually(t, 10*time.Second, "what comes after it", func() bool { return h.times("u", "1") == 1 })
 }
@@ -173,9 +167,7 @@ func TestALostNotice(t *testing.T) {
 	for range heardAtOnce + 1_000 {
 		tell(t, bus, "u", "many")
 	}
-	if err := bus.nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, bus.nc.Flush())
 	wait.Unlock()
 	testenv.Eventually(t, 10*time.Second, "what fits is heard", func() bool {
 		mu.Lock()

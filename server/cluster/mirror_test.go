@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 )
 
 // A mirror reads at a hint and every two seconds, and follows each change until that has worked; what was there at the
@@ -19,9 +20,7 @@ func TestMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		recoverer, err := loop.NewRecoverer(nil, quiet, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		var mu sync.Mutex
 		var rows, followed []int
 		var down error
@@ -52,9 +51,7 @@ func TestMirror(t *testing.T) {
 			},
 		})
 		set(nil, 1)
-		if err := m.Load(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, m.Load(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- m.Run(ctx) }()

@@ -44,9 +44,7 @@ func TestFewNodesHearOfEverybody(t *testing.T) {
 			bus := NewBus(own.nc, o)
 			all, groups := listen(t, bus, "rr.control.settledall.c", readSettled),
 				listen(t, bus, "rr.control.settled.*", readSettled)
-			if err := bus.Settled(t.Context(), "c", settlements); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, bus.Settled(t.Context(), "c", settlements))
 			toAll, toGroups := all(), groups()
 			if len(toAll) != at.packed || (len(toGroups) == 0) != (at.packed > 0) {
 				t.Fatalf("%d notices to all, want %d, and %d to groups", len(toAll), at.packed, len(toGroups))
@@ -81,9 +79,7 @@ func TestWhoHasPlayersHearsOfEverybody(t *testing.T) {
 	subscribed(t, bus, 2)
 	testenv.Eventually(t, time.Minute, "NATS knows that one of them listens", func() bool {
 		tell(t, bus, "somebody else", "0")
-		if err := bus.nc.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, bus.nc.Flush())
 		before := without.times("somebody else", "0")
 		tell(t, bus, "u", "1")
 		return with.times("u", "1") > 0 && without.times("somebody else", "0") == before

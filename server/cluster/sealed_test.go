@@ -52,9 +52,7 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 		Alarm:     func(n Alarm) { note(topicAlarm)(n.Campaign) },
 		Withdrawn: func(Withdrawn) { note(topicMoney)("") },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	audience := NewAudience(h.Bus, nil, func(campaign string, _ Settled) { note(topicSettled)(campaign) })
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -62,9 +60,7 @@ func newBeliever(t *testing.T, nc *nats.Conn, o BusOptions) *believer {
 	running.Go(func() { _ = audience.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	audience.Join(t.Context(), "u")
-	if err := nc.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, nc.Flush())
 	return h
 }
 
@@ -107,9 +103,7 @@ func everything(t *testing.T, b *Bus) (topics []string) {
 	alone.Nodes = &nodesNow{n: 1}
 	err = errors.Join(err, NewBus(b.nc, alone).Settled(t.Context(), "c",
 		[]posting.Settlement{{Campaign: "c", Claim: "c-2", User: "u"}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return []string{topicChanged, topicWon, topicFigures, topicSoldOut, topicDry, topicStocked, topicRestored,
 		topicAlarm, topicMoney, topicSettled, topicPacked}
 }
@@ -121,14 +115,10 @@ func TestForgedNoticesAreRefused(t *testing.T) {
 	h := newBeliever(t, bus.nc, bus.o)
 	var sent []*nats.Msg
 	sub, err := bus.nc.Subscribe("rr.control.>", func(m *nats.Msg) { sent = append(sent, m) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	topics := everything(t, bus)
 	h.until(t, "what this installation has sent is heard", func() bool { return len(h.heard) == len(topics) })
-	if err := sub.Drain(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, sub.Drain())
 	testenv.Eventually(t, time.Minute, "all is noted", func() bool { return !sub.IsValid() })
 	if len(sent) != len(topics) {
 		t.Fatalf("%d notices of %d kinds", len(sent), len(topics))
@@ -136,9 +126,7 @@ func TestForgedNoticesAreRefused(t *testing.T) {
 	forged := 0
 	forge := func(subject string, data []byte) {
 		t.Helper()
-		if err := bus.nc.Publish(subject, data); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, bus.nc.Publish(subject, data))
 		forged++
 	}
 	strange := bus.o

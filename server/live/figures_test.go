@@ -12,6 +12,7 @@ import (
 
 	"redrain/grab/outcome"
 	"redrain/grab/store"
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -95,9 +96,7 @@ func TestStats(t *testing.T) {
 	f := NewFigures(FiguresOptions{Door: s, Sums: s, Reports: s, Paid: s, Dead: s, Clock: func() int64 { return now }})
 	c := &rain.Campaign{ID: "c", Status: rain.Open}
 	got, err := f.Stats(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if got.Online != 5 || got.Taps != 22 || got.GrabsPerSecond != 3 || got.Won != 9 || got.Stock != 4 ||
 		got.Paid != 5 || got.Dead != 3 || got.Waiting != 21 || got.Seated != 22 || got.Outbox != 9-5-2 ||
 		got.AmountLeft != 40 || got.AmountPaid != 50 {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
@@ -76,9 +77,7 @@ func TestTheScheduleOfARain(t *testing.T) {
 		seen := map[int64]bool{}
 		for _, h := range hearing.Of("wave") {
 			var w wire.Wave
-			if err := json.Unmarshal(h.Data, &w); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Unmarshal(h.Data, &w))
 			if seen[w.N] && h.At < start+1_900 {
 				t.Errorf("wave %d came twice before the pause", w.N)
 			}
@@ -95,9 +94,7 @@ func TestTheScheduleOfARain(t *testing.T) {
 		}
 		phases := hearing.Of("rain")
 		var last wire.RainChange
-		if err := json.Unmarshal(phases[len(phases)-1].Data, &last); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, json.Unmarshal(phases[len(phases)-1].Data, &last))
 		if last.Rain.Phase != rain.PhaseEnded || phases[len(phases)-1].At != start+4_000 || len(phases) != 5 {
 			t.Errorf("%d phases, the last %s at %d", len(phases), last.Rain.Phase, phases[len(phases)-1].At-start)
 		}
@@ -158,9 +155,7 @@ func TestTheScheduleTellsOfTheCampaign(t *testing.T) {
 		var told []string
 		for _, h := range hearing.Of("campaign") {
 			var m wire.CampaignChange
-			if err := json.Unmarshal(h.Data, &m); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, json.Unmarshal(h.Data, &m))
 			state := m.Campaign.State
 			if m.Campaign.Drained {
 				state += ", drained"

@@ -70,9 +70,7 @@ func TestACodeExpires(t *testing.T) {
 			space := testenv.Namespace(t)
 			var kept keeper
 			kept.Store = store.NewLogins(store.New(rdb, store.Options{Namespace: space}))
-			if _, err := login.NewCodes(&kept).Make(t.Context(), pass, login.Life); err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, testenv.Err(login.NewCodes(&kept).Make(t.Context(), pass, login.Life)))
 			ttl := rdb.PTTL(t.Context(), space+":{login."+kept.name+"}:pass").Val()
 			if ttl <= 0 || ttl > login.Life {
 				t.Errorf("it is kept for %v", ttl)
@@ -105,9 +103,7 @@ func TestWhatIsKeptTellsNothing(t *testing.T) {
 	var kept keeper
 	codes := login.NewCodes(&kept)
 	code, err := codes.Make(t.Context(), pass, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, secret := range []string{code, pass.Token, pass.User} {
 		if bytes.Contains(kept.value, []byte(secret)) || strings.Contains(kept.name, secret) {
 			t.Errorf("%q can be read", secret)
@@ -117,9 +113,7 @@ func TestWhatIsKeptTellsNothing(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	stranger, err := login.NewCodes(&keeper{}).Make(t.Context(), pass, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for _, wrong := range []string{stranger, "", "x", kept.name, strings.ToLower(code), code + "A",
 		strings.Repeat("A", 1<<20)} {
 		if p, err := codes.Take(t.Context(), wrong); !errors.Is(err, login.ErrNoCode) {

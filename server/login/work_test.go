@@ -12,6 +12,7 @@ import (
 
 	"github.com/altcha-org/altcha-lib-go"
 
+	"redrain/internal/testenv"
 	"redrain/server/login"
 )
 
@@ -65,9 +66,7 @@ func solve(t *testing.T, c *altcha.Challenge) altcha.Payload {
 func proof(t *testing.T, p altcha.Payload) string {
 	t.Helper()
 	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return base64.StdEncoding.EncodeToString(text)
 }
 
@@ -152,9 +151,7 @@ func TestWorkRisesWithTheGuestsOfAnAddress(t *testing.T) {
 		t.Errorf("a neighbour works %d, want %d", c.MaxNumber, usual)
 	}
 	for range 100 {
-		if err := w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, w.Check(t.Context(), farm, proof(t, solve(t, offer(t, w, farm)))))
 	}
 	if c := offer(t, w, farm); c.MaxNumber < 10*usual {
 		t.Errorf("after %d guests the farm works %d", taken+100, c.MaxNumber)
@@ -178,12 +175,8 @@ func TestWorkWithoutRedis(t *testing.T) {
 	w := login.NewWork("secret", usual, b)
 	p := proof(t, solve(t, offer(t, w, "a")))
 	b.err = away
-	if err := w.Check(t.Context(), "a", p); !errors.Is(err, away) {
-		t.Error(err)
-	}
-	if _, err := w.Offer(t.Context(), "a"); !errors.Is(err, away) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, w.Check(t.Context(), "a", p), away)
+	testenv.WantErr(t, testenv.Err(w.Offer(t.Context(), "a")), away)
 	b.err = nil
 	if err := w.Check(t.Context(), "a", p); err != nil {
 		t.Errorf("nothing was decided, yet: %v", err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"redrain/internal/loop"
+	"redrain/internal/testenv"
 )
 
 // book is where a tracker of a test writes.
@@ -139,9 +140,7 @@ func TestKeepGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			recoverer, err := loop.NewRecoverer(nil, slog.New(slog.DiscardHandler), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testenv.Must(t, err)
 			isAway := true
 			here, gone := map[string]int{}, map[string]int{}
 			tr := NewTracker(Options[string, int]{Part: "test", Every: time.Minute, Recoverer: recoverer,
@@ -188,9 +187,7 @@ func TestEnterWaits(t *testing.T) {
 		var takes atomic.Int64 // of a flush
 		quiet := slog.New(slog.DiscardHandler)
 		recoverer, err := loop.NewRecoverer(nil, quiet, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		tr := NewTracker(Options[string, int]{Part: "test", Recoverer: recoverer, Log: quiet,
 			Flush: func(context.Context, []Change[string, int]) error {
 				d := time.Duration(takes.Load())

@@ -42,9 +42,7 @@ func TestPlaces(t *testing.T) {
 	testenv.Eventually(t, time.Minute, "all places are taken", func() bool {
 		return r.client.waiting.Load() == maxWaiting && now.Load() == atOnce
 	})
-	if err := r.Hello(t.Context(), Caller{User: "one more"}); !errors.Is(err, ErrNoAnswer) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, r.Hello(t.Context(), Caller{User: "one more"}), ErrNoAnswer)
 	if n := r.counted(t, MomentHello, outcomeBusy); n != 1 {
 		t.Errorf("%d were too many", n)
 	}

@@ -81,9 +81,7 @@ func TestAQuestionEndsWithItsLastAsker(t *testing.T) {
 	go func() { ended <- r.Hello(ctx, Caller{User: "u"}) }()
 	<-r.asked
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	testenv.WantErr(t, <-ended, context.Canceled)
 	<-gone
 }
 

@@ -37,9 +37,7 @@ func serve(t *testing.T, o Options) *served {
 	}
 	s := &served{T: t, Table: New(o), release: make(chan struct{})}
 	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	s.addr = inner.Addr().String()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "lives") })
@@ -80,9 +78,7 @@ func (s *served) from(client string) net.Conn {
 	s.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(client)}}
 	conn, err := dialer.DialContext(s.T.Context(), "tcp", s.addr)
-	if err != nil {
-		s.Fatal(err)
-	}
+	testenv.Must(s, err)
 	s.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -91,17 +87,13 @@ func (s *served) from(client string) net.Conn {
 func ask(t *testing.T, conn net.Conn, path string, headers ...string) {
 	t.Helper()
 	lines := append([]string{"GET " + path + " HTTP/1.1", "Host: x"}, headers...)
-	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\n\r\n")))
 }
 
 // status waits for an answer; 0 where the connection was closed instead.
 func status(t *testing.T, conn net.Conn) int {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // as the connection returns it
 		t.Fatal("neither an answer nor the end of the connection")

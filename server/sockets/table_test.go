@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/testenv"
 	"redrain/server/timeout"
 )
 
@@ -130,9 +131,7 @@ func TestAcceptWithoutADescriptor(t *testing.T) {
 	table.keepSpare()
 	silent, late, last := &fake{from: "192.0.2.1:1"}, &fake{from: "192.0.2.2:1"}, &fake{from: "192.0.2.3:1"}
 	l := table.Listener(&connections{next: []*fake{silent, nil, late, nil, last, nil}})
-	if _, err := l.Accept(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, testenv.Err(l.Accept()))
 	second, err := l.Accept()
 	if err != nil || !silent.closed.Load() {
 		t.Fatalf("%v; the silent one has gone: %t", err, silent.closed.Load())
@@ -163,9 +162,7 @@ func TestAnswersMakeProgress(t *testing.T) {
 		if len(wire.parts) != 3 || len(wire.waits) != 3 || wire.waits[2] != timeout.Stall {
 			t.Errorf("parts %v, deadlines %v", wire.parts, wire.waits)
 		}
-		if err := c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, c.SetWriteDeadline(time.Now().Add(time.Second)))
 		if _, err := c.Write([]byte("x")); err != nil || wire.waits[len(wire.waits)-1] != time.Second {
 			t.Errorf("the handler's deadline: %v, %v", wire.waits, err)
 		}

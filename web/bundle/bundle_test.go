@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/web/bundle"
 )
 
@@ -23,9 +24,7 @@ func TestDistIsBuiltFromTheSources(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	for name, want := range built {
 		got, err := fs.ReadFile(dist, name)
 		if err != nil || !bytes.Equal(got, want) {
@@ -43,9 +42,7 @@ func TestDistIsBuiltFromTheSources(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	built := build(t)
 	var served map[string]string
-	if err := json.Unmarshal(built[bundle.Manifest], &served); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, json.Unmarshal(built[bundle.Manifest], &served))
 	for _, b := range []struct {
 		page  string
 		files []string // names in the manifest
@@ -83,9 +80,7 @@ func TestBudgets(t *testing.T) {
 func build(t *testing.T) map[string][]byte {
 	t.Helper()
 	built, err := bundle.Build("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	return built
 }
 
@@ -93,14 +88,8 @@ func zipped(t *testing.T, data []byte) int {
 	t.Helper()
 	var out bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := zw.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := zw.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
+	testenv.Must(t, testenv.Err(zw.Write(data)))
+	testenv.Must(t, zw.Close())
 	return out.Len()
 }

@@ -61,9 +61,7 @@ func TestWhatIsInHandIsNotGivenUp(t *testing.T) {
 		paytest.Must(t, err)
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := b.Attempt(ended, e, errors.New("refused"), 1); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Attempt(ended, e, errors.New("refused"), 1)), context.Canceled)
 		if n := b.CountDead(t); n != 0 {
 			t.Errorf("%d letters, %v", n, err)
 		}
@@ -178,9 +176,7 @@ func TestAMessageIsNeverPaid(t *testing.T) {
 				Reason: "on a wrong subject"}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := b.Retry(ctx, name); !errors.Is(err, ledger.ErrStillDead) {
-				t.Error(err)
-			}
+			testenv.WantErr(t, testenv.Err(b.Retry(ctx, name)), ledger.ErrStillDead)
 		}
 		b.WantBalance(t, booking.UserAccount("u1"), 0)
 		b.CheckBooks(t)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -55,9 +56,7 @@ func TestOnlyTheNewestAttemptFences(t *testing.T) {
 		if _, err := b.Fence(ctx, "c1", 0, second); err != nil {
 			t.Error(err)
 		}
-		if _, err := b.Fence(ctx, "c9", 0, 1); !errors.Is(err, posting.ErrUnknownCampaign) {
-			t.Errorf("an unknown campaign: %v", err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Fence(ctx, "c9", 0, 1)), posting.ErrUnknownCampaign, "an unknown campaign")
 	})
 }
 
@@ -102,9 +101,7 @@ func TestWhatComesAfterTheFenceIsVoid(t *testing.T) {
 		if n := b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at > 0 AND reason LIKE 'void: %'"); n != 4 {
 			t.Errorf("%d void letters are kept", n)
 		}
-		if _, err := b.Retry(t.Context(), "c1-9"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-9")), ledger.ErrUnknownClaim)
 		// The books are those of Redis as it is restored: it knows what is taken, and the rest is its stock.
 		redis := paytest.NewFakeRedis(b.Clock.Now)
 		redis.Open(c)

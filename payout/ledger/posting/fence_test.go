@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -108,9 +109,7 @@ func TestAFenceAndOnePosting(t *testing.T) {
 				if _, err := b.Write(ctx, tx, batch); err != nil {
 					return err
 				}
-				if err := batch.StillInBounds(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
-					t.Errorf("after a fence: %v", err)
-				}
+				testenv.WantErr(t, batch.StillInBounds(ctx, tx), sqldb.ErrAgain, "after a fence")
 				return late
 			})
 			if !errors.Is(err, late) || <-fenced != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
@@ -186,9 +187,7 @@ func TestAReclaimOfAnotherShardsPackets(t *testing.T) {
 		if again := b.MustPost(t, foreign); len(again.Cut)+len(again.Dead) != 0 {
 			t.Errorf("again: %+v", again)
 		}
-		if _, err := b.Retry(t.Context(), foreign.Ref.String()); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), foreign.Ref.String())), ledger.ErrStillDead)
 		// A win on shard 1, of a packet that shard 0 named, was on its way.
 		if posted := b.MustPost(t, paytest.ShardEntry("c1", 1, 1,
 			paytest.Win(paytest.Home("u", 1, 3), 3, 0))); posted.New != 1 {
@@ -214,9 +213,7 @@ func TestAWinOfWhatWentBackElsewhere(t *testing.T) {
 		b.MustPost(t, paytest.ReclaimEntry(1, 1, rain.Range{First: 4, Last: 7}, one(3)))
 		late := paytest.ShardEntry("c1", 0, 9, paytest.Win(paytest.Home("u", 0, 2), 3, 0))
 		wantDead(t, "given back", b.MustPost(t, late), posting.LetterPay, "returned")
-		if _, err := b.Retry(t.Context(), "c1-3"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-3")), ledger.ErrStillDead)
 		b.WantBalance(t, booking.SponsorAccount("acme"), 50)
 		b.WantBalance(t, booking.UserAccount(paytest.Home("u", 0, 2)), 0)
 		b.CheckBooks(t)

@@ -88,9 +88,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 			lent("m2", 1, 2, rain.Range{First: 2, Last: 2})
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, written))
 		barrier := b.MustFence(t, 0)
-		if err := b.Moves.Write(ctx, "c1", 0, late); !errors.Is(err, posting.ErrCutOff) {
-			t.Errorf("without a row: %v", err)
-		}
+		testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, late), posting.ErrCutOff, "without a row")
 		if err := b.Moves.Write(ctx, "c1", 0, written); err != nil {
 			t.Errorf("with a row: %v", err)
 		}
@@ -103,9 +101,7 @@ func TestAMoveAndARebuild(t *testing.T) {
 		next := lent("m4", 1, ms+3, rain.Range{First: 2, Last: 2})
 		for _, epoch := range []int64{0, ms - 1, ms + 1} {
 			next.Epoch = epoch
-			if err := b.Moves.Write(ctx, "c1", 0, next); !errors.Is(err, posting.ErrCutOff) {
-				t.Errorf("of another epoch: %v", err)
-			}
+			testenv.WantErr(t, b.Moves.Write(ctx, "c1", 0, next), posting.ErrCutOff, "of another epoch")
 		}
 		next.Epoch = ms
 		paytest.Must(t, b.Moves.Write(ctx, "c1", 0, next))
@@ -193,12 +189,8 @@ func TestRowsThatAreTorn(t *testing.T) {
 		c := b.OpenCampaign(t, "c1", rain.Spec{Budget: 80, Packets: 8, Shards: 2})
 		paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, lent("m1", 1, 1, rain.Range{First: 3, Last: 3})))
 		b.Statement(t, "UPDATE move SET numbers = 'torn'")
-		if _, err := b.Moves.Open(t.Context(), "c1"); !errors.Is(err, rain.ErrNumbers) {
-			t.Error(err)
-		}
-		if _, err := b.Holding(t.Context(), c, 0); !errors.Is(err, rain.ErrNumbers) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Moves.Open(t.Context(), "c1")), rain.ErrNumbers)
+		testenv.WantErr(t, testenv.Err(b.Holding(t.Context(), c, 0)), rain.ErrNumbers)
 		b.Statement(t, "UPDATE move SET numbers = '3-3', from_shard = 99")
 		if known, err := b.Moves.Known(t.Context(), c); err != nil || len(known) != 2 {
 			t.Errorf("%+v, %v", known, err)

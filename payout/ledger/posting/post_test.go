@@ -221,20 +221,14 @@ func TestTheEscrowIsTheLimit(t *testing.T) {
 		b.CheckBooks(t)
 
 		// When the escrow has it, an operator can pay what was promised.
-		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead)
 		b.GiveEscrow(t, "c1", 60)
 		settled, err := b.Retry(t.Context(), "c1-1")
 		if err != nil || len(settled) != 1 || settled[0].User != "u2" || settled[0].Balance != 60 || !settled[0].New {
 			t.Errorf("%+v, %v", settled, err)
 		}
-		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Error(err)
-		}
-		if _, err := b.Retry(t.Context(), "c1-7"); !errors.Is(err, ledger.ErrUnknownClaim) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrUnknownClaim)
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-7")), ledger.ErrUnknownClaim)
 		// The copy that comes after the retry neither pays again nor is a dead letter again.
 		if posted := b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u2", 1, 60))); posted.New != 0 ||
 			len(posted.Dead) != 0 {

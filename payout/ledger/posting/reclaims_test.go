@@ -115,9 +115,7 @@ func TestWhatWasGivenBackIsNotWon(t *testing.T) {
 		if posted.New != 1 || len(posted.Dead) != 1 || posted.Dead[0].User != "u1" {
 			t.Errorf("%+v", posted)
 		}
-		if _, err := b.Retry(t.Context(), "c1-1"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-1")), ledger.ErrStillDead)
 		b.MustPost(t, paytest.Entry("c1", 6, paytest.Win("u3", 3, 0)))
 		for user, want := range map[string]rain.Money{"u1": 0, "u2": 10, "u3": 10} {
 			b.WantBalance(t, booking.UserAccount(user), want)
@@ -144,9 +142,7 @@ func TestAWinMeetsAReclaimOfItsPacket(t *testing.T) {
 		if _, err := b.Write(ctx, tx, batch); err != nil {
 			return err
 		}
-		if err := batch.StillInBounds(ctx, tx); !errors.Is(err, sqldb.ErrAgain) {
-			t.Errorf("after a reclaim: %v", err)
-		}
+		testenv.WantErr(t, batch.StillInBounds(ctx, tx), sqldb.ErrAgain, "after a reclaim")
 		return late
 	})
 	if !errors.Is(err, late) {

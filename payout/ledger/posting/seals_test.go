@@ -2,7 +2,6 @@ package posting_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"redrain/internal/seal"
@@ -49,9 +48,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 				t.Errorf("%s: %d letters, want %d", what, got, n)
 			}
 		}
-		if _, err := b.Retry(ctx, "c1-0"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, "c1-0")), ledger.ErrStillDead)
 		if tried, err := b.RetryAll(ctx, "c1", nil); err != nil || tried.StillDead != n || tried.Settled != 0 {
 			t.Errorf("%+v, %v", tried, err)
 		}
@@ -77,9 +74,7 @@ func TestWhatNobodyHasSealedIsNotPaid(t *testing.T) {
 		fake := paytest.ReclaimEntry(0, 4, rain.Range{First: 0, Last: 9})
 		fake.SealedAt++
 		wantDead(t, "a reclaim", b.MustPost(t, fake), posting.LetterForged, "seal")
-		if _, err := b.Retry(ctx, fake.Ref.String()); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(ctx, fake.Ref.String())), ledger.ErrStillDead)
 		if posted := b.MustPost(t, fake, paytest.ReclaimEntry(0, 5,
 			rain.Range{First: 1, Last: 9})); len(posted.Cut) != 0 ||
 			len(posted.Dead) != 0 {
@@ -181,9 +176,7 @@ func TestAForgedLetterOfAnEpochBefore(t *testing.T) {
 		late := paytest.Entry("c1", 4, paytest.Win("u3", 3, 0))
 		wantDead(t, "of an old key", b.MustPost(t, late), posting.LetterForged, "seal")
 		b.MustFence(t, 0)
-		if _, err := b.Retry(t.Context(), "c1-3"); !errors.Is(err, ledger.ErrStillDead) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Retry(t.Context(), "c1-3")), ledger.ErrStillDead)
 		b.WantBalance(t, booking.EscrowAccount("c1"), 100)
 	})
 }
@@ -206,9 +199,7 @@ func TestAnotherNodeLearnsOfANewKey(t *testing.T) {
 		if err != nil || number != 2 {
 			t.Fatal(number, err)
 		}
-		if _, err := b.Seals.Rotate(ctx); !errors.Is(err, posting.ErrRotatedJustNow) {
-			t.Error(err)
-		}
+		testenv.WantErr(t, testenv.Err(b.Seals.Rotate(ctx)), posting.ErrRotatedJustNow)
 		e := paytest.SealWith(b.Seals.Ring(), paytest.Entry("c1", 1, paytest.Win("u1", 0, 0)))
 		if posted, err := other.Poster.Post(ctx, []rain.Entry{e}); err != nil || posted.New != 1 ||
 			len(posted.Dead) != 0 {

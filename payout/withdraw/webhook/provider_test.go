@@ -118,22 +118,6 @@ func TestOneKeyIsPaidOnce(t *testing.T) {
 	}
 }
 
-func TestRefusal(t *testing.T) {
-	t.Parallel()
-	receiver := webhooktest.New()
-	receiver.Behave = func(r webhooktest.Request) webhooktest.Behaviour { return webhooktest.Refuse }
-	p := serve(t, receiver, false)
-	for range 2 {
-		if answer, err := pay(t, p, time.Minute); err != nil || answer.Status != withdraw.Refused ||
-			answer.Reason != "the account is closed" {
-			t.Errorf("%+v, %v", answer, err)
-		}
-	}
-	if paid := receiver.Paid(); len(paid) != 0 {
-		t.Errorf("paid %v", paid)
-	}
-}
-
 // TestAnswers goes through what an HTTP server may say. Money moves in neither direction on anything that is not clear.
 func TestAnswers(t *testing.T) {
 	t.Parallel()

@@ -87,11 +87,11 @@ func together(t *testing.T, b *paytest.Books) {
 		open, _, err := books.Withdrawals.ListWithdrawals(t.Context(), ledger.WithdrawalQuery{
 			State: ledger.WithdrawalPending, Limit: 1,
 		})
-		must(t, err)
+		testenv.Must(t, err)
 		return len(open) == 0
 	})
 	list, _, err := books.Withdrawals.ListWithdrawals(t.Context(), all)
-	must(t, err)
+	testenv.Must(t, err)
 	paid := receiver.Paid()
 	left := map[string]rain.Money{}
 	for p := range players {
@@ -130,10 +130,5 @@ func run(t *testing.T, payer *withdraw.Payer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- payer.Run(ctx) }()
-	t.Cleanup(func() { cancel(); must(t, <-ended) })
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	paytest.Must(t, err)
+	t.Cleanup(func() { cancel(); testenv.Must(t, <-ended) })
 }

@@ -34,9 +34,7 @@ func chromium(t *testing.T) *browser.Browser {
 	defer shared.mu.Unlock()
 	if shared.b == nil {
 		b, err := browser.Start(path, testenv.SharedDir(t, "chromium"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testenv.Must(t, err)
 		shared.b = b
 		testenv.AtEnd(func() error {
 			shared.mu.Lock()
@@ -54,9 +52,7 @@ func chromium(t *testing.T) *browser.Browser {
 func Open(t *testing.T, o browser.Options, forgiven ...browser.Kind) *Page {
 	t.Helper()
 	inner, err := chromium(t).Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	p := &Page{Page: inner, T: t, forgiven: forgiven}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -233,7 +229,5 @@ func (p *Page) Holdings() browser.Holdings {
 
 func (p *Page) check(err error) {
 	p.T.Helper()
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	testenv.Must(p.T, err)
 }

@@ -188,9 +188,7 @@ func TestAxeFindsFaults(t *testing.T) {
 		`<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="><p style="color:#aaa">faint</p>`)})
 	p.Go("/")
 	found, err := p.Page.Axe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	var rules []string
 	for _, v := range found {
 		rules = append(rules, v.Rule)

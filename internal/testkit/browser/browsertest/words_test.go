@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"redrain/internal/testenv"
 	"redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
 )
@@ -16,9 +17,7 @@ func TestWordsAreWhatIsSeen(t *testing.T) {
 	p := browsertest.Open(t, browser.Options{Home: home}, browser.Log, browser.Network)
 	p.Go("/")
 	got, err := p.Words()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testenv.Must(t, err)
 	if want := []string{"A page", "one", "two", "three", "×", "four", "six"}; !slices.Equal(got, want) {
 		t.Errorf("words %q, want %q", got, want)
 	}
