@@ -152,7 +152,7 @@ func (p *twoPeoplePlay) ask(who string, want int) openapi.Approval {
 	if strings.Contains(body, "%d") {
 		body = fmt.Sprintf(body, p.amount)
 	}
-	return p.call(who, "POST", p.d.path, "", body, want)
+	return p.call(who, "POST", p.d.path, body, want)
 }
 
 // want fails the test unless the deed was done so many times.
@@ -204,7 +204,7 @@ func (p *twoPeoplePlay) order() (path string) {
 		"ann": http.StatusConflict, "cyd": http.StatusForbidden, "dan": http.StatusForbidden,
 		"shared": http.StatusForbidden, "eve": http.StatusUnauthorized,
 	} {
-		p.call(who, "POST", path+"/confirm", "", "", want)
+		p.call(who, "POST", path+"/confirm", "", want)
 	}
 	p.want(0)
 	return path
@@ -234,9 +234,9 @@ func (p *twoPeoplePlay) confirmed() {
 	if ended := p.d.act == ledger.ActPaid || p.d.act == ledger.ActBack; (len(p.ended) == 1) != ended {
 		p.t.Errorf("the player was told %d times of the end", len(p.ended))
 	}
-	p.call("fay", "POST", path+"/confirm", "", "", http.StatusConflict)
-	p.call("fay", "POST", path+"/reject", "", `{"reason":"too late"}`, http.StatusConflict)
-	if shown := p.call("cyd", "GET", path, "", "", http.StatusOK); shown.State != "confirmed" ||
+	p.call("fay", "POST", path+"/confirm", "", http.StatusConflict)
+	p.call("fay", "POST", path+"/reject", `{"reason":"too late"}`, http.StatusConflict)
+	if shown := p.call("cyd", "GET", path, "", http.StatusOK); shown.State != "confirmed" ||
 		shown.DecidedBy != "bob" && shown.DecidedBy != "fay" {
 		p.t.Errorf("%+v", shown)
 	}
@@ -245,16 +245,16 @@ func (p *twoPeoplePlay) confirmed() {
 
 func (p *twoPeoplePlay) rejected() {
 	path := p.order()
-	p.call("bob", "POST", path+"/confirm", "", `{"by":"cyd"}`, http.StatusUnprocessableEntity)
-	p.call("bob", "POST", path+"/reject", "", `{}`, http.StatusUnprocessableEntity)
+	p.call("bob", "POST", path+"/confirm", `{"by":"cyd"}`, http.StatusUnprocessableEntity)
+	p.call("bob", "POST", path+"/reject", `{}`, http.StatusUnprocessableEntity)
 	for _, who := range []string{"cyd", "dan"} {
-		p.call(who, "POST", path+"/reject", "", `{"reason":"no"}`, http.StatusForbidden)
+		p.call(who, "POST", path+"/reject", `{"reason":"no"}`, http.StatusForbidden)
 	}
-	if done := p.call("bob", "POST", path+"/reject", "", `{"reason":"no"}`, http.StatusOK); done.State != "rejected" {
+	if done := p.call("bob", "POST", path+"/reject", `{"reason":"no"}`, http.StatusOK); done.State != "rejected" {
 		p.t.Errorf("%+v", done)
 	}
-	p.call("fay", "POST", path+"/confirm", "", "", http.StatusConflict)
-	p.call("bob", "POST", "/approvals/a0/confirm", "", "", http.StatusNotFound)
-	p.call("cyd", "GET", "/approvals?state=done", "", "", http.StatusUnprocessableEntity)
+	p.call("fay", "POST", path+"/confirm", "", http.StatusConflict)
+	p.call("bob", "POST", "/approvals/a0/confirm", "", http.StatusNotFound)
+	p.call("cyd", "GET", "/approvals?state=done", "", http.StatusUnprocessableEntity)
 	p.want(0)
 }

@@ -42,10 +42,13 @@ func newOffice(t *testing.T, above rain.Money) *office {
 	return o
 }
 
-// call is a request with an idempotency key that may be "". It tells the order that is answered, if one is.
-func (o *office) call(who, method, path, key, body string, want int) openapi.Approval {
+// call sends a request, and returns the order of the answer, if it is one.
+func (o *office) call(who, method, path, body string, want int) openapi.Approval {
 	o.t.Helper()
-	w := o.ask(who, method, path, key, body)
+	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+who)
+	w := httptest.NewRecorder()
+	o.mux.ServeHTTP(w, r)
 	var a openapi.Approval
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
 		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)
@@ -53,23 +56,11 @@ func (o *office) call(who, method, path, key, body string, want int) openapi.App
 	return a
 }
 
-func (o *office) ask(who, method, path, key, body string) *httptest.ResponseRecorder {
-	o.t.Helper()
-	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+who)
-	if key != "" {
-		r.Header.Set("Idempotency-Key", key)
-	}
-	w := httptest.NewRecorder()
-	o.mux.ServeHTTP(w, r)
-	return w
-}
-
 // TestTheSecondPersonNeedsTheRight to what they decide on, and not only to decide.
 func TestTheSecondPersonNeedsTheRight(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, 0)
-	asked := o.call("ann", "POST", "/sponsors/acme/deposits", "", `{"amount":5,"reference":"r"}`, http.StatusAccepted)
+	asked := o.call("ann", "POST", "/sponsors/acme/deposits", `{"amount":5,"reference":"r"}`, http.StatusAccepted)
 	a := New(Options{Approvals: o.b.Approvals, Audit: &o.notes, Log: paytest.Quiet})
 	for need, want := range map[right]bool{paying: false, judging: false, depositing: true} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
