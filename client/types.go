@@ -2,8 +2,8 @@ package client
 
 import "redrain/internal/openapi"
 
-type (
-	// Campaign and the next ones are the answers that callers name most. Package openapi has all of them.
+// Campaign and the others are the answers that callers name most. Package openapi has all of them.
+type ( //nolint:revive // one comment for all
 	Campaign       = openapi.Campaign
 	Claim          = openapi.Claim
 	DeadLetter     = openapi.DeadLetter
