@@ -3,7 +3,7 @@ package client
 import "redrain/internal/openapi"
 
 // Campaign and the others are the answers that callers name most. Package openapi has all of them.
-type ( //nolint:revive // one comment for all
+type (
 	Campaign       = openapi.Campaign
 	Claim          = openapi.Claim
 	DeadLetter     = openapi.DeadLetter
