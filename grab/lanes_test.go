@@ -60,7 +60,7 @@ func TestALaneIsSoldOutAlone(t *testing.T) {
 	})
 }
 
-// With several shards of a lane a empty tap waits for stock, and hears of its own lane only.
+// With several shards of a lane an unmet tap waits for stock of its own lane only.
 func TestADryTapHearsOfItsOwnLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		guests := []*fakeScript{{}, {}}

@@ -94,7 +94,7 @@ func TestAnAllowance(t *testing.T) {
 	p.is(t, 4, 0)
 }
 
-// What the script refuses, and what it cannot be asked, gives the quota back.
+// A tap that the script refuses, or does not receive, returns its quota.
 func TestAnAllowanceIsGivenBack(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9})
 	p := &purse{left: 5}

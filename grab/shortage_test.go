@@ -221,7 +221,7 @@ func TestADroughtIsWaitedForOnce(t *testing.T) {
 	})
 }
 
-// Close ends a shortage: nobody waits for what cannot come any more.
+// Close ends a shortage: no tap waits for stock that cannot come any more.
 func TestCloseEndsADrought(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, p := twoShards(t, &fakeScript{})
@@ -239,7 +239,7 @@ func TestCloseEndsADrought(t *testing.T) {
 	})
 }
 
-// A empty tap that is asked again by a Redis that is away may have been decided: it is asked for once more.
+// If Redis is away when a waiting tap is retried, the tap may have been decided: it is sent once more.
 func TestADryTapMayFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeScript{}

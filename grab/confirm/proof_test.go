@@ -156,7 +156,7 @@ func TestWhatAWinIsConfirmedBy(t *testing.T) {
 	}
 }
 
-// Who the candidates of a master are is remembered for a while, and until one does not answer; that it has none, never.
+// A master's candidates are cached for a while, until one does not answer. The absence of candidates is never cached.
 func TestTheHeirsAreAskedForAsOftenAsNeeded(t *testing.T) {
 	for look, cluster := range map[string]bool{"hmget info": false, "hmget info time cluster": true} {
 		m := &fakeMaster{nodes: me}

@@ -33,7 +33,7 @@ type Restoration struct {
 	// or to it.
 	Borrowed []string
 	Moves    int64
-	// Wins calls put with every known win and its outbox entry, of which only the ID counts, in the order won. It
+	// Wins calls put with every known win and its outbox entry, in the order won. Only the entry's ID counts. Wins
 	// returns put's error, or its own. May be nil if there are no wins.
 	Wins func(put func(w rain.Win, entry rain.EntryRef) error) error
 	// Top are the players who have won most.

@@ -5,7 +5,7 @@
 // identity provider. The algorithm decides the source of the key: HS256 is only checked with the secret, the others
 // only with the JWKS. So a forger cannot pass a public key off as the secret.
 //
-// Operators have opaque bearer tokens, of which only hashes are kept. A file names personal tokens and their roles;
+// Operators have opaque bearer tokens; redrain keeps their hashes only. A file names personal tokens and their roles;
 // two tokens are shared. Or operators have tokens of an OpenID Connect provider, which are verified as players' are,
 // and name the person and the roles.
 package auth

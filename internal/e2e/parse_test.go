@@ -16,7 +16,7 @@ func parse[T any](t *testing.T, line []byte) T {
 	return v
 }
 
-// hasCode tells whether an error is the server's answer with that code.
+// hasCode reports whether an error is the server's answer with a code.
 func hasCode(err error, code string) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.Code == code
