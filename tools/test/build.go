@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"redrain/internal/testenv/testrun"
@@ -73,7 +74,8 @@ func (b *builder) build(ctx context.Context, dir string, patterns ...string) ([]
 }
 
 // compile makes the test binaries. The go command names them for the last element of the import path, so packages with
-// the same one are compiled by calls of their own.
+// the same one are compiled by calls of their own. As many compilers and linkers run as there are processors, each on
+// one of them: by default each would use them all.
 func (b *builder) compile(ctx context.Context, dir string, packages []*pkg) error {
 	place, err := b.place(dir)
 	if err != nil {
@@ -82,7 +84,8 @@ func (b *builder) compile(ctx context.Context, dir string, packages []*pkg) erro
 	var errs []error
 	for round := 0; len(packages) > 0; round++ {
 		to := filepath.Join(place, fmt.Sprint(round))
-		args := []string{"test", "-C", dir, "-c", "-trimpath", "-ldflags=-s -w", "-o", to + "/"}
+		args := []string{"test", "-C", dir, "-p", fmt.Sprint(runtime.NumCPU()), "-c", "-trimpath", "-ldflags=-s -w",
+			"-o", to + "/"}
 		if b.isRace {
 			args = append(args, "-race")
 		}
@@ -99,7 +102,7 @@ func (b *builder) compile(ctx context.Context, dir string, packages []*pkg) erro
 			args = append(args, p.ImportPath)
 		}
 		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Env, cmd.Stdout, cmd.Stderr = b.env(ctx), b.stderr, b.stderr
+		cmd.Env, cmd.Stdout, cmd.Stderr = append(b.env(ctx), "GOMAXPROCS=1"), b.stderr, b.stderr
 		if err := cmd.Run(); err != nil {
 			errs = append(errs, fmt.Errorf("compile the tests of %s: %w", dir, err))
 		}
