@@ -30,7 +30,7 @@ func TestKillNineLosesAndDoublesNothing(t *testing.T) {
 	for _, point := range crashPoints {
 		// The third passing: some batches have gone all the way when it happens, and some have not begun.
 		t.Run(point, func(t *testing.T) {
-			testenv.ParallelFailover(t, testenv.Light)
+			testenv.ParallelFailover(t, testenv.Medium)
 			crashAt(t, point+":3")
 		})
 	}

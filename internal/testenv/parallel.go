@@ -19,7 +19,7 @@ import (
 const (
 	Light  = 1 // one node, or a few players
 	Medium = 2 // servers of its own or a browser's page
-	Heavy  = 4 // processes that are killed and started again, a cluster, hundreds of players
+	Heavy  = 3 // processes that are killed and started again, a cluster, hundreds of players
 
 	Alone = math.MaxInt32 // measures the time that a person waits: all processors
 )

@@ -10,7 +10,7 @@ import (
 )
 
 // PerProcessor is the load of a processor that is always busy.
-const PerProcessor = 4
+const PerProcessor = 3
 
 // Kind separates tests that disturb each other. Tests of two different kinds never run at the same time; tests
 // without a kind run beside both.
