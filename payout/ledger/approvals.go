@@ -135,7 +135,7 @@ func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err e
 func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		same, err := s.list(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
+		same, err := approvalTable.List(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
 			"ORDER BY asked_at DESC, id DESC", ApprovalPending, string(d.Act), d.Target, now)
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a App
 			Deed: d, ID: newApprovalID(), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
 			State: ApprovalPending, seen: l.seen,
 		}
-		if err := writeApproval(ctx, tx, a); err != nil {
+		if err := approvalTable.Insert(ctx, tx, sqldb.Merge{}, a); err != nil {
 			return err
 		}
 		return auditChange(auditAs(ctx, string(d.Act)+".ask", nil), tx, now, change{}, stateOfApproval(a))
@@ -212,15 +212,14 @@ func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approva
 func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, by Person,
 	do func(ctx context.Context, tx *sqldb.Tx, a Approval) error) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err := s.list(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
+		var found bool
+		a, found, err = approvalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
 		switch {
 		case err != nil:
 			return err
-		case len(list) == 0:
+		case !found:
 			return ErrUnknownApproval
-		}
-		a = list[0]
-		if a.State != ApprovalPending {
+		case a.isAt(s.clock()).State != ApprovalPending:
 			return ErrApprovalOver
 		}
 		if err := do(ctx, tx, a); err != nil {

@@ -59,12 +59,10 @@ func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, s
 	var found bool
 	var given rain.Money
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		letters, err := sqldb.List(ctx, tx, posting.ScanLetter,
-			posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
-		if found = len(letters) > 0; err != nil || !found {
+		d, waits, err := posting.LetterTable.Find(ctx, tx, "WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if found = waits; err != nil || !found {
 			return err
 		}
-		d := letters[0]
 		if given, err = s.poster.DismissLetter(ctx, tx, d, why); err != nil {
 			return err
 		}

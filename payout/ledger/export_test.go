@@ -1,6 +1,10 @@
 package ledger
 
-import "context"
+import (
+	"context"
+
+	"redrain/internal/sqldb"
+)
 
 // What the tests of this package reach into.
 const (
@@ -16,6 +20,6 @@ func (s *Campaigns) AmountsKept() int { return len(s.rows.amounts) }
 // Take leases these withdrawals, as LeaseDue does with those that are due.
 func (s *Withdrawals) Take(ctx context.Context, due []Withdrawal, receiver string,
 	until int64) ([]Withdrawal, error) {
-	taken, _, err := s.take(ctx, due, receiver, s.clock(), until)
-	return taken, err
+	return s.take(ctx, receiver, s.clock(), until, len(due),
+		func(_ context.Context, _ *sqldb.Tx, n int) ([]Withdrawal, error) { return due[:n], nil })
 }

@@ -88,10 +88,7 @@ func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...
 	ids, err = sqldb.Column[int64](ctx, s.db,
 		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?",
 		append(args, retryPage)...)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: %w", err)
-	}
-	return ids, nil
+	return ids, sqldb.Wrap(err, "dead letters")
 }
 
 // retried is what has become of one letter.
@@ -106,12 +103,10 @@ type retried struct {
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
-		letters, err := sqldb.List(ctx, tx, posting.ScanLetter,
-			posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
-		if err != nil || len(letters) == 0 {
+		d, waits, err := posting.LetterTable.Find(ctx, tx, "WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if err != nil || !waits {
 			return err
 		}
-		d := letters[0]
 		r.found = true
 		var reason string
 		r.settled, reason, err = s.redrive(ctx, tx, d)

@@ -143,7 +143,8 @@ func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, e
 	}
 	if w.Receiver == "" && w.State == WithdrawalRequested && p.Receiver != "" {
 		now := s.clock()
-		taken, _, err := s.withdrawals.take(ctx, []Withdrawal{w}, p.Receiver, now, now+time.Minute.Milliseconds())
+		taken, err := s.withdrawals.take(ctx, p.Receiver, now, now+time.Minute.Milliseconds(), 1,
+			func(context.Context, *sqldb.Tx, int) ([]Withdrawal, error) { return []Withdrawal{w}, nil })
 		if err != nil {
 			return was, err
 		}

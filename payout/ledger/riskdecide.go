@@ -49,10 +49,10 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		d = Decided{}
 		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
 		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
-			h, err := scanHeld(scan)
+			h, err := heldTable.Scan(scan)
 			d.Wins = append(d.Wins, h)
 			return err
-		}, heldSelect+"WHERE claim IN", claims)
+		}, heldTable.Select("WHERE claim IN"), claims)
 		if err != nil {
 			return err
 		}
@@ -112,9 +112,9 @@ func total(wins []*Held) (sum rain.Money) {
 
 // moveHeld is the transaction that gives wins to those who have them from now on. Its key names the first of them, and
 // each is given once.
-func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (booking.Txn, error) {
-	t := booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
-	sponsors := map[string]string{}
+func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (t booking.Txn, err error) {
+	t = booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
+	var sponsors map[string]string
 	if to == HeldConfirmed {
 		t = booking.Txn{Kind: booking.KindConfirm, Key: "confirm:" + wins[0].Claim}
 		var campaigns []string
@@ -122,12 +122,8 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 			campaigns = append(campaigns, h.Campaign)
 		}
 		slices.Sort(campaigns)
-		err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-			var id, sponsor string
-			err := scan(&id, &sponsor)
-			sponsors[id] = sponsor
-			return err
-		}, "SELECT id, sponsor FROM campaign WHERE id IN", slices.Compact(campaigns))
+		sponsors, err = sqldb.PairsIn[string, string](ctx, q, "SELECT id, sponsor FROM campaign WHERE id IN",
+			slices.Compact(campaigns))
 		if err != nil {
 			return t, err
 		}
@@ -154,23 +150,10 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 		}
 		add(booking.HeldAccount(h.User), -h.Amount)
 		add(receiver, h.Amount)
-		h.addTo(&papers)
+		papers.Add(h.Claim, h.Campaign, h.Packet, h.User, h.Amount, h.State, h.By, h.Decision, h.DecidedAt)
 	}
 	t.Papers = papers.Sum()
 	return t, nil
-}
-
-// addTo adds the row as the chain holds it from the decision on.
-func (h *Held) addTo(c *chain.Content) {
-	c.Text(h.Claim)
-	c.Text(h.Campaign)
-	c.Int(int64(h.Packet))
-	c.Text(h.User)
-	c.Int(int64(h.Amount))
-	c.Text(string(h.State))
-	c.Text(h.By)
-	c.Text(h.Decision)
-	c.Int(h.DecidedAt)
 }
 
 // writeDecided writes a decision down. A win that somebody else has decided about meanwhile is an error: it is read

@@ -42,7 +42,9 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		deposit.Papers = depositPaper(sponsor, reference, amount, auditActor(ctx), now)
+		var paper chain.Content
+		paper.Add(sponsor, reference, amount, auditActor(ctx), now)
+		deposit.Papers = paper.Sum()
 		booked, err := booking.BookOnce(ctx, tx, now, deposit, func(b booking.Booked) error {
 			row := [][]any{{sponsor, reference, int64(amount), auditActor(ctx), now, b.IDs[deposit.Key]}}
 			return tx.Insert(ctx, "deposit", depositColumns, row, sqldb.Merge{})
@@ -72,17 +74,6 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	return balance, err
 }
 
-// depositPaper is a deposit's row as the chain holds it.
-func depositPaper(sponsor, reference string, amount rain.Money, actor string, now int64) chain.Hash {
-	var c chain.Content
-	c.Text(sponsor)
-	c.Text(reference)
-	c.Int(int64(amount))
-	c.Text(actor)
-	c.Int(now)
-	return c.Sum()
-}
-
 // balanceState is a sponsor's balance as the audit log compares it.
 func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
@@ -109,17 +100,16 @@ func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (l
 	if after != "" && rain.CheckSponsor(after) != nil {
 		return nil, "", ErrBadCursor
 	}
-	first := booking.SponsorAccount("").ID()
 	const beyond = booking.KindSponsor + ";" // the sign after the colon: behind every sponsor's account
-	list, err = sqldb.List(ctx, s.db, func(scan sqldb.Scan) (one Sponsor, err error) {
-		err = scan(&one.ID, &one.Balance)
-		one.ID = strings.TrimPrefix(one.ID, first)
-		return one, err
-	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?",
-		booking.SponsorAccount(after).ID(), beyond, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing sponsors: %w", err)
-	}
-	list, next = page(list, limit, func(last Sponsor) string { return last.ID })
-	return list, next, nil
+	list, next, err = sponsorTable.Page(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
+		"WHERE account_id > ? AND account_id < ? ORDER BY account_id", booking.SponsorAccount(after).ID(), beyond)
+	return list, next, sqldb.Wrap(err, "listing sponsors")
 }
+
+var sponsorTable = sqldb.NewTable("balance", func(one *Sponsor) []any {
+	return []any{"account_id", sqldb.Via(func() string { return booking.SponsorAccount(one.ID).ID() },
+		func(account string) error {
+			one.ID = strings.TrimPrefix(account, booking.SponsorAccount("").ID())
+			return nil
+		}), "amount", &one.Balance}
+})

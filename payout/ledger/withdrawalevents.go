@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -17,6 +16,10 @@ type WithdrawalEvent struct {
 	Actor  string          // "player:<id>", "operator:<name>", ByService, or "redrain" for what it does by itself
 	Reason string
 }
+
+var eventTable = sqldb.NewTable("withdrawal_event", func(e *WithdrawalEvent) []any {
+	return []any{"at", &e.At, "state", &e.State, "actor", &e.Actor, "reason", &e.Reason}
+})
 
 // byRedrain is the actor of what happens without a person.
 const byRedrain = "redrain"
@@ -45,16 +48,9 @@ const maxEvents = 500
 
 // WithdrawalHistory is what has happened to a withdrawal, the oldest first; of a very long one, the newest part.
 func (s *Withdrawals) WithdrawalHistory(ctx context.Context, id string) ([]WithdrawalEvent, error) {
-	list, err := sqldb.List(ctx, s.db, func(scan sqldb.Scan) (e WithdrawalEvent, err error) {
-		var n int64
-		err = scan(&n, &e.At, &e.State, &e.Actor, &e.Reason)
-		return e, err
-	}, "SELECT id, at, state, actor, reason FROM (SELECT id, at, state, actor, reason FROM withdrawal_event "+
-		"WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?) newest ORDER BY id", id, maxEvents)
-	if err != nil {
-		return nil, fmt.Errorf("history of withdrawal %q: %w", id, err)
-	}
-	return list, nil
+	list, err := eventTable.List(ctx, s.db, "WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?", id, maxEvents)
+	slices.Reverse(list)
+	return list, sqldb.Wrap(err, "history of withdrawal %q", id)
 }
 
 // actorOf is who has the ledger changed under ctx: the operator of WithAudit, or redrain itself.

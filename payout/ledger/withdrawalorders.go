@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -117,14 +116,14 @@ func (s *Withdrawals) carryOut(ctx context.Context, tx *sqldb.Tx, w Withdrawal, 
 func (s *Withdrawals) order(ctx context.Context, id string,
 	do func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error)) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err := sqldb.List(ctx, tx, scanWithdrawal, withdrawalSelect+"WHERE id = ?"+tx.ForUpdate(), id)
+		was, found, err := withdrawalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
+		if err == nil && !found {
+			err = ErrUnknownWithdrawal
+		}
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			return ErrUnknownWithdrawal
-		}
-		event, err := do(ctx, tx, list[0])
+		event, err := do(ctx, tx, was)
 		if err != nil {
 			return err
 		}
@@ -137,12 +136,9 @@ func (s *Withdrawals) order(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		return auditChange(ctx, tx, s.clock(), stateOf(list[0]), stateOf(is))
+		return auditChange(ctx, tx, s.clock(), stateOf(was), stateOf(is))
 	})
-	if err != nil {
-		return fmt.Errorf("withdrawal %q: %w", id, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "withdrawal %q", id)
 }
 
 // stateOf is what the audit says of a withdrawal.

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	"redrain/internal/sqldb"
 )
@@ -20,11 +19,11 @@ func (s *Withdrawals) PendingOrders(ctx context.Context, of ...Withdrawal) (map[
 	if len(ids) == 0 {
 		return orders, nil
 	}
-	list, err := listApprovals(ctx, s.db, s.clock(), "WHERE state = 'pending' AND action IN (?, ?) AND target IN "+
+	list, err := approvalTable.List(ctx, s.db, "WHERE state = 'pending' AND action IN (?, ?) AND target IN "+
 		sqldb.Marks(len(ids))+" ORDER BY asked_at, id",
 		append([]any{string(ActPaid), string(ActBack)}, sqldb.Args(ids)...)...)
 	for _, a := range list {
-		if err != nil || a.State != ApprovalPending {
+		if err != nil || a.isAt(s.clock()).State != ApprovalPending {
 			continue
 		}
 		var newest string
@@ -32,8 +31,5 @@ func (s *Withdrawals) PendingOrders(ctx context.Context, of ...Withdrawal) (map[
 			orders[a.Target] = a
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the orders that are pending: %w", err)
-	}
-	return orders, nil
+	return orders, sqldb.Wrap(err, "reading the orders that are pending")
 }

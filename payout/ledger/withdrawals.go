@@ -108,7 +108,9 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
 		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
-		out.Papers = withdrawalPaper(id, user, amount, now)
+		var paper chain.Content
+		paper.Add(id, user, amount, now)
+		out.Papers = paper.Sum()
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
 			row := [][]any{{id, user, int64(amount), string(WithdrawalRequested), now, now, b.IDs[out.Key]}}
 			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
@@ -163,16 +165,6 @@ func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, 
 	return s.checkLimits(ctx, tx, now, user, amount)
 }
 
-// withdrawalPaper is a withdrawal's row as the chain holds it from the beginning: what never changes of it.
-func withdrawalPaper(id, user string, amount rain.Money, created int64) chain.Hash {
-	var c chain.Content
-	c.Text(id)
-	c.Text(user)
-	c.Int(int64(amount))
-	c.Int(created)
-	return c.Sum()
-}
-
 // endedPapers hash a withdrawal that ends with its events, as the chain holds them: nothing changes either any more.
 func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash, error) {
 	var c chain.Content
@@ -180,55 +172,24 @@ func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash
 		var at int64
 		var state, actor, reason, receiver string
 		err := scan(&at, &state, &actor, &reason, &receiver)
-		w.addTo(&c)
-		c.Int(at)
-		for _, text := range []string{state, actor, reason, receiver} {
-			c.Text(text)
-		}
+		c.Add(w.ID, w.User, w.Amount, w.State, w.Receiver, w.Dead, w.Attempts, w.NextAt, w.LastError, w.Reference,
+			w.Action.URL, w.Action.Data, w.Action.Until, w.CreatedAt, w.SentAt, w.WaitsSince, w.FinishedAt)
+		c.Add(at, state, actor, reason, receiver)
 		return err
 	}, "SELECT at, state, actor, reason, receiver FROM withdrawal_event WHERE withdrawal_id = ? ORDER BY id", w.ID)
 	return c.Sum(), err
 }
 
-// addTo adds the row of a withdrawal that has ended, as the chain holds it.
-func (w *Withdrawal) addTo(c *chain.Content) {
-	c.Text(w.ID)
-	c.Text(w.User)
-	c.Int(int64(w.Amount))
-	c.Text(string(w.State))
-	c.Text(w.Receiver)
-	c.Bool(w.Dead)
-	c.Int(int64(w.Attempts))
-	c.Int(w.NextAt)
-	c.Text(w.LastError)
-	c.Text(w.Reference)
-	c.Text(w.Action.URL)
-	c.Text(w.Action.Data)
-	c.Int(w.Action.Until)
-	c.Int(w.CreatedAt)
-	c.Int(w.SentAt)
-	c.Int(w.WaitsSince)
-	c.Int(w.FinishedAt)
-}
-
-const withdrawalSelect = "SELECT id, user_id, amount, state, receiver, dead, attempts, tries, next_at, last_error, " +
-	"reference, action_url, action_data, action_until, created_at, sent_at, " +
-	"waits_since, finished_at FROM withdrawal "
-
-func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
-	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Receiver, &w.Dead, &w.Attempts, &w.Tries, &w.NextAt,
-		&w.LastError, &w.Reference, &w.Action.URL, &w.Action.Data, &w.Action.Until, &w.CreatedAt, &w.SentAt,
-		&w.WaitsSince,
-		&w.FinishedAt)
-	return w, err
-}
+var withdrawalTable = sqldb.NewTable("withdrawal", func(w *Withdrawal) []any {
+	return []any{"id", &w.ID, "user_id", &w.User, "amount", &w.Amount, "state", &w.State, "receiver", &w.Receiver,
+		"dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
+		"last_error", &w.LastError, "reference", &w.Reference, "action_url", &w.Action.URL,
+		"action_data", &w.Action.Data, "action_until", &w.Action.Until, "created_at", &w.CreatedAt,
+		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt}
+})
 
 func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdrawal, found bool, err error) {
-	list, err := sqldb.List(ctx, q, scanWithdrawal, withdrawalSelect+"WHERE id = ?", id)
-	if err != nil || len(list) == 0 {
-		return Withdrawal{}, false, err
-	}
-	return list[0], true, nil
+	return withdrawalTable.Find(ctx, q, "WHERE id = ?", id)
 }
 
 // Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
@@ -237,10 +198,7 @@ func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, er
 	if err == nil && !found {
 		err = ErrUnknownWithdrawal
 	}
-	if err != nil {
-		return Withdrawal{}, fmt.Errorf("withdrawal %q: %w", id, err)
-	}
-	return w, nil
+	return w, sqldb.Wrap(err, "withdrawal %q", id)
 }
 
 // WithdrawalQuery says which withdrawals to list.
@@ -275,13 +233,10 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		where += "AND created_at <= ? AND (created_at < ? OR id < ?) "
 		args = append(args, at, at, id)
 	}
-	list, err = sqldb.List(ctx, s.db, scanWithdrawal,
-		withdrawalSelect+where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, q.Limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing withdrawals: %w", err)
-	}
-	list, next = page(list, q.Limit, func(w Withdrawal) string { return joinCursor(w.CreatedAt, w.ID) })
-	return list, next, nil
+	list, next, err = withdrawalTable.Page(ctx, s.db, q.Limit, func(w Withdrawal) string {
+		return joinCursor(w.CreatedAt, w.ID)
+	}, where+"ORDER BY created_at DESC, id DESC", args...)
+	return list, next, sqldb.Wrap(err, "listing withdrawals")
 }
 
 // CountPending counts the withdrawals that have not ended, dead letters among them.

@@ -38,35 +38,26 @@ var (
 // tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
-	for passed := (spots{}); ; {
-		now := s.clock()
-		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := s.dueFor(ctx, receiver, triedStates, now, limit, passed)
-		if err != nil {
-			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
-		}
-		if len(due) == 0 {
-			return nil, nil
-		}
-		if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
-			return nil, err
-		}
-		switch confirmed, err := s.mayBind(ctx, receiver); {
-		case err != nil:
-			return nil, err
-		case !confirmed:
-			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit, passed); err != nil || len(due) == 0 {
-				return nil, err
-			}
-		}
-		var full bool
-		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
-		if err != nil || len(taken) > 0 || full {
-			return taken, err
-		}
-		// Other nodes were faster; there may be more behind them.
-		passed.add(due, now)
+	now, states := s.clock(), triedStates
+	// Outside a transaction: mostly nothing is due, and SQLite has one writer.
+	due, err := dueFor(ctx, s.db, receiver, states, now, 1, "")
+	if err != nil || len(due) == 0 {
+		return nil, sqldb.Wrap(err, "looking for withdrawals that are due")
 	}
+	if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
+		return nil, err
+	}
+	confirmed, err := s.mayBind(ctx, receiver)
+	if err != nil {
+		return nil, err
+	}
+	if !confirmed {
+		states = sentStates
+	}
+	until := now + min(lasting, LongestWait).Milliseconds()
+	return s.take(ctx, receiver, now, until, limit, func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error) {
+		return dueFor(ctx, tx, receiver, states, now, n, tx.SkipLocked()) // other nodes take the locked ones
+	})
 }
 
 // LongestWait is how far ahead a try may be put off, and a lease may last. A withdrawal that is due later than that was
@@ -87,48 +78,37 @@ var (
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver, behind what was passed, queue by queue.
-func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []WithdrawalState, now int64,
-	limit int, passed spots) (due []Withdrawal, err error) {
+// dueFor reads what is due for a receiver.
+func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []WithdrawalState, now int64, limit int,
+	lock string) (due []Withdrawal, err error) {
 	for _, state := range states {
-		for _, q := range []queue{{state, false}, {state, true}} {
-			is, than := "next_at <= ? ", now
-			if q.far {
-				is, than = "next_at > ? ", now+(LongestWait+waitSlack).Milliseconds()
-			}
-			found := 0
-			for _, behind := range passed[q].behind() {
-				some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+
-					is+behind.where+"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?",
-					slices.Concat([]any{string(state), than}, behind.args, []any{receiver, limit})...)
-				if err != nil {
-					return nil, err
-				}
-				due = append(due, some...)
-				if found += len(some); found >= limit {
-					break
-				}
-			}
+		some, err := withdrawalTable.List(ctx, q, "WHERE state = ? AND dead = 0 AND (next_at <= ? OR next_at > ?) "+
+			"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), now,
+			now+(LongestWait+waitSlack).Milliseconds(), receiver, limit)
+		if err != nil {
+			return nil, err
 		}
+		due = append(due, some...)
 	}
 	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
 	return due[:min(len(due), limit)], nil
 }
 
-func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver string,
-	now, until int64) (taken []Withdrawal, full bool, err error) {
+// take leases up to limit withdrawals of those that find returns.
+func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int64, limit int,
+	find func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error)) (taken []Withdrawal, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
-		turns, err := s.takeTurns(ctx, tx, receiver, now, len(due))
+		turns, err := s.takeTurns(ctx, tx, receiver, now, limit)
+		if err != nil || turns.count == 0 {
+			return err
+		}
+		due, err := find(ctx, tx, turns.count)
 		if err != nil {
 			return err
 		}
-		full = turns.count == 0
 		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
-			if len(taken) == turns.count {
-				break
-			}
 			was := w
 			n, err := lease(ctx, tx, &w, receiver, now, until)
 			if err != nil {
@@ -148,9 +128,9 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, fmt.Errorf("leasing withdrawals: %w", err)
 	}
-	return taken, full, nil
+	return taken, nil
 }
 
 // lease takes one, unless somebody has touched it since it was read; then n is 0.
@@ -344,8 +324,5 @@ func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.
 		}
 		return fn(ctx, tx)
 	})
-	if err != nil {
-		return fmt.Errorf("withdrawal %s: %w", w.ID, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "withdrawal %s", w.ID)
 }

@@ -134,7 +134,7 @@ func sendsStatement(call *ast.CallExpr) bool {
 	}
 	ctx, ok := call.Args[0].(*ast.Ident)
 	switch name.Name {
-	case "Each", "First", "Exec", "List", "Column", "EachIn":
+	case "Each", "First", "Exec", "List", "Column", "EachIn", "PairsIn", "Find", "Page":
 		return ok && ctx.Name == "ctx"
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"math"
+	"reflect"
 	"strconv"
 )
 
@@ -62,6 +63,26 @@ func (c *Content) Bytes(b []byte) {
 
 // Null adds a value that there is not.
 func (c *Content) Null() { c.bytes = binary.BigEndian.AppendUint32(c.bytes, math.MaxUint32) }
+
+// Add adds values of kinds that a database stores: whole numbers, booleans, texts and bytes. A nil is a NULL.
+func (c *Content) Add(values ...any) {
+	for _, value := range values {
+		switch v := reflect.ValueOf(value); {
+		case value == nil, (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil():
+			c.Null()
+		case v.Kind() == reflect.Pointer:
+			c.Add(v.Elem().Interface())
+		case v.CanInt():
+			c.Int(v.Int())
+		case v.Kind() == reflect.Bool:
+			c.Bool(v.Bool())
+		case v.Kind() == reflect.String:
+			c.Text(v.String())
+		default:
+			c.Bytes(v.Bytes()) // it panics if the value is of another kind
+		}
+	}
+}
 
 // text adds a value as a database tells it.
 func (c *Content) text(s sql.NullString) {

@@ -110,7 +110,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 			return err
 		}
 		return tx.Each(ctx, func(scan sqldb.Scan) error {
-			d, err := ScanLetter(scan)
+			d, err := LetterTable.Scan(scan)
 			if err != nil {
 				return err
 			}
@@ -119,7 +119,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 				return nil //nolint:nilerr // which no retry can ever give back
 			}
 			return add(e.Reclaim.Numbers, nil)
-		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard,
+		}, LetterTable.Select("WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?"), c.ID, shard,
 			LetterReclaim)
 	})
 	if err != nil {

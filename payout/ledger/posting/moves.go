@@ -105,33 +105,24 @@ type Move struct {
 	Done     bool
 }
 
-// MoveSelect begins a query for moves, whose rows ScanMove reads.
-const MoveSelect = "SELECT id, from_shard, to_shard, numbers, from_number, to_number, epoch, done_at FROM move "
-
-// ScanMove reads a row of a query that MoveSelect begins.
-func ScanMove(scan sqldb.Scan) (m Move, err error) {
-	var numbers string
-	var doneAt int64
-	if err := scan(&m.Move, &m.From, &m.To, &numbers, &m.Number, &m.ToNumber, &m.Epoch, &doneAt); err != nil {
-		return m, err
-	}
-	m.Done = doneAt != 0
-	m.Numbers, err = rain.ParseNumbers(numbers, rain.MaxPackets)
-	if err != nil {
-		err = fmt.Errorf("move %s: %q: %w", m.Lent.Move, numbers, err)
-	}
-	return m, err
-}
+// MoveTable maps the rows of moves, to read them; [Moves.Write] writes them.
+var MoveTable = sqldb.NewTable("move", func(m *Move) []any {
+	return []any{"id", &m.Move, "from_shard", &m.From, "to_shard", &m.To,
+		"numbers", sqldb.Via(m.Numbers.String, func(text string) (err error) {
+			m.Numbers, err = rain.ParseNumbers(text, rain.MaxPackets)
+			return sqldb.Wrap(err, "move %s: %q", m.Lent.Move, text)
+		}),
+		"from_number", &m.Number, "to_number", &m.ToNumber, "epoch", &m.Epoch,
+		"done_at", sqldb.Via(func() int64 { return 0 }, func(at int64) error {
+			m.Done = at != 0
+			return nil
+		})}
+})
 
 // Open are the moves of a campaign that are under way, as far as they have rows.
 func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
-	moves, err := sqldb.List(ctx, m.db, ScanMove,
-		MoveSelect+"WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at",
-		campaign)
-	if err != nil {
-		return nil, fmt.Errorf("the moves of campaign %s: %w", campaign, err)
-	}
-	return moves, nil
+	moves, err := MoveTable.List(ctx, m.db, "WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at", campaign)
+	return moves, sqldb.Wrap(err, "the moves of campaign %s", campaign)
 }
 
 // Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis
@@ -203,7 +194,7 @@ type Holding struct {
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
-	moves, err := sqldb.List(ctx, r.db, ScanMove, MoveSelect+ofShard, c.ID, shard, shard)
+	moves, err := MoveTable.List(ctx, r.db, ofShard, c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}
