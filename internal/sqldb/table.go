@@ -63,9 +63,9 @@ func (t *Table[T]) Find(ctx context.Context, q Querier, end string, args ...any)
 	return row, found, err
 }
 
-// Page returns up to limit rows of a query that ends with end, an ORDER BY. The function cursor makes the cursor of
+// ListPage returns up to limit rows of a query that ends with end, an ORDER BY. The function cursor makes the cursor of
 // the next page from the last row; next is empty on the last page.
-func (t *Table[T]) Page(ctx context.Context, q Querier, limit int, cursor func(last T) string, end string,
+func (t *Table[T]) ListPage(ctx context.Context, q Querier, limit int, cursor func(last T) string, end string,
 	args ...any) (list []T, next string, err error) {
 	list, err = t.List(ctx, q, end+" LIMIT ?", append(slices.Clone(args), limit+1)...)
 	if err == nil && len(list) > limit {

@@ -52,7 +52,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := func(c coin) string { return c.name }
-		list, next, err := coins.Page(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 0)
+		list, next, err := coins.ListPage(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 0)
 		if err != nil || len(list) != 2 || next != "b" {
 			t.Fatalf("%+v, next %q, %v", list, next, err)
 		}
@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 			got.weight != "20" || list[0].most != nil {
 			t.Errorf("%+v", list)
 		}
-		if list, next, err := coins.Page(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 2); err != nil ||
+		if list, next, err := coins.ListPage(t.Context(), db, 2, name, "WHERE id > ? ORDER BY id", 2); err != nil ||
 			len(list) != 1 || next != "" {
 			t.Errorf("the last page: %+v, next %q, %v", list, next, err)
 		}

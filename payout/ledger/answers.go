@@ -77,10 +77,7 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 		answer = &found.Answer
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("idempotency key: %w", err)
-	}
-	return answer, nil
+	return answer, sqldb.Wrap(err, "idempotency key")
 }
 
 // Finish remembers the answer of a request that Begin has registered, for 24 hours.

@@ -67,7 +67,7 @@ func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, curs
 		}
 		where, args = where+" AND (asked_at < ? OR asked_at = ? AND id < ?)", append(args, at, at, id)
 	}
-	list, next, err = approvalTable.Page(ctx, s.db, limit, func(last Approval) string {
+	list, next, err = approvalTable.ListPage(ctx, s.db, limit, func(last Approval) string {
 		return joinCursor(last.AskedAt, last.ID)
 	}, where+" ORDER BY asked_at DESC, id DESC", args...)
 	for i := range list {

@@ -148,7 +148,7 @@ func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor st
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err = auditTable.Page(ctx, a.db, limit, func(r AuditRecord) string {
+	list, next, err = auditTable.ListPage(ctx, a.db, limit, func(r AuditRecord) string {
 		return strconv.FormatInt(r.id, 10)
 	}, "WHERE "+where+" ORDER BY id DESC", append(args, before)...)
 	return list, next, sqldb.Wrap(err, "audit log")

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
@@ -39,10 +38,7 @@ func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.
 		dead += more
 		return err
 	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("what the escrow of campaign %s holds: %w", campaign, err)
-	}
-	return held, dead, nil
+	return held, dead, sqldb.Wrap(err, "what the escrow of campaign %s holds", campaign)
 }
 
 // ofUnknownAmount is what dead letters ask for that were written while nobody knew what the campaign's packets hold.
@@ -71,10 +67,7 @@ func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign 
 func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
 	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
 		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
-	if err != nil {
-		return 0, 0, fmt.Errorf("what campaign %s has paid: %w", campaign, err)
-	}
-	return packets, amount, nil
+	return packets, amount, sqldb.Wrap(err, "what campaign %s has paid", campaign)
 }
 
 // GivenBack is how many packets of a campaign went back to its sponsor, and their amount. It is 0 for an unknown
@@ -82,8 +75,5 @@ func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, a
 func (s *Campaigns) GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
 	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
 		"SELECT reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
-	if err != nil {
-		return 0, 0, fmt.Errorf("what campaign %s gave back: %w", campaign, err)
-	}
-	return packets, amount, nil
+	return packets, amount, sqldb.Wrap(err, "what campaign %s gave back", campaign)
 }

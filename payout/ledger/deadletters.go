@@ -38,7 +38,7 @@ func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err = posting.LetterTable.Page(ctx, s.db, limit, func(d posting.DeadLetter) string {
+	list, next, err = posting.LetterTable.ListPage(ctx, s.db, limit, func(d posting.DeadLetter) string {
 		return strconv.FormatInt(d.ID, 10)
 	}, "WHERE resolved_at = 0 AND id > ? ORDER BY id", after)
 	return list, next, sqldb.Wrap(err, "dead letters")

@@ -118,8 +118,5 @@ func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Co
 // next term is higher.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.db.Exec(ctx, "UPDATE lease SET holder = '', expires_at = 0 WHERE name = ? AND holder = ?", name, holder)
-	if err != nil {
-		return fmt.Errorf("lease of %s: %w", name, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "lease of %s", name)
 }

@@ -80,7 +80,7 @@ func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l standi
 // page.
 func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
-	list, next, err = standing.ListTable.Page(ctx, s.db, limit, func(l standing.List) string { return l.Name },
+	list, next, err = standing.ListTable.ListPage(ctx, s.db, limit, func(l standing.List) string { return l.Name },
 		"WHERE name > ? ORDER BY name", after)
 	return list, next, sqldb.Wrap(err, "listing the lists of players")
 }
@@ -104,7 +104,7 @@ var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {
 // Members lists who is on a list, in the order of their ids.
 func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
 	err error) {
-	list, next, err = memberTable.Page(ctx, s.db, limit, func(m ListMember) string { return m.Who },
+	list, next, err = memberTable.ListPage(ctx, s.db, limit, func(m ListMember) string { return m.Who },
 		"WHERE list_name = ? AND who > ? AND removed_at = 0 ORDER BY who", name, after)
 	return list, next, listError(name, err)
 }

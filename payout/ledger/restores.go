@@ -105,10 +105,7 @@ func (s *Restores) note(ctx context.Context, action string, line AuditRecord, re
 		line.Action, line.Detail = action, detail
 		return writeAudit(ctx, tx, now, line)
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", action, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "%s", action)
 }
 
 // Payment is what a provider's statement says that it has paid.

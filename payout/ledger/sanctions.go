@@ -78,7 +78,7 @@ func (s *Sanctions) Bans(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err = standing.SanctionTable.Page(ctx, s.db, limit, func(g standing.Sanction) string {
+	list, next, err = standing.SanctionTable.ListPage(ctx, s.db, limit, func(g standing.Sanction) string {
 		return strconv.FormatInt(g.Number, 10)
 	}, "WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
 		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+

@@ -101,7 +101,7 @@ func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (l
 		return nil, "", ErrBadCursor
 	}
 	const beyond = booking.KindSponsor + ";" // the sign after the colon: behind every sponsor's account
-	list, next, err = sponsorTable.Page(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
+	list, next, err = sponsorTable.ListPage(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
 		"WHERE account_id > ? AND account_id < ? ORDER BY account_id", booking.SponsorAccount(after).ID(), beyond)
 	return list, next, sqldb.Wrap(err, "listing sponsors")
 }

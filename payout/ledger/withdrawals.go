@@ -233,7 +233,7 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		where += "AND created_at <= ? AND (created_at < ? OR id < ?) "
 		args = append(args, at, at, id)
 	}
-	list, next, err = withdrawalTable.Page(ctx, s.db, q.Limit, func(w Withdrawal) string {
+	list, next, err = withdrawalTable.ListPage(ctx, s.db, q.Limit, func(w Withdrawal) string {
 		return joinCursor(w.CreatedAt, w.ID)
 	}, where+"ORDER BY created_at DESC, id DESC", args...)
 	return list, next, sqldb.Wrap(err, "listing withdrawals")

@@ -134,7 +134,8 @@ func sendsStatement(call *ast.CallExpr) bool {
 	}
 	ctx, ok := call.Args[0].(*ast.Ident)
 	switch name.Name {
-	case "Each", "First", "Exec", "List", "Column", "EachIn", "PairsIn", "Find", "Page":
+	case "Each", "First", "Exec", "List", "Column", "EachIn", "PairsIn", "Find",
+		"ListPage":
 		return ok && ctx.Name == "ctx"
 	}
 	return false

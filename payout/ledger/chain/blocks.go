@@ -36,20 +36,15 @@ type Block struct {
 	Hash   string `json:"hash"` // SHA-256 of the block before and of the ids and hashes of the rows, in hexadecimal
 }
 
-const blockSelect = "SELECT book, number, last_id, rows_hashed, hash FROM block "
-
-func scanBlock(scan sqldb.Scan) (b Block, err error) {
-	err = scan(&b.Book, &b.Number, &b.Last, &b.Rows, &b.Hash)
-	return b, err
-}
+var blockTable = sqldb.NewTable("block", func(b *Block) []any {
+	return []any{"book", &b.Book, "number", &b.Number, "last_id", &b.Last, "rows_hashed", &b.Rows, "hash", &b.Hash}
+})
 
 // newest is the newest block of a book; its number is 0 if there is none.
 func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
-	list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? ORDER BY number DESC LIMIT 1", book)
-	if err != nil || len(list) == 0 {
-		return Block{Book: book}, err
-	}
-	return list[0], nil
+	b, _, err := blockTable.Find(ctx, q, "WHERE book = ? ORDER BY number DESC LIMIT 1", book)
+	b.Book = book
+	return b, err
 }
 
 // next hashes the rows behind a block, up to and with the id until and at most limit.
@@ -130,8 +125,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			if full = b.Rows == blockRows; err != nil || b.Rows == 0 {
 				return err
 			}
-			return tx.Insert(ctx, "block", []string{"book", "number", "last_id", "rows_hashed", "hash"},
-				[][]any{{b.Book, b.Number, b.Last, b.Rows, b.Hash}}, sqldb.Merge{})
+			return blockTable.Insert(ctx, tx, sqldb.Merge{}, b)
 		})
 		if sqldb.IsDuplicate(err) {
 			continue // another node has made this block

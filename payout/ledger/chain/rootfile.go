@@ -47,7 +47,7 @@ func (f *rootFile) catchUp(ctx context.Context, from *Roots) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	fresh, err := sqldb.List(ctx, from.db, scanRoot, rootSelect+"WHERE day > ? ORDER BY day", f.last)
+	fresh, err := rootTable.List(ctx, from.db, "WHERE day > ? ORDER BY day", f.last)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}

@@ -95,12 +95,7 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 			return nil
 		}
 		root.Hash = root.sum()
-		blocks, err := json.Marshal(root.Blocks)
-		if err != nil {
-			return err
-		}
-		err = tx.Insert(ctx, "root", []string{"day", "taken_at", "previous", "blocks", "hash"},
-			[][]any{{root.Day, root.At, root.Previous, string(blocks), root.Hash}}, sqldb.Merge{})
+		err = rootTable.Insert(ctx, tx, sqldb.Merge{}, root)
 		if sqldb.IsDuplicate(err) {
 			return errTaken
 		}
@@ -124,31 +119,25 @@ func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return Heads(ctx, r
 // Holds reports whether a row that was the newest once is still there.
 func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) { return h.Holds(ctx, r.db) }
 
-const rootSelect = "SELECT day, taken_at, previous, blocks, hash FROM root "
-
-func scanRoot(scan sqldb.Scan) (root Root, err error) {
-	var blocks []byte
-	if err := scan(&root.Day, &root.At, &root.Previous, &blocks, &root.Hash); err != nil {
-		return root, err
-	}
-	if err := json.Unmarshal(blocks, &root.Blocks); err != nil {
-		root.Blocks = nil // so its hash is wrong, which the check names
-	}
-	return root, nil
-}
+var rootTable = sqldb.NewTable("root", func(r *Root) []any {
+	return []any{"day", &r.Day, "taken_at", &r.At, "previous", &r.Previous,
+		"blocks", sqldb.Via(func() string {
+			text, _ := json.Marshal(r.Blocks) // texts and whole numbers can always be written
+			return string(text)
+		}, func(text string) error {
+			if err := json.Unmarshal([]byte(text), &r.Blocks); err != nil {
+				r.Blocks = nil // so its hash is wrong, which the check names
+			}
+			return nil
+		}), "hash", &r.Hash}
+})
 
 // ListRoots lists the roots, the newest first. An empty cursor begins; next is empty on the last page.
 func (r *Roots) ListRoots(ctx context.Context, cursor string, limit int) (list []Root, next string, err error) {
 	if cursor == "" {
 		cursor = "~" // behind every day
 	}
-	list, err = sqldb.List(ctx, r.db, scanRoot, rootSelect+"WHERE day < ? ORDER BY day DESC LIMIT ?", cursor, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing the roots: %w", err)
-	}
-	if len(list) > limit {
-		list = list[:limit]
-		next = list[limit-1].Day
-	}
-	return list, next, nil
+	list, next, err = rootTable.ListPage(ctx, r.db, limit, func(last Root) string { return last.Day },
+		"WHERE day < ? ORDER BY day DESC", cursor)
+	return list, next, sqldb.Wrap(err, "listing the roots")
 }

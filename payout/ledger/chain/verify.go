@@ -86,7 +86,7 @@ func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error 
 // believed are the roots by day, those that were noted outside the database before those of the database.
 func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(string)) ([]Root, error) {
 	found := func(format string, args ...any) { say(fmt.Sprintf(format, args...)) }
-	kept, err := sqldb.List(ctx, q, scanRoot, rootSelect+"ORDER BY day")
+	kept, err := rootTable.List(ctx, q, "ORDER BY day")
 	if err != nil {
 		return nil, fmt.Errorf("reading the roots: %w", err)
 	}
@@ -128,11 +128,11 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 // check compares the blocks that the root names with those of the database.
 func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
 	for _, want := range r.Blocks {
-		list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? AND number = ?", want.Book, want.Number)
+		is, _, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
 		if err != nil {
 			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
 		}
-		if len(list) != 1 || list[0] != want {
+		if is != want {
 			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
 				"end, was changed or removed", want.Number, want.Book, r.Day))
 		}

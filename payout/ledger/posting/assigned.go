@@ -122,10 +122,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 		}, LetterTable.Select("WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?"), c.ID, shard,
 			LetterReclaim)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("what shard %d of campaign %s gave back: %w", shard, c.ID, err)
-	}
-	return numbers, nil
+	return numbers, sqldb.Wrap(err, "what shard %d of campaign %s gave back", shard, c.ID)
 }
 
 // EachWin calls yield for every win of a shard's players that is paid, or was promised and may still be paid, in the
@@ -226,8 +223,5 @@ func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) 
 		}, "SELECT user_id, amount FROM winner WHERE campaign_id = ? ORDER BY amount DESC LIMIT ?", c.ID,
 			limit*max(c.Shards, 1)*4) // of so many, those of each shard are among the first
 	})
-	if err != nil {
-		return nil, fmt.Errorf("who has won most in campaign %s: %w", c.ID, err)
-	}
-	return top, nil
+	return top, sqldb.Wrap(err, "who has won most in campaign %s", c.ID)
 }

@@ -64,10 +64,7 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{})
 	})
-	if err != nil {
-		return fmt.Errorf("move %s of campaign %s: %w", lent.Move, campaign, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "move %s of campaign %s", lent.Move, campaign)
 }
 
 // Done marks a move as done; number is its number among the moves of the shard that got the packets, 0 where that is
@@ -91,10 +88,7 @@ func (m *Moves) Done(ctx context.Context, move string, number int64) error {
 	if err == nil && reason != "" {
 		err = fmt.Errorf("%w: %s", ErrMoveRefused, reason)
 	}
-	if err != nil {
-		return fmt.Errorf("ending move %s: %w", move, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "ending move %s", move)
 }
 
 // Move is a row.
@@ -179,10 +173,7 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("what the ledger has seen of campaign %s: %w", c.ID, err)
-	}
-	return known, nil
+	return known, sqldb.Wrap(err, "what the ledger has seen of campaign %s", c.ID)
 }
 
 // Holding is what a shard has been given, and has not given away again.
