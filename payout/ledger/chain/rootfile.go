@@ -10,8 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"redrain/internal/sqldb"
 )
 
 // maxRoot is how long a line of a file of roots may be: longer than any root.

@@ -101,11 +101,11 @@ func (w *Walk) step(ctx context.Context, q sqldb.Querier) error {
 	if err != nil || !whole {
 		return err
 	}
-	if len(list) == 0 {
+	if !found {
 		w.behind = true
 		return nil
 	}
-	return w.compare(ctx, q, list[0])
+	return w.compare(ctx, q, next)
 }
 
 // early names rows with numbers that no block can have.
