@@ -113,7 +113,9 @@ func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error
 	return strconv.FormatInt(newest, 10), err
 }
 
-// retryLetters tries some letters of a claim.
+// retryLetters classifies some letters of a claim again, each in a transaction of its own, and posts what can be posted
+// now. It returns what is settled, also with an error; ErrStillDead (with the reason) where none of them could be
+// posted. A dead withdrawal is due again after it, and nothing is settled by that.
 func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 	ids []int64) (settled []posting.Settlement, err error) {
 	var stillDead error

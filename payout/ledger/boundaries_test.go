@@ -75,7 +75,7 @@ func TestRetrySaysTheDatabasesError(t *testing.T) {
 			}
 			return b.Clock.Now()
 		}, rain.NewAmountsCache())
-		settled, err := books.DeadLetters.Retry(ctx, "c1-0")
+		settled, err := paytest.Retry(ctx, books.Approvals, "c1-0")
 		if len(settled) != 1 || !errors.Is(err, context.Canceled) {
 			t.Errorf("settled %+v, error %v, want one settlement and the error", settled, err)
 		}

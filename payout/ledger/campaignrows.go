@@ -16,7 +16,8 @@ import (
 	"redrain/rain"
 )
 
-var campaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
+// CampaignTable maps the rows of campaigns. Exports have the same columns in the same order.
+var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 	return []any{
 		"id", &c.ID, "name", &c.Name, "sponsor", &c.Sponsor, "budget", &c.Budget, "packets", &c.Packets,
 		"split", &c.Split, "min_amount", &c.Min, "max_amount", &c.Max, "wins_per_user", &c.WinsPerUser,
@@ -66,8 +67,8 @@ type rainRow struct {
 	fault   error // why the seed is invalid
 }
 
-// The first two columns are the key.
-var rainTable = sqldb.NewTable("rain", func(r *rainRow) []any {
+// RainTable maps the rows of rains, as CampaignTable does. The first two columns are the key.
+var RainTable = sqldb.NewTable("rain", func(r *rainRow) []any {
 	return []any{
 		"campaign_id", &r.Campaign, "ordinal", &r.ordinal, "id", &r.ID, "starts_at", &r.StartsAt,
 		"duration_ms", &r.DurationMS, "drops_per_second", &r.DropsPerSecond, "fall_ms", &r.FallMS,
@@ -113,7 +114,7 @@ func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 // read reads campaigns. One whose row makes no sense has a Fault, and hides no other one.
 func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	args ...any) ([]*rain.Campaign, error) {
-	list, err := campaignTable.List(ctx, q, where, args...)
+	list, err := CampaignTable.List(ctx, q, where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
@@ -122,7 +123,7 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 		found[i], byID[list[i].ID] = &list[i], &list[i]
 	}
 	for chunk := range slices.Chunk(slices.Collect(maps.Keys(byID)), sqldb.Chunk) {
-		rains, err := rainTable.List(ctx, q, "WHERE campaign_id IN "+sqldb.Marks(len(chunk))+
+		rains, err := RainTable.List(ctx, q, "WHERE campaign_id IN "+sqldb.Marks(len(chunk))+
 			" ORDER BY campaign_id, ordinal", sqldb.Args(chunk)...)
 		if err != nil {
 			return nil, fmt.Errorf("reading rains: %w", err)

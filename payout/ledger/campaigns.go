@@ -71,7 +71,7 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 
 // insertCampaign writes the rows of a new campaign. amounts are its given ones as JSON; nil: it has none.
 func insertCampaign(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, amounts []byte) error {
-	err := campaignTable.Insert(ctx, tx, sqldb.Merge{}, *c)
+	err := CampaignTable.Insert(ctx, tx, sqldb.Merge{}, *c)
 	if sqldb.IsDuplicate(err) {
 		return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
 	}
@@ -223,8 +223,8 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	if err != nil {
 		return fmt.Errorf("campaign %s: %w", after.ID, err)
 	}
-	columns := rainTable.Columns()
-	return rainTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:2], Set: columns[2:]}, rains...)
+	columns := RainTable.Columns()
+	return RainTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:2], Set: columns[2:]}, rains...)
 }
 
 // campaignState is a campaign as the audit log compares it.

@@ -22,27 +22,8 @@ type Redriven struct {
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
 
-// Retry classifies the dead letters of a claim again, each in a transaction of its own, and posts what can be posted
-// now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits,
-// ErrStillDead (with the reason) where none of them could be posted. A dead withdrawal is due again after it, and
-// nothing is settled by that.
-func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error) {
-	ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
-	if err != nil {
-		return nil, err
-	}
-	return s.retryLetters(ctx, claim, ids)
-}
-
-// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is tried once,
-// in the order in which they came. tell hears of what is settled. With an error the counts are of what was tried
-// until then.
-func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
-	tell func([]posting.Settlement)) (r Redriven, err error) {
-	return s.retryAll(ctx, campaign, nil, tell)
-}
-
-// retryAll leaves out, and counts, what is about more than most, or may be.
+// retryAll tries every letter that waits once, in the order in which they came: of one campaign or, where that is "",
+// of all. It leaves out, and counts, what is about more than most, or may be.
 func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.Money,
 	tell func([]posting.Settlement)) (r Redriven, err error) {
 	which, given := "", []any{}

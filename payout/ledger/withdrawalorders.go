@@ -88,28 +88,19 @@ func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person)
 		case !w.takes(d.Act):
 			return nil, ErrNotWaiting
 		}
-		return nil, s.carryOut(ctx, tx, w, d, WithdrawalEvent{Actor: by.actor(), Reason: by.Reason})
-	})
-}
-
-// carryOut ends a withdrawal as operators say.
-func (s *Withdrawals) carryOut(ctx context.Context, tx *sqldb.Tx, w Withdrawal, d Deed, e WithdrawalEvent) error {
-	if d.Act == ActPaid {
-		e.State, e.Reason = WithdrawalPaid, "marked as paid: "+e.Reason
-		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
-			"finished_at = ? WHERE id = ?", sqldb.Storable(d.Reference, 200), s.clock(), w.ID)
-		if err != nil {
-			return err
+		e := WithdrawalEvent{State: WithdrawalPaid, Actor: by.actor(), Reason: "marked as paid: " + by.Reason}
+		reference, failure := sqldb.Storable(d.Reference, 200), ""
+		if d.Act == ActBack {
+			e.State, e.Reason = WithdrawalReturned, "returned: "+by.Reason
+			reference, failure = w.Reference, "returned by the organizer"
 		}
-		return s.leave(ctx, tx, w, e)
-	}
-	e.State, e.Reason = WithdrawalReturned, "returned: "+e.Reason
-	_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'returned', dead = 0, last_error = ?, finished_at = ? "+
-		"WHERE id = ?", "returned by the organizer", s.clock(), w.ID)
-	if err != nil {
-		return err
-	}
-	return s.giveBack(ctx, tx, w, e)
+		_, err = tx.Exec(ctx, "UPDATE withdrawal SET state = ?, dead = 0, last_error = ?, reference = ?, "+
+			"finished_at = ? WHERE id = ?", string(e.State), failure, reference, s.clock(), w.ID)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.finish(ctx, tx, w, e)
+	})
 }
 
 // order locks a withdrawal and has something done with it, with its line in the history and in the audit.

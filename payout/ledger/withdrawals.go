@@ -51,10 +51,6 @@ type Action struct {
 	Until int64 // Unix ms; 0: not said
 }
 
-func withdrawKey(id string) string { return "withdraw:" + id }
-func paidKey(id string) string     { return "paid:" + id }
-func returnKey(id string) string   { return "return:" + id }
-
 // Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it in their
 // clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
 // same id it finds what was made, in whatever state that is by now, and moves nothing. balance is the player's.
@@ -103,7 +99,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 	if amount < 1 || amount > rain.MaxBudget {
 		return w, 0, fmt.Errorf("withdrawal of %d: %w", amount, ErrInvalidAmount)
 	}
-	out := booking.Move(booking.KindWithdraw, withdrawKey(id), booking.UserAccount(user), booking.ClearingAccount(user),
+	out := booking.Move(booking.KindWithdraw, "withdraw:"+id, booking.UserAccount(user), booking.ClearingAccount(user),
 		amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()

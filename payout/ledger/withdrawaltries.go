@@ -166,7 +166,7 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 			return err
 		}
 		if n == 1 {
-			return s.leave(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
+			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
 				Reason: "paid by " + w.Receiver})
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)
@@ -182,23 +182,16 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 	})
 }
 
-// leave books the money of a withdrawal out of clearing, now that it is paid.
-func (s *Withdrawals) leave(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
-	out := booking.Move(booking.KindPaid, paidKey(w.ID), booking.ClearingAccount(w.User), booking.World, w.Amount)
-	return s.finish(ctx, tx, w, out, "paid_id", e)
-}
-
-// giveBack books the money of a withdrawal back to its player.
-func (s *Withdrawals) giveBack(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
-	back := booking.Move(booking.KindReturn, returnKey(w.ID), booking.ClearingAccount(w.User),
-		booking.UserAccount(w.User), w.Amount)
-	return s.finish(ctx, tx, w, back, "return_id", e)
-}
-
-// finish books what has become of a withdrawal's money, and resolves its letters. column is where the transaction's
-// number goes.
-func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, t booking.Txn, column string,
-	e WithdrawalEvent) error {
+// finish books the money of a withdrawal whose row has ended: out of clearing if it is paid, else back to the player.
+// It resolves its letters.
+func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
+	from, t, column := booking.ClearingAccount(w.User), booking.Txn{}, "paid_id"
+	if e.State == WithdrawalPaid {
+		t = booking.Move(booking.KindPaid, "paid:"+w.ID, from, booking.World, w.Amount)
+	} else {
+		t = booking.Move(booking.KindReturn, "return:"+w.ID, from, booking.UserAccount(w.User), w.Amount)
+		column = "return_id"
+	}
 	now := s.clock()
 	ended, _, err := readWithdrawal(ctx, tx, w.ID)
 	if err != nil {
@@ -232,7 +225,7 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 			return err
 		}
 		if n == 1 {
-			return s.giveBack(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
+			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
 		}
 		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		if err == nil && is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
