@@ -67,8 +67,8 @@ func TestTable(t *testing.T) {
 		if _, found, err := coins.Find(t.Context(), db, "WHERE id = ?", 4); err != nil || found {
 			t.Errorf("found %t, %v", found, err)
 		}
-		pairs, err := sqldb.PairsIn[int64, string](t.Context(), db, "SELECT id, name FROM coin WHERE gold = ? AND id IN",
-			[]int{1, 2, 3}, 1)
+		pairs, err := sqldb.PairsIn[int64, string](t.Context(), db, "SELECT id, name FROM coin WHERE gold = ? "+
+			"AND id IN", []int{1, 2, 3}, 1)
 		if err != nil || len(pairs) != 2 || pairs[3] != "c" {
 			t.Errorf("%v, %v", pairs, err)
 		}

@@ -55,7 +55,8 @@ var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	var p chain.Content
 	p.Add(c.ID, c.Name, c.Sponsor, c.Budget, c.Packets, c.Split, c.Min, c.Max, c.WinsPerUser, c.TapsPerUser, c.Shards,
-		c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, c.CreatedAt, c.Invited(), c.GuestsShare, c.SplitSeed.Hex(), amounts)
+		c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, c.CreatedAt, c.Invited(), c.GuestsShare, c.SplitSeed.Hex(),
+		amounts)
 	return p.Sum()
 }
 

@@ -168,8 +168,9 @@ func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next str
 		where += "AND held_at >= ? AND (held_at > ? OR claim > ?) "
 		args = append(args, at, at, claim)
 	}
-	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string { return joinCursor(h.HeldAt, h.Claim) },
-		where+"ORDER BY held_at, claim", args...)
+	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string {
+		return joinCursor(h.HeldAt, h.Claim)
+	}, where+"ORDER BY held_at, claim", args...)
 	return list, next, sqldb.Wrap(err, "listing held wins")
 }
 

@@ -25,7 +25,7 @@ func (s *Withdrawals) BuryStrays(ctx context.Context, receiver string, limit int
 		}
 		for _, w := range strays {
 			is := false
-			err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+			err := s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) (err error) {
 				is, err = s.bury(ctx, tx, w, "was sent to "+w.Receiver+"; this server uses "+receiver)
 				return err
 			})

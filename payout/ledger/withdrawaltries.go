@@ -55,9 +55,10 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 		states = sentStates
 	}
 	until := now + min(lasting, LongestWait).Milliseconds()
-	return s.take(ctx, receiver, now, until, limit, func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error) {
+	find := func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error) {
 		return dueFor(ctx, tx, receiver, states, now, n, tx.SkipLocked()) // other nodes take the locked ones
-	})
+	}
+	return s.take(ctx, receiver, now, until, limit, find)
 }
 
 // LongestWait is how far ahead a try may be put off, and a lease may last. A withdrawal that is due later than that was
@@ -157,7 +158,7 @@ func leased(w Withdrawal, values ...any) []any {
 
 // RecordPaid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		now := s.clock()
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
 			"finished_at = ? WHERE id = ? AND state IN ('sent', 'action_required') AND receiver = ? AND receiver <> ''",
@@ -169,10 +170,7 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
 				Reason: "paid by " + w.Receiver})
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		switch {
-		case err != nil:
-			return err
 		case is.State.Brief() == WithdrawalFailed:
 			return ErrPaidTwice
 		case is.State != WithdrawalPaid: // else it is an earlier call whose answer was lost
@@ -217,7 +215,7 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e 
 
 // RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
 func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'refused', finished_at = ?, last_error = ? "+underLease+
 			" AND state IN ('sent', 'action_required')",
 			leased(w, s.clock(), sqldb.Storable(reason, posting.MaxReason))...)
@@ -227,11 +225,10 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 		if n == 1 {
 			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
-		if err == nil && is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
-			err = ErrLeaseLost
+		if is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
+			return ErrLeaseLost
 		}
-		return err
+		return nil
 	})
 }
 
@@ -246,28 +243,28 @@ type Waiting struct {
 
 // RecordWaiting notes that the receiver has the payment and is to be asked again. Tries without a clear answer are
 // counted anew.
-func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, is Waiting) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Waiting) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		now := s.clock()
-		reference := sqldb.Storable(cmp.Or(is.Reference, w.Reference), 200)
+		reference := sqldb.Storable(cmp.Or(wait.Reference, w.Reference), 200)
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = 0, next_at = ?, last_error = ?, "+
 			"reference = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+underLease,
-			leased(w, string(is.State), s.later(is.After), sqldb.Storable(is.Reason, posting.MaxReason),
-				reference, sqldb.Storable(is.Action.URL, 2000), sqldb.Storable(is.Action.Data, 4000), is.Action.Until,
-				cmp.Or(w.WaitsSince, now))...)
+			leased(w, string(wait.State), s.later(wait.After), sqldb.Storable(wait.Reason, posting.MaxReason),
+				reference, sqldb.Storable(wait.Action.URL, 2000), sqldb.Storable(wait.Action.Data, 4000),
+				wait.Action.Until, cmp.Or(w.WaitsSince, now))...)
 		switch {
 		case err != nil || n == 0:
 			return err
-		case is.State == w.State:
+		case wait.State == w.State:
 			return nil
 		}
-		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: is.State, Actor: byRedrain, Reason: is.Reason})
+		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: wait.State, Actor: byRedrain, Reason: wait.Reason})
 	})
 }
 
 // RecordRetry has a withdrawal tried once more, after a while.
 func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
 			leased(w, sqldb.Storable(reason, posting.MaxReason), s.later(after))...)
 		return err
@@ -276,17 +273,16 @@ func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.
 
 // RecordDead makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
 func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		buried, err := s.bury(ctx, tx, w, reason)
 		if err != nil || buried {
 			return err
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		// An earlier call whose answer was lost has left the lease as it was.
-		if err == nil && (!is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt) {
-			err = ErrLeaseLost
+		if !is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt {
+			return ErrLeaseLost
 		}
-		return err
+		return nil
 	})
 }
 
@@ -305,17 +301,18 @@ func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reas
 	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, now)
 }
 
-func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
+// endTry locks a withdrawal, and calls fn with its row.
+func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal,
+	fn func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		var id string
-		_, err := tx.First(ctx, []any{&id}, "SELECT id FROM withdrawal WHERE id = ?"+tx.ForUpdate(), w.ID)
+		is, _, err := withdrawalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), w.ID)
 		if err != nil {
 			return err
 		}
 		if err := s.end(ctx, tx, w); err != nil {
 			return err
 		}
-		return fn(ctx, tx)
+		return fn(ctx, tx, is)
 	})
 	return sqldb.Wrap(err, "withdrawal %s", w.ID)
 }

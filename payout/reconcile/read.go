@@ -194,7 +194,8 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			}
 		}
 		return nil
-	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter), r.campaign.ID)
+	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter),
+		r.campaign.ID)
 }
 
 // gave notes what an entry gave back.

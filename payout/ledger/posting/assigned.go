@@ -67,20 +67,12 @@ func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.N
 func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	page := make([]Assigned, to-from)
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var t Assigned
-			var ms, seq int64
-			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms,
-				&seq); err != nil {
-				return err
-			}
-			t.Entry.Campaign, t.Entry.ID = c.ID, fmt.Sprintf("%d-%d", ms, seq)
-			page[t.Win.Packet-from] = t
-			return nil
-		}, "SELECT packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout WHERE campaign_id = ? "+
-			"AND packet >= ? AND packet < ?", c.ID, from, to)
+		paid, err := sqldb.List(ctx, tx, scanPaid, selectPaid+"packet >= ? AND packet < ?", c.ID, from, to)
 		if err != nil {
 			return err
+		}
+		for _, t := range paid {
+			page[t.Win.Packet-from] = t
 		}
 		waiting, err := promises(ctx, tx, c, from, to)
 		for _, t := range waiting {
@@ -186,19 +178,22 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 		return nil, err
 	}
 	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Each(ctx, func(scan sqldb.Scan) error {
-			t := Assigned{Entry: rain.EntryRef{Campaign: c.ID, Shard: shard}}
-			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &ms, &seq); err != nil {
-				return err
-			}
-			t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
-			page = append(page, t)
-			return nil
-		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND "+
-			"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?",
-			c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
+		page, err = sqldb.List(ctx, tx, scanPaid, selectPaid+"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) "+
+			"ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
+		return err
 	})
 	return page, err
+}
+
+// selectPaid begins a query for payouts of a campaign, whose rows scanPaid reads.
+const selectPaid = "SELECT campaign_id, packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout " +
+	"WHERE campaign_id = ? AND "
+
+func scanPaid(scan sqldb.Scan) (t Assigned, err error) {
+	var ms, seq int64
+	err = scan(&t.Entry.Campaign, &t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms, &seq)
+	t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
+	return t, err
 }
 
 // Total is all that a player has won of a campaign.

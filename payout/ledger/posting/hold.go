@@ -116,13 +116,8 @@ func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
 			before = append(before, b.settled[i].Claim)
 		}
 	}
-	held := map[string]bool{}
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var claim string
-		err := scan(&claim)
-		held[claim] = true
-		return err
-	}, "SELECT claim FROM held WHERE state <> 'released' AND claim IN", before)
+	held, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT claim, 1 FROM held WHERE state <> 'released' AND claim IN",
+		before)
 	if len(held) > 0 {
 		b.tellNotHeld(func(claim string) bool { return held[claim] })
 	}
