@@ -53,6 +53,9 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	}
 	if !confirmed {
 		states = sentStates
+		if due, err := dueFor(ctx, s.db, receiver, states, now, 1, ""); err != nil || len(due) == 0 {
+			return nil, err
+		}
 	}
 	until := now + min(lasting, LongestWait).Milliseconds()
 	find := func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error) {
