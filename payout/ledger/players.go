@@ -116,6 +116,7 @@ const mostVerdicts = 20
 
 // VerdictsOf are the newest verdicts about a player, the newest first.
 func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error) {
-	list, err := standing.VerdictTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostVerdicts)
+	list, err := standing.VerdictTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
+		mostVerdicts)
 	return list, sqldb.Wrap(err, "the verdicts about player %q", user)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
@@ -49,14 +50,9 @@ func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (
 			v.Number, v.By, v.At = newest, by, now
 			rows = append(rows, v)
 		}
-		if fresh = len(rows); fresh == 0 {
-			return nil
-		}
-		err := standing.VerdictTable.Insert(ctx, tx, sqldb.Merge{}, rows...)
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another node has come first; so numbers have no gaps
-		}
-		return err
+		fresh = len(rows)
+		// If another node has come first, the verdicts are numbered again, so that numbers have no gaps.
+		return booking.AgainIfDuplicate(standing.VerdictTable.Insert(ctx, tx, sqldb.Merge{}, rows...))
 	})
 	return fresh, sqldb.Wrap(err, "%d verdicts about players", len(given))
 }

@@ -3,11 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
@@ -41,11 +41,8 @@ func (s *Sanctions) Give(ctx context.Context, user string, act standing.Sanction
 		g = standing.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
 			At: s.clock()}
 		err = standing.SanctionTable.Insert(ctx, tx, sqldb.Merge{}, g)
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another one has come first; so numbers have no gaps
-		}
 		if err != nil {
-			return err
+			return booking.AgainIfDuplicate(err) // another one has come first; so numbers have no gaps
 		}
 		is := act == standing.Ban || act == standing.Disconnect && was
 		return auditChange(ctx, tx, g.At, change{"user:" + user, map[string]any{"banned": was}},
@@ -67,7 +64,8 @@ const mostSanctions = 100
 
 // Of are the newest acts about a player, the newest first.
 func (s *Sanctions) Of(ctx context.Context, user string) ([]standing.Sanction, error) {
-	list, err := standing.SanctionTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostSanctions)
+	list, err := standing.SanctionTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
+		mostSanctions)
 	return list, sqldb.Wrap(err, "what was done about player %q", user)
 }
 
