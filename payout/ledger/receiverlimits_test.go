@@ -178,9 +178,9 @@ func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 		}
 		lease("the first", 1)
 		b.Clock.Add(30_000)
-		date("provider_try.ends_at", 1, ledger.LongestWait)
+		date("withdrawal.try_ends", 1, ledger.LongestWait)
 		lease("a try is under way", 0)
-		date("provider_try.ends_at", 1, 48*time.Hour)
+		date("withdrawal.try_ends", 1, 48*time.Hour)
 		lease("no try lasts as long", 1)
 		b.Clock.Add(2 * time.Minute.Milliseconds())
 		date("provider_pace.next_turn", 1000, ledger.LongestTurn)

@@ -145,9 +145,9 @@ func lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string, no
 	if w.State == WithdrawalRequested {
 		w.State = WithdrawalSent
 	}
-	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, "+
+	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, try_ends = ?, "+
 		"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
-		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, receiver, w.SentAt), receiver)...)
+		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, w.NextAt, receiver, w.SentAt), receiver)...)
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.
