@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -51,9 +50,7 @@ func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
 func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit int) (Block, error) {
 	is := Block{Book: b.Book, Number: b.Number + 1}
 	var c Content
-	c.Text(b.Book)
-	c.Int(is.Number)
-	c.Text(b.Hash)
+	c.Add(b.Book, is.Number, b.Hash)
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var hash []byte
 		err := scan(&is.Last, &hash)
@@ -92,12 +89,12 @@ func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, er
 		}
 	}
 	h.hashed = h.at
-	heads, err := Heads(ctx, h.db)
+	newest, err := heads(ctx, h.db)
 	if err != nil {
 		return h.hashed, err
 	}
 	h.seen, h.at = map[string]int64{}, now
-	for _, head := range heads {
+	for _, head := range newest {
 		h.seen[head.Book] = head.ID
 	}
 	return h.hashed, nil
@@ -144,46 +141,25 @@ type Head struct {
 	Hash string `json:"hash"` // in hexadecimal
 }
 
-// Heads are the newest rows of the books that have any.
-func Heads(ctx context.Context, q sqldb.Querier) (heads []Head, err error) {
+// heads are the newest rows of the books that have any.
+func heads(ctx context.Context, q sqldb.Querier) (list []Head, err error) {
 	for _, book := range books {
 		head, err := readHead(ctx, q, book)
 		if err != nil {
 			return nil, err
 		}
 		if head.Hash != "" {
-			heads = append(heads, head)
+			list = append(list, head)
 		}
 	}
-	return heads, nil
+	return list, nil
 }
 
 // readHead reads the newest row of a book; its hash is "" if there is none.
 func readHead(ctx context.Context, q sqldb.Querier, book string) (Head, error) {
 	var hash []byte
 	head := Head{Book: book}
-	found, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
-	if err != nil {
-		return head, fmt.Errorf("reading the newest row of %s: %w", book, err)
-	}
-	if found {
-		head.Hash = fmt.Sprintf("%x", hash)
-	}
-	return head, nil
-}
-
-// ErrUnknownBook is the error of a table whose rows have no hashes.
-var ErrUnknownBook = errors.New("no such book")
-
-// Holds reports whether a row that was the newest once is still there.
-func (h Head) Holds(ctx context.Context, q sqldb.Querier) (bool, error) {
-	if h.Book != Txns && h.Book != Audits {
-		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
-	}
-	var hash []byte
-	found, err := q.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
-	if err != nil {
-		return false, fmt.Errorf("reading row %d of %s: %w", h.ID, h.Book, err)
-	}
-	return found && fmt.Sprintf("%x", hash) == h.Hash, nil
+	_, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
+	head.Hash = fmt.Sprintf("%x", hash)
+	return head, sqldb.Wrap(err, "reading the newest row of %s", book)
 }

@@ -36,15 +36,6 @@ func (c *Content) Int(n int64) {
 	c.end(at)
 }
 
-// Bool adds yes or no, as databases write it: 1 or 0.
-func (c *Content) Bool(yes bool) {
-	if yes {
-		c.Int(1)
-	} else {
-		c.Int(0)
-	}
-}
-
 // Text adds a text, given in one or several parts.
 func (c *Content) Text(parts ...string) {
 	at := c.begin()
@@ -64,7 +55,7 @@ func (c *Content) Bytes(b []byte) {
 // Null adds a value that there is not.
 func (c *Content) Null() { c.bytes = binary.BigEndian.AppendUint32(c.bytes, math.MaxUint32) }
 
-// Add adds values of kinds that a database stores: whole numbers, booleans, texts and bytes. A nil is a NULL.
+// Add adds values of kinds that a database stores: whole numbers, booleans as 1 or 0, texts and bytes. A nil is a NULL.
 func (c *Content) Add(values ...any) {
 	for _, value := range values {
 		switch v := reflect.ValueOf(value); {
@@ -74,8 +65,10 @@ func (c *Content) Add(values ...any) {
 			c.Add(v.Elem().Interface())
 		case v.CanInt():
 			c.Int(v.Int())
-		case v.Kind() == reflect.Bool:
-			c.Bool(v.Bool())
+		case value == true:
+			c.Int(1)
+		case value == false:
+			c.Int(0)
 		case v.Kind() == reflect.String:
 			c.Text(v.String())
 		default:
@@ -84,12 +77,14 @@ func (c *Content) Add(values ...any) {
 	}
 }
 
-// text adds a value as a database tells it.
-func (c *Content) text(s sql.NullString) {
-	if s.Valid {
-		c.Text(s.String)
-	} else {
-		c.Null()
+// values adds values as a database returns them.
+func (c *Content) values(of []sql.NullString) {
+	for _, value := range of {
+		if value.Valid {
+			c.Text(value.String)
+		} else {
+			c.Null()
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -23,15 +24,9 @@ type Root struct {
 // sum is the hash that the root must have.
 func (r *Root) sum() string {
 	var c Content
-	c.Text(r.Day)
-	c.Int(r.At)
-	c.Text(r.Previous)
+	c.Add(r.Day, r.At, r.Previous)
 	for _, b := range r.Blocks {
-		c.Text(b.Book)
-		c.Int(b.Number)
-		c.Int(b.Last)
-		c.Int(b.Rows)
-		c.Text(b.Hash)
+		c.Add(b.Book, b.Number, b.Last, b.Rows, b.Hash)
 	}
 	return c.Sum().String()
 }
@@ -114,10 +109,20 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 var errTaken = errors.New("another node has taken it")
 
 // Heads are the newest rows of the books that have any.
-func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return Heads(ctx, r.db) }
+func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return heads(ctx, r.db) }
+
+// ErrUnknownBook is the error of a table whose rows have no hashes.
+var ErrUnknownBook = errors.New("no such book")
 
 // Holds reports whether a row that was the newest once is still there.
-func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) { return h.Holds(ctx, r.db) }
+func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
+	if !slices.Contains(books, h.Book) {
+		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
+	}
+	var hash []byte
+	found, err := r.db.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
+	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "reading row %d of %s", h.ID, h.Book)
+}
 
 var rootTable = sqldb.NewTable("root", func(r *Root) []any {
 	return []any{"day", &r.Day, "taken_at", &r.At, "previous", &r.Previous,

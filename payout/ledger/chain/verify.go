@@ -29,19 +29,14 @@ type UnknownDayError string
 
 func (e UnknownDayError) Error() string { return fmt.Sprintf("there is no root of %s", string(e)) }
 
-// Verify is [Verify] of the database that the roots are kept in.
-func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
-	return Verify(ctx, r.db, o)
-}
-
 // Verify compares all rows with their hashes, these with the blocks, and the blocks with every root: those that the
 // database has, and those that were noted outside it. It may run while others write. The error is the database's.
-func Verify(ctx context.Context, db *sqldb.DB, o VerifyOptions) (v Verified, err error) {
+func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	found := func(fault string) {
 		v.Faults++
 		o.Found(fault)
 	}
-	roots, err := believed(ctx, db, o.Noted, found)
+	roots, err := believed(ctx, r.db, o.Noted, found)
 	if err != nil {
 		return v, err
 	}
@@ -56,12 +51,12 @@ func Verify(ctx context.Context, db *sqldb.DB, o VerifyOptions) (v Verified, err
 	}
 	for i := range roots {
 		v.Roots++
-		if err := roots[i].check(ctx, db, found); err != nil {
+		if err := roots[i].check(ctx, r.db, found); err != nil {
 			return v, err
 		}
 	}
 	for more := true; more; {
-		if more, err = w.Step(ctx, db); err != nil {
+		if more, err = w.Step(ctx, r.db); err != nil {
 			return v, err
 		}
 	}
