@@ -63,6 +63,15 @@ func (t *Table[T]) Find(ctx context.Context, q Querier, end string, args ...any)
 	return row, found, err
 }
 
+// Get is Find, and returns the error unknown if there is no row.
+func (t *Table[T]) Get(ctx context.Context, q Querier, unknown error, end string, args ...any) (row T, err error) {
+	row, found, err := t.Find(ctx, q, end, args...)
+	if err == nil && !found {
+		err = unknown
+	}
+	return row, err
+}
+
 // ListPage returns up to limit rows of a query that ends with end, an ORDER BY. The function cursor makes the cursor of
 // the next page from the last row; next is empty on the last page.
 func (t *Table[T]) ListPage(ctx context.Context, q Querier, limit int, cursor func(last T) string, end string,

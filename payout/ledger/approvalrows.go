@@ -2,13 +2,9 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"strings"
 
 	"redrain/internal/sqldb"
 )
-
-func newApprovalID() string { return "a" + strings.ToLower(rand.Text()) }
 
 var approvalTable = sqldb.NewTable("approval", func(a *Approval) []any {
 	return []any{
@@ -20,14 +16,6 @@ var approvalTable = sqldb.NewTable("approval", func(a *Approval) []any {
 	}
 })
 
-// writeDecision writes how an order has ended.
-func writeDecision(ctx context.Context, tx *sqldb.Tx, a Approval) error {
-	_, err := tx.Exec(ctx, "UPDATE approval SET state = ?, decided_by = ?, decided_id = ?, decided_at = ?, "+
-		"decision = ? WHERE id = ?", string(a.State), a.Decided.Name, a.Decided.ID, a.DecidedAt,
-		a.Decided.Reason, a.ID)
-	return err
-}
-
 // isAt returns the order as it is at a time: one that is pending for too long is expired.
 func (a Approval) isAt(now int64) Approval {
 	if a.State == ApprovalPending && a.ExpiresAt <= now {
@@ -38,10 +26,7 @@ func (a Approval) isAt(now int64) Approval {
 
 // Approval is one order; ErrUnknownApproval where there is none.
 func (s *Approvals) Approval(ctx context.Context, id string) (Approval, error) {
-	a, found, err := approvalTable.Find(ctx, s.db, "WHERE id = ?", id)
-	if err == nil && !found {
-		err = ErrUnknownApproval
-	}
+	a, err := approvalTable.Get(ctx, s.db, ErrUnknownApproval, "WHERE id = ?", id)
 	return a.isAt(s.clock()), sqldb.Wrap(err, "order %q", id)
 }
 

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -146,7 +147,7 @@ func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a App
 			}
 		}
 		a = Approval{
-			Deed: d, ID: newApprovalID(), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
+			Deed: d, ID: "a" + strings.ToLower(rand.Text()), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
 			State: ApprovalPending, seen: l.seen,
 		}
 		if err := approvalTable.Insert(ctx, tx, sqldb.Merge{}, a); err != nil {
@@ -212,21 +213,20 @@ func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approva
 func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, by Person,
 	do func(ctx context.Context, tx *sqldb.Tx, a Approval) error) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		var found bool
-		a, found, err = approvalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
-		switch {
-		case err != nil:
+		a, err = approvalTable.Get(ctx, tx, ErrUnknownApproval, "WHERE id = ?"+tx.ForUpdate(), id)
+		if err == nil && a.isAt(s.clock()).State != ApprovalPending {
+			err = ErrApprovalOver
+		}
+		if err != nil {
 			return err
-		case !found:
-			return ErrUnknownApproval
-		case a.isAt(s.clock()).State != ApprovalPending:
-			return ErrApprovalOver
 		}
 		if err := do(ctx, tx, a); err != nil {
 			return err
 		}
 		a.State, a.Decided, a.DecidedAt = state, by, s.clock()
-		return writeDecision(ctx, tx, a)
+		_, err = tx.Exec(ctx, "UPDATE approval SET state = ?, decided_by = ?, decided_id = ?, decided_at = ?, "+
+			"decision = ? WHERE id = ?", string(a.State), by.Name, by.ID, a.DecidedAt, by.Reason, a.ID)
+		return err
 	})
 	if err != nil {
 		return Approval{}, fmt.Errorf("order %q: %w", id, err)

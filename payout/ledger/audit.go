@@ -63,14 +63,12 @@ func auditAs(ctx context.Context, action string, more map[string]any) context.Co
 	r := *asked
 	r.Action = action
 	detail := map[string]any{}
+	maps.Copy(detail, more)
 	if len(r.Detail) > 0 && json.Unmarshal(r.Detail, &detail) != nil {
 		return ctx // auditChange finds the same fault, and says so
 	}
-	with := map[string]any{}
-	maps.Copy(with, more)
-	maps.Copy(with, detail)
 	var err error
-	if r.Detail, err = json.Marshal(with); err != nil {
+	if r.Detail, err = json.Marshal(detail); err != nil {
 		return ctx // it was made of JSON, and of texts
 	}
 	return WithAudit(ctx, r)

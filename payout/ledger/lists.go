@@ -68,12 +68,8 @@ func (s *Lists) List(ctx context.Context, name string) (standing.List, error) {
 	return l, listError(name, err)
 }
 
-func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l standing.List, err error) {
-	l, found, err := standing.ListTable.Find(ctx, q, "WHERE name = ?"+lock, name)
-	if err == nil && !found {
-		err = ErrUnknownList
-	}
-	return l, err
+func readList(ctx context.Context, q sqldb.Querier, name, lock string) (standing.List, error) {
+	return standing.ListTable.Get(ctx, q, ErrUnknownList, "WHERE name = ?"+lock, name)
 }
 
 // ListLists lists all lists in the order of their names. after is the cursor, "" begins; next is empty on the last

@@ -39,10 +39,10 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*most))
 	}
 	for last := int64(0); ; {
-		where, args := which+"id > ?", append(slices.Clone(given), last)
-		ids, err := s.waitingLetters(ctx, where, args...)
+		ids, err := sqldb.Column[int64](ctx, s.db, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+which+
+			"id > ? ORDER BY id LIMIT ?", append(slices.Clone(given), last, retryPage)...)
 		if err != nil || len(ids) == 0 {
-			return r, err
+			return r, sqldb.Wrap(err, "dead letters")
 		}
 		for _, id := range ids {
 			one, err := s.retryLetter(ctx, id)
@@ -62,14 +62,6 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 		}
 		last = ids[len(ids)-1]
 	}
-}
-
-// waitingLetters are the ids of the next page of letters, in the order in which they came.
-func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
-	ids, err = sqldb.Column[int64](ctx, s.db,
-		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?",
-		append(args, retryPage)...)
-	return ids, sqldb.Wrap(err, "dead letters")
 }
 
 // retried is what has become of one letter.

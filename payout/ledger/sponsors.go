@@ -22,8 +22,6 @@ type Sponsors struct {
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 200
 
-var depositColumns = []string{"sponsor", "reference", "amount", "actor", "created_at", "txn_id"}
-
 // Deposit brings money in from outside and returns the sponsor's balance after it. It is idempotent by the reference,
 // which belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount
 // differs. For 24 hours it returns the balance that the first one has returned, then that of now.
@@ -42,12 +40,13 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
+		row := Deposit{Sponsor: sponsor, Reference: reference, Amount: amount, At: now, actor: auditActor(ctx)}
 		var paper chain.Content
-		paper.Add(sponsor, reference, amount, auditActor(ctx), now)
+		paper.Add(sponsor, reference, amount, row.actor, now)
 		deposit.Papers = paper.Sum()
 		booked, err := booking.BookOnce(ctx, tx, now, deposit, func(b booking.Booked) error {
-			row := [][]any{{sponsor, reference, int64(amount), auditActor(ctx), now, b.IDs[deposit.Key]}}
-			return tx.Insert(ctx, "deposit", depositColumns, row, sqldb.Merge{})
+			row.txn = b.IDs[deposit.Key]
+			return depositTable.Insert(ctx, tx, sqldb.Merge{}, row)
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)

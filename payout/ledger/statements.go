@@ -56,10 +56,14 @@ type Deposit struct {
 	Sponsor, Reference string
 	Amount             rain.Money
 	At                 int64 // Unix ms
+
+	actor string
+	txn   int64
 }
 
 var depositTable = sqldb.NewTable("deposit", func(d *Deposit) []any {
-	return []any{"sponsor", &d.Sponsor, "reference", &d.Reference, "amount", &d.Amount, "created_at", &d.At}
+	return []any{"sponsor", &d.Sponsor, "reference", &d.Reference, "amount", &d.Amount, "actor", &d.actor,
+		"created_at", &d.At, "txn_id", &d.txn}
 })
 
 // mostDeposits is how many deposits are held against one statement.

@@ -48,8 +48,6 @@ func (p Person) actor() string {
 	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
 }
 
-const holdWithdrawal = "UPDATE withdrawal SET state = 'held' WHERE id = ?"
-
 // Hold stops a withdrawal before anybody is asked to pay it. One that is held already stays so.
 func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
@@ -60,7 +58,7 @@ func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 		default:
 			return nil, ErrAlreadySent
 		}
-		_, err := tx.Exec(ctx, holdWithdrawal, id)
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'held' WHERE id = ?", id)
 		return &WithdrawalEvent{State: WithdrawalHeld, Actor: by.actor(), Reason: "held: " + by.Reason}, err
 	})
 }
@@ -107,10 +105,7 @@ func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person)
 func (s *Withdrawals) order(ctx context.Context, id string,
 	do func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error)) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		was, found, err := withdrawalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
-		if err == nil && !found {
-			err = ErrUnknownWithdrawal
-		}
+		was, err := withdrawalTable.Get(ctx, tx, ErrUnknownWithdrawal, "WHERE id = ?"+tx.ForUpdate(), id)
 		if err != nil {
 			return err
 		}

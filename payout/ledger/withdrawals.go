@@ -39,6 +39,7 @@ type Withdrawal struct {
 	WaitsSince int64  // when the receiver first said that it has it and is not done, Unix ms; 0: it has not
 	FinishedAt int64  // when it was paid, refused or returned, Unix ms; 0 while it is open
 
+	txn         int64 // the transaction that took the money from the player
 	NotBefore   int64 // of one that is leased: when the try may begin, Unix ms; 0: at once
 	AskedBefore bool  // of one that is leased: this is not the first try, so the receiver may know it
 }
@@ -77,13 +78,10 @@ type entering struct {
 	why  string // it is held
 }
 
-// enter writes how a withdrawal that is new came to be, and holds it where it is to be held.
+// enter writes how a withdrawal that is new came to be.
 func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
 	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
 	if err != nil || !how.held {
-		return err
-	}
-	if _, err := tx.Exec(ctx, holdWithdrawal, id); err != nil {
 		return err
 	}
 	return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
@@ -103,13 +101,16 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 		amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
 		var paper chain.Content
 		paper.Add(id, user, amount, now)
 		out.Papers = paper.Sum()
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
-			row := [][]any{{id, user, int64(amount), string(WithdrawalRequested), now, now, b.IDs[out.Key]}}
-			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
+			w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalRequested, NextAt: now, CreatedAt: now,
+				txn: b.IDs[out.Key]}
+			if how.held {
+				w.State = WithdrawalHeld
+			}
+			if err := withdrawalTable.Insert(ctx, tx, sqldb.Merge{}, w); err != nil {
 				return err
 			}
 			if !how.late {
@@ -181,7 +182,7 @@ var withdrawalTable = sqldb.NewTable("withdrawal", func(w *Withdrawal) []any {
 		"dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
 		"last_error", &w.LastError, "reference", &w.Reference, "action_url", &w.Action.URL,
 		"action_data", &w.Action.Data, "action_until", &w.Action.Until, "created_at", &w.CreatedAt,
-		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt}
+		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt, "txn_id", &w.txn}
 })
 
 func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdrawal, found bool, err error) {
@@ -190,10 +191,7 @@ func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdraw
 
 // Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
 func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
-	w, found, err := readWithdrawal(ctx, s.db, id)
-	if err == nil && !found {
-		err = ErrUnknownWithdrawal
-	}
+	w, err := withdrawalTable.Get(ctx, s.db, ErrUnknownWithdrawal, "WHERE id = ?", id)
 	return w, sqldb.Wrap(err, "withdrawal %q", id)
 }
 
