@@ -17,18 +17,11 @@ import (
 // listed turns all pages of a list of campaigns, of so many each, and fails where a campaign comes twice.
 func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) []string {
 	t.Helper()
-	var ids []string
-	for q.Limit = limit; ; {
-		list, next, err := b.ListCampaigns(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
-		}
-		ids = append(ids, idsOf(list)...)
-		if next == "" {
-			break
-		}
-		q.After = next
-	}
+	q.Limit = limit
+	ids := idsOf(slices.Concat(paytest.Pages(t, func(cursor string) ([]*rain.Campaign, string, error) {
+		q.After = cursor
+		return b.ListCampaigns(t.Context(), q)
+	})...))
 	if known := slices.Compact(slices.Sorted(slices.Values(ids))); len(known) != len(ids) {
 		t.Errorf("%+v: %v has a campaign twice", q, ids)
 	}
@@ -185,21 +178,18 @@ func TestDue(t *testing.T) {
 		}
 		for limit := 1; limit < 13; limit++ {
 			var got []string
-			for cursor := ""; ; {
-				list, next, err := b.Due(ctx, now, cursor, limit)
-				if err != nil || len(list) > limit {
-					t.Fatal(list, err)
+			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.DueCampaign, string, error) {
+				return b.Due(ctx, now, cursor, limit)
+			}) {
+				if len(page) > limit {
+					t.Errorf("%d of %d: %+v", len(page), limit, page)
 				}
-				for _, c := range list {
+				for _, c := range page {
 					got = append(got, c.ID)
 					if (c.Status == rain.Closed) != (len(got) > len(want)-3) {
 						t.Errorf("%+v comes as number %d", c, len(got))
 					}
 				}
-				if next == "" {
-					break
-				}
-				cursor = next
 			}
 			slices.Sort(got)
 			if !slices.Equal(got, want) {

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -30,15 +31,13 @@ func claimIDs(list []ledger.Claim) []string {
 // pages reads all pages of a list of claims.
 func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
 	t.Helper()
-	for {
-		list, next, err := b.ListClaims(t.Context(), q)
-		paytest.Must(t, err)
-		pages = append(pages, claimIDs(list))
-		if next == "" {
-			return pages
-		}
-		q.After = next
+	for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
+		q.After = cmp.Or(cursor, q.After)
+		return b.ListClaims(t.Context(), q)
+	}) {
+		pages = append(pages, claimIDs(page))
 	}
+	return pages
 }
 
 func TestClaims(t *testing.T) {
@@ -205,22 +204,15 @@ func TestDeadLetterPages(t *testing.T) {
 		}
 		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
-		pages, cursor := 0, ""
-		for {
-			list, next, err := b.ListDeadLetters(ctx, cursor, 3)
-			paytest.Must(t, err)
-			pages++
-			for _, d := range list {
-				got = append(got, d.Claim)
-			}
-			if next == "" {
-				break
-			}
-			cursor = next
+		pages := paytest.Pages(t, func(cursor string) ([]posting.DeadLetter, string, error) {
+			return b.ListDeadLetters(ctx, cursor, 3)
+		})
+		for _, d := range slices.Concat(pages...) {
+			got = append(got, d.Claim)
 		}
 		if want := []string{"nix-0", "nix-1", "nix-2", "nix-3", "nix-4", "message-1", "message-2"}; !slices.Equal(got,
-			want) || pages != 3 {
-			t.Errorf("%v in %d pages", got, pages)
+			want) || len(pages) != 3 {
+			t.Errorf("%v in %d pages", got, len(pages))
 		}
 		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
 			t.Error(err)
@@ -271,16 +263,8 @@ func TestPagesAreStable(t *testing.T) {
 		for _, q := range []ledger.ClaimQuery{{Campaign: "c1", Limit: 7}, {User: "u", Limit: 7},
 			{User: "u", Campaign: "c1", Limit: 50}} {
 			seen := map[string]int{}
-			for {
-				list, next, err := b.ListClaims(t.Context(), q)
-				paytest.Must(t, err)
-				for _, c := range list {
-					seen[c.Claim]++
-				}
-				if next == "" {
-					break
-				}
-				q.After = next
+			for _, claim := range slices.Concat(pages(t, b, q)...) {
+				seen[claim]++
 			}
 			for claim := range there {
 				if seen[claim] != 1 {

@@ -222,6 +222,19 @@ func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	return all
 }
 
+// Pages reads a list to its end, and returns its pages.
+func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string, err error)) (pages [][]T) {
+	t.Helper()
+	for cursor := ""; ; {
+		list, next, err := page(cursor)
+		Must(t, err)
+		pages = append(pages, list)
+		if cursor = next; next == "" {
+			return pages
+		}
+	}
+}
+
 // Must fails the test on an error.
 func Must(t interface {
 	Helper()
