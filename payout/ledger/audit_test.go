@@ -135,45 +135,30 @@ func TestIdempotencyKeys(t *testing.T) {
 			t.Errorf("a success was forgotten: %v, %v", a, err)
 		}
 
+		want := func(key, body string, answered bool) {
+			t.Helper()
+			if a, err := begin(key, body); err != nil || (a != nil) != answered {
+				t.Errorf("%.20s %s: %+v, %v", key, body, a, err)
+			}
+		}
 		// One that was dated into the future, by hand or by a wrong clock, is free again like one that was cut off.
-		if _, err := begin("dated", "1"); err != nil {
-			t.Error(err)
-		}
+		want("dated", "1", false)
 		b.Statement(t, "UPDATE idempotency SET expires_at = 4102444800000 WHERE status = 0")
-		if _, err := begin("dated", "1"); err != nil {
-			t.Errorf("a request of the future: %v", err)
-		}
-
+		want("dated", "1", false)
 		// What failed is free again at once, what was cut off after a minute, an answer after a day.
-		if _, err := begin("failed", "1"); err != nil {
-			t.Error(err)
-		}
-		if err := b.Forget(ctx, "failed"); err != nil {
-			t.Error(err)
-		}
-		if a, err := begin("failed", "2"); a != nil || err != nil {
-			t.Error(a, err)
-		}
+		want("failed", "1", false)
+		paytest.Must(t, b.Forget(ctx, "failed"))
+		want("failed", "2", false)
 		b.Clock.Add(ledger.RequestLease)
-		if a, err := begin("failed", "3"); a != nil || err != nil {
-			t.Error(a, err)
-		}
-		if a, err := begin("k", "body"); a == nil || err != nil {
-			t.Error(a, err)
-		}
+		want("failed", "3", false)
+		want("k", "body", true)
 		b.Clock.Add(ledger.AnswerKept)
-		if a, err := begin("k", "another"); a != nil || err != nil {
-			t.Error(a, err)
-		}
+		want("k", "another", false)
 		if n := b.Count(t, "SELECT COUNT(*) FROM idempotency"); n != 1 {
 			t.Errorf("%d keys are kept", n)
 		}
-		if a, err := begin(strings.Repeat("long ", 1000), ""); a != nil || err != nil {
-			t.Error(a, err)
-		}
-		if err := b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}); err != nil {
-			t.Error(err)
-		}
+		want(strings.Repeat("long ", 1000), "", false)
+		paytest.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
 	})
 }
 

@@ -127,29 +127,6 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 	})
 }
 
-// TestADeadNodesTryMakesRoom when its lease is over.
-func TestADeadNodesTryMakesRoom(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		b.Rich(t, "u1", 2)
-		b.MustWithdraw(t, "w1", "u1", 1)
-		b.MustWithdraw(t, "w2", "u1", 1)
-		node := b.Paced(ledger.ReceiverLimits{InFlight: 1})
-		for i, want := range []int{1, 0, 1, 0} {
-			taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Minute)
-			if err != nil || len(taken) != want {
-				t.Errorf("%d: %+v, %v", i, taken, err)
-			}
-			if want == 0 {
-				b.Clock.Add(time.Minute.Milliseconds())
-			}
-		}
-		other, err := node.LeaseDue(t.Context(), "another", 8, time.Minute)
-		if err != nil || len(other) > 1 {
-			t.Errorf("another receiver: %+v, %v", other, err)
-		}
-	})
-}
-
 // TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
 // by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {

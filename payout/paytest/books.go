@@ -177,13 +177,8 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 // GiveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
 func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
-	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := booking.Book(ctx, tx, b.Clock.Now(),
-			[]booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World, booking.EscrowAccount(campaign),
-				amount)}, nil)
-		return err
-	})
-	Must(t, err)
+	Must(t, b.InTx(t, []booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World,
+		booking.EscrowAccount(campaign), amount)}))
 }
 
 // LoadingCampaign is a campaign that a sponsor with enough money may create.
@@ -276,7 +271,7 @@ func (b *Books) RetryAll(ctx context.Context, campaign string,
 }
 
 // InTx books transactions as they are.
-func (b *Books) InTx(t *testing.T, txns []booking.Txn) error {
+func (b *Books) InTx(t testing.TB, txns []booking.Txn) error {
 	t.Helper()
 	return b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := booking.Book(ctx, tx, b.Clock.Now(), txns, nil)
