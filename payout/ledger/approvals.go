@@ -233,10 +233,3 @@ func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, 
 	}
 	return a, nil
 }
-
-// RetryAll tries every dead letter that waits, of one campaign or, where that is "", of all; those that need a second
-// person are only counted. tell hears of what is settled. With an error the counts are of what was tried until then.
-func (s *Approvals) RetryAll(ctx context.Context, campaign string,
-	tell func([]posting.Settlement)) (Redriven, error) {
-	return s.letters.retryAll(ctx, campaign, s.above, tell)
-}

@@ -200,15 +200,10 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []strin
 }
 
 func dropMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []string, now int64) error {
-	for some := range slices.Chunk(who, sqldb.Chunk) {
-		n, err := tx.Exec(ctx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
-			"who IN "+sqldb.Marks(len(some)), append([]any{now, l.Name}, sqldb.Args(some)...)...)
-		if err != nil {
-			return err
-		}
-		l.Members -= n
-	}
-	return nil
+	n, err := sqldb.ExecIn(ctx, tx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
+		"who IN", who, now, l.Name)
+	l.Members -= n
+	return err
 }
 
 // checkInvited makes sure that a campaign's list is there, and stays until tx ends.

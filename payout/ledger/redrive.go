@@ -22,21 +22,22 @@ type Redriven struct {
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
 
-// retryAll tries every letter that waits once, in the order in which they came: of one campaign or, where that is "",
-// of all. It leaves out, and counts, what is about more than most, or may be.
-func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.Money,
+// RetryAll tries every dead letter that waits once, in the order in which they came: of one campaign or, where that is
+// "", of all; those that need a second person are only counted. tell hears of what is settled. With an error the counts
+// are of what was tried until then.
+func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 	tell func([]posting.Settlement)) (r Redriven, err error) {
 	which, given := "", []any{}
 	if campaign != "" {
 		which, given = "campaign_id = ? AND ", []any{campaign}
 	}
-	if most != nil {
+	if s.above != nil {
 		_, err := s.db.First(ctx, []any{&r.NeedTwo}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0 AND "+
-			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*most))...)
+			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*s.above))...)
 		if err != nil {
 			return r, fmt.Errorf("dead letters: %w", err)
 		}
-		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*most))
+		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*s.above))
 	}
 	for last := int64(0); ; {
 		ids, err := sqldb.Column[int64](ctx, s.db, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+which+
@@ -45,7 +46,7 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 			return r, sqldb.Wrap(err, "dead letters")
 		}
 		for _, id := range ids {
-			one, err := s.retryLetter(ctx, id)
+			one, err := s.letters.retryLetter(ctx, id)
 			if err != nil {
 				return r, err
 			}

@@ -36,13 +36,11 @@ func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
 
-// Errors of a decision.
-var errTooManyDecided = fmt.Errorf("at most %d held wins are decided about at once", MaxDecided)
-
 func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Person) (d Decided, err error) {
 	claims = slices.Compact(slices.Sorted(slices.Values(claims)))
 	if len(claims) > MaxDecided {
-		return d, rain.Invalid{{Field: "claims", Message: errTooManyDecided.Error()}}
+		return d, rain.Invalid{{Field: "claims", Message: fmt.Sprintf("at most %d held wins are decided about at once",
+			MaxDecided)}}
 	}
 	by = by.stored()
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -167,20 +165,13 @@ func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to 
 	for i, h := range wins {
 		claims[i] = h.Claim
 	}
-	changed := int64(0)
-	for some := range slices.Chunk(claims, sqldb.Chunk) {
-		n, err := tx.Exec(ctx, "UPDATE held SET state = ?, decided_by = ?, decision = ?, decided_at = ?, "+column+
-			" = ? WHERE state = 'held' AND claim IN "+sqldb.Marks(len(some)),
-			append([]any{string(to), wins[0].By, wins[0].Decision, wins[0].DecidedAt, txn}, sqldb.Args(some)...)...)
-		if err != nil {
-			return err
-		}
-		changed += n
+	changed, err := sqldb.ExecIn(ctx, tx, "UPDATE held SET state = ?, decided_by = ?, decision = ?, decided_at = ?, "+
+		column+" = ? WHERE state = 'held' AND claim IN", claims, string(to), wins[0].By, wins[0].Decision,
+		wins[0].DecidedAt, txn)
+	if err == nil && changed != int64(len(claims)) {
+		err = fmt.Errorf("%w: another person has decided about some of the wins", sqldb.ErrAgain)
 	}
-	if changed != int64(len(claims)) {
-		return fmt.Errorf("%w: somebody else has decided about some of the wins", sqldb.ErrAgain)
-	}
-	return nil
+	return err
 }
 
 // released are wins as their players are told of them.

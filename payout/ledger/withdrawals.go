@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,25 +140,14 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 
 // mayWithdraw fails where withdrawals are held after a restore, or where the player is at a limit.
 func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
-	restore, err := newestRestore(ctx, tx)
-	if err != nil {
-		return err
+	if restore, err := newestRestore(ctx, tx); err != nil || restore.Open {
+		return cmp.Or(err, ErrWithdrawalsHeld)
 	}
-	if restore.Open {
-		return ErrWithdrawalsHeld
+	if out, err := banned(ctx, tx, user); err != nil || out {
+		return cmp.Or(err, ErrBanned)
 	}
-	out, err := banned(ctx, tx, user)
-	switch {
-	case err != nil:
-		return err
-	case out:
-		return ErrBanned
-	}
-	if out, err = standing.IsDenied(ctx, tx, user); err != nil {
-		return err
-	}
-	if out {
-		return standing.ErrDenied
+	if out, err := standing.IsDenied(ctx, tx, user); err != nil || out {
+		return cmp.Or(err, standing.ErrDenied)
 	}
 	return s.checkLimits(ctx, tx, now, user, amount)
 }
