@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"redrain/internal/sqldb"
@@ -129,8 +128,6 @@ func (s *Answers) prune(ctx context.Context) error {
 }
 
 func (s *Answers) exec(ctx context.Context, statement string, args ...any) error {
-	if _, err := s.db.Exec(ctx, statement, args...); err != nil {
-		return fmt.Errorf("idempotency key: %w", err)
-	}
-	return nil
+	_, err := s.db.Exec(ctx, statement, args...)
+	return sqldb.Wrap(err, "idempotency key")
 }

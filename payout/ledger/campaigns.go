@@ -149,11 +149,8 @@ const undrained = "(drained < 1 OR drained > 1)"
 // leaves out.
 func (s *Campaigns) LiveIDs(ctx context.Context) ([]string, error) {
 	ids, err := sqldb.Column[string](ctx, s.db, "SELECT id FROM campaign WHERE "+undrained)
-	if err != nil {
-		return nil, fmt.Errorf("reading campaigns: %w", err)
-	}
 	slices.Sort(ids)
-	return ids, nil
+	return ids, sqldb.Wrap(err, "reading campaigns")
 }
 
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The

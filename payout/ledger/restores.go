@@ -61,11 +61,8 @@ func newestRestore(ctx context.Context, q sqldb.Querier) (r Restore, err error) 
 		}
 		return err
 	}, "SELECT action, MAX(id), MAX(at) FROM audit WHERE action IN (?, ?) GROUP BY action", restoreBegins, restoreEnds)
-	if err != nil {
-		return Restore{}, fmt.Errorf("looking whether the ledger was put back from a backup: %w", err)
-	}
 	r.Open = begun > ended
-	return r, nil
+	return r, sqldb.Wrap(err, "looking whether the ledger was put back from a backup")
 }
 
 // Begin notes that the database was just put back from a backup, by whom, and what they say of it. No node may run.
