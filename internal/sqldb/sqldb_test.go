@@ -3,7 +3,6 @@ package sqldb_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"os"

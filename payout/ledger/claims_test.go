@@ -11,7 +11,6 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"

@@ -8,7 +8,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
-	"redrain/rain"
 )
 
 // Redriven is what has become of the dead letters that RetryAll has tried.
