@@ -147,8 +147,8 @@ func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a App
 			}
 		}
 		a = Approval{
-			Deed: d, ID: "a" + strings.ToLower(rand.Text()), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
-			State: ApprovalPending, seen: l.seen,
+			Deed: d, ID: "a" + strings.ToLower(rand.Text()), Asked: by, AskedAt: now,
+			ExpiresAt: now + approvalLasts.Milliseconds(), State: ApprovalPending, seen: l.seen,
 		}
 		if err := approvalTable.Insert(ctx, tx, sqldb.Merge{}, a); err != nil {
 			return err

@@ -114,7 +114,7 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
 			was := w
-			n, err := lease(ctx, tx, &w, receiver, now, until)
+			n, err := s.lease(ctx, tx, &w, receiver, now, until)
 			if err != nil {
 				return err
 			}
@@ -138,8 +138,12 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 }
 
 // lease takes one, unless somebody has touched it since it was read; then n is 0.
-func lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string, now, until int64) (n int64, err error) {
-	was := *w
+func (s *Withdrawals) lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string,
+	now, until int64) (n int64, err error) {
+	was, tryEnds := *w, int64(0)
+	if s.pace.InFlight > 0 {
+		tryEnds = until
+	}
 	w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
 	w.AskedBefore, w.SentAt = w.SentAt != 0, cmp.Or(w.SentAt, now)
 	if w.State == WithdrawalRequested {
@@ -147,7 +151,7 @@ func lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string, no
 	}
 	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, try_ends = ?, "+
 		"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
-		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, w.NextAt, receiver, w.SentAt), receiver)...)
+		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, tryEnds, receiver, w.SentAt), receiver)...)
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.

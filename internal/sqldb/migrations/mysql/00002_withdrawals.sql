@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     attempts    INT            NOT NULL DEFAULT 0,     -- tries begun, since the last redrive
     tries       BIGINT         NOT NULL DEFAULT 0,     -- tries begun, ever: an older one that wakes up writes nothing
     next_at     BIGINT         NOT NULL,               -- when it is due; during a try, when the lease on it ends
-    try_ends    BIGINT         NOT NULL DEFAULT 0,     -- when the lease on the try in flight ends; 0: none, or it has ended
+    try_ends    BIGINT         NOT NULL DEFAULT 0,     -- if tries at once are limited: the end of the lease on the one in flight; else 0
     last_error  VARCHAR(500)   NOT NULL DEFAULT '',    -- why the last try failed, or why it was refused
     reference   VARCHAR(200)   NOT NULL DEFAULT '',    -- the provider's, once it has told one
     action_url  VARCHAR(2000)  NOT NULL DEFAULT '',    -- where the player confirms, in the state action_required
