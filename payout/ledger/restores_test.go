@@ -123,3 +123,20 @@ func TestPendingProofs(t *testing.T) {
 		prove(reconcile.Rows)
 	})
 }
+
+// TestAnOperatorIsFasterThanAnEntry: a withdrawal that is held after it was read is not leased, so the payment is not
+// booked.
+func TestAnOperatorIsFasterThanAnEntry(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	b.Rich(t, "u", 100)
+	b.MustWithdraw(t, "w", "u", 10)
+	restores := paytest.Node(t, b).Restores
+	paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
+	meanwhile(b, "UPDATE withdrawal SET state = ?, attempts = ?", 1, func() { paytest.Must(t, b.Hold(ctx, "w", ann)) })
+	_, err := restores.Enter(ctx, ledger.Payment{Withdrawal: "w", User: "u", Amount: 10, Receiver: paytest.Bank})
+	testenv.WantErr(t, err, ledger.ErrLeaseLost)
+	b.WantWithdrawal(t, "w", ledger.WithdrawalHeld, 0)
+	b.CheckBooks(t)
+}
