@@ -89,12 +89,12 @@ func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, er
 		}
 	}
 	h.hashed = h.at
-	newest, err := heads(ctx, h.db)
+	list, err := heads(ctx, h.db)
 	if err != nil {
 		return h.hashed, err
 	}
 	h.seen, h.at = map[string]int64{}, now
-	for _, head := range newest {
+	for _, head := range list {
 		h.seen[head.Book] = head.ID
 	}
 	return h.hashed, nil

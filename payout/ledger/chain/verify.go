@@ -42,7 +42,7 @@ func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err er
 	}
 	w := &Walk{Found: func(f Fault) { found(f.String()) }}
 	if o.From != "" {
-		begin := slices.IndexFunc(roots, func(r Root) bool { return r.Day == o.From })
+		begin := slices.IndexFunc(roots, func(root Root) bool { return root.Day == o.From })
 		if begin < 0 {
 			return v, UnknownDayError(o.From)
 		}
