@@ -22,7 +22,7 @@ GRANT UPDATE ON redrain.dead_letter TO 'redrain'@'%';
 
 -- What goes on until it ends. Who pays, how much, to whom and when is not among it.
 GRANT UPDATE (status, expires_at, drained, revision) ON redrain.campaign TO 'redrain'@'%';
-GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, last_error, reference, action_url, action_data,
+GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, try_ends, last_error, reference, action_url, action_data,
     action_until, sent_at, waits_since, finished_at, paid_id, return_id) ON redrain.withdrawal TO 'redrain'@'%';
 GRANT UPDATE (to_number, done_at) ON redrain.move TO 'redrain'@'%';
 -- How an order that two people give has ended. Who has asked for it, and for what, is not among it.
@@ -37,7 +37,6 @@ GRANT UPDATE, DELETE ON redrain.attempt TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.attempt_claim TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.idempotency TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.provider_pace TO 'redrain'@'%';
-GRANT UPDATE, DELETE ON redrain.provider_try TO 'redrain'@'%';
 -- Who may take part, and who may not.
 GRANT UPDATE, DELETE ON redrain.player_list TO 'redrain'@'%';
 GRANT UPDATE, DELETE ON redrain.list_member TO 'redrain'@'%';

@@ -23,62 +23,59 @@ const (
 	mysqlLockTimeout   = 1205
 	mysqlDeadlock      = 1213
 	mysqlRecordChanged = 1020 // MariaDB with innodb_snapshot_isolation
+	mysqlOutOfRange    = 1690 // a sum or an expression that does not fit a BIGINT
 )
 
 // errNoConnection means that a transaction has got no connection of the pool: all of them wait.
 var errNoConnection = errors.New("no connection to the database has become free")
 
+// numbers returns the error number of MySQL or MariaDB, or the extended code of SQLite; 0 if the error is not theirs.
+func numbers(err error) (server uint16, lite int) {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number, 0
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return 0, e.Code()
+	}
+	return 0, 0
+}
+
 // IsBusy reports whether a statement has waited in vain for a row, a table or a connection that others use. A retry
 // may succeed in a moment.
 func IsBusy(err error) bool {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return e.Number == mysqlLockTimeout
-	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() == sqlite3.SQLITE_BUSY
-	}
-	return errors.Is(err, errNoConnection)
+	server, lite := numbers(err)
+	return server == mysqlLockTimeout || lite == sqlite3.SQLITE_BUSY || errors.Is(err, errNoConnection)
 }
 
 // IsDuplicate reports whether a statement failed because a row with the same unique key exists.
 func IsDuplicate(err error) bool {
-	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
-		return e.Number == mysqlDuplicate
-	}
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		return e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE
-	}
-	return false
+	server, lite := numbers(err)
+	return server == mysqlDuplicate || lite == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY ||
+		lite == sqlite3.SQLITE_CONSTRAINT_UNIQUE
+}
+
+// mysqlRefused are the error numbers of MySQL and MariaDB for data that break a constraint or do not fit.
+var mysqlRefused = []uint16{
+	mysqlDuplicate,
+	1048, // a column cannot be null
+	1153, // the packet is larger than max_allowed_packet
+	1264, // out of range for the column
+	1292, // incorrect value
+	1366, // incorrect string
+	1406, // too long for the column
+	1452, // a foreign key
+	1644, // a trigger's SIGNAL
+	mysqlOutOfRange,
+	3819, // CHECK, on MySQL
+	4025, // CHECK, on MariaDB
 }
 
 // IsRefused reports whether the database will never execute a statement, because its data break a constraint or do
 // not fit. It is false for conditions that pass, such as a server that is down, read only or full.
 func IsRefused(err error) bool {
-	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
-		switch e.Number {
-		case mysqlDuplicate,
-			1048, // a column cannot be null
-			1153, // the packet is larger than max_allowed_packet
-			1264, // out of range for the column
-			1292, // incorrect value
-			1366, // incorrect string
-			1406, // too long for the column
-			1452, // a foreign key
-			1644, // a trigger's SIGNAL
-			1690, // BIGINT out of range in an expression
-			3819, // CHECK, on MySQL
-			4025: // CHECK, on MariaDB
-			return true
-		}
-		return false
-	}
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
-			return true
-		}
-	}
-	return false
+	server, lite := numbers(err)
+	return slices.Contains(mysqlRefused, server) || slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT,
+		sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE}, lite&0xff)
 }
 
 // mysqlDenied are the error numbers of MySQL and MariaDB for missing rights.
@@ -90,17 +87,14 @@ var mysqlDenied = []uint16{
 }
 
 func isDenied(err error) bool {
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains(mysqlDenied, e.Number)
+	server, _ := numbers(err)
+	return slices.Contains(mysqlDenied, server)
 }
 
 // isNoTable reports whether a query has failed because a table is missing.
 func isNoTable(err error) bool {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return e.Number == 1146
-	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && strings.Contains(e.Error(), "no such table")
+	server, lite := numbers(err)
+	return server == 1146 || lite != 0 && strings.Contains(err.Error(), "no such table")
 }
 
 // scanError is a row that does not fit its destination.
@@ -108,39 +102,22 @@ type scanError struct{ error }
 
 func (e *scanError) Unwrap() error { return e.error }
 
-// mysqlOutOfRange is the error number of a sum or an expression that does not fit a BIGINT.
-const mysqlOutOfRange = 1690
-
 // IsUnreadable reports whether a query has failed because of the rows' content, so that every retry fails. Examples
 // are a value that does not fit its type, or a sum that does not fit a BIGINT.
 func IsUnreadable(err error) bool {
 	if _, ok := errors.AsType[*scanError](err); ok {
 		return true
 	}
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return e.Number == mysqlOutOfRange
-	}
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && strings.Contains(e.Error(), "integer overflow")
+	server, lite := numbers(err)
+	return server == mysqlOutOfRange || lite != 0 && strings.Contains(err.Error(), "integer overflow")
 }
 
 // again reports whether a transaction has changed nothing and may succeed at the next try. Lock timeouts are not
 // among them.
 func again(err error) bool {
-	if IsBusy(err) {
-		return false
-	}
-	if errors.Is(err, ErrAgain) {
-		return true
-	}
-	if e := (*mysql.MySQLError)(nil); errors.As(err, &e) {
-		return e.Number == mysqlDeadlock || e.Number == mysqlRecordChanged
-	}
-	if e := (*sqlite.Error)(nil); errors.As(err, &e) {
-		code := e.Code() & 0xff
-		return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_LOCKED
-	}
-	return false
+	server, lite := numbers(err)
+	return !IsBusy(err) && (errors.Is(err, ErrAgain) || server == mysqlDeadlock || server == mysqlRecordChanged ||
+		lite&0xff == sqlite3.SQLITE_BUSY || lite&0xff == sqlite3.SQLITE_LOCKED)
 }
 
 // mysqlAbsent are the error numbers of MySQL and MariaDB for a server that starts, stops or is overloaded.
@@ -155,8 +132,8 @@ var mysqlAbsent = []uint16{
 
 // IsUnavailable reports whether the database is away for now, so that the same statement may succeed later.
 func IsUnavailable(err error) bool {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return slices.Contains(mysqlAbsent, e.Number)
+	if server, _ := numbers(err); server != 0 {
+		return slices.Contains(mysqlAbsent, server)
 	}
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true

@@ -2,27 +2,24 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"sync"
 )
 
 // Mirror copies a table into memory whose rows are only added, and numbered without gaps in the order of their
 // commits. So a reader that has read up to a number has missed no row. It is safe for concurrent use.
 type Mirror[R any] struct {
-	table, columns string
-	scan           func(Scan) (R, error)
-	numberOf       func(R) int64
-	take           func(rows []R, isAll bool)
+	table    *Table[R]
+	numberOf func(R) int64
+	take     func(rows []R, isAll bool)
 
 	mu     sync.Mutex // held while the database is asked, so reads are serial
 	number int64      // of the newest row that was read
 }
 
-// NewMirror returns a mirror of a table without rows. The function scan reads its columns. The function take gets the
-// next rows in their order; isAll: they replace all earlier rows.
-func NewMirror[R any](table, columns string, scan func(Scan) (R, error), numberOf func(R) int64,
-	take func(rows []R, isAll bool)) *Mirror[R] {
-	return &Mirror[R]{table: table, columns: columns, scan: scan, numberOf: numberOf, take: take}
+// NewMirror returns a mirror of a table without rows. The function take gets the next rows in their order;
+// isAll: they replace all earlier rows.
+func NewMirror[R any](table *Table[R], numberOf func(R) int64, take func(rows []R, isAll bool)) *Mirror[R] {
+	return &Mirror[R]{table: table, numberOf: numberOf, take: take}
 }
 
 // mirroredAtOnce is the number of rows that one query reads.
@@ -33,13 +30,9 @@ const mirroredAtOnce = 1000
 func (m *Mirror[R]) Refresh(ctx context.Context, q Querier) (fresh []R, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("read the table %s: %w", m.table, err)
-		}
-	}()
+	defer func() { err = Wrap(err, "read the table %s", m.table.name) }()
 	var newest int64
-	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM "+m.table); err != nil {
+	if _, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM "+m.table.name); err != nil {
 		return nil, err
 	}
 	number, isAll := m.number, newest < m.number
@@ -48,8 +41,7 @@ func (m *Mirror[R]) Refresh(ctx context.Context, q Querier) (fresh []R, err erro
 	}
 	var all []R
 	for number < newest {
-		rows, err := List(ctx, q, m.scan, "SELECT "+m.columns+" FROM "+m.table+" WHERE number > ? "+
-			"ORDER BY number LIMIT ?", number, mirroredAtOnce)
+		rows, err := m.table.List(ctx, q, "WHERE number > ? ORDER BY number LIMIT ?", number, mirroredAtOnce)
 		if err != nil {
 			return fresh, err
 		}

@@ -40,10 +40,8 @@ func (g *growing) Each(_ context.Context, row func(sqldb.Scan) error, _ string, 
 func TestMirror(t *testing.T) {
 	var copied []int64
 	g := &growing{}
-	m := sqldb.NewMirror("t", "number", func(scan sqldb.Scan) (n int64, err error) {
-		err = scan(&n)
-		return n, err
-	}, func(n int64) int64 { return n }, func(rows []int64, isAll bool) {
+	table := sqldb.NewTable("t", func(n *int64) []any { return []any{"number", n} })
+	m := sqldb.NewMirror(table, func(n int64) int64 { return n }, func(rows []int64, isAll bool) {
 		if isAll {
 			copied = nil
 		}

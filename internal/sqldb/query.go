@@ -159,6 +159,18 @@ func EachIn[T any](ctx context.Context, q Querier, row func(Scan) error, query s
 	return nil
 }
 
+// ExecIn runs a statement that ends with IN as often as many values need, and returns the number of rows that it
+// matched. The args are for the placeholders before the IN.
+func ExecIn[T any](ctx context.Context, tx *Tx, statement string, values []T, args ...any) (rows int64, err error) {
+	for chunk := range slices.Chunk(values, Chunk) {
+		n, err := tx.Exec(ctx, statement+" "+Marks(len(chunk)), slices.Concat(args, Args(chunk))...)
+		if rows += n; err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
 // Marks returns n placeholders in parentheses, for IN: "(?,?,?)".
 func Marks(n int) string {
 	if n == 0 {

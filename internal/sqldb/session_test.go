@@ -114,7 +114,7 @@ func TestNoTextIsQuoted(t *testing.T) {
 	}
 }
 
-// TestEveryConnectionHasItsLimits reads back what a server was told, and what servers that are not here would be told.
+// TestEveryConnectionHasItsLimits reads back what a server was told.
 func TestEveryConnectionHasItsLimits(t *testing.T) {
 	t.Parallel()
 	db, err := sqldb.OpenMySQL(testenv.MySQL(t) + "?max_statement_time=77")
@@ -132,14 +132,5 @@ func TestEveryConnectionHasItsLimits(t *testing.T) {
 		mode != "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION" || isolation != "READ-COMMITTED" || zone != "+00:00" {
 		t.Errorf("lock wait %v, idle %v, statement %v, mode %s, names %s, isolation %s, zone %s, %v", wait, idle,
 			statement, mode, names, isolation, zone, err)
-	}
-	for version, want := range map[string]string{
-		"10.11.6-MariaDB": "idle_transaction_timeout = 3", "11.8.2-MariaDB": "idle_transaction_timeout = 3",
-		"8.0.36": "wait_timeout = 8", "8.4.0": "wait_timeout = 8",
-	} {
-		got := strings.Join(sqldb.Session(version), "; ")
-		if !strings.Contains(got, "SESSION "+want) {
-			t.Errorf("%s: %s", version, got)
-		}
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"redrain/internal/loop"
 )
 
 // maxTries is the number of tries of a transaction. If many workers post to one campaign there are many deadlocks;
@@ -42,8 +43,8 @@ func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx *Tx) err
 			return fmt.Errorf("run the transaction: %d tries: %w", maxTries, err)
 		}
 		db.log().DebugContext(ctx, "transaction is tried again", "try", try, "err", err)
-		if err := pause(ctx, try); err != nil {
-			return err
+		if !loop.Sleep(ctx, loop.Backoff(4*time.Millisecond, 500*time.Millisecond, try-1)) {
+			return ctx.Err()
 		}
 	}
 }
@@ -137,16 +138,19 @@ func (db *DB) View(ctx context.Context, limit time.Duration, fn func(ctx context
 	return fn(ctx, db.begun(tx))
 }
 
-// pause waits before the next try: 2 ms, doubled with each try up to half a second, half of it random. So two
-// transactions that collided do not collide again.
-func pause(ctx context.Context, try int) error {
-	longest := min(2*time.Millisecond<<try, 500*time.Millisecond)
-	timer := time.NewTimer(longest/2 + rand.N(longest/2)) //nolint:gosec // spreads load, keeps no secret
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+// Guarded returns ctx with a condition: each writing transaction under it calls the guard first, and does nothing if
+// that fails. So a worker under a lease checks the lease in all of its steps.
+func Guarded(ctx context.Context, guard func(ctx context.Context, tx *Tx) error) context.Context {
+	return context.WithValue(ctx, guardKey{}, guard)
+}
+
+type guardKey struct{}
+
+// guarded calls the guard of ctx, if it has one.
+func guarded(ctx context.Context, tx *Tx) error {
+	guard, has := ctx.Value(guardKey{}).(func(context.Context, *Tx) error)
+	if !has {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return guard(ctx, tx)
 }

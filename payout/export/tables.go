@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger"
 )
 
 // table is one of which all rows of a campaign are exported.
@@ -19,15 +20,9 @@ type table struct {
 
 // wholeTables come first in a file, in this order. Transactions with their lines and payouts come after them.
 var wholeTables = []table{
-	{name: "campaign", of: "id", columns: []string{"id", "name", "sponsor", "budget", "packets", "split", "min_amount",
-		"max_amount", "wins_per_user", "taps_per_user", "shards", "capacity", "admit_per_second",
-		"players_list", "guests_share", "expires_in_ms", "status", "created_at", "expires_at", "revision",
-		"drained", "split_seed"}},
+	{name: "campaign", of: "id", columns: ledger.CampaignTable.Columns()},
 	{name: "campaign_amounts", of: "campaign_id", columns: []string{"campaign_id", "amounts"}},
-	{name: "rain", of: "campaign_id", key: "ordinal", columns: []string{"campaign_id", "ordinal", "id", "starts_at",
-		"duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing", "odds", "beat_ms", "odds_record",
-		"first_wave", "seed",
-		"stopped_at"}},
+	{name: "rain", of: "campaign_id", key: "ordinal", columns: ledger.RainTable.Columns()},
 	{name: "campaign_tally", of: "campaign_id", columns: []string{"campaign_id", "paid", "amount_paid", "reclaimed",
 		"amount_reclaimed"}},
 	{name: "shard_epoch", of: "campaign_id", key: "shard", columns: []string{"campaign_id", "shard", "attempt",

@@ -66,7 +66,7 @@ func (c *checker) proveTxn(t row) {
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
-	paperSum := chain.HashPapers(papers)
+	paperSum := chain.HashRows(papers...)
 	if string(paperSum[:]) != t.text("papers") {
 		c.fault("the hash of the papers of %s is not that of its papers", name)
 	}
@@ -138,5 +138,5 @@ func (c *checker) proveRecord(r row) {
 	for _, column := range chain.AuditColumns() {
 		values = append(values, r.of(column))
 	}
-	c.proveHash(r, "audit record "+r.text("id"), chain.HashAudit(values))
+	c.proveHash(r, "audit record "+r.text("id"), chain.HashRows(values))
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"redrain/internal/sqldb"
@@ -31,6 +30,22 @@ type Answer struct {
 	Body   []byte
 }
 
+// answerRow is a row of the table idempotency.
+type answerRow struct {
+	Answer
+
+	key, hash string // of the key, and of the request's body
+	expires   int64  // Unix ms
+}
+
+var answerTable = sqldb.NewTable("idempotency", func(a *answerRow) []any {
+	return []any{"idem_key", &a.key, "body_hash", &a.hash, "status", &a.Status, "answer", &a.Body,
+		"expires_at", &a.expires}
+})
+
+// replacing has a row take the place of the one with its key.
+var replacing = sqldb.Merge{Key: answerTable.Columns()[:1], Set: answerTable.Columns()[1:]}
+
 // Begin registers a request under its idempotency key, or finds that it was answered before: then the answer is not nil
 // and the request must not be carried out again. The key belongs to the caller's choice of scope, so it should hold
 // the method, the path and who asks. The errors are ErrIdempotencyUnequal where the key came with another body,
@@ -46,29 +61,17 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 	now := s.clock()
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		answer = nil
-		var found struct {
-			hash    string
-			expires int64
-			Answer
-		}
-		exists, err := tx.First(ctx, []any{&found.hash, &found.Status, &found.Body, &found.expires},
-			"SELECT body_hash, status, answer, expires_at FROM idempotency WHERE idem_key = ?"+tx.ForUpdate(),
-			booking.Digest([]byte(key)))
+		fresh := answerRow{Answer{Body: []byte{}}, booking.Digest([]byte(key)), hash, now + requestLease}
+		found, exists, err := answerTable.Find(ctx, tx, "WHERE idem_key = ?"+tx.ForUpdate(), fresh.key)
 		switch {
 		case err != nil:
 			return err
 		case !exists:
-			row := [][]any{{booking.Digest([]byte(key)), hash, 0, []byte{}, now + requestLease}}
-			err := tx.Insert(ctx, "idempotency", []string{"idem_key", "body_hash", "status", "answer", "expires_at"},
-				row, sqldb.Merge{})
-			return booking.AgainIfDuplicate(err)
+			return booking.AgainIfDuplicate(answerTable.Insert(ctx, tx, sqldb.Merge{}, fresh))
 		// By the clock of after the read: whoever has waited for the row finds one that is younger than the wait.
 		case found.expires <= now,
 			found.Status == 0 && found.expires > s.clock()+requestLease+leaseSlack.Milliseconds():
-			_, err := tx.Exec(ctx, "UPDATE idempotency SET body_hash = ?, status = 0, answer = ?, expires_at = ? "+
-				"WHERE idem_key = ?",
-				hash, []byte{}, now+requestLease, booking.Digest([]byte(key)))
-			return err
+			return answerTable.Insert(ctx, tx, replacing, fresh)
 		case found.hash != hash:
 			return ErrIdempotencyUnequal
 		case found.Status == 0:
@@ -77,10 +80,7 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 		answer = &found.Answer
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("idempotency key: %w", err)
-	}
-	return answer, nil
+	return answer, sqldb.Wrap(err, "idempotency key")
 }
 
 // Finish remembers the answer of a request that Begin has registered, for 24 hours.
@@ -101,9 +101,8 @@ func (s *Answers) Forget(ctx context.Context, key string) error {
 // remember keeps, for 24 hours, what something was answered with that has a key of its own in the ledger: in the
 // transaction that does it, so that no answer is lost or is there without what it tells of.
 func remember(ctx context.Context, tx *sqldb.Tx, key string, body []byte, now int64) error {
-	columns := []string{"idem_key", "body_hash", "status", "answer", "expires_at"}
-	row := [][]any{{booking.Digest([]byte(key)), booking.Digest(body), 201, body, now + answerKept}}
-	return tx.Insert(ctx, "idempotency", columns, row, sqldb.Merge{Key: columns[:1], Set: columns[1:]})
+	return answerTable.Insert(ctx, tx, replacing, answerRow{key: booking.Digest([]byte(key)),
+		hash: booking.Digest(body), Answer: Answer{Status: 201, Body: body}, expires: now + answerKept})
 }
 
 // recall is what was remembered; nil where that is too long ago.
@@ -129,8 +128,6 @@ func (s *Answers) prune(ctx context.Context) error {
 }
 
 func (s *Answers) exec(ctx context.Context, statement string, args ...any) error {
-	if _, err := s.db.Exec(ctx, statement, args...); err != nil {
-		return fmt.Errorf("idempotency key: %w", err)
-	}
-	return nil
+	_, err := s.db.Exec(ctx, statement, args...)
+	return sqldb.Wrap(err, "idempotency key")
 }

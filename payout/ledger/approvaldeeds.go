@@ -24,12 +24,8 @@ type looked struct {
 func (s *Approvals) look(ctx context.Context, q sqldb.Querier, d Deed) (looked, error) {
 	switch d.Act {
 	case ActDeposit:
-		l := looked{amount: d.Amount}
-		var was rain.Money
-		done, err := q.First(ctx, []any{&was}, "SELECT amount FROM deposit WHERE sponsor = ? AND reference = ?",
-			d.Target, d.Reference)
-		l.done = done
-		return l, err
+		_, done, err := depositTable.Find(ctx, q, "WHERE sponsor = ? AND reference = ?", d.Target, d.Reference)
+		return looked{amount: d.Amount, done: done}, err
 	case ActRetry, ActDismiss:
 		return lookLetters(ctx, q, d)
 	case ActPaid, ActBack:
@@ -70,17 +66,12 @@ func lookWithdrawal(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err
 	if err != nil {
 		return l, err
 	}
-	w, found, err := readWithdrawal(ctx, q, d.Target)
-	switch {
-	case err != nil:
-		return l, err
-	case !found:
-		return l, ErrUnknownWithdrawal
-	case !w.takes(d.Act):
-		return l, ErrNotWaiting
+	w, err := withdrawalTable.Get(ctx, q, ErrUnknownWithdrawal, "WHERE id = ?", d.Target)
+	if err == nil && !w.takes(d.Act) {
+		err = ErrNotWaiting
 	}
 	l.amount = w.Amount
-	return l, nil
+	return l, err
 }
 
 // carryOut does a deed, as it was looked at.
@@ -113,7 +104,9 @@ func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error
 	return strconv.FormatInt(newest, 10), err
 }
 
-// retryLetters tries some letters of a claim.
+// retryLetters classifies some letters of a claim again, each in a transaction of its own, and posts what can be posted
+// now. It returns what is settled, also with an error; ErrStillDead (with the reason) where none of them could be
+// posted. A dead withdrawal is due again after it, and nothing is settled by that.
 func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 	ids []int64) (settled []posting.Settlement, err error) {
 	var stillDead error

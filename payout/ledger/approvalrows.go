@@ -2,63 +2,32 @@ package ledger
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
-	"strings"
 
 	"redrain/internal/sqldb"
 )
 
-func newApprovalID() string { return "a" + strings.ToLower(rand.Text()) }
+var approvalTable = sqldb.NewTable("approval", func(a *Approval) []any {
+	return []any{
+		"id", &a.ID, "action", &a.Act, "target", &a.Target, "amount", &a.Amount, "reference", &a.Reference,
+		"letter", &a.Letter, "seen", &a.seen, "reason", &a.Asked.Reason, "asked_by", &a.Asked.Name,
+		"asked_id", &a.Asked.ID, "asked_at", &a.AskedAt, "expires_at", &a.ExpiresAt, "state", &a.State,
+		"decided_by", &a.Decided.Name, "decided_id", &a.Decided.ID, "decided_at", &a.DecidedAt,
+		"decision", &a.Decided.Reason,
+	}
+})
 
-var approvalColumns = []string{"id", "action", "target", "amount", "reference", "letter", "seen", "reason", "asked_by",
-	"asked_id", "asked_at", "expires_at", "state", "decided_by", "decided_id", "decided_at", "decision"}
-
-// writeApproval writes a new order.
-func writeApproval(ctx context.Context, tx *sqldb.Tx, a Approval) error {
-	row := [][]any{{
-		a.ID, string(a.Act), a.Target, int64(a.Amount), a.Reference, a.Letter, a.seen,
-		a.Asked.Reason, a.Asked.Name, a.Asked.ID, a.AskedAt, a.ExpiresAt,
-		string(a.State), "", "", 0, "",
-	}}
-	return tx.Insert(ctx, "approval", approvalColumns, row, sqldb.Merge{})
-}
-
-// writeDecision writes how an order has ended.
-func writeDecision(ctx context.Context, tx *sqldb.Tx, a Approval) error {
-	_, err := tx.Exec(ctx, "UPDATE approval SET state = ?, decided_by = ?, decided_id = ?, decided_at = ?, "+
-		"decision = ? WHERE id = ?", string(a.State), a.Decided.Name, a.Decided.ID, a.DecidedAt,
-		a.Decided.Reason, a.ID)
-	return err
-}
-
-// list reads orders. One that is too old is told as expired.
-func (s *Approvals) list(ctx context.Context, q sqldb.Querier, where string, args ...any) ([]Approval, error) {
-	return listApprovals(ctx, q, s.clock(), where, args...)
-}
-
-func listApprovals(ctx context.Context, q sqldb.Querier, now int64, where string, args ...any) ([]Approval, error) {
-	return sqldb.List(ctx, q, func(scan sqldb.Scan) (a Approval, err error) {
-		err = scan(&a.ID, &a.Act, &a.Target, &a.Amount, &a.Reference, &a.Letter, &a.seen, &a.Asked.Reason,
-			&a.Asked.Name, &a.Asked.ID, &a.AskedAt, &a.ExpiresAt, &a.State, &a.Decided.Name, &a.Decided.ID,
-			&a.DecidedAt, &a.Decided.Reason)
-		if a.State == ApprovalPending && a.ExpiresAt <= now {
-			a.State = ApprovalExpired
-		}
-		return a, err
-	}, "SELECT "+strings.Join(approvalColumns, ", ")+" FROM approval "+where, args...)
+// isAt returns the order as it is at a time: one that is pending for too long is expired.
+func (a Approval) isAt(now int64) Approval {
+	if a.State == ApprovalPending && a.ExpiresAt <= now {
+		a.State = ApprovalExpired
+	}
+	return a
 }
 
 // Approval is one order; ErrUnknownApproval where there is none.
 func (s *Approvals) Approval(ctx context.Context, id string) (Approval, error) {
-	list, err := s.list(ctx, s.db, "WHERE id = ?", id)
-	if err == nil && len(list) == 0 {
-		err = ErrUnknownApproval
-	}
-	if err != nil {
-		return Approval{}, fmt.Errorf("order %q: %w", id, err)
-	}
-	return list[0], nil
+	a, err := approvalTable.Get(ctx, s.db, ErrUnknownApproval, "WHERE id = ?", id)
+	return a.isAt(s.clock()), sqldb.Wrap(err, "order %q", id)
 }
 
 // ListApprovals lists orders, the newest first; those in one state, or all where that is "". An empty cursor begins;
@@ -83,12 +52,13 @@ func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, curs
 		}
 		where, args = where+" AND (asked_at < ? OR asked_at = ? AND id < ?)", append(args, at, at, id)
 	}
-	list, err = s.list(ctx, s.db, where+" ORDER BY asked_at DESC, id DESC LIMIT ?", append(args, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing orders: %w", err)
+	list, next, err = approvalTable.ListPage(ctx, s.db, limit, func(last Approval) string {
+		return joinCursor(last.AskedAt, last.ID)
+	}, where+" ORDER BY asked_at DESC, id DESC", args...)
+	for i := range list {
+		list[i] = list[i].isAt(s.clock())
 	}
-	list, next = page(list, limit, func(last Approval) string { return joinCursor(last.AskedAt, last.ID) })
-	return list, next, nil
+	return list, next, sqldb.Wrap(err, "listing orders")
 }
 
 // stateOfApproval is what the audit says of an order.

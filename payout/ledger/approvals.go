@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -135,7 +136,7 @@ func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err e
 func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		same, err := s.list(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
+		same, err := approvalTable.List(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
 			"ORDER BY asked_at DESC, id DESC", ApprovalPending, string(d.Act), d.Target, now)
 		if err != nil {
 			return err
@@ -146,10 +147,10 @@ func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a App
 			}
 		}
 		a = Approval{
-			Deed: d, ID: newApprovalID(), Asked: by, AskedAt: now, ExpiresAt: now + approvalLasts.Milliseconds(),
-			State: ApprovalPending, seen: l.seen,
+			Deed: d, ID: "a" + strings.ToLower(rand.Text()), Asked: by, AskedAt: now,
+			ExpiresAt: now + approvalLasts.Milliseconds(), State: ApprovalPending, seen: l.seen,
 		}
-		if err := writeApproval(ctx, tx, a); err != nil {
+		if err := approvalTable.Insert(ctx, tx, sqldb.Merge{}, a); err != nil {
 			return err
 		}
 		return auditChange(auditAs(ctx, string(d.Act)+".ask", nil), tx, now, change{}, stateOfApproval(a))
@@ -212,31 +213,23 @@ func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approva
 func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, by Person,
 	do func(ctx context.Context, tx *sqldb.Tx, a Approval) error) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err := s.list(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), id)
-		switch {
-		case err != nil:
-			return err
-		case len(list) == 0:
-			return ErrUnknownApproval
+		a, err = approvalTable.Get(ctx, tx, ErrUnknownApproval, "WHERE id = ?"+tx.ForUpdate(), id)
+		if err == nil && a.isAt(s.clock()).State != ApprovalPending {
+			err = ErrApprovalOver
 		}
-		a = list[0]
-		if a.State != ApprovalPending {
-			return ErrApprovalOver
+		if err != nil {
+			return err
 		}
 		if err := do(ctx, tx, a); err != nil {
 			return err
 		}
 		a.State, a.Decided, a.DecidedAt = state, by, s.clock()
-		return writeDecision(ctx, tx, a)
+		_, err = tx.Exec(ctx, "UPDATE approval SET state = ?, decided_by = ?, decided_id = ?, decided_at = ?, "+
+			"decision = ? WHERE id = ?", string(a.State), by.Name, by.ID, a.DecidedAt, by.Reason, a.ID)
+		return err
 	})
 	if err != nil {
 		return Approval{}, fmt.Errorf("order %q: %w", id, err)
 	}
 	return a, nil
-}
-
-// RetryAll is [DeadLetters.RetryAll] of what needs no second person; the others are counted.
-func (s *Approvals) RetryAll(ctx context.Context, campaign string,
-	tell func([]posting.Settlement)) (Redriven, error) {
-	return s.letters.retryAll(ctx, campaign, s.above, tell)
 }

@@ -144,13 +144,12 @@ func TestRejectedAndOld(t *testing.T) {
 		want := func(state ledger.ApprovalState, ids ...string) {
 			t.Helper()
 			var got []string
-			for cursor, more := "", true; more; more = cursor != "" {
-				list, next, err := two.ListApprovals(ctx, state, cursor, 1)
-				paytest.Must(t, err)
-				for _, a := range list {
+			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Approval, string, error) {
+				return two.ListApprovals(ctx, state, cursor, 1)
+			}) {
+				for _, a := range page {
 					got = append(got, a.ID)
 				}
-				cursor = next
 			}
 			if len(got) != len(ids) || len(ids) == 1 && got[0] != ids[0] {
 				t.Errorf("%s: %q, want %q", state, got, ids)

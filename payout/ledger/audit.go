@@ -32,6 +32,11 @@ type AuditRecord struct {
 	id int64
 }
 
+var auditTable = sqldb.NewTable("audit", func(r *AuditRecord) []any {
+	return []any{"id", &r.id, "at", &r.At, "actor", &r.Actor, "role", &r.Role, "action", &r.Action,
+		"target", &r.Target, "detail", (*[]byte)(&r.Detail)}
+})
+
 // maxActor is how much of an actor's name is kept, in bytes.
 const maxActor = 200
 
@@ -58,14 +63,12 @@ func auditAs(ctx context.Context, action string, more map[string]any) context.Co
 	r := *asked
 	r.Action = action
 	detail := map[string]any{}
+	maps.Copy(detail, more)
 	if len(r.Detail) > 0 && json.Unmarshal(r.Detail, &detail) != nil {
 		return ctx // auditChange finds the same fault, and says so
 	}
-	with := map[string]any{}
-	maps.Copy(with, more)
-	maps.Copy(with, detail)
 	var err error
-	if r.Detail, err = json.Marshal(with); err != nil {
+	if r.Detail, err = json.Marshal(detail); err != nil {
 		return ctx // it was made of JSON, and of texts
 	}
 	return WithAudit(ctx, r)
@@ -123,10 +126,7 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	err := chain.AppendAudit(ctx, tx, chain.AuditRecord{At: now, Actor: sqldb.Storable(r.Actor, maxActor),
 		Role: sqldb.Storable(r.Role, 32), Action: sqldb.Storable(r.Action, 64), Target: sqldb.Storable(r.Target, 200),
 		Detail: detail})
-	if err != nil {
-		return fmt.Errorf("audit of %s: %w", r.Action, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "audit of %s", r.Action)
 }
 
 // ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
@@ -146,14 +146,8 @@ func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor st
 	if err != nil {
 		return nil, "", err
 	}
-	list, err = sqldb.List(ctx, a.db, func(scan sqldb.Scan) (r AuditRecord, err error) {
-		err = scan(&r.id, &r.At, &r.Actor, &r.Role, &r.Action, &r.Target, (*[]byte)(&r.Detail))
-		return r, err
-	}, "SELECT id, at, actor, role, action, target, detail FROM audit WHERE "+where+" ORDER BY id DESC LIMIT ?",
-		append(args, before, limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("audit log: %w", err)
-	}
-	list, next = page(list, limit, func(r AuditRecord) string { return strconv.FormatInt(r.id, 10) })
-	return list, next, nil
+	list, next, err = auditTable.ListPage(ctx, a.db, limit, func(r AuditRecord) string {
+		return strconv.FormatInt(r.id, 10)
+	}, "WHERE "+where+" ORDER BY id DESC", append(args, before)...)
+	return list, next, sqldb.Wrap(err, "audit log")
 }

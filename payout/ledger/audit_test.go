@@ -3,6 +3,8 @@ package ledger_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 
 	"redrain/internal/sqldb"
@@ -106,5 +108,109 @@ func TestNothingHappensUnaudited(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 		b.CheckBooks(t)
+	})
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		begin := func(key, body string) (*ledger.Answer, error) { return b.Begin(ctx, key, []byte(body)) }
+		if a, err := begin("k", "body"); a != nil || err != nil {
+			t.Fatal(a, err)
+		}
+		testenv.WantErr(t, testenv.Err(begin("k", "body")), ledger.ErrIdempotencyBusy)
+		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
+		paytest.Must(t, b.Finish(ctx, "k", ledger.Answer{Status: 201, Body: []byte("{\"a\":\x00\xff}")}))
+		for range 2 {
+			if a, err := begin("k", "body"); err != nil || a == nil || a.Status != 201 ||
+				string(a.Body) != "{\"a\":\x00\xff}" {
+				t.Errorf("%+v, %v", a, err)
+			}
+		}
+		testenv.WantErr(t, testenv.Err(begin("k", "other")), ledger.ErrIdempotencyUnequal)
+		if err := b.Forget(ctx, "k"); err != nil {
+			t.Error(err)
+		}
+		if a, err := begin("k", "body"); err != nil || a == nil {
+			t.Errorf("a success was forgotten: %v, %v", a, err)
+		}
+
+		want := func(key, body string, answered bool) {
+			t.Helper()
+			if a, err := begin(key, body); err != nil || (a != nil) != answered {
+				t.Errorf("%.20s %s: %+v, %v", key, body, a, err)
+			}
+		}
+		// One that was dated into the future, by hand or by a wrong clock, is free again like one that was cut off.
+		want("dated", "1", false)
+		b.Statement(t, "UPDATE idempotency SET expires_at = 4102444800000 WHERE status = 0")
+		want("dated", "1", false)
+		// What failed is free again at once, what was cut off after a minute, an answer after a day.
+		want("failed", "1", false)
+		paytest.Must(t, b.Forget(ctx, "failed"))
+		want("failed", "2", false)
+		b.Clock.Add(ledger.RequestLease)
+		want("failed", "3", false)
+		want("k", "body", true)
+		b.Clock.Add(ledger.AnswerKept)
+		want("k", "another", false)
+		if n := b.Count(t, "SELECT COUNT(*) FROM idempotency"); n != 1 {
+			t.Errorf("%d keys are kept", n)
+		}
+		want(strings.Repeat("long ", 1000), "", false)
+		paytest.Must(t, b.Finish(ctx, strings.Repeat("long ", 1000), ledger.Answer{Status: 204}))
+	})
+}
+
+func TestOneOfManyEqualRequestsBegins(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		var wg sync.WaitGroup
+		errs := make([]error, 8)
+		for i := range errs {
+			wg.Go(func() { _, errs[i] = b.Begin(t.Context(), "k", nil) })
+		}
+		wg.Wait()
+		began := 0
+		for _, err := range errs {
+			switch {
+			case err == nil:
+				began++
+			case !errors.Is(err, ledger.ErrIdempotencyBusy):
+				t.Error(err)
+			}
+		}
+		if began != 1 {
+			t.Errorf("%d of them began", began)
+		}
+	})
+}
+
+func TestAudit(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		for _, action := range []string{"one", "two", "three"} {
+			err := b.Audit(ctx, ledger.AuditRecord{
+				Actor: "operator", Role: "operator", Action: action, Target: strings.Repeat("红", 100),
+				Detail: []byte(`{"a":"新年"}`),
+			})
+			paytest.Must(t, err)
+		}
+		paytest.Must(t, b.Audit(ctx, ledger.AuditRecord{Action: "bare", Actor: "a\xffb"}))
+		list, next, err := b.ListAudit(ctx, "", 3)
+		if err != nil || len(list) != 3 || next == "" || list[0].Action != "bare" || string(list[0].Detail) != "null" ||
+			list[0].Actor != `a\xffb` {
+			t.Fatalf("%+v, %q, %v", list, next, err)
+		}
+		if r := list[1]; r.Action != "three" || r.Target != strings.Repeat("红", 66) ||
+			string(r.Detail) != `{"a":"新年"}` || r.At == 0 {
+			t.Errorf("%+v", r)
+		}
+		list, next, err = b.ListAudit(ctx, next, 3)
+		if err != nil || len(list) != 1 || next != "" || list[0].Action != "one" {
+			t.Errorf("%+v, %q, %v", list, next, err)
+		}
+		if _, _, err := b.ListAudit(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
+			t.Error(err)
+		}
 	})
 }

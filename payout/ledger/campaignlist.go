@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -23,32 +25,15 @@ const (
 // CampaignOrders are all of them.
 func CampaignOrders() []CampaignOrder { return []CampaignOrder{ByCreation, ByExpiry, ByName, ByBudget} }
 
-// column is the column of the table; each has an index.
-func (o CampaignOrder) column() string {
-	switch o {
-	case ByExpiry:
-		return "expires_at"
-	case ByName:
-		return "name"
-	case ByBudget:
-		return "budget"
-	default:
-		return "created_at"
-	}
-}
-
-// key is what the order says of a campaign.
-func (o CampaignOrder) key(c *rain.Campaign) string {
-	switch o {
-	case ByExpiry:
-		return strconv.FormatInt(c.ExpiresAt, 10)
-	case ByName:
-		return c.Name
-	case ByBudget:
-		return strconv.FormatInt(int64(c.Budget), 10)
-	default:
-		return strconv.FormatInt(c.CreatedAt, 10)
-	}
+// inOrder are the column of each order, which has an index, and what it says of a campaign.
+var inOrder = map[CampaignOrder]struct {
+	column string
+	key    func(c *rain.Campaign) any
+}{
+	ByCreation: {"created_at", func(c *rain.Campaign) any { return c.CreatedAt }},
+	ByExpiry:   {"expires_at", func(c *rain.Campaign) any { return c.ExpiresAt }},
+	ByName:     {"name", func(c *rain.Campaign) any { return base64.RawURLEncoding.EncodeToString([]byte(c.Name)) }},
+	ByBudget:   {"budget", func(c *rain.Campaign) any { return int64(c.Budget) }},
 }
 
 // CampaignQuery says which campaigns to list. The zero value with a limit is all of them, newest first.
@@ -66,8 +51,9 @@ type CampaignQuery struct {
 // ListCampaigns lists campaigns, those with a Fault too. next is empty on the last page.
 func (s *Campaigns) ListCampaigns(ctx context.Context, q CampaignQuery) (list []*rain.Campaign, next string,
 	err error) {
+	q.Order = cmp.Or(q.Order, ByCreation)
 	where, args := q.where()
-	column, beyond, direction := q.Order.column(), "<", "DESC"
+	column, beyond, direction := inOrder[q.Order].column, "<", "DESC"
 	if q.Upwards {
 		beyond, direction = ">", "ASC"
 	}
@@ -125,19 +111,15 @@ var likely = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 // is taken for one of another order.
 
 func (q CampaignQuery) cursor(last *rain.Campaign) string {
-	key := q.Order.key(last)
-	switch q.Order {
-	case ByCreation, "":
+	if q.Order == ByCreation {
 		return joinCursor(last.CreatedAt, last.ID)
-	case ByName:
-		key = base64.RawURLEncoding.EncodeToString([]byte(key))
 	}
-	return strings.Join([]string{string(q.Order), key, last.ID}, ".")
+	return fmt.Sprintf("%s.%v.%s", q.Order, inOrder[q.Order].key(last), last.ID)
 }
 
 // cutCursor is cursor backwards.
 func (q CampaignQuery) cutCursor() (key any, id string, ok bool) {
-	if q.Order == ByCreation || q.Order == "" {
+	if q.Order == ByCreation {
 		at, id, ok := cutCursor(q.After)
 		return at, id, ok
 	}

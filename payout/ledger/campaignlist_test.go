@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,18 +17,11 @@ import (
 // listed turns all pages of a list of campaigns, of so many each, and fails where a campaign comes twice.
 func listed(t *testing.T, b *paytest.Books, q ledger.CampaignQuery, limit int) []string {
 	t.Helper()
-	var ids []string
-	for q.Limit = limit; ; {
-		list, next, err := b.ListCampaigns(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%+v: %v", q, err)
-		}
-		ids = append(ids, idsOf(list)...)
-		if next == "" {
-			break
-		}
-		q.After = next
-	}
+	q.Limit = limit
+	ids := idsOf(slices.Concat(paytest.Pages(t, func(cursor string) ([]*rain.Campaign, string, error) {
+		q.After = cursor
+		return b.ListCampaigns(t.Context(), q)
+	})...))
 	if known := slices.Compact(slices.Sorted(slices.Values(ids))); len(known) != len(ids) {
 		t.Errorf("%+v: %v has a campaign twice", q, ids)
 	}
@@ -154,6 +148,58 @@ func TestCampaignsInEachState(t *testing.T) {
 		}
 		if len(seen) != 5 || !seen["raining"] || !seen["loading"] || !seen["paused"] {
 			t.Errorf("states that were seen: %v", seen)
+		}
+	})
+}
+
+func TestDue(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		const now = 5_000
+		want := []string{}
+		for i := range 12 {
+			id := fmt.Sprintf("c%02d", i)
+			b.OpenCampaign(t, id, rain.Spec{Budget: 10, Packets: 1})
+			_, err := b.Update(ctx, id, func(c *rain.Campaign) error {
+				c.ExpiresAt = int64(1_000 * (1 + i/2)) // two at a time: 1,000 to 6,000
+				switch i % 3 {
+				case 1:
+					c.Status = rain.Paused
+				case 2:
+					c.Status = rain.Closed
+					c.Drained = i == 5
+				}
+				return nil
+			})
+			paytest.Must(t, err)
+			if i%3 == 2 && i != 5 || i%3 != 2 && i < 10 {
+				want = append(want, id)
+			}
+		}
+		for limit := 1; limit < 13; limit++ {
+			var got []string
+			for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.DueCampaign, string, error) {
+				return b.Due(ctx, now, cursor, limit)
+			}) {
+				if len(page) > limit {
+					t.Errorf("%d of %d: %+v", len(page), limit, page)
+				}
+				for _, c := range page {
+					got = append(got, c.ID)
+					if (c.Status == rain.Closed) != (len(got) > len(want)-3) {
+						t.Errorf("%+v comes as number %d", c, len(got))
+					}
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %d: %v, want %v", limit, got, want)
+			}
+		}
+		for _, bad := range []string{"x", "9-1-c", "0-x-c", "0-1-", "-"} {
+			if _, _, err := b.Due(ctx, now, bad, 5); !errors.Is(err, ledger.ErrBadCursor) {
+				t.Errorf("%q: %v", bad, err)
+			}
 		}
 	})
 }

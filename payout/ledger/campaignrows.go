@@ -2,12 +2,11 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,114 +16,72 @@ import (
 	"redrain/rain"
 )
 
-var campaignColumns = []string{
-	"id", "name", "sponsor", "budget", "packets", "split", "min_amount", "max_amount", "wins_per_user", "taps_per_user",
-	"shards", "capacity", "admit_per_second", "players_list", "guests_share",
-	"expires_in_ms", "status", "created_at", "expires_at", "revision",
-	"drained", "split_seed",
-}
-
-func campaignRow(c *rain.Campaign) []any {
-	var most any
-	if c.Max != nil {
-		most = int64(*c.Max)
-	}
+// CampaignTable maps the rows of campaigns. Exports have the same columns in the same order.
+var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 	return []any{
-		c.ID, c.Name, c.Sponsor, int64(c.Budget), c.Packets, string(c.Split), int64(c.Min), most, c.WinsPerUser,
-		c.TapsPerUser,
-		c.Shards, c.Capacity, c.AdmitPerSecond, c.Invited(), int64(c.GuestsShare),
-		c.ExpiresInMS, string(c.Status), c.CreatedAt, c.ExpiresAt, c.Revision,
-		c.Drained,
-		c.SplitSeed.Hex(),
+		"id", &c.ID, "name", &c.Name, "sponsor", &c.Sponsor, "budget", &c.Budget, "packets", &c.Packets,
+		"split", &c.Split, "min_amount", &c.Min, "max_amount", &c.Max, "wins_per_user", &c.WinsPerUser,
+		"taps_per_user", &c.TapsPerUser, "shards", &c.Shards, "capacity", &c.Capacity,
+		"admit_per_second", &c.AdmitPerSecond,
+		"players_list", sqldb.Via(c.Invited, func(list string) error {
+			if list != "" {
+				c.Players = &rain.Players{List: list}
+			}
+			return nil
+		}),
+		"guests_share", &c.GuestsShare, "expires_in_ms", &c.ExpiresInMS, "status", &c.Status,
+		"created_at", &c.CreatedAt, "expires_at", &c.ExpiresAt, "revision", &c.Revision,
+		"drained", sqldb.Via(func() (drained int64) {
+			if c.Drained {
+				drained = 1
+			}
+			return drained
+		}, func(drained int64) error {
+			if c.Drained = drained == 1; drained < 0 || drained > 1 {
+				c.Fault = fmt.Sprintf("drained is %d", drained)
+			}
+			return nil
+		}),
+		"split_seed", sqldb.Via(c.SplitSeed.Hex, func(text string) (err error) {
+			if c.SplitSeed, err = rain.ParseSeed(text); err != nil {
+				c.Fault = "split_seed: " + err.Error()
+			}
+			return nil
+		}),
 	}
-}
+})
 
 // campaignPaper is a campaign's row as the chain holds it: what never changes of it, with its given amounts.
 func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	var p chain.Content
-	p.Text(c.ID)
-	p.Text(c.Name)
-	p.Text(c.Sponsor)
-	p.Int(int64(c.Budget))
-	p.Int(int64(c.Packets))
-	p.Text(string(c.Split))
-	p.Int(int64(c.Min))
-	if c.Max != nil {
-		p.Int(int64(*c.Max))
-	} else {
-		p.Null()
-	}
-	for _, n := range []int64{
-		int64(c.WinsPerUser), int64(c.TapsPerUser), int64(c.Shards), int64(c.Capacity), int64(c.AdmitPerSecond),
-		c.ExpiresInMS, c.CreatedAt,
-	} {
-		p.Int(n)
-	}
-	p.Text(c.Invited())
-	p.Int(int64(c.GuestsShare))
-	p.Text(c.SplitSeed.Hex())
-	if amounts != nil {
-		p.Bytes(amounts)
-	} else {
-		p.Null()
-	}
+	p.Add(c.ID, c.Name, c.Sponsor, c.Budget, c.Packets, c.Split, c.Min, c.Max, c.WinsPerUser, c.TapsPerUser, c.Shards,
+		c.Capacity, c.AdmitPerSecond, c.ExpiresInMS, c.CreatedAt, c.Invited(), c.GuestsShare, c.SplitSeed.Hex(),
+		amounts)
 	return p.Sum()
 }
 
-func scanCampaign(scan sqldb.Scan) (*rain.Campaign, error) {
-	c := &rain.Campaign{}
-	var most sql.NullInt64
-	var seed, invited string
-	var drained int64
-	err := scan(&c.ID, &c.Name, &c.Sponsor, &c.Budget, &c.Packets, &c.Split, &c.Min, &most, &c.WinsPerUser,
-		&c.TapsPerUser,
-		&c.Shards, &c.Capacity, &c.AdmitPerSecond, &invited, &c.GuestsShare, &c.ExpiresInMS, &c.Status,
-		&c.CreatedAt, &c.ExpiresAt, &c.Revision, &drained, &seed)
-	if err != nil {
-		return nil, err
-	}
-	if most.Valid {
-		m := rain.Money(most.Int64)
-		c.Max = &m
-	}
-	if invited != "" {
-		c.Players = &rain.Players{List: invited}
-	}
-	if c.Drained = drained == 1; drained < 0 || drained > 1 {
-		c.Fault = fmt.Sprintf("drained is %d", drained)
-	}
-	if c.SplitSeed, err = rain.ParseSeed(seed); err != nil {
-		c.Fault = "split_seed: " + err.Error()
-	}
-	return c, nil
+// rainRow is a row of the table rain.
+type rainRow struct {
+	rain.Rain
+
+	ordinal int
+	fault   error // why the seed is invalid
 }
 
-// The first two are the key.
-var rainColumns = []string{
-	"campaign_id", "ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent",
-	"pacing", "odds", "beat_ms", "odds_record",
-	"first_wave", "seed", "stopped_at",
-}
-
-func rainRow(campaign string, ordinal int, r *rain.Rain) []any {
+// RainTable maps the rows of rains, as CampaignTable does. The first two columns are the key.
+var RainTable = sqldb.NewTable("rain", func(r *rainRow) []any {
 	return []any{
-		campaign, ordinal, r.ID, r.StartsAt, r.DurationMS, r.DropsPerSecond, r.FallMS, r.DecoyPercent, string(r.Pacing),
-		int64(r.Odds), r.BeatMS, string(r.OddsRecord),
-		r.FirstWave, r.Seed.Hex(), r.StoppedAt,
+		"campaign_id", &r.Campaign, "ordinal", &r.ordinal, "id", &r.ID, "starts_at", &r.StartsAt,
+		"duration_ms", &r.DurationMS, "drops_per_second", &r.DropsPerSecond, "fall_ms", &r.FallMS,
+		"decoy_percent", &r.DecoyPercent, "pacing", &r.Pacing, "odds", &r.Odds, "beat_ms", &r.BeatMS,
+		"odds_record", &r.OddsRecord, "first_wave", &r.FirstWave,
+		"seed", sqldb.Via(r.Seed.Hex, func(text string) error {
+			r.Seed, r.fault = rain.ParseSeed(text)
+			return nil
+		}),
+		"stopped_at", &r.StoppedAt,
 	}
-}
-
-// scanRain reads a rain; fault is what makes no sense in its row.
-func scanRain(scan sqldb.Scan) (r rain.Rain, ordinal int, fault, err error) {
-	var seed string
-	err = scan(&r.Campaign, &ordinal, &r.ID, &r.StartsAt, &r.DurationMS, &r.DropsPerSecond, &r.FallMS, &r.DecoyPercent,
-		&r.Pacing, &r.Odds, &r.BeatMS, &r.OddsRecord,
-		&r.FirstWave, &seed, &r.StoppedAt)
-	if err == nil {
-		r.Seed, fault = rain.ParseSeed(seed)
-	}
-	return r, ordinal, fault, err
-}
+})
 
 // viewLimit is how long a view of a few rows may take.
 const viewLimit = 5 * time.Second
@@ -158,38 +115,32 @@ func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 // read reads campaigns. One whose row makes no sense has a Fault, and hides no other one.
 func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	args ...any) ([]*rain.Campaign, error) {
-	list, err := sqldb.List(ctx, q, scanCampaign,
-		"SELECT "+strings.Join(campaignColumns, ", ")+" FROM campaign "+where, args...)
+	list, err := CampaignTable.List(ctx, q, where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading campaigns: %w", err)
 	}
-	byID := map[string]*rain.Campaign{}
-	for chunk := range slices.Chunk(list, sqldb.Chunk) {
-		ids := make([]any, len(chunk))
-		for i, c := range chunk {
-			ids[i], byID[c.ID] = c.ID, c
-		}
-		err := q.Each(ctx, func(scan sqldb.Scan) error {
-			r, ordinal, fault, err := scanRain(scan)
-			if err != nil {
-				return err
-			}
-			c := byID[r.Campaign]
-			switch {
-			case fault != nil:
-				c.Fault = fmt.Sprintf("the seed of rain %s: %v", r.ID, fault)
-			case ordinal != len(c.Rains):
-				c.Fault = fmt.Sprintf("rain %s is number %d, but comes after %d rains", r.ID, ordinal, len(c.Rains))
-			}
-			c.Rains = append(c.Rains, r)
-			return nil
-		}, "SELECT "+strings.Join(rainColumns, ", ")+" FROM rain WHERE campaign_id IN "+sqldb.Marks(len(ids))+
-			" ORDER BY campaign_id, ordinal", ids...)
+	found, byID := make([]*rain.Campaign, len(list)), map[string]*rain.Campaign{}
+	for i := range list {
+		found[i], byID[list[i].ID] = &list[i], &list[i]
+	}
+	for chunk := range slices.Chunk(slices.Collect(maps.Keys(byID)), sqldb.Chunk) {
+		rains, err := RainTable.List(ctx, q, "WHERE campaign_id IN "+sqldb.Marks(len(chunk))+
+			" ORDER BY campaign_id, ordinal", sqldb.Args(chunk)...)
 		if err != nil {
 			return nil, fmt.Errorf("reading rains: %w", err)
 		}
+		for _, r := range rains {
+			c := byID[r.Campaign]
+			switch {
+			case r.fault != nil:
+				c.Fault = fmt.Sprintf("the seed of rain %s: %v", r.ID, r.fault)
+			case r.ordinal != len(c.Rains):
+				c.Fault = fmt.Sprintf("rain %s is number %d, but comes after %d rains", r.ID, r.ordinal, len(c.Rains))
+			}
+			c.Rains = append(c.Rains, r.Rain)
+		}
 	}
-	for _, c := range list {
+	for _, c := range found {
 		if c.Split == rain.List {
 			c.Amounts, err = r.givenAmounts(ctx, q, c.ID)
 			if bad := (*badAmountsError)(nil); errors.As(err, &bad) {
@@ -202,7 +153,7 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 			c.Fault = err.Error()
 		}
 	}
-	return list, nil
+	return found, nil
 }
 
 // badAmountsError is a list of amounts that is none.

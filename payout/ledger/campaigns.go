@@ -71,7 +71,7 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 
 // insertCampaign writes the rows of a new campaign. amounts are its given ones as JSON; nil: it has none.
 func insertCampaign(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, amounts []byte) error {
-	err := tx.Insert(ctx, "campaign", campaignColumns, [][]any{campaignRow(c)}, sqldb.Merge{})
+	err := CampaignTable.Insert(ctx, tx, sqldb.Merge{}, *c)
 	if sqldb.IsDuplicate(err) {
 		return fmt.Errorf("campaign %s: %w", c.ID, ErrCampaignExists)
 	}
@@ -149,11 +149,8 @@ const undrained = "(drained < 1 OR drained > 1)"
 // leaves out.
 func (s *Campaigns) LiveIDs(ctx context.Context) ([]string, error) {
 	ids, err := sqldb.Column[string](ctx, s.db, "SELECT id FROM campaign WHERE "+undrained)
-	if err != nil {
-		return nil, fmt.Errorf("reading campaigns: %w", err)
-	}
 	slices.Sort(ids)
-	return ids, nil
+	return ids, sqldb.Wrap(err, "reading campaigns")
 }
 
 // Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
@@ -199,10 +196,12 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	if len(after.Rains) < len(before.Rains) {
 		return fmt.Errorf("campaign %s: a rain has vanished: %w", before.ID, ErrImmutable)
 	}
-	var rains [][]any
+	var rains []rainRow
 	for i := range after.Rains {
 		if i >= len(before.Rains) || after.Rains[i] != before.Rains[i] {
-			rains = append(rains, rainRow(before.ID, i, &after.Rains[i]))
+			row := rainRow{Rain: after.Rains[i], ordinal: i}
+			row.Campaign = before.ID
+			rains = append(rains, row)
 		}
 	}
 	fixed := *after
@@ -221,7 +220,8 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	if err != nil {
 		return fmt.Errorf("campaign %s: %w", after.ID, err)
 	}
-	return tx.Insert(ctx, "rain", rainColumns, rains, sqldb.Merge{Key: rainColumns[:2], Set: rainColumns[2:]})
+	columns := RainTable.Columns()
+	return RainTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:2], Set: columns[2:]}, rains...)
 }
 
 // campaignState is a campaign as the audit log compares it.

@@ -84,10 +84,7 @@ func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, ne
 	} else {
 		list, next, err = s.campaignClaims(ctx, q)
 	}
-	if err != nil {
-		return nil, "", fmt.Errorf("listing claims: %w", err)
-	}
-	return list, next, nil
+	return list, next, sqldb.Wrap(err, "listing claims")
 }
 
 const (
@@ -154,10 +151,7 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 // DroppedAt is when a campaign's payouts were removed from the ledger, in Unix ms; 0 if they are here.
 func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err error) {
 	_, err = s.db.First(ctx, []any{&at}, "SELECT removed_at FROM archive WHERE campaign_id = ?", campaign)
-	if err != nil {
-		return 0, fmt.Errorf("whether campaign %s was dropped: %w", campaign, err)
-	}
-	return at, nil
+	return at, sqldb.Wrap(err, "whether campaign %s was dropped", campaign)
 }
 
 // ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were

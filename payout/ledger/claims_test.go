@@ -1,14 +1,16 @@
 package ledger_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -28,15 +30,13 @@ func claimIDs(list []ledger.Claim) []string {
 // pages reads all pages of a list of claims.
 func pages(t *testing.T, b *paytest.Books, q ledger.ClaimQuery) (pages [][]string) {
 	t.Helper()
-	for {
-		list, next, err := b.ListClaims(t.Context(), q)
-		paytest.Must(t, err)
-		pages = append(pages, claimIDs(list))
-		if next == "" {
-			return pages
-		}
-		q.After = next
+	for _, page := range paytest.Pages(t, func(cursor string) ([]ledger.Claim, string, error) {
+		q.After = cmp.Or(cursor, q.After)
+		return b.ListClaims(t.Context(), q)
+	}) {
+		pages = append(pages, claimIDs(page))
 	}
+	return pages
 }
 
 func TestClaims(t *testing.T) {
@@ -203,22 +203,15 @@ func TestDeadLetterPages(t *testing.T) {
 		}
 		paytest.Must(t, testenv.Err(b.BuryMessage(ctx, posting.Message{Name: "message-2", Reason: "empty"})))
 		var got []string
-		pages, cursor := 0, ""
-		for {
-			list, next, err := b.ListDeadLetters(ctx, cursor, 3)
-			paytest.Must(t, err)
-			pages++
-			for _, d := range list {
-				got = append(got, d.Claim)
-			}
-			if next == "" {
-				break
-			}
-			cursor = next
+		pages := paytest.Pages(t, func(cursor string) ([]posting.DeadLetter, string, error) {
+			return b.ListDeadLetters(ctx, cursor, 3)
+		})
+		for _, d := range slices.Concat(pages...) {
+			got = append(got, d.Claim)
 		}
 		if want := []string{"nix-0", "nix-1", "nix-2", "nix-3", "nix-4", "message-1", "message-2"}; !slices.Equal(got,
-			want) || pages != 3 {
-			t.Errorf("%v in %d pages", got, pages)
+			want) || len(pages) != 3 {
+			t.Errorf("%v in %d pages", got, len(pages))
 		}
 		if _, _, err := b.ListDeadLetters(ctx, "x", 3); !errors.Is(err, ledger.ErrBadCursor) {
 			t.Error(err)
@@ -227,14 +220,57 @@ func TestDeadLetterPages(t *testing.T) {
 		if n := b.CountDead(t); n != 7 {
 			t.Error(n)
 		}
-		// The campaign turns up after all: now its claims can be paid, in any number.
-		b.OpenCampaign(t, "nix", rain.Spec{Budget: 10, Packets: 10})
-		for i := range 5 {
-			if _, err := b.Retry(ctx, fmt.Sprintf("nix-%d", i)); err != nil {
-				t.Error(err)
+		b.CheckBooks(t)
+	})
+}
+
+// TestPagesAreStable: who reads a list page by page while it grows gets everything that was there at the beginning,
+// and nothing twice.
+func TestPagesAreStable(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		const packets, first = 2_000, 600
+		b.OpenCampaign(t, "c1", rain.Spec{Budget: packets, Packets: packets})
+		order := rand.New(rand.NewPCG(1, 2)).Perm(packets)
+		post := func(from, to int) {
+			var wins []rain.Win
+			for _, packet := range order[from:to] {
+				wins = append(wins, paytest.Win("u", packet, 1))
+			}
+			b.MustPost(t, paytest.Entry("c1", 1+from, wins...))
+		}
+		there := map[string]bool{}
+		for at := 0; at < first; at += 20 {
+			post(at, at+20)
+		}
+		for _, packet := range order[:first] {
+			there[rain.ClaimID("c1", packet)] = true
+		}
+		var settling sync.WaitGroup
+		settling.Go(func() {
+			for at := first; at < packets; at += 20 {
+				post(at, at+20)
+			}
+		})
+		for _, q := range []ledger.ClaimQuery{{Campaign: "c1", Limit: 7}, {User: "u", Limit: 7},
+			{User: "u", Campaign: "c1", Limit: 50}} {
+			seen := map[string]int{}
+			for _, claim := range slices.Concat(pages(t, b, q)...) {
+				seen[claim]++
+			}
+			for claim := range there {
+				if seen[claim] != 1 {
+					t.Errorf("%+v: %s is listed %d times", q, claim, seen[claim])
+				}
+			}
+			for claim, n := range seen {
+				if n > 1 {
+					t.Errorf("%+v: %s is listed %d times", q, claim, n)
+				}
 			}
 		}
-		b.WantBalance(t, booking.UserAccount("u"), 5)
-		b.CheckBooks(t)
+		settling.Wait()
+		if got := len(pages(t, b, ledger.ClaimQuery{Campaign: "c1", Limit: 500})); got != packets/500 {
+			t.Errorf("%s", fmt.Sprint(got))
+		}
 	})
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,13 +38,10 @@ func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list, err = sqldb.List(ctx, s.db, posting.ScanLetter,
-		posting.LetterSelect+"WHERE resolved_at = 0 AND id > ? ORDER BY id LIMIT ?", after, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("dead letters: %w", err)
-	}
-	list, next = page(list, limit, func(d posting.DeadLetter) string { return strconv.FormatInt(d.ID, 10) })
-	return list, next, nil
+	list, next, err = posting.LetterTable.ListPage(ctx, s.db, limit, func(d posting.DeadLetter) string {
+		return strconv.FormatInt(d.ID, 10)
+	}, "WHERE resolved_at = 0 AND id > ? ORDER BY id", after)
+	return list, next, sqldb.Wrap(err, "dead letters")
 }
 
 // Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
@@ -53,10 +49,7 @@ func (s *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins 
 	_, err = s.db.First(ctx, []any{&letters, &wins},
 		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter "+
 			"WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
-	if err != nil {
-		return 0, 0, fmt.Errorf("the dead letters of campaign %s: %w", campaign, err)
-	}
-	return letters, wins, nil
+	return letters, wins, sqldb.Wrap(err, "the dead letters of campaign %s", campaign)
 }
 
 // RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.

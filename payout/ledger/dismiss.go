@@ -24,19 +24,9 @@ var ErrNotDismissed = errors.New("the dead letter is not dismissed")
 // stateDismissed is a dead letter's in the audit log.
 const stateDismissed ClaimState = "dismissed"
 
-// Dismiss ends the dead letters of a claim, or the one with a number (0: all), because a person has looked and says
-// that they are nobody's. Each is dismissed in a transaction of its own, and what it held goes back to the sponsor; see
-// [posting.Poster.DismissLetter] for what is refused. It fails with ErrUnknownClaim where none waits, and with
-// ErrNotDismissed where none was dismissed.
-func (s *DeadLetters) Dismiss(ctx context.Context, claim string, letter int64, why string) (d Dismissed, err error) {
-	l, err := lookLetters(ctx, s.db, Deed{Target: claim, Letter: letter})
-	if err != nil {
-		return d, fmt.Errorf("%q: %w", claim, err)
-	}
-	return s.dismissLetters(ctx, claim, l.letters, why)
-}
-
-// dismissLetters ends some letters of a claim.
+// dismissLetters ends some letters of a claim, because a person has looked and says that they are nobody's. Each is
+// dismissed in a transaction of its own, and what it held goes back to the sponsor; see
+// [posting.Poster.DismissLetter] for what is refused. It fails with ErrNotDismissed where none was dismissed.
 func (s *DeadLetters) dismissLetters(ctx context.Context, claim string, ids []int64,
 	why string) (d Dismissed, err error) {
 	for _, id := range ids {
@@ -59,12 +49,10 @@ func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, s
 	var found bool
 	var given rain.Money
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		letters, err := sqldb.List(ctx, tx, posting.ScanLetter,
-			posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
-		if found = len(letters) > 0; err != nil || !found {
+		d, waits, err := posting.LetterTable.Find(ctx, tx, "WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if found = waits; err != nil || !found {
 			return err
 		}
-		d := letters[0]
 		if given, err = s.poster.DismissLetter(ctx, tx, d, why); err != nil {
 			return err
 		}

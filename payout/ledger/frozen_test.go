@@ -126,5 +126,13 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 			t.Errorf("%s afterwards: %v", what, err)
 		}
 	}
+	const stripes = "SELECT COUNT(*) FROM balance WHERE account_id LIKE 'world:%'"
+	rows := b.Count(t, stripes)
+	for i := range 10 {
+		paytest.Must(t, testenv.Err(b.Deposit(t.Context(), "acme", fmt.Sprint("more ", i), 1)))
+	}
+	if n := b.Count(t, stripes); n != rows || n < 2 {
+		t.Errorf("world had %d rows, and has %d after deposits of which no two were at once", rows, n)
+	}
 	b.CheckBooks(t)
 }

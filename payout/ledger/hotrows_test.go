@@ -27,7 +27,6 @@ var hotRows = map[string]string{
 	"lease":          "SELECT name FROM lease",
 	"withdrawal":     "SELECT id FROM withdrawal",
 	"provider_pace":  "SELECT receiver FROM provider_pace",
-	"provider_try":   "SELECT receiver FROM provider_try",
 	"sponsor":        "SELECT account_id FROM balance WHERE account_id = '" + booking.SponsorAccount("acme").ID() + "'",
 	"escrow":         "SELECT account_id FROM balance WHERE account_id = '" + booking.EscrowAccount("c1").ID() + "'",
 	"player":         "SELECT account_id FROM balance WHERE account_id = '" + booking.UserAccount("u1").ID() + "'",

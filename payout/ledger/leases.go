@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 	"redrain/rain"
 )
 
@@ -75,10 +76,7 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 	if !exists {
 		err = tx.Insert(ctx, "lease", []string{"name", "holder", "expires_at", "term"},
 			[][]any{{name, holder, until, 1}}, sqldb.Merge{})
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
-		}
-		return Tenure{Term: 1}, err
+		return Tenure{Term: 1}, booking.AgainIfDuplicate(err)
 	}
 	// By the clock of after the read: whoever froze before it finds a lease that has been renewed since.
 	if ends-until > s.clock()-now+leaseSlack.Milliseconds() {
@@ -107,10 +105,7 @@ func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Co
 		if err == nil && is != term {
 			err = ErrLeaseTaken
 		}
-		if err != nil {
-			return fmt.Errorf("lease of %s: %w", name, err)
-		}
-		return nil
+		return sqldb.Wrap(err, "lease of %s", name)
 	})
 }
 
@@ -118,8 +113,5 @@ func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Co
 // next term is higher.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.db.Exec(ctx, "UPDATE lease SET holder = '', expires_at = 0 WHERE name = ? AND holder = ?", name, holder)
-	if err != nil {
-		return fmt.Errorf("lease of %s: %w", name, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "lease of %s", name)
 }

@@ -1,6 +1,10 @@
 package ledger
 
 import (
+	"errors"
+	"strconv"
+	"strings"
+
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
 	"redrain/payout/ledger/posting"
@@ -66,3 +70,55 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 		Restores:    &Restores{db: db, clock: clock, withdrawals: withdrawals},
 	}
 }
+
+// A cursor of a list that is ordered by time is the time and the id of the last row that was given: "1763712000000-c1".
+
+func joinCursor(at int64, id string) string { return strconv.FormatInt(at, 10) + "-" + id }
+
+func cutCursor(cursor string) (at int64, id string, ok bool) {
+	head, id, ok := strings.Cut(cursor, "-")
+	at, err := strconv.ParseInt(head, 10, 64)
+	return at, id, ok && err == nil && id != ""
+}
+
+// page is the first limit rows of a list that may hold one more, and the cursor of what follows: "" on the last page.
+func page[T any](list []T, limit int, cursor func(last T) string) (first []T, next string) {
+	if len(list) <= limit {
+		return list, ""
+	}
+	return list[:limit], cursor(list[limit-1])
+}
+
+// numberCursor reads the cursor of a list that is ordered by a number; empty is start.
+func numberCursor(cursor string, start int64) (int64, error) {
+	if cursor == "" {
+		return start, nil
+	}
+	n, err := strconv.ParseInt(cursor, 10, 64)
+	if err != nil || n < 0 {
+		return 0, ErrBadCursor
+	}
+	return n, nil
+}
+
+// Errors of the ledger. What a database says is wrapped as it is.
+var (
+	ErrInvalidAmount     = errors.New("an amount is 1 minor unit to rain.MaxBudget")
+	ErrInvalidReference  = errors.New("a reference is 1 to 200 bytes")
+	ErrReferenceReused   = errors.New("the reference was used for another amount")
+	ErrUnknownSponsor    = errors.New("no such sponsor")
+	ErrCampaignExists    = errors.New("a campaign with this id exists")
+	ErrCampaignStocked   = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
+	ErrUnknownWithdrawal = errors.New("no such withdrawal")
+	ErrImmutable         = errors.New("what a campaign was created with does not change")
+	// ErrUnchanged is returned by a change given to Update: nothing is written nor audited, and Update succeeds.
+	ErrUnchanged          = errors.New("the same was done before")
+	ErrUnknownClaim       = errors.New("no dead letter for this claim")
+	ErrStillDead          = errors.New("the dead letter still cannot be posted")
+	ErrBadCursor          = errors.New("the cursor is not one that a list has given")
+	ErrIdempotencyBusy    = errors.New("a request with this idempotency key is in progress")
+	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
+)
+
+// Storable is a text as the ledger can keep it, whatever it holds: see [sqldb.Storable].
+func Storable(text string, most int) string { return sqldb.Storable(text, most) }

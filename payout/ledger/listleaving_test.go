@@ -131,7 +131,7 @@ func TestNoCampaignNamesAListThatIsLeaving(t *testing.T) {
 	lists := paytest.Node(t, b).Lists
 	makeList(t, lists, "vip", standing.PurposeInvite, "u", "v")
 	var opened error
-	meanwhile(b, "SELECT "+standing.ListColumns+" FROM player_list WHERE name = ?", 2, func() { // of its second step
+	meanwhile(b, standing.ListTable.Select("WHERE name = ?"), 2, func() { // of its second step
 		b.Clock.Add(60_001)
 		opened = opens(t, b, "c", "vip")
 	})

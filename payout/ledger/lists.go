@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +33,6 @@ const MaxListed = 1000
 // MaxNetworks is how many networks a list of addresses holds: every node has them in memory.
 const MaxNetworks = 100_000
 
-var listColumns = []string{"name", "kind", "purpose", "members", "revision", "busy_until", "created_at", "changed_at",
-	"changed_by"}
-
 // Create makes an empty list.
 func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind, purpose standing.ListPurpose) (
 	l standing.List, err error) {
@@ -46,9 +42,7 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 		// frozen import or a node that remembers it, must not take this for it.
 		l = standing.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
-		row := [][]any{{l.Name, string(l.Kind), string(l.Purpose), l.Members, l.Revision, l.BusyUntil, l.CreatedAt,
-			l.ChangedAt, l.ChangedBy}}
-		err := tx.Insert(ctx, "player_list", listColumns, row, sqldb.Merge{})
+		err := standing.ListTable.Insert(ctx, tx, sqldb.Merge{}, l)
 		if sqldb.IsDuplicate(err) {
 			return ErrListExists
 		}
@@ -60,12 +54,7 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 	return l, listError(name, err)
 }
 
-func listError(name string, err error) error {
-	if err != nil {
-		return fmt.Errorf("the list %q: %w", name, err)
-	}
-	return nil
-}
+func listError(name string, err error) error { return sqldb.Wrap(err, "the list %q", name) }
 
 // listState is a list as the audit log compares it.
 func listState(l standing.List) change {
@@ -79,36 +68,23 @@ func (s *Lists) List(ctx context.Context, name string) (standing.List, error) {
 	return l, listError(name, err)
 }
 
-func readList(ctx context.Context, q sqldb.Querier, name, lock string) (l standing.List, err error) {
-	found, err := sqldb.List(ctx, q, standing.ScanList, "SELECT "+standing.ListColumns+
-		" FROM player_list WHERE name = ?"+lock, name)
-	if err != nil || len(found) == 0 {
-		return l, cmp.Or(err, ErrUnknownList)
-	}
-	return found[0], nil
+func readList(ctx context.Context, q sqldb.Querier, name, lock string) (standing.List, error) {
+	return standing.ListTable.Get(ctx, q, ErrUnknownList, "WHERE name = ?"+lock, name)
 }
 
 // ListLists lists all lists in the order of their names. after is the cursor, "" begins; next is empty on the last
 // page.
 func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
-	list, err = sqldb.List(ctx, s.db, standing.ScanList, "SELECT "+standing.ListColumns+
-		" FROM player_list WHERE name > ? ORDER BY name LIMIT ?", after, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing the lists of players: %w", err)
-	}
-	list, next = page(list, limit, func(l standing.List) string { return l.Name })
-	return list, next, nil
+	list, next, err = standing.ListTable.ListPage(ctx, s.db, limit, func(l standing.List) string { return l.Name },
+		"WHERE name > ? ORDER BY name", after)
+	return list, next, sqldb.Wrap(err, "listing the lists of players")
 }
 
 // Heads are all lists that nodes go by.
 func (s *Lists) Heads(ctx context.Context) ([]standing.List, error) {
-	list, err := sqldb.List(ctx, s.db, standing.ScanList,
-		"SELECT "+standing.ListColumns+" FROM player_list ORDER BY name")
-	if err != nil {
-		return nil, fmt.Errorf("reading the lists of players: %w", err)
-	}
-	return list, nil
+	list, err := standing.ListTable.List(ctx, s.db, "ORDER BY name")
+	return list, sqldb.Wrap(err, "reading the lists of players")
 }
 
 // ListMember is who is on a list.
@@ -117,19 +93,16 @@ type ListMember struct {
 	AddedAt int64 // Unix ms
 }
 
+var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {
+	return []any{"who", &m.Who, "added_at", &m.AddedAt}
+})
+
 // Members lists who is on a list, in the order of their ids.
 func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
 	err error) {
-	list, err = sqldb.List(ctx, s.db, func(scan sqldb.Scan) (m ListMember, err error) {
-		err = scan(&m.Who, &m.AddedAt)
-		return m, err
-	}, "SELECT who, added_at FROM list_member WHERE list_name = ? AND who > ? AND removed_at = 0 "+
-		"ORDER BY who LIMIT ?", name, after, limit+1)
-	if err != nil {
-		return nil, "", listError(name, err)
-	}
-	list, next = page(list, limit, func(m ListMember) string { return m.Who })
-	return list, next, nil
+	list, next, err = memberTable.ListPage(ctx, s.db, limit, func(m ListMember) string { return m.Who },
+		"WHERE list_name = ? AND who > ? AND removed_at = 0 ORDER BY who", name, after)
+	return list, next, listError(name, err)
 }
 
 // Among tells which of some are on a list.
@@ -139,15 +112,8 @@ func (s *Lists) Among(ctx context.Context, name string, who []string) (on map[st
 }
 
 func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []string) (map[string]int64, error) {
-	on := map[string]int64{}
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var one string
-		var at int64
-		err := scan(&one, &at)
-		on[one] = at
-		return err
-	}, "SELECT who, added_at FROM list_member WHERE list_name = ? AND removed_at = 0 AND who IN", who, name)
-	return on, err
+	return sqldb.PairsIn[string, int64](ctx, q, "SELECT who, added_at FROM list_member WHERE list_name = ? "+
+		"AND removed_at = 0 AND who IN", who, name)
 }
 
 // change changes a list and raises its revision. Nobody else changes it meanwhile. One that is leaving changes only by
@@ -234,15 +200,10 @@ func putMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []strin
 }
 
 func dropMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []string, now int64) error {
-	for some := range slices.Chunk(who, sqldb.Chunk) {
-		n, err := tx.Exec(ctx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
-			"who IN "+sqldb.Marks(len(some)), append([]any{now, l.Name}, sqldb.Args(some)...)...)
-		if err != nil {
-			return err
-		}
-		l.Members -= n
-	}
-	return nil
+	n, err := sqldb.ExecIn(ctx, tx, "UPDATE list_member SET removed_at = ? WHERE removed_at = 0 AND list_name = ? AND "+
+		"who IN", who, now, l.Name)
+	l.Members -= n
+	return err
 }
 
 // checkInvited makes sure that a campaign's list is there, and stays until tx ends.

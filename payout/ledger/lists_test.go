@@ -170,17 +170,11 @@ func TestImports(t *testing.T) {
 		size := func(want int64) {
 			t.Helper()
 			l, err := lists.List(ctx, "l")
-			all := 0
-			for after := ""; err == nil; {
-				var some []ledger.ListMember
-				if some, after, err = lists.Members(ctx, "l", after, 1000); after == "" {
-					all += len(some)
-					break
-				}
-				all += len(some)
-			}
-			if err != nil || l.Members != want || int64(all) != want {
-				t.Errorf("%d members, %d are listed, want %d, %v", l.Members, all, want, err)
+			all := slices.Concat(paytest.Pages(t, func(after string) ([]ledger.ListMember, string, error) {
+				return lists.Members(ctx, "l", after, 1000)
+			})...)
+			if err != nil || l.Members != want || int64(len(all)) != want {
+				t.Errorf("%d members, %d are listed, want %d, %v", l.Members, len(all), want, err)
 			}
 			wantProved(t, b)
 		}

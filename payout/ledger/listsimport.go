@@ -103,11 +103,9 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 				return err
 			}, "SELECT who, removed_at FROM list_member WHERE list_name = ? ORDER BY who LIMIT ?", name, sqldb.Chunk)
 			left = len(who) == sqldb.Chunk
-			if err != nil || len(who) == 0 {
-				return err
+			if err == nil {
+				_, err = sqldb.ExecIn(ctx, tx, "DELETE FROM list_member WHERE list_name = ? AND who IN", who, name)
 			}
-			_, err = tx.Exec(ctx, "DELETE FROM list_member WHERE list_name = ? AND who IN "+sqldb.Marks(len(who)),
-				append([]any{name}, sqldb.Args(who)...)...)
 			return err
 		})
 	}

@@ -77,22 +77,3 @@ func TestAFrozenImportIsNotForAnotherList(t *testing.T) {
 		wantProved(t, b)
 	})
 }
-
-// Nodes remember of a list what its revision says, so none is that of an older list of the same name.
-func TestAListThatIsMadeAnewHasNewRevisions(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	lists := paytest.Node(t, b).Lists
-	last := int64(0)
-	for range 3 {
-		makeList(t, lists, "l", standing.PurposeDeny)
-		l, err := lists.List(t.Context(), "l")
-		if err != nil || l.Revision <= last {
-			t.Errorf("revision %d after %d, %v", l.Revision, last, err)
-		}
-		l, err = lists.Add(t.Context(), "l", []string{"u"})
-		paytest.Must(t, err)
-		last = l.Revision
-		paytest.Must(t, lists.Delete(t.Context(), "l"))
-	}
-}

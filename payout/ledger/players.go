@@ -116,10 +116,7 @@ const mostVerdicts = 20
 
 // VerdictsOf are the newest verdicts about a player, the newest first.
 func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error) {
-	list, err := sqldb.List(ctx, s.db, standing.ScanVerdict, "SELECT "+standing.VerdictColumns+
-		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostVerdicts)
-	if err != nil {
-		return nil, fmt.Errorf("the verdicts about player %q: %w", user, err)
-	}
-	return list, nil
+	list, err := standing.VerdictTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
+		mostVerdicts)
+	return list, sqldb.Wrap(err, "the verdicts about player %q", user)
 }

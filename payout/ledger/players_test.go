@@ -31,20 +31,13 @@ func TestPlayersAreFound(t *testing.T) {
 		} {
 			for limit := 1; limit < 8; limit++ {
 				var got []string
-				for after := ""; ; {
-					list, next, err := node.Players.ListPlayers(ctx, prefix, after, limit)
-					paytest.Must(t, err)
-					for _, p := range list {
-						got = append(got, p.User)
-						if p.Banned != (p.User == "ua" || p.User == "ub") {
-							t.Errorf("%+v", p)
-						}
-						if won := slices.Contains([]string{"ua", "张三", "u%", "UA"}, p.User); (p.Balance == 10) != won {
-							t.Errorf("%+v", p)
-						}
-					}
-					if after = next; next == "" {
-						break
+				for _, p := range slices.Concat(paytest.Pages(t, func(after string) ([]ledger.Player, string, error) {
+					return node.Players.ListPlayers(ctx, prefix, after, limit)
+				})...) {
+					got = append(got, p.User)
+					won := slices.Contains([]string{"ua", "张三", "u%", "UA"}, p.User)
+					if p.Banned != (p.User == "ua" || p.User == "ub") || (p.Balance == 10) != won {
+						t.Errorf("%+v", p)
 					}
 				}
 				if !slices.Equal(got, want) {
@@ -75,17 +68,12 @@ func TestBansThatHold(t *testing.T) {
 		}
 		for limit := 1; limit < 4; limit++ {
 			var got []string
-			for cursor := ""; ; {
-				list, next, err := s.Bans(ctx, cursor, limit)
-				paytest.Must(t, err)
-				for _, one := range list {
-					got = append(got, one.User)
-					if one.By != "ann" || one.Reason != "a bot" || one.Act != standing.Ban {
-						t.Errorf("%+v", one)
-					}
-				}
-				if cursor = next; next == "" {
-					break
+			for _, one := range slices.Concat(paytest.Pages(t, func(cursor string) ([]standing.Sanction, string, error) {
+				return s.Bans(ctx, cursor, limit)
+			})...) {
+				got = append(got, one.User)
+				if one.By != "ann" || one.Reason != "a bot" || one.Act != standing.Ban {
+					t.Errorf("%+v", one)
 				}
 			}
 			if want := []string{"a", "d"}; !slices.Equal(got, want) {

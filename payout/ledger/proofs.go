@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"redrain/internal/sqldb"
@@ -25,31 +24,29 @@ type Proof struct {
 	Final      bool       `json:"-"` // every row of a drained campaign was read, and all is well
 }
 
-var proofColumns = []string{"campaign_id", "proved_at", "took_ms", "balanced", "findings", "difference", "pending"}
+var proofTable = sqldb.NewTable("proof", func(p *Proof) []any {
+	return []any{"campaign_id", &p.Campaign, "proved_at", &p.ProvedAt, "took_ms", &p.TookMS, "balanced", &p.Balanced,
+		"findings", &p.Findings, "difference", &p.Difference,
+		"pending", sqldb.Via(func() bool { return !p.Final }, func(pending bool) error {
+			p.Final = !pending
+			return nil
+		})}
+})
 
 // NoteProofs keeps the last proof of each campaign, or of everything.
 func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
-	rows := make([][]any, len(proofs))
-	for i, p := range proofs {
-		rows[i] = []any{p.Campaign, p.ProvedAt, p.TookMS, p.Balanced, p.Findings, int64(p.Difference), !p.Final}
-	}
+	columns := proofTable.Columns()
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Insert(ctx, "proof", proofColumns, rows, sqldb.Merge{Key: proofColumns[:1], Set: proofColumns[1:]})
+		return proofTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:1], Set: columns[1:]}, proofs...)
 	})
-	if err != nil {
-		return fmt.Errorf("noting what was proved: %w", err)
-	}
-	return nil
+	return sqldb.Wrap(err, "noting what was proved")
 }
 
 // Pending are the ids of the drained campaigns that have had a proof, but no final one.
 func (s *Proofs) Pending(ctx context.Context) ([]string, error) {
 	ids, err := sqldb.Column[string](ctx, s.db, "SELECT p.campaign_id FROM proof p JOIN campaign c "+
 		"ON c.id = p.campaign_id WHERE p.pending = 1 AND c.drained = 1 ORDER BY p.campaign_id")
-	if err != nil {
-		return nil, fmt.Errorf("looking for drained campaigns that are to be proved: %w", err)
-	}
-	return ids, nil
+	return ids, sqldb.Wrap(err, "looking for drained campaigns that are to be proved")
 }
 
 // LastProofs are the last proofs.
@@ -61,27 +58,13 @@ type LastProofs struct {
 
 // LastProofs reads when the books were proved last.
 func (s *Proofs) LastProofs(ctx context.Context) (last LastProofs, err error) {
-	read := func(row sqldb.Scan) (p Proof, err error) {
-		var balanced int64
-		err = row(&p.Campaign, &p.ProvedAt, &p.TookMS, &balanced, &p.Findings, &p.Difference)
-		p.Balanced = balanced == 1
-		return p, err
-	}
-	last.Live, err = sqldb.List(ctx, s.db, read,
+	last.Live, err = sqldb.List(ctx, s.db, proofTable.Scan,
 		"SELECT c.id, COALESCE(p.proved_at, c.created_at), COALESCE(p.took_ms, 0), "+
-			"COALESCE(p.balanced, 0), COALESCE(p.findings, 0), COALESCE(p.difference, 0) FROM campaign c "+
-			"LEFT JOIN proof p ON p.campaign_id = c.id WHERE "+undrained)
+			"COALESCE(p.balanced, 0), COALESCE(p.findings, 0), COALESCE(p.difference, 0), COALESCE(p.pending, 1) "+
+			"FROM campaign c LEFT JOIN proof p ON p.campaign_id = c.id WHERE "+undrained)
 	slices.SortFunc(last.Live, func(a, b Proof) int { return cmp.Compare(a.Campaign, b.Campaign) })
 	if err == nil {
-		err = s.db.Each(ctx, func(row sqldb.Scan) error {
-			p, err := read(row)
-			last.Full = p
-			return err
-		}, "SELECT campaign_id, proved_at, took_ms, balanced, findings, difference "+
-			"FROM proof WHERE campaign_id = ''")
+		last.Full, _, err = proofTable.Find(ctx, s.db, "WHERE campaign_id = ''")
 	}
-	if err != nil {
-		return LastProofs{}, fmt.Errorf("reading when the books were proved: %w", err)
-	}
-	return last, nil
+	return last, sqldb.Wrap(err, "reading when the books were proved")
 }

@@ -27,7 +27,6 @@ type model struct {
 	reclaims map[rain.EntryRef]bool
 	drops    map[modelDrop]bool // that have won
 	wins     map[modelPlayer]int
-	out      map[string]ledger.Withdrawal // by id
 }
 
 func newModel() *model {
@@ -36,7 +35,6 @@ func newModel() *model {
 		amounts: map[string]*rain.Amounts{}, closed: map[string]bool{},
 		packets: map[modelPacket]posting.Holder{}, given: map[modelPacket]bool{},
 		reclaims: map[rain.EntryRef]bool{}, drops: map[modelDrop]bool{}, wins: map[modelPlayer]int{},
-		out: map[string]ledger.Withdrawal{},
 	}
 }
 
@@ -45,9 +43,8 @@ func (m *model) move(from, to booking.Account, amount rain.Money) {
 	m.accounts[to] += amount
 }
 
-// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, forgeries, reclaims,
-// withdrawals and answers to them, in time and too late, and compares every balance with the model after each of
-// them.
+// TestAnyOrderOfOperations does random deposits, campaigns, postings, re-postings, contradictions, forgeries and
+// reclaims, and compares every balance with the model after each of them. Package withdraw does so with withdrawals.
 func TestAnyOrderOfOperations(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(testing.TB) *paytest.Books{"sqlite": paytest.OnSQLite,
@@ -173,11 +170,6 @@ func anyOrder(t *testing.T, b *paytest.Books) {
 				m.post(rt, b, batch, got)
 				posted = append(posted, paytest.Copies(batch)...)
 			},
-			"withdraw": func(rt *rapid.T) {
-				id := prefix + rapid.SampledFrom([]string{"w1", "w2", "w3", "w4"}).Draw(rt, "id")
-				m.withdraw(rt, b, id, user(rt), amount.Draw(rt, "amount"))
-			},
-			"answer": func(rt *rapid.T) { m.answer(rt, b) },
 			"": func(rt *rapid.T) {
 				for a, want := range m.accounts {
 					if a == booking.World {
@@ -277,4 +269,58 @@ type modelPlayer struct{ campaign, user string }
 type modelDrop struct {
 	modelPlayer
 	drop string
+}
+
+// followReclaims gives back what each reclaim of a batch may have: what is its shard's, and nobody's.
+func (m *model) followReclaims(rt *rapid.T, b *paytest.Books, batch []rain.Entry) {
+	for _, e := range batch {
+		id := e.Ref.Campaign
+		if e.Reclaim == nil || m.reclaims[e.Ref] {
+			continue
+		}
+		var packets int
+		var amount rain.Money
+		var sponsor string
+		found, err := b.DB.First(rt.Context(), []any{&packets, (*int64)(&amount), &sponsor},
+			"SELECT r.packets, r.amount, c.sponsor FROM reclaim r JOIN campaign c ON c.id = r.campaign_id "+
+				"WHERE r.campaign_id = ? AND r.shard = ? AND r.closed_at = ?", id, e.Ref.Shard, seqOf(rt, e.Ref))
+		paytest.Must(rt, err)
+		last := e.Reclaim.Numbers[0].Last
+		first, n := rain.ShardRange(10, 2, e.Ref.Shard) // nothing has moved, so a shard has its part of the split
+		own := func(packet int) bool { return packet >= first && packet < first+n }
+		good := paytest.Ring.CheckClosing(e.Reclaim.Seal, id, e.Ref.Shard, e.SealedAt) && m.closed[id] && last < 10 &&
+			(own(e.Reclaim.Numbers[0].First) || own(last))
+		dead := b.Count(rt, "SELECT COUNT(*) FROM dead_letter WHERE claim = ? AND kind <> 'pay'", e.Ref.String())
+		if found == (dead > 0) || found && !good {
+			rt.Fatalf("reclaim %+v: given back %v, dead letters %d, good %v", e, found, dead, good)
+		}
+		if !found {
+			continue
+		}
+		m.reclaims[e.Ref] = true
+		var wantPackets int
+		var want rain.Money
+		for packet := range e.Reclaim.Numbers.Each() {
+			key := modelPacket{id, packet}
+			_, won := m.packets[key]
+			if !own(packet) || won || m.given[key] || b.Count(rt,
+				"SELECT COUNT(*) FROM dead_letter WHERE kind = 'pay' AND campaign_id = ? "+
+					"AND packet = ?", id, packet) > 0 {
+				continue
+			}
+			m.given[key] = true
+			wantPackets++
+			want += m.amounts[id].Of(packet)
+		}
+		if packets != wantPackets || amount != want {
+			rt.Fatalf("reclaim %+v gave %d packets and %d, want %d and %d", e, packets, amount, wantPackets, want)
+		}
+		m.move(booking.EscrowAccount(id), booking.SponsorAccount(sponsor), amount)
+	}
+}
+
+func seqOf(rt *rapid.T, ref rain.EntryRef) int64 {
+	ms, _, err := ref.Position()
+	paytest.Must(rt, err)
+	return ms
 }

@@ -36,10 +36,7 @@ type confirmed struct {
 func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err error) {
 	_, err = q.First(ctx, []any{&c.line, &c.provider}, "SELECT id, target FROM audit WHERE action = ? "+
 		"ORDER BY id DESC LIMIT 1", string(ActProvider))
-	if err != nil {
-		return c, fmt.Errorf("looking which receiver of withdrawals is confirmed: %w", err)
-	}
-	return c, nil
+	return c, sqldb.Wrap(err, "looking which receiver of withdrawals is confirmed")
 }
 
 // mayBind tells whether a receiver can be asked for withdrawals that nobody was asked for.

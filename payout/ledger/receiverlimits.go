@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 )
 
 // ReceiverLimits are how much is asked of one receiver, by all nodes together, which are given the same. The zero value
@@ -45,10 +46,8 @@ func lockReceiver(ctx context.Context, tx *sqldb.Tx, receiver string) (next int6
 	}
 	if !found {
 		row := [][]any{{receiver, 0}}
-		err = tx.Insert(ctx, "provider_pace", []string{"receiver", "next_turn"}, row, sqldb.Merge{})
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
-		}
+		err = booking.AgainIfDuplicate(tx.Insert(ctx, "provider_pace", []string{"receiver", "next_turn"}, row,
+			sqldb.Merge{}))
 	}
 	return next, err
 }
@@ -80,40 +79,29 @@ func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver stri
 	return t, nil
 }
 
-// roomFor is how many more tries may be under way. A try whose node has died counts until its lease ends, and not
+// roomFor is how many more tries may be in flight. A try whose node has died counts until its lease ends, and not
 // at all where that ends later than any does.
 func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string, now int64, limit int) (int, error) {
-	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE receiver = ? AND (ends_at <= ? OR ends_at > ?)", receiver,
-		now, now+(LongestWait+waitSlack).Milliseconds())
-	if err != nil {
-		return 0, err
-	}
-	var underWay int
-	_, err = tx.First(ctx, []any{&underWay}, "SELECT COUNT(*) FROM provider_try WHERE receiver = ?", receiver)
-	return max(0, min(limit, s.pace.InFlight-underWay)), err
+	var inFlight int
+	_, err := tx.First(ctx, []any{&inFlight}, "SELECT COUNT(*) FROM withdrawal WHERE receiver = ? AND try_ends > ? "+
+		"AND try_ends <= ?", receiver, now, now+(LongestWait+waitSlack).Milliseconds())
+	return max(0, min(limit, s.pace.InFlight-inFlight)), err
 }
 
-// begin notes the tries that were leased with the turns, and gives each its time.
+// begin gives each of the tries that were leased with the turns its time.
 func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, t turns, taken []Withdrawal) error {
 	if s.pace == (ReceiverLimits{}) || len(taken) == 0 {
 		return nil
 	}
-	rows := make([][]any, len(taken))
 	for i := range taken {
 		taken[i].NotBefore = (t.first + int64(i)*t.step) / 1000
-		rows[i] = []any{taken[i].ID, receiver, taken[i].NextAt}
 	}
-	if s.pace.Rate > 0 {
-		_, err := tx.Exec(ctx, "UPDATE provider_pace SET next_turn = ? WHERE receiver = ?",
-			t.first+int64(len(taken))*t.step, receiver)
-		if err != nil {
-			return err
-		}
-	}
-	if s.pace.InFlight == 0 {
+	if s.pace.Rate == 0 {
 		return nil
 	}
-	return tx.Insert(ctx, "provider_try", []string{"withdrawal_id", "receiver", "ends_at"}, rows, sqldb.Merge{})
+	_, err := tx.Exec(ctx, "UPDATE provider_pace SET next_turn = ? WHERE receiver = ?",
+		t.first+int64(len(taken))*t.step, receiver)
+	return err
 }
 
 // end makes room for another try, now that this one has ended.
@@ -121,6 +109,6 @@ func (s *Withdrawals) end(ctx context.Context, tx *sqldb.Tx, w Withdrawal) error
 	if s.pace.InFlight == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, "DELETE FROM provider_try WHERE withdrawal_id = ? AND ends_at = ?", w.ID, w.NextAt)
+	_, err := tx.Exec(ctx, "UPDATE withdrawal SET try_ends = 0 WHERE id = ? AND try_ends = ?", w.ID, w.NextAt)
 	return err
 }

@@ -127,29 +127,6 @@ func TestABudgetOfTriesAtOnce(t *testing.T) {
 	})
 }
 
-// TestADeadNodesTryMakesRoom when its lease is over.
-func TestADeadNodesTryMakesRoom(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		b.Rich(t, "u1", 2)
-		b.MustWithdraw(t, "w1", "u1", 1)
-		b.MustWithdraw(t, "w2", "u1", 1)
-		node := b.Paced(ledger.ReceiverLimits{InFlight: 1})
-		for i, want := range []int{1, 0, 1, 0} {
-			taken, err := node.LeaseDue(t.Context(), paytest.Bank, 8, time.Minute)
-			if err != nil || len(taken) != want {
-				t.Errorf("%d: %+v, %v", i, taken, err)
-			}
-			if want == 0 {
-				b.Clock.Add(time.Minute.Milliseconds())
-			}
-		}
-		other, err := node.LeaseDue(t.Context(), "another", 8, time.Minute)
-		if err != nil || len(other) > 1 {
-			t.Errorf("another receiver: %+v, %v", other, err)
-		}
-	})
-}
-
 // TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver: a turn, and a try, that lie further ahead than any does were dated
 // by hand, and the next who asks goes on as if they were not there. As far ahead as there may be any, they hold.
 func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
@@ -178,9 +155,9 @@ func TestWhatIsDatedFarAheadKeepsNobodyFromAReceiver(t *testing.T) {
 		}
 		lease("the first", 1)
 		b.Clock.Add(30_000)
-		date("provider_try.ends_at", 1, ledger.LongestWait)
+		date("withdrawal.try_ends", 1, ledger.LongestWait)
 		lease("a try is under way", 0)
-		date("provider_try.ends_at", 1, 48*time.Hour)
+		date("withdrawal.try_ends", 1, 48*time.Hour)
 		lease("no try lasts as long", 1)
 		b.Clock.Add(2 * time.Minute.Milliseconds())
 		date("provider_pace.next_turn", 1000, ledger.LongestTurn)

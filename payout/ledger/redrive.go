@@ -8,7 +8,6 @@ import (
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
-	"redrain/rain"
 )
 
 // Redriven is what has become of the dead letters that RetryAll has tried.
@@ -22,49 +21,31 @@ type Redriven struct {
 // retryPage is how many letters RetryAll looks up at once.
 const retryPage = 100
 
-// Retry classifies the dead letters of a claim again, each in a transaction of its own, and posts what can be posted
-// now. It returns what is settled, also with an error; ErrUnknownClaim where no dead letter of the claim waits,
-// ErrStillDead (with the reason) where none of them could be posted. A dead withdrawal is due again after it, and
-// nothing is settled by that.
-func (s *DeadLetters) Retry(ctx context.Context, claim string) (settled []posting.Settlement, err error) {
-	ids, err := s.waitingLetters(ctx, "claim = ? AND id > ?", claim, 0)
-	if err != nil {
-		return nil, err
-	}
-	return s.retryLetters(ctx, claim, ids)
-}
-
-// RetryAll is Retry of every letter that waits, of one campaign or, where that is "", of all. Each is tried once,
-// in the order in which they came. tell hears of what is settled. With an error the counts are of what was tried
-// until then.
-func (s *DeadLetters) RetryAll(ctx context.Context, campaign string,
-	tell func([]posting.Settlement)) (r Redriven, err error) {
-	return s.retryAll(ctx, campaign, nil, tell)
-}
-
-// retryAll leaves out, and counts, what is about more than most, or may be.
-func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.Money,
+// RetryAll tries every dead letter that waits once, in the order in which they came: of one campaign or, where that is
+// "", of all; those that need a second person are only counted. tell hears of what is settled. With an error the counts
+// are of what was tried until then.
+func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 	tell func([]posting.Settlement)) (r Redriven, err error) {
 	which, given := "", []any{}
 	if campaign != "" {
 		which, given = "campaign_id = ? AND ", []any{campaign}
 	}
-	if most != nil {
+	if s.above != nil {
 		_, err := s.db.First(ctx, []any{&r.NeedTwo}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0 AND "+
-			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*most))...)
+			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*s.above))...)
 		if err != nil {
 			return r, fmt.Errorf("dead letters: %w", err)
 		}
-		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*most))
+		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*s.above))
 	}
 	for last := int64(0); ; {
-		where, args := which+"id > ?", append(slices.Clone(given), last)
-		ids, err := s.waitingLetters(ctx, where, args...)
+		ids, err := sqldb.Column[int64](ctx, s.db, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+which+
+			"id > ? ORDER BY id LIMIT ?", append(slices.Clone(given), last, retryPage)...)
 		if err != nil || len(ids) == 0 {
-			return r, err
+			return r, sqldb.Wrap(err, "dead letters")
 		}
 		for _, id := range ids {
-			one, err := s.retryLetter(ctx, id)
+			one, err := s.letters.retryLetter(ctx, id)
 			if err != nil {
 				return r, err
 			}
@@ -83,17 +64,6 @@ func (s *DeadLetters) retryAll(ctx context.Context, campaign string, most *rain.
 	}
 }
 
-// waitingLetters are the ids of the next page of letters, in the order in which they came.
-func (s *DeadLetters) waitingLetters(ctx context.Context, where string, args ...any) (ids []int64, err error) {
-	ids, err = sqldb.Column[int64](ctx, s.db,
-		"SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+where+" ORDER BY id LIMIT ?",
-		append(args, retryPage)...)
-	if err != nil {
-		return nil, fmt.Errorf("dead letters: %w", err)
-	}
-	return ids, nil
-}
-
 // retried is what has become of one letter.
 type retried struct {
 	found    bool // it was still waiting
@@ -106,12 +76,10 @@ type retried struct {
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
-		letters, err := sqldb.List(ctx, tx, posting.ScanLetter,
-			posting.LetterSelect+"WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
-		if err != nil || len(letters) == 0 {
+		d, waits, err := posting.LetterTable.Find(ctx, tx, "WHERE id = ? AND resolved_at = 0"+tx.ForUpdate(), id)
+		if err != nil || !waits {
 			return err
 		}
-		d := letters[0]
 		r.found = true
 		var reason string
 		r.settled, reason, err = s.redrive(ctx, tx, d)

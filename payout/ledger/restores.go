@@ -61,11 +61,8 @@ func newestRestore(ctx context.Context, q sqldb.Querier) (r Restore, err error) 
 		}
 		return err
 	}, "SELECT action, MAX(id), MAX(at) FROM audit WHERE action IN (?, ?) GROUP BY action", restoreBegins, restoreEnds)
-	if err != nil {
-		return Restore{}, fmt.Errorf("looking whether the ledger was put back from a backup: %w", err)
-	}
 	r.Open = begun > ended
-	return r, nil
+	return r, sqldb.Wrap(err, "looking whether the ledger was put back from a backup")
 }
 
 // Begin notes that the database was just put back from a backup, by whom, and what they say of it. No node may run.
@@ -105,10 +102,7 @@ func (s *Restores) note(ctx context.Context, action string, line AuditRecord, re
 		line.Action, line.Detail = action, detail
 		return writeAudit(ctx, tx, now, line)
 	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", action, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "%s", action)
 }
 
 // Payment is what a provider's statement says that it has paid.
@@ -143,7 +137,8 @@ func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, e
 	}
 	if w.Receiver == "" && w.State == WithdrawalRequested && p.Receiver != "" {
 		now := s.clock()
-		taken, _, err := s.withdrawals.take(ctx, []Withdrawal{w}, p.Receiver, now, now+time.Minute.Milliseconds())
+		taken, err := s.withdrawals.take(ctx, p.Receiver, now, now+time.Minute.Milliseconds(), 1,
+			func(context.Context, *sqldb.Tx, int) ([]Withdrawal, error) { return []Withdrawal{w}, nil })
 		if err != nil {
 			return was, err
 		}

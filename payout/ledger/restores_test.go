@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
+	"redrain/payout/reconcile"
+	"redrain/rain"
 )
 
 // TestARestoreHoldsWithdrawals: nobody's money leaves until what was paid is entered, each payment is booked once, and
@@ -89,4 +92,51 @@ func TestWhatWasRefusedIsNotEntered(t *testing.T) {
 		}
 		b.WantBalance(t, booking.UserAccount("u"), 100)
 	})
+}
+
+// TestPendingProofs: a campaign is pending from when it is drained until every row of it was read and all is well.
+func TestPendingProofs(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		ctx := t.Context()
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		proofs := paytest.Node(t, b).Proofs
+		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
+		prove := func(depth reconcile.Depth, want ...string) {
+			t.Helper()
+			r, err := b.Proof.ReconcileWith(ctx, "c1", f, depth)
+			paytest.Must(t, err)
+			paytest.Must(t, proofs.NoteProofs(ctx, []ledger.Proof{{Campaign: "c1", ProvedAt: 1, Final: r.Final}}))
+			if is, err := proofs.Pending(ctx); err != nil || !slices.Equal(is, want) {
+				t.Errorf("pending are %q, %v, want %q", is, err, want)
+			}
+		}
+		prove(reconcile.Rows)
+		b.CloseCampaign(t, "c1")
+		f.Close("c1", 0)
+		b.SettleAll(t, f, 0)
+		_, err := b.Update(ctx, "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
+		paytest.Must(t, err)
+		prove(reconcile.Sums, "c1")
+		b.Statement(t, "UPDATE balance SET amount = amount + 1 WHERE account_id = 'escrow:c1'")
+		prove(reconcile.Rows, "c1")
+		b.Statement(t, "UPDATE balance SET amount = amount - 1 WHERE account_id = 'escrow:c1'")
+		prove(reconcile.Rows)
+	})
+}
+
+// TestAnOperatorIsFasterThanAnEntry: a withdrawal that is held after it was read is not leased, so the payment is not
+// booked.
+func TestAnOperatorIsFasterThanAnEntry(t *testing.T) {
+	t.Parallel()
+	b := paytest.OnMySQL(t) // SQLite has one writer
+	ctx := t.Context()
+	b.Rich(t, "u", 100)
+	b.MustWithdraw(t, "w", "u", 10)
+	restores := paytest.Node(t, b).Restores
+	paytest.Must(t, restores.Begin(ctx, "ann", "of last night"))
+	meanwhile(b, "UPDATE withdrawal SET state = ?, attempts = ?", 1, func() { paytest.Must(t, b.Hold(ctx, "w", ann)) })
+	_, err := restores.Enter(ctx, ledger.Payment{Withdrawal: "w", User: "u", Amount: 10, Receiver: paytest.Bank})
+	testenv.WantErr(t, err, ledger.ErrLeaseLost)
+	b.WantWithdrawal(t, "w", ledger.WithdrawalHeld, 0)
+	b.CheckBooks(t)
 }

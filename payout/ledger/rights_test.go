@@ -33,7 +33,7 @@ var (
 	changing = []string{"balance", "winner", "campaign_tally", "shard_epoch", "shard_mark", "rain",
 		"dead_letter", "proof", "lease"}
 	removable = []string{"attempt", "attempt_claim", "figure", "idempotency", "list_member", "player_list",
-		"provider_pace", "provider_try"}
+		"provider_pace"}
 )
 
 // TestTheServersUserCanOnlyAppend holds docs/rights.sql to what is append-only, on a real server: every column of every

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
@@ -33,7 +34,7 @@ func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (
 		if _, err := tx.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(number), 0) FROM verdict"); err != nil {
 			return err
 		}
-		var rows [][]any
+		var rows []standing.Verdict
 		for _, v := range given {
 			was, found, err := newestVerdict(ctx, tx, v.User)
 			switch {
@@ -46,22 +47,14 @@ func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (
 				continue
 			}
 			newest++
-			rows = append(rows, []any{newest, v.User, string(v.Act), v.Score, v.Reasons, by, now})
+			v.Number, v.By, v.At = newest, by, now
+			rows = append(rows, v)
 		}
-		if fresh = len(rows); fresh == 0 {
-			return nil
-		}
-		err := tx.Insert(ctx, "verdict", []string{"number", "user_id", "verdict", "score", "reasons", "given_by",
-			"given_at"}, rows, sqldb.Merge{})
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another node has come first; so numbers have no gaps
-		}
-		return err
+		fresh = len(rows)
+		// If another node has come first, the verdicts are numbered again, so that numbers have no gaps.
+		return booking.AgainIfDuplicate(standing.VerdictTable.Insert(ctx, tx, sqldb.Merge{}, rows...))
 	})
-	if err != nil {
-		return 0, fmt.Errorf("%d verdicts about players: %w", len(given), err)
-	}
-	return fresh, nil
+	return fresh, sqldb.Wrap(err, "%d verdicts about players", len(given))
 }
 
 // saidAgain tells whether a verdict adds nothing to the newest one. Another system's reasons are its own, and count.
@@ -73,20 +66,13 @@ func saidAgain(was, v standing.Verdict, by string) bool {
 func machine(by string) bool { return by == ByRules || by == ByService }
 
 func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v standing.Verdict, found bool, err error) {
-	list, err := sqldb.List(ctx, q, standing.ScanVerdict, "SELECT "+standing.VerdictColumns+
-		" FROM verdict WHERE user_id = ? ORDER BY number DESC LIMIT 1", user)
-	if err != nil || len(list) == 0 {
-		return v, false, err
-	}
-	return list[0], true, nil
+	return standing.VerdictTable.Find(ctx, q, "WHERE user_id = ? ORDER BY number DESC LIMIT 1", user)
 }
 
 // Verdict is the newest verdict about a player.
 func (s *Risk) Verdict(ctx context.Context, user string) (v standing.Verdict, found bool, err error) {
-	if v, found, err = newestVerdict(ctx, s.db, user); err != nil {
-		err = fmt.Errorf("the verdict about player %q: %w", user, err)
-	}
-	return v, found, err
+	v, found, err = newestVerdict(ctx, s.db, user)
+	return v, found, sqldb.Wrap(err, "the verdict about player %q", user)
 }
 
 // Refresh brings a list up to date, and returns what is new in it.
@@ -145,14 +131,12 @@ type Held struct {
 	DecidedAt int64  // Unix ms
 }
 
-const heldSelect = "SELECT claim, campaign_id, packet, user_id, amount, won_at, drop_id, verdict, score, reasons, " +
-	"held_at, state, decided_by, decision, decided_at FROM held "
-
-func scanHeld(scan sqldb.Scan) (h Held, err error) {
-	err = scan(&h.Claim, &h.Campaign, &h.Packet, &h.User, &h.Amount, &h.WonAt, &h.Ticket, &h.Act, &h.Score, &h.Reasons,
-		&h.HeldAt, &h.State, &h.By, &h.Decision, &h.DecidedAt)
-	return h, err
-}
+var heldTable = sqldb.NewTable("held", func(h *Held) []any {
+	return []any{"claim", &h.Claim, "campaign_id", &h.Campaign, "packet", &h.Packet, "user_id", &h.User,
+		"amount", &h.Amount, "won_at", &h.WonAt, "drop_id", &h.Ticket, "verdict", &h.Act, "score", &h.Score,
+		"reasons", &h.Reasons, "held_at", &h.HeldAt, "state", &h.State, "decided_by", &h.By,
+		"decision", &h.Decision, "decided_at", &h.DecidedAt}
+})
 
 // HeldQuery says which held wins to list, the oldest first.
 type HeldQuery struct {
@@ -180,13 +164,10 @@ func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next str
 		where += "AND held_at >= ? AND (held_at > ? OR claim > ?) "
 		args = append(args, at, at, claim)
 	}
-	list, err = sqldb.List(ctx, s.db, scanHeld, heldSelect+where+"ORDER BY held_at, claim LIMIT ?",
-		append(args, q.Limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing held wins: %w", err)
-	}
-	list, next = page(list, q.Limit, func(h Held) string { return joinCursor(h.HeldAt, h.Claim) })
-	return list, next, nil
+	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string {
+		return joinCursor(h.HeldAt, h.Claim)
+	}, where+"ORDER BY held_at, claim", args...)
+	return list, next, sqldb.Wrap(err, "listing held wins")
 }
 
 // CountHeld counts the wins that wait for somebody, and adds them up.

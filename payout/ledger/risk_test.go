@@ -48,24 +48,16 @@ func claims(numbers ...int) (list []string) {
 	return list
 }
 
-func (tb *heldTest) balances(user, held, sponsor rain.Money) {
-	tb.t.Helper()
-	for account, want := range map[string]rain.Money{"user:bot": user, "held:bot": held, "sponsor:acme": sponsor} {
-		got := tb.b.Count(tb.t, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = ?", account)
-		if rain.Money(got) != want {
-			tb.t.Errorf("%s has %d, want %d", account, got, want)
-		}
-	}
-	tb.b.CheckBooks(tb.t)
+func botsMoney(t *testing.T, b *paytest.Books, user, held, sponsor rain.Money) {
+	t.Helper()
+	b.WantBalance(t, booking.UserAccount("bot"), user)
+	b.WantBalance(t, booking.HeldAccount("bot"), held)
+	b.WantBalance(t, booking.SponsorAccount("acme"), sponsor)
+	b.CheckBooks(t)
 }
 
 func sponsorsMoney(b *paytest.Books) rain.Money {
 	return rain.Money(b.Count(b.T, "SELECT COALESCE(SUM(amount), 0) FROM balance WHERE account_id = 'sponsor:acme'"))
-}
-
-type heldTest struct {
-	t *testing.T
-	b *paytest.Books
 }
 
 // What a player wins after a verdict is kept apart, is told to nobody, and is granted; what was posted before stays
@@ -74,7 +66,6 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		ctx := t.Context()
 		l, entries := heldBooks(b)
-		is := &heldTest{t, b}
 		sponsor := sponsorsMoney(b)
 		for again := range 2 {
 			posted, err := l.Poster.Post(ctx, entries)
@@ -84,7 +75,7 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 			if again == 0 && (posted.Held != 3 || posted.New != 4) || again == 1 && posted.Held+posted.New != 0 {
 				t.Errorf("posted, time %d: %+v", again, posted)
 			}
-			is.balances(10, 30, sponsor)
+			botsMoney(t, b, 10, 30, sponsor)
 		}
 		if _, _, err := b.Withdraw(ctx, "w", "bot", 11); !errors.Is(err, booking.ErrInsufficientFunds) {
 			t.Errorf("held money is withdrawn: %v", err)
@@ -114,19 +105,19 @@ func TestWinsAreHeldReleasedAndConfirmed(t *testing.T) {
 		if err != nil || len(released.Released) != 1 || released.Released[0].Balance != 20 {
 			t.Errorf("released %+v, %v", released, err)
 		}
-		is.balances(20, 20, sponsor)
+		botsMoney(t, b, 20, 20, sponsor)
 		for range 2 {
 			confirmed, err := l.Risk.Confirm(paytest.As(t, "risk.confirm"), claims(1, 2, 4, 7), looker)
 			if err != nil || len(confirmed.Released) != 0 || len(confirmed.Wins) != 3 ||
 				confirmed.Wins[0].State != ledger.HeldReleased || confirmed.Wins[1].State != ledger.HeldConfirmed {
 				t.Errorf("confirmed %+v, %v", confirmed, err)
 			}
-			is.balances(20, 0, sponsor+20)
+			botsMoney(t, b, 20, 0, sponsor+20)
 		}
 		if again, err := l.Risk.Release(ctx, claims(1, 2), looker); err != nil || len(again.Released) != 0 {
 			t.Errorf("released again: %+v, %v", again, err)
 		}
-		is.balances(20, 0, sponsor+20)
+		botsMoney(t, b, 20, 0, sponsor+20)
 		// Whom somebody has released is not held for what the rules say.
 		suspect(t, l, "bot")
 		posted, err := l.Poster.Post(ctx, []rain.Entry{paytest.Entry("c", int(b.Clock.Now()),
@@ -180,8 +171,7 @@ func TestHoldingIsAllOrNothing(t *testing.T) {
 			t.Error("posted without the table of held wins")
 		}
 		b.Statement(t, "ALTER TABLE elsewhere RENAME TO held")
-		is := &heldTest{t, b}
-		is.balances(10, 0, sponsorsMoney(b))
+		botsMoney(t, b, 10, 0, sponsorsMoney(b))
 		if posted, err := l.Poster.Post(t.Context(), entries); err != nil || posted.Held != 3 {
 			t.Errorf("%+v, %v", posted, err)
 		}

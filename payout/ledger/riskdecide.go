@@ -36,23 +36,21 @@ func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
 
-// Errors of a decision.
-var errTooManyDecided = fmt.Errorf("at most %d held wins are decided about at once", MaxDecided)
-
 func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Person) (d Decided, err error) {
 	claims = slices.Compact(slices.Sorted(slices.Values(claims)))
 	if len(claims) > MaxDecided {
-		return d, rain.Invalid{{Field: "claims", Message: errTooManyDecided.Error()}}
+		return d, rain.Invalid{{Field: "claims", Message: fmt.Sprintf("at most %d held wins are decided about at once",
+			MaxDecided)}}
 	}
 	by = by.stored()
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		d = Decided{}
 		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
 		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
-			h, err := scanHeld(scan)
+			h, err := heldTable.Scan(scan)
 			d.Wins = append(d.Wins, h)
 			return err
-		}, heldSelect+"WHERE claim IN", claims)
+		}, heldTable.Select("WHERE claim IN"), claims)
 		if err != nil {
 			return err
 		}
@@ -112,9 +110,9 @@ func total(wins []*Held) (sum rain.Money) {
 
 // moveHeld is the transaction that gives wins to those who have them from now on. Its key names the first of them, and
 // each is given once.
-func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (booking.Txn, error) {
-	t := booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
-	sponsors := map[string]string{}
+func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (t booking.Txn, err error) {
+	t = booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
+	var sponsors map[string]string
 	if to == HeldConfirmed {
 		t = booking.Txn{Kind: booking.KindConfirm, Key: "confirm:" + wins[0].Claim}
 		var campaigns []string
@@ -122,12 +120,8 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 			campaigns = append(campaigns, h.Campaign)
 		}
 		slices.Sort(campaigns)
-		err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-			var id, sponsor string
-			err := scan(&id, &sponsor)
-			sponsors[id] = sponsor
-			return err
-		}, "SELECT id, sponsor FROM campaign WHERE id IN", slices.Compact(campaigns))
+		sponsors, err = sqldb.PairsIn[string, string](ctx, q, "SELECT id, sponsor FROM campaign WHERE id IN",
+			slices.Compact(campaigns))
 		if err != nil {
 			return t, err
 		}
@@ -154,23 +148,10 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 		}
 		add(booking.HeldAccount(h.User), -h.Amount)
 		add(receiver, h.Amount)
-		h.addTo(&papers)
+		papers.Add(h.Claim, h.Campaign, h.Packet, h.User, h.Amount, h.State, h.By, h.Decision, h.DecidedAt)
 	}
 	t.Papers = papers.Sum()
 	return t, nil
-}
-
-// addTo adds the row as the chain holds it from the decision on.
-func (h *Held) addTo(c *chain.Content) {
-	c.Text(h.Claim)
-	c.Text(h.Campaign)
-	c.Int(int64(h.Packet))
-	c.Text(h.User)
-	c.Int(int64(h.Amount))
-	c.Text(string(h.State))
-	c.Text(h.By)
-	c.Text(h.Decision)
-	c.Int(h.DecidedAt)
 }
 
 // writeDecided writes a decision down. A win that somebody else has decided about meanwhile is an error: it is read
@@ -184,20 +165,13 @@ func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to 
 	for i, h := range wins {
 		claims[i] = h.Claim
 	}
-	changed := int64(0)
-	for some := range slices.Chunk(claims, sqldb.Chunk) {
-		n, err := tx.Exec(ctx, "UPDATE held SET state = ?, decided_by = ?, decision = ?, decided_at = ?, "+column+
-			" = ? WHERE state = 'held' AND claim IN "+sqldb.Marks(len(some)),
-			append([]any{string(to), wins[0].By, wins[0].Decision, wins[0].DecidedAt, txn}, sqldb.Args(some)...)...)
-		if err != nil {
-			return err
-		}
-		changed += n
+	changed, err := sqldb.ExecIn(ctx, tx, "UPDATE held SET state = ?, decided_by = ?, decision = ?, decided_at = ?, "+
+		column+" = ? WHERE state = 'held' AND claim IN", claims, string(to), wins[0].By, wins[0].Decision,
+		wins[0].DecidedAt, txn)
+	if err == nil && changed != int64(len(claims)) {
+		err = fmt.Errorf("%w: another person has decided about some of the wins", sqldb.ErrAgain)
 	}
-	if changed != int64(len(claims)) {
-		return fmt.Errorf("%w: somebody else has decided about some of the wins", sqldb.ErrAgain)
-	}
-	return nil
+	return err
 }
 
 // released are wins as their players are told of them.

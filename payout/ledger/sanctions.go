@@ -3,11 +3,11 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
 	"redrain/internal/sqldb"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
@@ -40,23 +40,15 @@ func (s *Sanctions) Give(ctx context.Context, user string, act standing.Sanction
 		}
 		g = standing.Sanction{Number: newest + 1, User: user, Act: act, Reason: by.Reason, By: by.Name, ByID: by.ID,
 			At: s.clock()}
-		row := [][]any{{g.Number, g.User, string(g.Act), g.Reason, g.By, g.ByID, g.At}}
-		err = tx.Insert(ctx, "sanction", []string{"number", "user_id", "act", "reason", "given_by", "given_id",
-			"given_at"}, row, sqldb.Merge{})
-		if sqldb.IsDuplicate(err) {
-			err = fmt.Errorf("%w: %w", sqldb.ErrAgain, err) // another one has come first; so numbers have no gaps
-		}
+		err = standing.SanctionTable.Insert(ctx, tx, sqldb.Merge{}, g)
 		if err != nil {
-			return err
+			return booking.AgainIfDuplicate(err) // another one has come first; so numbers have no gaps
 		}
 		is := act == standing.Ban || act == standing.Disconnect && was
 		return auditChange(ctx, tx, g.At, change{"user:" + user, map[string]any{"banned": was}},
 			change{"user:" + user, map[string]any{"banned": is, "sanction": g.Number}})
 	})
-	if err != nil {
-		return g, fmt.Errorf("%s of player %q: %w", act, user, err)
-	}
-	return g, nil
+	return g, sqldb.Wrap(err, "%s of player %q", act, user)
 }
 
 // banned tells whether a player is banned, and keeps it so until tx ends.
@@ -72,12 +64,9 @@ const mostSanctions = 100
 
 // Of are the newest acts about a player, the newest first.
 func (s *Sanctions) Of(ctx context.Context, user string) ([]standing.Sanction, error) {
-	list, err := sqldb.List(ctx, s.db, standing.ScanSanction, "SELECT "+standing.SanctionColumns+
-		" FROM sanction WHERE user_id = ? ORDER BY number DESC LIMIT ?", user, mostSanctions)
-	if err != nil {
-		return nil, fmt.Errorf("what was done about player %q: %w", user, err)
-	}
-	return list, nil
+	list, err := standing.SanctionTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
+		mostSanctions)
+	return list, sqldb.Wrap(err, "what was done about player %q", user)
 }
 
 // Bans are those that hold, the newest first. An empty cursor begins; next is empty on the last page.
@@ -87,15 +76,12 @@ func (s *Sanctions) Bans(ctx context.Context, cursor string,
 	if err != nil {
 		return nil, "", err
 	}
-	list, err = sqldb.List(ctx, s.db, standing.ScanSanction, "SELECT "+standing.SanctionColumns+" FROM sanction "+
-		"WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
+	list, next, err = standing.SanctionTable.ListPage(ctx, s.db, limit, func(g standing.Sanction) string {
+		return strconv.FormatInt(g.Number, 10)
+	}, "WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
 		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+
-		"ORDER BY number DESC LIMIT ?", before, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("who is banned: %w", err)
-	}
-	list, next = page(list, limit, func(g standing.Sanction) string { return strconv.FormatInt(g.Number, 10) })
-	return list, next, nil
+		"ORDER BY number DESC", before)
+	return list, next, sqldb.Wrap(err, "who is banned")
 }
 
 // Refresh brings a list up to date, and returns what is new in it.

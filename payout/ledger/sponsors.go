@@ -22,8 +22,6 @@ type Sponsors struct {
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 200
 
-var depositColumns = []string{"sponsor", "reference", "amount", "actor", "created_at", "txn_id"}
-
 // Deposit brings money in from outside and returns the sponsor's balance after it. It is idempotent by the reference,
 // which belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount
 // differs. For 24 hours it returns the balance that the first one has returned, then that of now.
@@ -42,10 +40,13 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		booking.SponsorAccount(sponsor), amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		deposit.Papers = depositPaper(sponsor, reference, amount, auditActor(ctx), now)
+		row := Deposit{Sponsor: sponsor, Reference: reference, Amount: amount, At: now, actor: auditActor(ctx)}
+		var paper chain.Content
+		paper.Add(sponsor, reference, amount, row.actor, now)
+		deposit.Papers = paper.Sum()
 		booked, err := booking.BookOnce(ctx, tx, now, deposit, func(b booking.Booked) error {
-			row := [][]any{{sponsor, reference, int64(amount), auditActor(ctx), now, b.IDs[deposit.Key]}}
-			return tx.Insert(ctx, "deposit", depositColumns, row, sqldb.Merge{})
+			row.txn = b.IDs[deposit.Key]
+			return depositTable.Insert(ctx, tx, sqldb.Merge{}, row)
 		})
 		if errors.Is(err, booking.ErrKeyReused) {
 			return fmt.Errorf("deposit %q: %w", reference, ErrReferenceReused)
@@ -70,17 +71,6 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 		return auditChange(ctx, tx, now, balanceState(sponsor, balance-amount), balanceState(sponsor, balance))
 	})
 	return balance, err
-}
-
-// depositPaper is a deposit's row as the chain holds it.
-func depositPaper(sponsor, reference string, amount rain.Money, actor string, now int64) chain.Hash {
-	var c chain.Content
-	c.Text(sponsor)
-	c.Text(reference)
-	c.Int(int64(amount))
-	c.Text(actor)
-	c.Int(now)
-	return c.Sum()
 }
 
 // balanceState is a sponsor's balance as the audit log compares it.
@@ -109,17 +99,16 @@ func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (l
 	if after != "" && rain.CheckSponsor(after) != nil {
 		return nil, "", ErrBadCursor
 	}
-	first := booking.SponsorAccount("").ID()
 	const beyond = booking.KindSponsor + ";" // the sign after the colon: behind every sponsor's account
-	list, err = sqldb.List(ctx, s.db, func(scan sqldb.Scan) (one Sponsor, err error) {
-		err = scan(&one.ID, &one.Balance)
-		one.ID = strings.TrimPrefix(one.ID, first)
-		return one, err
-	}, "SELECT account_id, amount FROM balance WHERE account_id > ? AND account_id < ? ORDER BY account_id LIMIT ?",
-		booking.SponsorAccount(after).ID(), beyond, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing sponsors: %w", err)
-	}
-	list, next = page(list, limit, func(last Sponsor) string { return last.ID })
-	return list, next, nil
+	list, next, err = sponsorTable.ListPage(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
+		"WHERE account_id > ? AND account_id < ? ORDER BY account_id", booking.SponsorAccount(after).ID(), beyond)
+	return list, next, sqldb.Wrap(err, "listing sponsors")
 }
+
+var sponsorTable = sqldb.NewTable("balance", func(one *Sponsor) []any {
+	return []any{"account_id", sqldb.Via(func() string { return booking.SponsorAccount(one.ID).ID() },
+		func(account string) error {
+			one.ID = strings.TrimPrefix(account, booking.SponsorAccount("").ID())
+			return nil
+		}), "amount", &one.Balance}
+})

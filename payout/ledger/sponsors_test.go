@@ -128,19 +128,11 @@ func TestSponsors(t *testing.T) {
 		}
 		b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})           // has an escrow
 		b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("sponsor:x", 0, 10))) // and a player an account
-		var got []ledger.Sponsor
-		for after, pages := "", 0; ; pages++ {
-			list, next, err := b.ListSponsors(ctx, after, 2)
-			if err != nil || len(list) > 2 || pages > 5 {
-				t.Fatal(list, pages, err)
-			}
-			got = append(got, list...)
-			if after = next; next == "" {
-				break
-			}
-		}
+		pages := paytest.Pages(t, func(after string) ([]ledger.Sponsor, string, error) {
+			return b.ListSponsors(ctx, after, 2)
+		})
 		want := []ledger.Sponsor{{"Zeta", 4}, {"a-b", 3}, {"a.c", 3}, {"acme", 4}, {"b", 1}}
-		if !slices.Equal(got, want) {
+		if got := slices.Concat(pages...); !slices.Equal(got, want) || len(pages) != 3 {
 			t.Errorf("%v, want %v", got, want)
 		}
 		for _, cursor := range []string{"x\x00", "a/b", strings.Repeat("s", 100)} {

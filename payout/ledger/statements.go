@@ -16,14 +16,11 @@ type Statements struct{ db *sqldb.DB }
 func (s *Statements) WithdrawalsByID(ctx context.Context, ids []string) (map[string]Withdrawal, error) {
 	found := make(map[string]Withdrawal, len(ids))
 	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
-		w, err := scanWithdrawal(scan)
+		w, err := withdrawalTable.Scan(scan)
 		found[w.ID] = w
 		return err
-	}, withdrawalSelect+"WHERE id IN", ids)
-	if err != nil {
-		return nil, fmt.Errorf("withdrawals of a statement: %w", err)
-	}
-	return found, nil
+	}, withdrawalTable.Select("WHERE id IN"), ids)
+	return found, sqldb.Wrap(err, "withdrawals of a statement")
 }
 
 // statementPage is how many rows are held at once.
@@ -33,7 +30,7 @@ const statementPage = 1000
 // another.
 func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield func(Withdrawal) error) error {
 	for at, id := since, ""; ; {
-		page, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND created_at >= ? AND "+
+		page, err := withdrawalTable.List(ctx, s.db, "WHERE state = ? AND created_at >= ? AND "+
 			"(created_at > ? OR id > ?) AND created_at < ? ORDER BY created_at, id LIMIT ?",
 			string(WithdrawalPaid), at, at, id, to, statementPage)
 		if err != nil {
@@ -59,23 +56,25 @@ type Deposit struct {
 	Sponsor, Reference string
 	Amount             rain.Money
 	At                 int64 // Unix ms
+
+	actor string
+	txn   int64
 }
+
+var depositTable = sqldb.NewTable("deposit", func(d *Deposit) []any {
+	return []any{"sponsor", &d.Sponsor, "reference", &d.Reference, "amount", &d.Amount, "actor", &d.actor,
+		"created_at", &d.At, "txn_id", &d.txn}
+})
 
 // mostDeposits is how many deposits are held against one statement.
 const mostDeposits = 200_000
 
 // Deposits are those that were entered from one time up to another.
 func (s *Statements) Deposits(ctx context.Context, from, to int64) ([]Deposit, error) {
-	list, err := sqldb.List(ctx, s.db, func(scan sqldb.Scan) (d Deposit, err error) {
-		err = scan(&d.Sponsor, &d.Reference, &d.Amount, &d.At)
-		return d, err
-	}, "SELECT sponsor, reference, amount, created_at FROM deposit WHERE created_at >= ? AND created_at < ? "+
-		"ORDER BY created_at LIMIT ?", max(from, 0), min(to, math.MaxInt64), mostDeposits+1)
+	list, err := depositTable.List(ctx, s.db, "WHERE created_at >= ? AND created_at < ? ORDER BY created_at LIMIT ?",
+		max(from, 0), min(to, math.MaxInt64), mostDeposits+1)
 	if err == nil && len(list) > mostDeposits {
 		err = fmt.Errorf("more than %d: take a shorter period", mostDeposits)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("deposits of a statement: %w", err)
-	}
-	return list, nil
+	return list, sqldb.Wrap(err, "deposits of a statement")
 }

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"maps"
 	"slices"
 
@@ -17,6 +17,10 @@ type WithdrawalEvent struct {
 	Actor  string          // "player:<id>", "operator:<name>", ByService, or "redrain" for what it does by itself
 	Reason string
 }
+
+var eventTable = sqldb.NewTable("withdrawal_event", func(e *WithdrawalEvent) []any {
+	return []any{"at", &e.At, "state", &e.State, "actor", &e.Actor, "reason", &e.Reason}
+})
 
 // byRedrain is the actor of what happens without a person.
 const byRedrain = "redrain"
@@ -45,16 +49,9 @@ const maxEvents = 500
 
 // WithdrawalHistory is what has happened to a withdrawal, the oldest first; of a very long one, the newest part.
 func (s *Withdrawals) WithdrawalHistory(ctx context.Context, id string) ([]WithdrawalEvent, error) {
-	list, err := sqldb.List(ctx, s.db, func(scan sqldb.Scan) (e WithdrawalEvent, err error) {
-		var n int64
-		err = scan(&n, &e.At, &e.State, &e.Actor, &e.Reason)
-		return e, err
-	}, "SELECT id, at, state, actor, reason FROM (SELECT id, at, state, actor, reason FROM withdrawal_event "+
-		"WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?) newest ORDER BY id", id, maxEvents)
-	if err != nil {
-		return nil, fmt.Errorf("history of withdrawal %q: %w", id, err)
-	}
-	return list, nil
+	list, err := eventTable.List(ctx, s.db, "WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?", id, maxEvents)
+	slices.Reverse(list)
+	return list, sqldb.Wrap(err, "history of withdrawal %q", id)
 }
 
 // actorOf is who has the ledger changed under ctx: the operator of WithAudit, or redrain itself.
@@ -63,4 +60,47 @@ func actorOf(ctx context.Context) string {
 		return operatorActor + asked.Actor
 	}
 	return byRedrain
+}
+
+// withdrawalLetter is the dead letter of a withdrawal. It belongs to no campaign, so no campaign's reconciliation
+// counts it: the money has left the escrow long ago. Each death is a letter of its own, so what tells it from
+// others is by chance.
+func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
+	return posting.DeadLetter{
+		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
+		Amount: w.Amount,
+		WonAt:  w.CreatedAt,
+		Reason: reason, Payload: []byte{},
+	}
+}
+
+// revive makes a dead withdrawal due again, as if it had never been tried. Its receiver stays.
+func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
+	now := s.clock()
+	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, waits_since = 0, next_at = ? "+
+		"WHERE id = ? AND dead = 1", now, id)
+	if err != nil {
+		return err
+	}
+	if n == 1 {
+		w, _, err := readWithdrawal(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		err = writeEvent(ctx, tx, now, id, WithdrawalEvent{State: w.State, Actor: actorOf(ctx), Reason: "retried"})
+		if err != nil {
+			return err
+		}
+	}
+	return resolveLetters(ctx, tx, id, now)
+}
+
+func resolveLetters(ctx context.Context, tx *sqldb.Tx, id string, now int64) error {
+	ids, err := sqldb.Column[int64](ctx, tx, "SELECT id FROM dead_letter WHERE claim = ? AND kind = ? AND "+
+		"resolved_at = 0", id, posting.LetterWithdrawal)
+	if err != nil {
+		return err
+	}
+	_, err = posting.ResolveLetters(ctx, tx, now, ids...)
+	return err
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -49,8 +48,6 @@ func (p Person) actor() string {
 	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
 }
 
-const holdWithdrawal = "UPDATE withdrawal SET state = 'held' WHERE id = ?"
-
 // Hold stops a withdrawal before anybody is asked to pay it. One that is held already stays so.
 func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
@@ -61,7 +58,7 @@ func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 		default:
 			return nil, ErrAlreadySent
 		}
-		_, err := tx.Exec(ctx, holdWithdrawal, id)
+		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'held' WHERE id = ?", id)
 		return &WithdrawalEvent{State: WithdrawalHeld, Actor: by.actor(), Reason: "held: " + by.Reason}, err
 	})
 }
@@ -89,42 +86,30 @@ func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person)
 		case !w.takes(d.Act):
 			return nil, ErrNotWaiting
 		}
-		return nil, s.carryOut(ctx, tx, w, d, WithdrawalEvent{Actor: by.actor(), Reason: by.Reason})
-	})
-}
-
-// carryOut ends a withdrawal as operators say.
-func (s *Withdrawals) carryOut(ctx context.Context, tx *sqldb.Tx, w Withdrawal, d Deed, e WithdrawalEvent) error {
-	if d.Act == ActPaid {
-		e.State, e.Reason = WithdrawalPaid, "marked as paid: "+e.Reason
-		_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
-			"finished_at = ? WHERE id = ?", sqldb.Storable(d.Reference, 200), s.clock(), w.ID)
-		if err != nil {
-			return err
+		e := WithdrawalEvent{State: WithdrawalPaid, Actor: by.actor(), Reason: "marked as paid: " + by.Reason}
+		reference, failure := sqldb.Storable(d.Reference, 200), ""
+		if d.Act == ActBack {
+			e.State, e.Reason = WithdrawalReturned, "returned: "+by.Reason
+			reference, failure = w.Reference, "returned by the organizer"
 		}
-		return s.leave(ctx, tx, w, e)
-	}
-	e.State, e.Reason = WithdrawalReturned, "returned: "+e.Reason
-	_, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'returned', dead = 0, last_error = ?, finished_at = ? "+
-		"WHERE id = ?", "returned by the organizer", s.clock(), w.ID)
-	if err != nil {
-		return err
-	}
-	return s.giveBack(ctx, tx, w, e)
+		_, err = tx.Exec(ctx, "UPDATE withdrawal SET state = ?, dead = 0, last_error = ?, reference = ?, "+
+			"finished_at = ? WHERE id = ?", string(e.State), failure, reference, s.clock(), w.ID)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.finish(ctx, tx, w, e)
+	})
 }
 
 // order locks a withdrawal and has something done with it, with its line in the history and in the audit.
 func (s *Withdrawals) order(ctx context.Context, id string,
 	do func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error)) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		list, err := sqldb.List(ctx, tx, scanWithdrawal, withdrawalSelect+"WHERE id = ?"+tx.ForUpdate(), id)
+		was, err := withdrawalTable.Get(ctx, tx, ErrUnknownWithdrawal, "WHERE id = ?"+tx.ForUpdate(), id)
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 {
-			return ErrUnknownWithdrawal
-		}
-		event, err := do(ctx, tx, list[0])
+		event, err := do(ctx, tx, was)
 		if err != nil {
 			return err
 		}
@@ -137,15 +122,40 @@ func (s *Withdrawals) order(ctx context.Context, id string,
 		if err != nil {
 			return err
 		}
-		return auditChange(ctx, tx, s.clock(), stateOf(list[0]), stateOf(is))
+		return auditChange(ctx, tx, s.clock(), stateOf(was), stateOf(is))
 	})
-	if err != nil {
-		return fmt.Errorf("withdrawal %q: %w", id, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "withdrawal %q", id)
 }
 
 // stateOf is what the audit says of a withdrawal.
 func stateOf(w Withdrawal) change {
 	return change{"withdrawal:" + w.ID, map[string]any{"state": w.State, "dead": w.Dead, "amount": w.Amount}}
+}
+
+// PendingOrders are the orders about withdrawals that wait for a second person, by the id of their withdrawal; of
+// several the newest. One that was asked for before something else has happened to its withdrawal is none.
+func (s *Withdrawals) PendingOrders(ctx context.Context, of ...Withdrawal) (map[string]Approval, error) {
+	orders := map[string]Approval{}
+	var ids []string
+	for _, w := range of {
+		if w.takes(ActBack) {
+			ids = append(ids, w.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return orders, nil
+	}
+	list, err := approvalTable.List(ctx, s.db, "WHERE state = 'pending' AND action IN (?, ?) AND target IN "+
+		sqldb.Marks(len(ids))+" ORDER BY asked_at, id",
+		append([]any{string(ActPaid), string(ActBack)}, sqldb.Args(ids)...)...)
+	for _, a := range list {
+		if err != nil || a.isAt(s.clock()).State != ApprovalPending {
+			continue
+		}
+		var newest string
+		if newest, err = newestEvent(ctx, s.db, a.Target); newest == a.seen {
+			orders[a.Target] = a
+		}
+	}
+	return orders, sqldb.Wrap(err, "reading the orders that are pending")
 }

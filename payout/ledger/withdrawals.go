@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type Withdrawal struct {
 	WaitsSince int64  // when the receiver first said that it has it and is not done, Unix ms; 0: it has not
 	FinishedAt int64  // when it was paid, refused or returned, Unix ms; 0 while it is open
 
+	txn         int64 // the transaction that took the money from the player
 	NotBefore   int64 // of one that is leased: when the try may begin, Unix ms; 0: at once
 	AskedBefore bool  // of one that is leased: this is not the first try, so the receiver may know it
 }
@@ -50,10 +52,6 @@ type Action struct {
 	Data  string
 	Until int64 // Unix ms; 0: not said
 }
-
-func withdrawKey(id string) string { return "withdraw:" + id }
-func paidKey(id string) string     { return "paid:" + id }
-func returnKey(id string) string   { return "return:" + id }
 
 // Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it in their
 // clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
@@ -81,13 +79,10 @@ type entering struct {
 	why  string // it is held
 }
 
-// enter writes how a withdrawal that is new came to be, and holds it where it is to be held.
+// enter writes how a withdrawal that is new came to be.
 func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
 	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
 	if err != nil || !how.held {
-		return err
-	}
-	if _, err := tx.Exec(ctx, holdWithdrawal, id); err != nil {
 		return err
 	}
 	return writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalHeld, Actor: ByService,
@@ -103,15 +98,20 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 	if amount < 1 || amount > rain.MaxBudget {
 		return w, 0, fmt.Errorf("withdrawal of %d: %w", amount, ErrInvalidAmount)
 	}
-	out := booking.Move(booking.KindWithdraw, withdrawKey(id), booking.UserAccount(user), booking.ClearingAccount(user),
+	out := booking.Move(booking.KindWithdraw, "withdraw:"+id, booking.UserAccount(user), booking.ClearingAccount(user),
 		amount)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		columns := []string{"id", "user_id", "amount", "state", "next_at", "created_at", "txn_id"}
-		out.Papers = withdrawalPaper(id, user, amount, now)
+		var paper chain.Content
+		paper.Add(id, user, amount, now)
+		out.Papers = paper.Sum()
 		_, err := booking.BookOnce(ctx, tx, now, out, func(b booking.Booked) error {
-			row := [][]any{{id, user, int64(amount), string(WithdrawalRequested), now, now, b.IDs[out.Key]}}
-			if err := tx.Insert(ctx, "withdrawal", columns, row, sqldb.Merge{}); err != nil {
+			w = Withdrawal{ID: id, User: user, Amount: amount, State: WithdrawalRequested, NextAt: now, CreatedAt: now,
+				txn: b.IDs[out.Key]}
+			if how.held {
+				w.State = WithdrawalHeld
+			}
+			if err := withdrawalTable.Insert(ctx, tx, sqldb.Merge{}, w); err != nil {
 				return err
 			}
 			if !how.late {
@@ -140,37 +140,16 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 
 // mayWithdraw fails where withdrawals are held after a restore, or where the player is at a limit.
 func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
-	restore, err := newestRestore(ctx, tx)
-	if err != nil {
-		return err
+	if restore, err := newestRestore(ctx, tx); err != nil || restore.Open {
+		return cmp.Or(err, ErrWithdrawalsHeld)
 	}
-	if restore.Open {
-		return ErrWithdrawalsHeld
+	if out, err := banned(ctx, tx, user); err != nil || out {
+		return cmp.Or(err, ErrBanned)
 	}
-	out, err := banned(ctx, tx, user)
-	switch {
-	case err != nil:
-		return err
-	case out:
-		return ErrBanned
-	}
-	if out, err = standing.IsDenied(ctx, tx, user); err != nil {
-		return err
-	}
-	if out {
-		return standing.ErrDenied
+	if out, err := standing.IsDenied(ctx, tx, user); err != nil || out {
+		return cmp.Or(err, standing.ErrDenied)
 	}
 	return s.checkLimits(ctx, tx, now, user, amount)
-}
-
-// withdrawalPaper is a withdrawal's row as the chain holds it from the beginning: what never changes of it.
-func withdrawalPaper(id, user string, amount rain.Money, created int64) chain.Hash {
-	var c chain.Content
-	c.Text(id)
-	c.Text(user)
-	c.Int(int64(amount))
-	c.Int(created)
-	return c.Sum()
 }
 
 // endedPapers hash a withdrawal that ends with its events, as the chain holds them: nothing changes either any more.
@@ -180,67 +159,30 @@ func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash
 		var at int64
 		var state, actor, reason, receiver string
 		err := scan(&at, &state, &actor, &reason, &receiver)
-		w.addTo(&c)
-		c.Int(at)
-		for _, text := range []string{state, actor, reason, receiver} {
-			c.Text(text)
-		}
+		c.Add(w.ID, w.User, w.Amount, w.State, w.Receiver, w.Dead, w.Attempts, w.NextAt, w.LastError, w.Reference,
+			w.Action.URL, w.Action.Data, w.Action.Until, w.CreatedAt, w.SentAt, w.WaitsSince, w.FinishedAt)
+		c.Add(at, state, actor, reason, receiver)
 		return err
 	}, "SELECT at, state, actor, reason, receiver FROM withdrawal_event WHERE withdrawal_id = ? ORDER BY id", w.ID)
 	return c.Sum(), err
 }
 
-// addTo adds the row of a withdrawal that has ended, as the chain holds it.
-func (w *Withdrawal) addTo(c *chain.Content) {
-	c.Text(w.ID)
-	c.Text(w.User)
-	c.Int(int64(w.Amount))
-	c.Text(string(w.State))
-	c.Text(w.Receiver)
-	c.Bool(w.Dead)
-	c.Int(int64(w.Attempts))
-	c.Int(w.NextAt)
-	c.Text(w.LastError)
-	c.Text(w.Reference)
-	c.Text(w.Action.URL)
-	c.Text(w.Action.Data)
-	c.Int(w.Action.Until)
-	c.Int(w.CreatedAt)
-	c.Int(w.SentAt)
-	c.Int(w.WaitsSince)
-	c.Int(w.FinishedAt)
-}
-
-const withdrawalSelect = "SELECT id, user_id, amount, state, receiver, dead, attempts, tries, next_at, last_error, " +
-	"reference, action_url, action_data, action_until, created_at, sent_at, " +
-	"waits_since, finished_at FROM withdrawal "
-
-func scanWithdrawal(scan sqldb.Scan) (w Withdrawal, err error) {
-	err = scan(&w.ID, &w.User, &w.Amount, &w.State, &w.Receiver, &w.Dead, &w.Attempts, &w.Tries, &w.NextAt,
-		&w.LastError, &w.Reference, &w.Action.URL, &w.Action.Data, &w.Action.Until, &w.CreatedAt, &w.SentAt,
-		&w.WaitsSince,
-		&w.FinishedAt)
-	return w, err
-}
+var withdrawalTable = sqldb.NewTable("withdrawal", func(w *Withdrawal) []any {
+	return []any{"id", &w.ID, "user_id", &w.User, "amount", &w.Amount, "state", &w.State, "receiver", &w.Receiver,
+		"dead", &w.Dead, "attempts", &w.Attempts, "tries", &w.Tries, "next_at", &w.NextAt,
+		"last_error", &w.LastError, "reference", &w.Reference, "action_url", &w.Action.URL,
+		"action_data", &w.Action.Data, "action_until", &w.Action.Until, "created_at", &w.CreatedAt,
+		"sent_at", &w.SentAt, "waits_since", &w.WaitsSince, "finished_at", &w.FinishedAt, "txn_id", &w.txn}
+})
 
 func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdrawal, found bool, err error) {
-	list, err := sqldb.List(ctx, q, scanWithdrawal, withdrawalSelect+"WHERE id = ?", id)
-	if err != nil || len(list) == 0 {
-		return Withdrawal{}, false, err
-	}
-	return list[0], true, nil
+	return withdrawalTable.Find(ctx, q, "WHERE id = ?", id)
 }
 
 // Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
 func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
-	w, found, err := readWithdrawal(ctx, s.db, id)
-	if err == nil && !found {
-		err = ErrUnknownWithdrawal
-	}
-	if err != nil {
-		return Withdrawal{}, fmt.Errorf("withdrawal %q: %w", id, err)
-	}
-	return w, nil
+	w, err := withdrawalTable.Get(ctx, s.db, ErrUnknownWithdrawal, "WHERE id = ?", id)
+	return w, sqldb.Wrap(err, "withdrawal %q", id)
 }
 
 // WithdrawalQuery says which withdrawals to list.
@@ -275,13 +217,10 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 		where += "AND created_at <= ? AND (created_at < ? OR id < ?) "
 		args = append(args, at, at, id)
 	}
-	list, err = sqldb.List(ctx, s.db, scanWithdrawal,
-		withdrawalSelect+where+"ORDER BY created_at DESC, id DESC LIMIT ?", append(args, q.Limit+1)...)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing withdrawals: %w", err)
-	}
-	list, next = page(list, q.Limit, func(w Withdrawal) string { return joinCursor(w.CreatedAt, w.ID) })
-	return list, next, nil
+	list, next, err = withdrawalTable.ListPage(ctx, s.db, q.Limit, func(w Withdrawal) string {
+		return joinCursor(w.CreatedAt, w.ID)
+	}, where+"ORDER BY created_at DESC, id DESC", args...)
+	return list, next, sqldb.Wrap(err, "listing withdrawals")
 }
 
 // CountPending counts the withdrawals that have not ended, dead letters among them.

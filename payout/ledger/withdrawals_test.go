@@ -121,17 +121,14 @@ func TestWithdrawalPages(t *testing.T) {
 			want = append([]string{fmt.Sprintf("a%d", i)}, want...)
 		}
 		var got []string
-		for q := (ledger.WithdrawalQuery{User: "u1", Limit: 3}); ; {
-			list, next, err := b.ListWithdrawals(ctx, q)
-			paytest.Must(t, err)
+		paytest.Pages(t, func(cursor string) ([]ledger.Withdrawal, string, error) {
+			list, next, err := b.ListWithdrawals(ctx, ledger.WithdrawalQuery{User: "u1", Limit: 3, After: cursor})
 			for _, w := range list {
 				got = append(got, w.ID)
 			}
 			b.MustWithdraw(t, fmt.Sprintf("late%d", len(got)), "u1", 1)
-			if q.After = next; next == "" {
-				break
-			}
-		}
+			return list, next, err
+		})
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%v, want %v", got, want)
 		}

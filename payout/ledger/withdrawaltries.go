@@ -38,35 +38,30 @@ var (
 // tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
-	for passed := (spots{}); ; {
-		now := s.clock()
-		// Outside a transaction: mostly nothing is due, and SQLite has one writer.
-		due, err := s.dueFor(ctx, receiver, triedStates, now, limit, passed)
-		if err != nil {
-			return nil, fmt.Errorf("looking for withdrawals that are due: %w", err)
-		}
-		if len(due) == 0 {
-			return nil, nil
-		}
-		if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
-			return nil, err
-		}
-		switch confirmed, err := s.mayBind(ctx, receiver); {
-		case err != nil:
-			return nil, err
-		case !confirmed:
-			if due, err = s.dueFor(ctx, receiver, sentStates, now, limit, passed); err != nil || len(due) == 0 {
-				return nil, err
-			}
-		}
-		var full bool
-		taken, full, err = s.take(ctx, due, receiver, now, now+min(lasting, LongestWait).Milliseconds())
-		if err != nil || len(taken) > 0 || full {
-			return taken, err
-		}
-		// Other nodes were faster; there may be more behind them.
-		passed.add(due, now)
+	now, states := s.clock(), triedStates
+	// Outside a transaction: mostly nothing is due, and SQLite has one writer.
+	due, err := dueFor(ctx, s.db, receiver, states, now, 1, "")
+	if err != nil || len(due) == 0 {
+		return nil, sqldb.Wrap(err, "looking for withdrawals that are due")
 	}
+	if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
+		return nil, err
+	}
+	confirmed, err := s.mayBind(ctx, receiver)
+	if err != nil {
+		return nil, err
+	}
+	if !confirmed {
+		states = sentStates
+		if due, err := dueFor(ctx, s.db, receiver, states, now, 1, ""); err != nil || len(due) == 0 {
+			return nil, err
+		}
+	}
+	until := now + min(lasting, LongestWait).Milliseconds()
+	find := func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error) {
+		return dueFor(ctx, tx, receiver, states, now, n, tx.SkipLocked()) // other nodes take the locked ones
+	}
+	return s.take(ctx, receiver, now, until, limit, find)
 }
 
 // LongestWait is how far ahead a try may be put off, and a lease may last. A withdrawal that is due later than that was
@@ -87,50 +82,39 @@ var (
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver, behind what was passed, queue by queue.
-func (s *Withdrawals) dueFor(ctx context.Context, receiver string, states []WithdrawalState, now int64,
-	limit int, passed spots) (due []Withdrawal, err error) {
+// dueFor reads what is due for a receiver.
+func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []WithdrawalState, now int64, limit int,
+	lock string) (due []Withdrawal, err error) {
 	for _, state := range states {
-		for _, q := range []queue{{state, false}, {state, true}} {
-			is, than := "next_at <= ? ", now
-			if q.far {
-				is, than = "next_at > ? ", now+(LongestWait+waitSlack).Milliseconds()
-			}
-			found := 0
-			for _, behind := range passed[q].behind() {
-				some, err := sqldb.List(ctx, s.db, scanWithdrawal, withdrawalSelect+"WHERE state = ? AND dead = 0 AND "+
-					is+behind.where+"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?",
-					slices.Concat([]any{string(state), than}, behind.args, []any{receiver, limit})...)
-				if err != nil {
-					return nil, err
-				}
-				due = append(due, some...)
-				if found += len(some); found >= limit {
-					break
-				}
-			}
+		some, err := withdrawalTable.List(ctx, q, "WHERE state = ? AND dead = 0 AND (next_at <= ? OR next_at > ?) "+
+			"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), now,
+			now+(LongestWait+waitSlack).Milliseconds(), receiver, limit)
+		if err != nil {
+			return nil, err
 		}
+		due = append(due, some...)
 	}
 	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
 	return due[:min(len(due), limit)], nil
 }
 
-func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver string,
-	now, until int64) (taken []Withdrawal, full bool, err error) {
+// take leases up to limit withdrawals of those that find returns.
+func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int64, limit int,
+	find func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error)) (taken []Withdrawal, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		taken = nil
-		turns, err := s.takeTurns(ctx, tx, receiver, now, len(due))
+		turns, err := s.takeTurns(ctx, tx, receiver, now, limit)
+		if err != nil || turns.count == 0 {
+			return err
+		}
+		due, err := find(ctx, tx, turns.count)
 		if err != nil {
 			return err
 		}
-		full = turns.count == 0
 		first := map[string]WithdrawalEvent{}
 		for _, w := range due {
-			if len(taken) == turns.count {
-				break
-			}
 			was := w
-			n, err := lease(ctx, tx, &w, receiver, now, until)
+			n, err := s.lease(ctx, tx, &w, receiver, now, until)
 			if err != nil {
 				return err
 			}
@@ -148,22 +132,26 @@ func (s *Withdrawals) take(ctx context.Context, due []Withdrawal, receiver strin
 		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, false, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, fmt.Errorf("leasing withdrawals: %w", err)
 	}
-	return taken, full, nil
+	return taken, nil
 }
 
 // lease takes one, unless somebody has touched it since it was read; then n is 0.
-func lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string, now, until int64) (n int64, err error) {
-	was := *w
+func (s *Withdrawals) lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string,
+	now, until int64) (n int64, err error) {
+	was, tryEnds := *w, int64(0)
+	if s.pace.InFlight > 0 {
+		tryEnds = until
+	}
 	w.Attempts, w.Tries, w.NextAt, w.Receiver = w.Attempts+1, w.Tries+1, until, receiver
 	w.AskedBefore, w.SentAt = w.SentAt != 0, cmp.Or(w.SentAt, now)
 	if w.State == WithdrawalRequested {
 		w.State = WithdrawalSent
 	}
-	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, "+
+	return tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = ?, tries = ?, next_at = ?, try_ends = ?, "+
 		"receiver = ?, sent_at = ? "+underLease+" AND receiver IN ('', ?)",
-		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, receiver, w.SentAt), receiver)...)
+		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, tryEnds, receiver, w.SentAt), receiver)...)
 }
 
 // underLease finds a withdrawal only if nobody has touched it since w was read.
@@ -177,7 +165,7 @@ func leased(w Withdrawal, values ...any) []any {
 
 // RecordPaid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		now := s.clock()
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'paid', dead = 0, last_error = '', reference = ?, "+
 			"finished_at = ? WHERE id = ? AND state IN ('sent', 'action_required') AND receiver = ? AND receiver <> ''",
@@ -186,13 +174,10 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 			return err
 		}
 		if n == 1 {
-			return s.leave(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
+			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalPaid, Actor: byRedrain,
 				Reason: "paid by " + w.Receiver})
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		switch {
-		case err != nil:
-			return err
 		case is.State.Brief() == WithdrawalFailed:
 			return ErrPaidTwice
 		case is.State != WithdrawalPaid: // else it is an earlier call whose answer was lost
@@ -202,23 +187,16 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 	})
 }
 
-// leave books the money of a withdrawal out of clearing, now that it is paid.
-func (s *Withdrawals) leave(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
-	out := booking.Move(booking.KindPaid, paidKey(w.ID), booking.ClearingAccount(w.User), booking.World, w.Amount)
-	return s.finish(ctx, tx, w, out, "paid_id", e)
-}
-
-// giveBack books the money of a withdrawal back to its player.
-func (s *Withdrawals) giveBack(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
-	back := booking.Move(booking.KindReturn, returnKey(w.ID), booking.ClearingAccount(w.User),
-		booking.UserAccount(w.User), w.Amount)
-	return s.finish(ctx, tx, w, back, "return_id", e)
-}
-
-// finish books what has become of a withdrawal's money, and resolves its letters. column is where the transaction's
-// number goes.
-func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, t booking.Txn, column string,
-	e WithdrawalEvent) error {
+// finish books the money of a withdrawal whose row has ended: out of clearing if it is paid, else back to the player.
+// It resolves its letters.
+func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
+	from, t, column := booking.ClearingAccount(w.User), booking.Txn{}, "paid_id"
+	if e.State == WithdrawalPaid {
+		t = booking.Move(booking.KindPaid, "paid:"+w.ID, from, booking.World, w.Amount)
+	} else {
+		t = booking.Move(booking.KindReturn, "return:"+w.ID, from, booking.UserAccount(w.User), w.Amount)
+		column = "return_id"
+	}
 	now := s.clock()
 	ended, _, err := readWithdrawal(ctx, tx, w.ID)
 	if err != nil {
@@ -244,7 +222,7 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, t 
 
 // RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
 func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'refused', finished_at = ?, last_error = ? "+underLease+
 			" AND state IN ('sent', 'action_required')",
 			leased(w, s.clock(), sqldb.Storable(reason, posting.MaxReason))...)
@@ -252,13 +230,12 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 			return err
 		}
 		if n == 1 {
-			return s.giveBack(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
+			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
-		if err == nil && is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
-			err = ErrLeaseLost
+		if is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
+			return ErrLeaseLost
 		}
-		return err
+		return nil
 	})
 }
 
@@ -273,28 +250,28 @@ type Waiting struct {
 
 // RecordWaiting notes that the receiver has the payment and is to be asked again. Tries without a clear answer are
 // counted anew.
-func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, is Waiting) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Waiting) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		now := s.clock()
-		reference := sqldb.Storable(cmp.Or(is.Reference, w.Reference), 200)
+		reference := sqldb.Storable(cmp.Or(wait.Reference, w.Reference), 200)
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = ?, attempts = 0, next_at = ?, last_error = ?, "+
 			"reference = ?, action_url = ?, action_data = ?, action_until = ?, waits_since = ? "+underLease,
-			leased(w, string(is.State), s.later(is.After), sqldb.Storable(is.Reason, posting.MaxReason),
-				reference, sqldb.Storable(is.Action.URL, 2000), sqldb.Storable(is.Action.Data, 4000), is.Action.Until,
-				cmp.Or(w.WaitsSince, now))...)
+			leased(w, string(wait.State), s.later(wait.After), sqldb.Storable(wait.Reason, posting.MaxReason),
+				reference, sqldb.Storable(wait.Action.URL, 2000), sqldb.Storable(wait.Action.Data, 4000),
+				wait.Action.Until, cmp.Or(w.WaitsSince, now))...)
 		switch {
 		case err != nil || n == 0:
 			return err
-		case is.State == w.State:
+		case wait.State == w.State:
 			return nil
 		}
-		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: is.State, Actor: byRedrain, Reason: is.Reason})
+		return writeEvent(ctx, tx, now, w.ID, WithdrawalEvent{State: wait.State, Actor: byRedrain, Reason: wait.Reason})
 	})
 }
 
 // RecordRetry has a withdrawal tried once more, after a while.
 func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
 			leased(w, sqldb.Storable(reason, posting.MaxReason), s.later(after))...)
 		return err
@@ -303,17 +280,16 @@ func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.
 
 // RecordDead makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
 func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
-	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx) error {
+	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		buried, err := s.bury(ctx, tx, w, reason)
 		if err != nil || buried {
 			return err
 		}
-		is, _, err := readWithdrawal(ctx, tx, w.ID)
 		// An earlier call whose answer was lost has left the lease as it was.
-		if err == nil && (!is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt) {
-			err = ErrLeaseLost
+		if !is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt {
+			return ErrLeaseLost
 		}
-		return err
+		return nil
 	})
 }
 
@@ -332,20 +308,18 @@ func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reas
 	return true, posting.WriteLetters(ctx, tx, []posting.DeadLetter{withdrawalLetter(w, reason)}, now)
 }
 
-func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal, fn func(context.Context, *sqldb.Tx) error) error {
+// endTry locks a withdrawal, and calls fn with its row.
+func (s *Withdrawals) endTry(ctx context.Context, w Withdrawal,
+	fn func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		var id string
-		_, err := tx.First(ctx, []any{&id}, "SELECT id FROM withdrawal WHERE id = ?"+tx.ForUpdate(), w.ID)
+		is, _, err := withdrawalTable.Find(ctx, tx, "WHERE id = ?"+tx.ForUpdate(), w.ID)
 		if err != nil {
 			return err
 		}
 		if err := s.end(ctx, tx, w); err != nil {
 			return err
 		}
-		return fn(ctx, tx)
+		return fn(ctx, tx, is)
 	})
-	if err != nil {
-		return fmt.Errorf("withdrawal %s: %w", w.ID, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "withdrawal %s", w.ID)
 }

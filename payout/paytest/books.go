@@ -177,13 +177,8 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 // GiveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
 func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
-	err := b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
-		_, err := booking.Book(ctx, tx, b.Clock.Now(),
-			[]booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World, booking.EscrowAccount(campaign),
-				amount)}, nil)
-		return err
-	})
-	Must(t, err)
+	Must(t, b.InTx(t, []booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World,
+		booking.EscrowAccount(campaign), amount)}))
 }
 
 // LoadingCampaign is a campaign that a sponsor with enough money may create.
@@ -251,8 +246,32 @@ func As(t testing.TB, action string) context.Context {
 		Detail: json.RawMessage(`{"address":"::1"}`)})
 }
 
+// Retry has an operator retry the dead letters of a claim.
+func Retry(ctx context.Context, a *ledger.Approvals, claim string) ([]posting.Settlement, error) {
+	o, err := a.Do(ctx, ledger.Deed{Act: ledger.ActRetry, Target: claim}, ledger.Person{Name: "ann"})
+	return o.Settled, err
+}
+
+// Retry is the function Retry on these books.
+func (b *Books) Retry(ctx context.Context, claim string) ([]posting.Settlement, error) {
+	return Retry(ctx, b.Approvals, claim)
+}
+
+// Dismiss has an operator dismiss the dead letters of a claim, or one of them.
+func (b *Books) Dismiss(ctx context.Context, claim string, letter int64, why string) (ledger.Dismissed, error) {
+	o, err := b.Approvals.Do(ctx, ledger.Deed{Act: ledger.ActDismiss, Target: claim, Letter: letter},
+		ledger.Person{Name: "ann", Reason: why})
+	return o.Dismissed, err
+}
+
+// RetryAll is that of the approvals.
+func (b *Books) RetryAll(ctx context.Context, campaign string,
+	tell func([]posting.Settlement)) (ledger.Redriven, error) {
+	return b.Approvals.RetryAll(ctx, campaign, tell)
+}
+
 // InTx books transactions as they are.
-func (b *Books) InTx(t *testing.T, txns []booking.Txn) error {
+func (b *Books) InTx(t testing.TB, txns []booking.Txn) error {
 	t.Helper()
 	return b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := booking.Book(ctx, tx, b.Clock.Now(), txns, nil)

@@ -128,7 +128,9 @@ func (b *Books) CheckBooks(t testing.TB) {
 // CheckHashes checks that every transaction and every audit record has the hash of its content.
 func (b *Books) CheckHashes(t testing.TB) {
 	t.Helper()
-	_, err := chain.Verify(context.Background(), b.DB, chain.VerifyOptions{Found: func(what string) { t.Error(what) }})
+	_, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(context.Background(), chain.VerifyOptions{
+		Found: func(what string) { t.Error(what) },
+	})
 	Must(t, err)
 }
 
@@ -218,6 +220,19 @@ func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// Pages reads a list to its end, and returns its pages.
+func Pages[T any](t testing.TB, page func(cursor string) (list []T, next string, err error)) (pages [][]T) {
+	t.Helper()
+	for cursor := ""; ; {
+		list, next, err := page(cursor)
+		Must(t, err)
+		pages = append(pages, list)
+		if cursor = next; next == "" {
+			return pages
+		}
+	}
 }
 
 // Must fails the test on an error.

@@ -69,7 +69,7 @@ func SealWith(ring *seal.Ring, e rain.Entry) rain.Entry {
 	return e
 }
 
-// Copies are entries as another worker reads them: a posting fills in their amounts.
+// Copies are entries as another worker reads them from Redis: a posting fills in their amounts.
 func Copies(entries []rain.Entry) []rain.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {

@@ -97,20 +97,7 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 func (f *FakeRedis) Entries(of FakeKey) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return read(f.Shards[of].Entries)
-}
-
-// read gives each reader entries of its own, as Redis does: the ledger writes amounts into them.
-func read(entries []rain.Entry) []rain.Entry {
-	own := slices.Clone(entries)
-	for i := range own {
-		own[i].Wins = slices.Clone(own[i].Wins)
-		if own[i].Reclaim != nil {
-			reclaim := *own[i].Reclaim
-			own[i].Reclaim = &reclaim
-		}
-	}
-	return own
+	return Copies(f.Shards[of].Entries)
 }
 
 // record notes an entry's wins for their players.
@@ -286,7 +273,7 @@ func (f *FakeRedis) Page(_ context.Context, campaign string, shard int, after st
 		return nil, "", f.fails
 	}
 	past := rain.EntryRef{ID: after}
-	for _, e := range read(f.Shards[FakeKey{campaign, shard}].Entries) {
+	for _, e := range Copies(f.Shards[FakeKey{campaign, shard}].Entries) {
 		if after != "" && !later(e.Ref, past) {
 			continue
 		}

@@ -27,7 +27,7 @@ func (f *FakeRedis) Snapshots(c *rain.Campaign) *FakeRedis {
 
 func (sh *FakeShard) clone() *FakeShard {
 	is := *sh
-	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), read(sh.Entries), slices.Clone(sh.Wins)
+	is.Stock, is.Entries, is.Wins = slices.Clone(sh.Stock), Copies(sh.Entries), slices.Clone(sh.Wins)
 	is.Players, is.Borrowed = maps.Clone(sh.Players), maps.Clone(sh.Borrowed)
 	is.Snapshot.Lent, is.Snapshot.Returned = slices.Clone(sh.Snapshot.Lent), slices.Clone(sh.Snapshot.Returned)
 	return &is
@@ -60,9 +60,8 @@ func (f *FakeRedis) Snapshot(_ context.Context, c *rain.Campaign) ([]rain.ShardS
 func (f *FakeRedis) EachEntry(_ context.Context, c *rain.Campaign, shard int, upTo string,
 	fn func(rain.Entry, error) error) error {
 	for _, e := range f.entries(c, shard) {
-		ms, seq, _ := e.Ref.Position()
-		lastMS, lastSeq, err := rain.EntryRef{ID: upTo}.Position()
-		if err == nil && (ms > lastMS || ms == lastMS && seq > lastSeq) {
+		last := rain.EntryRef{ID: upTo}
+		if _, _, err := last.Position(); err == nil && later(e.Ref, last) {
 			continue
 		}
 		if err := fn(e, nil); err != nil {
@@ -76,7 +75,7 @@ func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if sh := f.Shards[FakeKey{c.ID, shard}]; sh != nil {
-		return read(sh.Entries)
+		return Copies(sh.Entries)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"redrain/payout/ledger/booking"
+	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -107,4 +108,29 @@ func (b *Books) WantPaid(t *testing.T, campaign string, budget rain.Money, packe
 		t.Errorf("%d packets and %d are paid, want %d and %d (%v)", n, amount, packets, sum, err)
 	}
 	b.CheckBooks(t)
+}
+
+// Told is a Notifier that counts how often each claim was settled.
+type Told struct {
+	mu     sync.Mutex
+	claims map[string]int
+}
+
+// Settled implements Notifier.
+func (n *Told) Settled(_ context.Context, settled []posting.Settlement) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.claims == nil {
+		n.claims = map[string]int{}
+	}
+	for _, s := range settled {
+		n.claims[s.Claim]++
+	}
+}
+
+// Distinct is how many claims were settled.
+func (n *Told) Distinct() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.claims)
 }

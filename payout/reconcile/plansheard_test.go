@@ -128,13 +128,17 @@ func sendsStatement(call *ast.CallExpr) bool {
 		if fun, ok := fun.X.(*ast.SelectorExpr); ok {
 			name = fun.Sel
 		}
+	case *ast.IndexListExpr: // of several types
+		if fun, ok := fun.X.(*ast.SelectorExpr); ok {
+			name = fun.Sel
+		}
 	}
 	if name == nil || len(call.Args) < 2 {
 		return false
 	}
 	ctx, ok := call.Args[0].(*ast.Ident)
 	switch name.Name {
-	case "Each", "First", "Exec", "List", "Column", "EachIn":
+	case "Each", "First", "Exec", "List", "Column", "EachIn", "PairsIn", "Find", "ListPage":
 		return ok && ctx.Name == "ctx"
 	}
 	return false

@@ -154,7 +154,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 // readLetters reads the dead letters that wait.
 func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := posting.ScanLetter(scan)
+		d, err := posting.LetterTable.Scan(scan)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,8 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			}
 		}
 		return nil
-	}, posting.LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter, r.campaign.ID)
+	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 AND NOT "+posting.PaidLetter),
+		r.campaign.ID)
 }
 
 // gave notes what an entry gave back.

@@ -102,10 +102,10 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 // noteLetters reads the dead letters that wait. They hold no money: what they are about is in the export.
 func (r *campaignCheck) noteLetters(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := posting.ScanLetter(scan)
+		d, err := posting.LetterTable.Scan(scan)
 		if err == nil {
 			r.waiting.letter(letterRow{d.ID, d.Kind, "", d.Claim, d.Packet, d.User, d.Amount, d.Reason})
 		}
 		return err
-	}, posting.LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id", r.campaign.ID)
+	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id"), r.campaign.ID)
 }

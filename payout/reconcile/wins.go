@@ -217,7 +217,7 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 	}
 	found := map[promise]bool{}
 	err := sqldb.EachIn(ctx, s.q, func(scan sqldb.Scan) error {
-		d, err := posting.ScanLetter(scan)
+		d, err := posting.LetterTable.Scan(scan)
 		if err != nil {
 			return err
 		}
@@ -225,7 +225,7 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 			found[promise{d.Packet, d.User, e.Wins[0].Drop, e.Ref.String()}] = true
 		}
 		return nil
-	}, posting.LetterSelect+"WHERE kind = ? AND resolved_at = 0 AND claim IN", claims, posting.LetterPay)
+	}, posting.LetterTable.Select("WHERE kind = ? AND resolved_at = 0 AND claim IN"), claims, posting.LetterPay)
 	return found, err
 }
 

@@ -39,9 +39,6 @@ func TestPayerRecordsEachAnswer(t *testing.T) {
 		{1, Answer{}, nil, outcomeAgain, false},
 		{1, Answer{Status: Unknown}, nil, outcomeAgain, false},
 		{1, Answer{Status: ActionRequired}, nil, outcomeAgain, false},
-		{1, Answer{Status: ActionRequired, Action: ledger.Action{URL: "javascript:alert(1)"}}, nil, outcomeAgain,
-			false},
-		{1, Answer{Status: ActionRequired, Action: ledger.Action{URL: "http://pay.example"}}, nil, outcomeAgain, false},
 		{1, Answer{Status: Paid}, errors.New("unclear"), outcomeAgain, false},
 		{1, Answer{Status: Refused}, errors.New("unclear"), outcomeAgain, false},
 	} {

@@ -32,7 +32,7 @@ func (i *interleaving) check() {
 		}))
 	given := i.given()
 	put("the sponsor", given)
-	moves, err := sqldb.List(ctx, i.db, posting.ScanMove, posting.MoveSelect+"WHERE campaign_id = ?", i.c.ID)
+	moves, err := posting.MoveTable.List(ctx, i.db, "WHERE campaign_id = ?", i.c.ID)
 	i.must(err)
 	rows := map[string]bool{}
 	shards, err := i.grabber.Snapshot(ctx, i.c)

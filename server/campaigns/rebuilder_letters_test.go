@@ -95,7 +95,7 @@ func TestNoLetterStopsARebuild(t *testing.T) {
 			}
 			// The promise is kept whenever a person asks for it.
 			claim := rain.ClaimID(c.ID, held[0].Wins[0].Packet)
-			settled, err := l.ledger.DeadLetters.Retry(t.Context(), claim)
+			settled, err := paytest.Retry(t.Context(), l.ledger.Approvals, claim)
 			if err != nil || len(settled) != 1 || settled[0].User != player {
 				t.Errorf("%+v, %v", settled, err)
 			}

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"redrain/grab/store"
-	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
 	"redrain/payout/paytest"
@@ -19,8 +18,7 @@ import (
 // letters are the dead letters that wait.
 func (l *lossy) letters() []posting.DeadLetter {
 	l.Helper()
-	list, err := sqldb.List(l.Context(), l.db, posting.ScanLetter,
-		posting.LetterSelect+"WHERE resolved_at = 0 ORDER BY id")
+	list, err := posting.LetterTable.List(l.Context(), l.db, "WHERE resolved_at = 0 ORDER BY id")
 	testenv.Must(l, err)
 	return list
 }

@@ -69,7 +69,8 @@ func TestASecondIsWritten(t *testing.T) {
 		paytest.Must(t, err)
 		return rows
 	}
-	want := history.Row{At: 1_000_000_000_000, SpanMS: 1_000, Online: 3, Waiting: 2, Grabs: 7, P50: 1_250, P99: 8_000,
+	want := history.Row{Campaign: "c",
+		At: 1_000_000_000_000, SpanMS: 1_000, Online: 3, Waiting: 2, Grabs: 7, P50: 1_250, P99: 8_000,
 		Taps: 70, Won: 5, Paid: 4, Stock: 15, Empty: 60, Late: 5}
 	if rows := read("c"); len(rows) != 1 || rows[0] != want {
 		t.Errorf("%+v, want %+v", rows, want)

@@ -10,6 +10,8 @@ import (
 // Row is what a campaign's figures were in a span of time. Counts are those at its end; what rises and falls is the
 // highest of it.
 type Row struct {
+	Campaign string
+
 	At     int64 // when the span begins, Unix ms
 	SpanMS int64
 

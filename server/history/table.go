@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"fmt"
 
 	"redrain/internal/sqldb"
 )
@@ -13,53 +12,36 @@ type Table struct{ db *sqldb.DB }
 // NewTable is the table of a database that is migrated.
 func NewTable(db *sqldb.DB) *Table { return &Table{db} }
 
-var columns = []string{"campaign_id", "at", "span_ms", "online", "waiting", "grabs", "p50_us", "p99_us", "taps", "won",
-	"paid", "stock", "empty", "late"}
-
-const selectRows = "SELECT at, span_ms, online, waiting, grabs, p50_us, p99_us, taps, won, paid, stock, empty, late " +
-	"FROM figure "
-
-func scanRow(scan sqldb.Scan) (r Row, err error) {
-	err = scan(&r.At, &r.SpanMS, &r.Online, &r.Waiting, &r.Grabs, &r.P50, &r.P99, &r.Taps, &r.Won, &r.Paid, &r.Stock,
-		&r.Empty, &r.Late)
-	return r, err
-}
-
-func (r Row) values(campaign string) []any {
-	return []any{campaign, r.At, r.SpanMS, r.Online, r.Waiting, r.Grabs, r.P50, r.P99, r.Taps, r.Won, r.Paid, r.Stock,
-		r.Empty, r.Late}
-}
+var figures = sqldb.NewTable("figure", func(r *Row) []any {
+	return []any{"campaign_id", &r.Campaign, "at", &r.At, "span_ms", &r.SpanMS, "online", &r.Online,
+		"waiting", &r.Waiting, "grabs", &r.Grabs, "p50_us", &r.P50, "p99_us", &r.P99, "taps", &r.Taps, "won", &r.Won,
+		"paid", &r.Paid, "stock", &r.Stock, "empty", &r.Empty, "late", &r.Late}
+})
 
 // Add writes the newest rows, by campaign. A row that is there already stays as it is.
 func (t *Table) Add(ctx context.Context, rows map[string]Row) error {
-	values := make([][]any, 0, len(rows))
+	all := make([]Row, 0, len(rows))
 	for campaign, r := range rows {
-		values = append(values, r.values(campaign))
+		r.Campaign = campaign
+		all = append(all, r)
 	}
-	if len(values) == 0 {
+	if len(all) == 0 {
 		return nil
 	}
-	err := t.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Insert(ctx, "figure", columns, values, sqldb.Merge{Key: []string{"campaign_id", "at"}})
-	})
-	if err != nil {
-		return fmt.Errorf("writing the figures of a second: %w", err)
-	}
-	return nil
+	return sqldb.Wrap(t.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
+		return figures.Insert(ctx, tx, sqldb.Merge{Key: figures.Columns()[:2]}, all...)
+	}), "writing the figures of a second")
 }
 
 // Read is a campaign's rows from a time to another, both Unix ms, in spans of at least spanMS, in the order of time.
 func (t *Table) Read(ctx context.Context, campaign string, from, to, spanMS int64) ([]Row, error) {
 	thin := thinner{spanMS: spanMS}
 	err := t.db.Each(ctx, func(scan sqldb.Scan) error {
-		r, err := scanRow(scan)
+		r, err := figures.Scan(scan)
 		thin.add(r)
 		return err
-	}, selectRows+"WHERE campaign_id = ? AND at >= ? AND at < ? ORDER BY at", campaign, from, to)
-	if err != nil {
-		return nil, fmt.Errorf("reading the figures of campaign %s: %w", campaign, err)
-	}
-	return thin.rows, nil
+	}, figures.Select("WHERE campaign_id = ? AND at >= ? AND at < ? ORDER BY at"), campaign, from, to)
+	return thin.rows, sqldb.Wrap(err, "reading the figures of campaign %s", campaign)
 }
 
 // thinAtOnce is how many rows one step of thinning takes out, at most.
@@ -76,7 +58,7 @@ func (t *Table) Thin(ctx context.Context, spanMS, widerMS, before int64) (more b
 		if err != nil || !more {
 			return err
 		}
-		old, err := sqldb.List(ctx, tx, scanRow, selectRows+"WHERE campaign_id = ? AND span_ms = ? AND at < ? "+
+		old, err := figures.List(ctx, tx, "WHERE campaign_id = ? AND span_ms = ? AND at < ? "+
 			"ORDER BY at LIMIT ?", campaign, spanMS, before, thinAtOnce)
 		if err != nil {
 			return err
@@ -93,16 +75,9 @@ func (t *Table) Thin(ctx context.Context, spanMS, widerMS, before int64) (more b
 		if err != nil {
 			return err
 		}
-		values := make([][]any, len(thin.rows))
-		for i, r := range thin.rows {
-			values[i] = r.values(campaign)
-		}
-		return tx.Insert(ctx, "figure", columns, values, sqldb.Merge{Key: []string{"campaign_id", "at"}})
+		return figures.Insert(ctx, tx, sqldb.Merge{Key: figures.Columns()[:2]}, thin.rows...)
 	})
-	if err != nil {
-		return false, fmt.Errorf("thinning old figures: %w", err)
-	}
-	return more, nil
+	return more, sqldb.Wrap(err, "thinning old figures")
 }
 
 // wholeSpans leaves out the rows of the last of the wider spans.
@@ -123,8 +98,5 @@ func (t *Table) Forget(ctx context.Context, before int64) (more bool, err error)
 	if err == nil && more {
 		_, err = t.db.Exec(ctx, "DELETE FROM figure WHERE campaign_id = ? AND at < ?", campaign, before)
 	}
-	if err != nil {
-		return false, fmt.Errorf("removing old figures: %w", err)
-	}
-	return more, nil
+	return more, sqldb.Wrap(err, "removing old figures")
 }

@@ -10,7 +10,8 @@ import (
 
 // second is a row of one second, with figures that tell it from others.
 func second(at, n int64) history.Row {
-	return history.Row{At: at * 1_000, SpanMS: 1_000, Online: n, Grabs: 10 * n, P99: 100 * n, Taps: at, Won: at / 2,
+	return history.Row{Campaign: "c",
+		At: at * 1_000, SpanMS: 1_000, Online: n, Grabs: 10 * n, P99: 100 * n, Taps: at, Won: at / 2,
 		Stock: 10_000 - at}
 }
 
@@ -54,7 +55,8 @@ func TestOldRowsBecomeFewer(t *testing.T) {
 				t.Fatalf("%d spans of ten seconds, %d rows after %d steps", len(before), len(after), steps)
 			}
 			for i, r := range after[:400] {
-				want := history.Row{At: int64(i) * 10_000, SpanMS: 10_000, Online: 6, Grabs: 60, P99: 600,
+				want := history.Row{Campaign: "c",
+					At: int64(i) * 10_000, SpanMS: 10_000, Online: 6, Grabs: 60, P99: 600,
 					Taps: int64(i)*10 + 9, Won: (int64(i)*10 + 9) / 2, Stock: 10_000 - int64(i)*10 - 9}
 				if r != want || before[i] != want {
 					t.Fatalf("%+v, read before %+v, want %+v", r, before[i], want)

@@ -23,20 +23,13 @@ type AuditRecord struct {
 	Detail string // JSON
 }
 
-func (r *AuditRecord) content() Hash {
-	var c Content
-	c.Int(r.At)
-	for _, text := range []string{r.Actor, r.Role, r.Action, r.Target, r.Detail} {
-		c.Text(text)
-	}
-	return c.Sum()
-}
-
 // AppendAudit writes a record into the audit with its hash.
 func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
-	hash := r.content()
-	return tx.Insert(ctx, Audits, append(slices.Clone(auditColumns), "hash"),
-		[][]any{{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail, hash[:]}}, sqldb.Merge{})
+	values := []any{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail}
+	var c Content
+	c.Add(values...)
+	hash := c.Sum()
+	return tx.Insert(ctx, Audits, append(AuditColumns(), "hash"), [][]any{append(values, hash[:])}, sqldb.Merge{})
 }
 
 // checkAudit compares audit records with the hashes that were written with them: those with ids behind after, up to and

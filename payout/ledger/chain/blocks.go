@@ -2,7 +2,6 @@ package chain
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -36,29 +35,22 @@ type Block struct {
 	Hash   string `json:"hash"` // SHA-256 of the block before and of the ids and hashes of the rows, in hexadecimal
 }
 
-const blockSelect = "SELECT book, number, last_id, rows_hashed, hash FROM block "
-
-func scanBlock(scan sqldb.Scan) (b Block, err error) {
-	err = scan(&b.Book, &b.Number, &b.Last, &b.Rows, &b.Hash)
-	return b, err
-}
+var blockTable = sqldb.NewTable("block", func(b *Block) []any {
+	return []any{"book", &b.Book, "number", &b.Number, "last_id", &b.Last, "rows_hashed", &b.Rows, "hash", &b.Hash}
+})
 
 // newest is the newest block of a book; its number is 0 if there is none.
 func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
-	list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? ORDER BY number DESC LIMIT 1", book)
-	if err != nil || len(list) == 0 {
-		return Block{Book: book}, err
-	}
-	return list[0], nil
+	b, _, err := blockTable.Find(ctx, q, "WHERE book = ? ORDER BY number DESC LIMIT 1", book)
+	b.Book = book
+	return b, err
 }
 
 // next hashes the rows behind a block, up to and with the id until and at most limit.
 func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit int) (Block, error) {
 	is := Block{Book: b.Book, Number: b.Number + 1}
 	var c Content
-	c.Text(b.Book)
-	c.Int(is.Number)
-	c.Text(b.Hash)
+	c.Add(b.Book, is.Number, b.Hash)
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		var hash []byte
 		err := scan(&is.Last, &hash)
@@ -97,12 +89,12 @@ func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, er
 		}
 	}
 	h.hashed = h.at
-	heads, err := Heads(ctx, h.db)
+	list, err := heads(ctx, h.db)
 	if err != nil {
 		return h.hashed, err
 	}
 	h.seen, h.at = map[string]int64{}, now
-	for _, head := range heads {
+	for _, head := range list {
 		h.seen[head.Book] = head.ID
 	}
 	return h.hashed, nil
@@ -130,8 +122,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			if full = b.Rows == blockRows; err != nil || b.Rows == 0 {
 				return err
 			}
-			return tx.Insert(ctx, "block", []string{"book", "number", "last_id", "rows_hashed", "hash"},
-				[][]any{{b.Book, b.Number, b.Last, b.Rows, b.Hash}}, sqldb.Merge{})
+			return blockTable.Insert(ctx, tx, sqldb.Merge{}, b)
 		})
 		if sqldb.IsDuplicate(err) {
 			continue // another node has made this block
@@ -150,46 +141,25 @@ type Head struct {
 	Hash string `json:"hash"` // in hexadecimal
 }
 
-// Heads are the newest rows of the books that have any.
-func Heads(ctx context.Context, q sqldb.Querier) (heads []Head, err error) {
+// heads are the newest rows of the books that have any.
+func heads(ctx context.Context, q sqldb.Querier) (list []Head, err error) {
 	for _, book := range books {
 		head, err := readHead(ctx, q, book)
 		if err != nil {
 			return nil, err
 		}
 		if head.Hash != "" {
-			heads = append(heads, head)
+			list = append(list, head)
 		}
 	}
-	return heads, nil
+	return list, nil
 }
 
 // readHead reads the newest row of a book; its hash is "" if there is none.
 func readHead(ctx context.Context, q sqldb.Querier, book string) (Head, error) {
 	var hash []byte
 	head := Head{Book: book}
-	found, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
-	if err != nil {
-		return head, fmt.Errorf("reading the newest row of %s: %w", book, err)
-	}
-	if found {
-		head.Hash = fmt.Sprintf("%x", hash)
-	}
-	return head, nil
-}
-
-// ErrUnknownBook is the error of a table whose rows have no hashes.
-var ErrUnknownBook = errors.New("no such book")
-
-// Holds reports whether a row that was the newest once is still there.
-func (h Head) Holds(ctx context.Context, q sqldb.Querier) (bool, error) {
-	if h.Book != Txns && h.Book != Audits {
-		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
-	}
-	var hash []byte
-	found, err := q.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
-	if err != nil {
-		return false, fmt.Errorf("reading row %d of %s: %w", h.ID, h.Book, err)
-	}
-	return found && fmt.Sprintf("%x", hash) == h.Hash, nil
+	_, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
+	head.Hash = fmt.Sprintf("%x", hash)
+	return head, sqldb.Wrap(err, "reading the newest row of %s", book)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"hash"
 	"math"
+	"reflect"
 	"strconv"
 )
 
@@ -35,15 +36,6 @@ func (c *Content) Int(n int64) {
 	c.end(at)
 }
 
-// Bool adds yes or no, as databases write it: 1 or 0.
-func (c *Content) Bool(yes bool) {
-	if yes {
-		c.Int(1)
-	} else {
-		c.Int(0)
-	}
-}
-
 // Text adds a text, given in one or several parts.
 func (c *Content) Text(parts ...string) {
 	at := c.begin()
@@ -63,12 +55,36 @@ func (c *Content) Bytes(b []byte) {
 // Null adds a value that there is not.
 func (c *Content) Null() { c.bytes = binary.BigEndian.AppendUint32(c.bytes, math.MaxUint32) }
 
-// text adds a value as a database tells it.
-func (c *Content) text(s sql.NullString) {
-	if s.Valid {
-		c.Text(s.String)
-	} else {
-		c.Null()
+// Add adds values of kinds that a database stores: whole numbers, booleans as 1 or 0, texts and bytes. A nil is a NULL.
+func (c *Content) Add(values ...any) {
+	for _, value := range values {
+		switch v := reflect.ValueOf(value); {
+		case value == nil, (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil():
+			c.Null()
+		case v.Kind() == reflect.Pointer:
+			c.Add(v.Elem().Interface())
+		case v.CanInt():
+			c.Int(v.Int())
+		case value == true:
+			c.Int(1)
+		case value == false:
+			c.Int(0)
+		case v.Kind() == reflect.String:
+			c.Text(v.String())
+		default:
+			c.Bytes(v.Bytes()) // it panics if the value is of another kind
+		}
+	}
+}
+
+// values adds values as a database returns them.
+func (c *Content) values(of []sql.NullString) {
+	for _, value := range of {
+		if value.Valid {
+			c.Text(value.String)
+		} else {
+			c.Null()
+		}
 	}
 }
 

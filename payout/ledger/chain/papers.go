@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -93,4 +94,44 @@ func readPapers(ctx context.Context, q sqldb.Querier, kind string, ids []int64) 
 		sums[id] = c.Sum()
 	}
 	return sums, nil
+}
+
+// What follows hashes rows without their database, as an export has them.
+
+// PaperColumns are the columns of the papers of a kind of transaction that its hash covers, in the order in which they
+// are hashed. Where the papers come from several tables, each column has a table's short name before it: c campaign,
+// a campaign_amounts, r reclaim, cut reclaim_cut, w withdrawal, e withdrawal_event.
+func PaperColumns(kind string) []string { return slices.Clone(papers[kind].columns) }
+
+// AuditColumns are the columns of an audit record that its hash covers, in the order in which they are hashed.
+func AuditColumns() []string { return slices.Clone(auditColumns) }
+
+// Line is a line of a transaction.
+type Line struct {
+	Number  int64
+	Account string
+	Amount  int64
+}
+
+// HashRows hashes the papers of a transaction, each with the values of its PaperColumns, or an audit record with those
+// of its AuditColumns. It is zero without rows.
+func HashRows(rows ...[]sql.NullString) (sum Hash) {
+	if len(rows) == 0 {
+		return sum
+	}
+	var c Content
+	for _, values := range rows {
+		c.values(values)
+	}
+	return c.Sum()
+}
+
+// HashTxn hashes a transaction, the hash of its papers, and its lines.
+func HashTxn(kind, key string, at int64, papers Hash, lines []Line) Hash {
+	var c Content
+	c.Txn(kind, key, at, papers[:])
+	for _, l := range lines {
+		c.Add(l.Number, l.Account, l.Amount)
+	}
+	return c.Sum()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"redrain/internal/sqldb"
@@ -23,15 +24,9 @@ type Root struct {
 // sum is the hash that the root must have.
 func (r *Root) sum() string {
 	var c Content
-	c.Text(r.Day)
-	c.Int(r.At)
-	c.Text(r.Previous)
+	c.Add(r.Day, r.At, r.Previous)
 	for _, b := range r.Blocks {
-		c.Text(b.Book)
-		c.Int(b.Number)
-		c.Int(b.Last)
-		c.Int(b.Rows)
-		c.Text(b.Hash)
+		c.Add(b.Book, b.Number, b.Last, b.Rows, b.Hash)
 	}
 	return c.Sum().String()
 }
@@ -95,12 +90,7 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 			return nil
 		}
 		root.Hash = root.sum()
-		blocks, err := json.Marshal(root.Blocks)
-		if err != nil {
-			return err
-		}
-		err = tx.Insert(ctx, "root", []string{"day", "taken_at", "previous", "blocks", "hash"},
-			[][]any{{root.Day, root.At, root.Previous, string(blocks), root.Hash}}, sqldb.Merge{})
+		err = rootTable.Insert(ctx, tx, sqldb.Merge{}, root)
 		if sqldb.IsDuplicate(err) {
 			return errTaken
 		}
@@ -119,36 +109,40 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 var errTaken = errors.New("another node has taken it")
 
 // Heads are the newest rows of the books that have any.
-func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return Heads(ctx, r.db) }
+func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return heads(ctx, r.db) }
+
+// ErrUnknownBook is the error of a table whose rows have no hashes.
+var ErrUnknownBook = errors.New("no such book")
 
 // Holds reports whether a row that was the newest once is still there.
-func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) { return h.Holds(ctx, r.db) }
-
-const rootSelect = "SELECT day, taken_at, previous, blocks, hash FROM root "
-
-func scanRoot(scan sqldb.Scan) (root Root, err error) {
-	var blocks []byte
-	if err := scan(&root.Day, &root.At, &root.Previous, &blocks, &root.Hash); err != nil {
-		return root, err
+func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
+	if !slices.Contains(books, h.Book) {
+		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
 	}
-	if err := json.Unmarshal(blocks, &root.Blocks); err != nil {
-		root.Blocks = nil // so its hash is wrong, which the check names
-	}
-	return root, nil
+	var hash []byte
+	found, err := r.db.First(ctx, []any{&hash}, "SELECT hash FROM "+h.Book+" WHERE id = ?", h.ID)
+	return found && fmt.Sprintf("%x", hash) == h.Hash, sqldb.Wrap(err, "reading row %d of %s", h.ID, h.Book)
 }
+
+var rootTable = sqldb.NewTable("root", func(r *Root) []any {
+	return []any{"day", &r.Day, "taken_at", &r.At, "previous", &r.Previous,
+		"blocks", sqldb.Via(func() string {
+			text, _ := json.Marshal(r.Blocks) // texts and whole numbers can always be written
+			return string(text)
+		}, func(text string) error {
+			if err := json.Unmarshal([]byte(text), &r.Blocks); err != nil {
+				r.Blocks = nil // so its hash is wrong, which the check names
+			}
+			return nil
+		}), "hash", &r.Hash}
+})
 
 // ListRoots lists the roots, the newest first. An empty cursor begins; next is empty on the last page.
 func (r *Roots) ListRoots(ctx context.Context, cursor string, limit int) (list []Root, next string, err error) {
 	if cursor == "" {
 		cursor = "~" // behind every day
 	}
-	list, err = sqldb.List(ctx, r.db, scanRoot, rootSelect+"WHERE day < ? ORDER BY day DESC LIMIT ?", cursor, limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("listing the roots: %w", err)
-	}
-	if len(list) > limit {
-		list = list[:limit]
-		next = list[limit-1].Day
-	}
-	return list, next, nil
+	list, next, err = rootTable.ListPage(ctx, r.db, limit, func(last Root) string { return last.Day },
+		"WHERE day < ? ORDER BY day DESC", cursor)
+	return list, next, sqldb.Wrap(err, "listing the roots")
 }

@@ -32,7 +32,7 @@ func take(t testing.TB, b *paytest.Books, at time.Time) *chain.Root {
 func verify(t testing.TB, b *paytest.Books, from string, noted ...chain.Root) (chain.Verified, []string) {
 	t.Helper()
 	var found []string
-	v, err := chain.Verify(t.Context(), b.DB, chain.VerifyOptions{From: from, Noted: noted,
+	v, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: from, Noted: noted,
 		Found: func(what string) { found = append(found, what) }})
 	paytest.Must(t, err)
 	if int(v.Faults) != len(found) {
@@ -82,7 +82,7 @@ func TestADayHasOneRoot(t *testing.T) {
 		if v, _ := verify(t, b, "2026-11-22"); v.Roots != 2 || v.Rows != 2 {
 			t.Errorf("from the first root on: %+v", v)
 		}
-		_, err := chain.Verify(t.Context(), b.DB, chain.VerifyOptions{From: "2026-11-23"})
+		_, err := chain.NewRoots(b.DB, b.Clock.Now).Verify(t.Context(), chain.VerifyOptions{From: "2026-11-23"})
 		if unknown, ok := errors.AsType[chain.UnknownDayError](err); !ok || unknown != "2026-11-23" {
 			t.Errorf("%v", err)
 		}

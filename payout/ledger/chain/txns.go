@@ -3,7 +3,6 @@ package chain
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"strings"
 
 	"redrain/internal/sqldb"
@@ -96,15 +95,7 @@ func campaignOf(key string) string {
 
 // Removed are those of some campaigns whose payouts were removed after an export.
 func Removed(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]bool, error) {
-	removed := map[string]bool{}
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var id string
-		err := scan(&id)
-		removed[id] = true
-		return err
-	}, "SELECT campaign_id FROM archive WHERE campaign_id IN", campaigns)
-	if err != nil {
-		return nil, fmt.Errorf("reading removed campaigns: %w", err)
-	}
-	return removed, nil
+	removed, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT campaign_id, 1 FROM archive WHERE campaign_id IN",
+		campaigns)
+	return removed, sqldb.Wrap(err, "reading removed campaigns")
 }

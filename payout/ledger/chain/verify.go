@@ -29,25 +29,20 @@ type UnknownDayError string
 
 func (e UnknownDayError) Error() string { return fmt.Sprintf("there is no root of %s", string(e)) }
 
-// Verify is [Verify] of the database that the roots are kept in.
-func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (Verified, error) {
-	return Verify(ctx, r.db, o)
-}
-
 // Verify compares all rows with their hashes, these with the blocks, and the blocks with every root: those that the
 // database has, and those that were noted outside it. It may run while others write. The error is the database's.
-func Verify(ctx context.Context, db *sqldb.DB, o VerifyOptions) (v Verified, err error) {
+func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	found := func(fault string) {
 		v.Faults++
 		o.Found(fault)
 	}
-	roots, err := believed(ctx, db, o.Noted, found)
+	roots, err := believed(ctx, r.db, o.Noted, found)
 	if err != nil {
 		return v, err
 	}
 	w := &Walk{Found: func(f Fault) { found(f.String()) }}
 	if o.From != "" {
-		begin := slices.IndexFunc(roots, func(r Root) bool { return r.Day == o.From })
+		begin := slices.IndexFunc(roots, func(root Root) bool { return root.Day == o.From })
 		if begin < 0 {
 			return v, UnknownDayError(o.From)
 		}
@@ -56,12 +51,12 @@ func Verify(ctx context.Context, db *sqldb.DB, o VerifyOptions) (v Verified, err
 	}
 	for i := range roots {
 		v.Roots++
-		if err := roots[i].check(ctx, db, found); err != nil {
+		if err := roots[i].check(ctx, r.db, found); err != nil {
 			return v, err
 		}
 	}
 	for more := true; more; {
-		if more, err = w.Step(ctx, db); err != nil {
+		if more, err = w.Step(ctx, r.db); err != nil {
 			return v, err
 		}
 	}
@@ -86,7 +81,7 @@ func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error 
 // believed are the roots by day, those that were noted outside the database before those of the database.
 func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(string)) ([]Root, error) {
 	found := func(format string, args ...any) { say(fmt.Sprintf(format, args...)) }
-	kept, err := sqldb.List(ctx, q, scanRoot, rootSelect+"ORDER BY day")
+	kept, err := rootTable.List(ctx, q, "ORDER BY day")
 	if err != nil {
 		return nil, fmt.Errorf("reading the roots: %w", err)
 	}
@@ -128,11 +123,11 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 // check compares the blocks that the root names with those of the database.
 func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
 	for _, want := range r.Blocks {
-		list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? AND number = ?", want.Book, want.Number)
+		is, _, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
 		if err != nil {
 			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
 		}
-		if len(list) != 1 || list[0] != want {
+		if is != want {
 			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
 				"end, was changed or removed", want.Number, want.Book, r.Day))
 		}

@@ -89,23 +89,23 @@ func (w *Walk) step(ctx context.Context, q sqldb.Querier) error {
 		}
 	}
 	until := int64(math.MaxInt64)
-	list, err := sqldb.List(ctx, q, scanBlock, blockSelect+"WHERE book = ? AND number > ? ORDER BY number LIMIT 1",
+	next, found, err := blockTable.Find(ctx, q, "WHERE book = ? AND number > ? ORDER BY number LIMIT 1",
 		w.block.Book, w.block.Number)
 	if err != nil {
 		return err
 	}
-	if len(list) > 0 {
-		until = list[0].Last
+	if found {
+		until = next.Last
 	}
 	whole, err := w.contents(ctx, q, until)
 	if err != nil || !whole {
 		return err
 	}
-	if len(list) == 0 {
+	if !found {
 		w.behind = true
 		return nil
 	}
-	return w.compare(ctx, q, list[0])
+	return w.compare(ctx, q, next)
 }
 
 // early names rows with numbers that no block can have.

@@ -67,20 +67,12 @@ func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.N
 func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	page := make([]Assigned, to-from)
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		err := tx.Each(ctx, func(scan sqldb.Scan) error {
-			var t Assigned
-			var ms, seq int64
-			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms,
-				&seq); err != nil {
-				return err
-			}
-			t.Entry.Campaign, t.Entry.ID = c.ID, fmt.Sprintf("%d-%d", ms, seq)
-			page[t.Win.Packet-from] = t
-			return nil
-		}, "SELECT packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout WHERE campaign_id = ? "+
-			"AND packet >= ? AND packet < ?", c.ID, from, to)
+		paid, err := sqldb.List(ctx, tx, scanPaid, selectPaid+"packet >= ? AND packet < ?", c.ID, from, to)
 		if err != nil {
 			return err
+		}
+		for _, t := range paid {
+			page[t.Win.Packet-from] = t
 		}
 		waiting, err := promises(ctx, tx, c, from, to)
 		for _, t := range waiting {
@@ -110,7 +102,7 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 			return err
 		}
 		return tx.Each(ctx, func(scan sqldb.Scan) error {
-			d, err := ScanLetter(scan)
+			d, err := LetterTable.Scan(scan)
 			if err != nil {
 				return err
 			}
@@ -119,13 +111,10 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 				return nil //nolint:nilerr // which no retry can ever give back
 			}
 			return add(e.Reclaim.Numbers, nil)
-		}, LetterSelect+"WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?", c.ID, shard,
+		}, LetterTable.Select("WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?"), c.ID, shard,
 			LetterReclaim)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("what shard %d of campaign %s gave back: %w", shard, c.ID, err)
-	}
-	return numbers, nil
+	return numbers, sqldb.Wrap(err, "what shard %d of campaign %s gave back", shard, c.ID)
 }
 
 // EachWin calls yield for every win of a shard's players that is paid, or was promised and may still be paid, in the
@@ -189,19 +178,22 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 		return nil, err
 	}
 	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		return tx.Each(ctx, func(scan sqldb.Scan) error {
-			t := Assigned{Entry: rain.EntryRef{Campaign: c.ID, Shard: shard}}
-			if err := scan(&t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &ms, &seq); err != nil {
-				return err
-			}
-			t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
-			page = append(page, t)
-			return nil
-		}, "SELECT packet, user_id, amount, drop_id, won_at, entry_seq FROM payout WHERE campaign_id = ? AND "+
-			"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?",
-			c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
+		page, err = sqldb.List(ctx, tx, scanPaid, selectPaid+"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) "+
+			"ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
+		return err
 	})
 	return page, err
+}
+
+// selectPaid begins a query for payouts of a campaign, whose rows scanPaid reads.
+const selectPaid = "SELECT campaign_id, packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout " +
+	"WHERE campaign_id = ? AND "
+
+func scanPaid(scan sqldb.Scan) (t Assigned, err error) {
+	var ms, seq int64
+	err = scan(&t.Entry.Campaign, &t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms, &seq)
+	t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
+	return t, err
 }
 
 // Total is all that a player has won of a campaign.
@@ -226,8 +218,5 @@ func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) 
 		}, "SELECT user_id, amount FROM winner WHERE campaign_id = ? ORDER BY amount DESC LIMIT ?", c.ID,
 			limit*max(c.Shards, 1)*4) // of so many, those of each shard are among the first
 	})
-	if err != nil {
-		return nil, fmt.Errorf("who has won most in campaign %s: %w", c.ID, err)
-	}
-	return top, nil
+	return top, sqldb.Wrap(err, "who has won most in campaign %s", c.ID)
 }

@@ -144,8 +144,5 @@ func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.En
 		failing[byName[name]] = true
 		return err
 	}, "SELECT entry FROM attempt WHERE entry IN", slices.Collect(maps.Keys(byName)))
-	if err != nil {
-		return nil, fmt.Errorf("tries of outbox entries: %w", err)
-	}
-	return failing, nil
+	return failing, sqldb.Wrap(err, "tries of outbox entries")
 }

@@ -2,7 +2,6 @@ package posting
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"redrain/internal/sqldb"
@@ -36,10 +35,7 @@ func readBounds(ctx context.Context, q sqldb.Querier, campaigns []string) (bound
 	}, "SELECT campaign_id, shard, barrier_ms, 0 FROM shard_epoch WHERE barrier_ms > 0 AND "+of+" UNION ALL "+
 		"SELECT campaign_id, 0, 0, COUNT(*) FROM reclaim WHERE "+of+" GROUP BY campaign_id",
 		append(sqldb.Args(campaigns), sqldb.Args(campaigns)...)...)
-	if err != nil {
-		return all, fmt.Errorf("reading barriers and reclaims: %w", err)
-	}
-	return all, nil
+	return all, sqldb.Wrap(err, "reading barriers and reclaims")
 }
 
 // void says why an entry that the ledger does not have must not be posted any more; "" where it may be.

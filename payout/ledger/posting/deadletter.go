@@ -147,18 +147,12 @@ func ResolveLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) 
 		sqldb.Marks(len(ids)), append([]any{now}, sqldb.Args(ids)...)...)
 }
 
-// LetterSelect begins a query for dead letters, whose rows ScanLetter reads.
-const LetterSelect = "SELECT id, claim, source, kind, campaign_id, shard, packet, user_id, amount, won_at, " +
-	"entry_seq, reason, payload, " +
-	"created_at FROM dead_letter "
-
-// ScanLetter reads a row of a query that LetterSelect begins.
-func ScanLetter(scan sqldb.Scan) (d DeadLetter, err error) {
-	err = scan(&d.ID, &d.Claim, &d.Source, &d.Kind, &d.Campaign, &d.Shard, &d.Packet, &d.User, &d.Amount, &d.WonAt,
-		&d.Seq, &d.Reason,
-		&d.Payload, &d.CreatedAt)
-	return d, err
-}
+// LetterTable maps the rows of dead letters, to read them; [WriteLetters] writes them.
+var LetterTable = sqldb.NewTable("dead_letter", func(d *DeadLetter) []any {
+	return []any{"id", &d.ID, "claim", &d.Claim, "source", &d.Source, "kind", &d.Kind, "campaign_id", &d.Campaign,
+		"shard", &d.Shard, "packet", &d.Packet, "user_id", &d.User, "amount", &d.Amount, "won_at", &d.WonAt,
+		"entry_seq", &d.Seq, "reason", &d.Reason, "payload", &d.Payload, "created_at", &d.CreatedAt}
+})
 
 // campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
 var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)

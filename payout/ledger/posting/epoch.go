@@ -54,10 +54,7 @@ func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int)
 			campaign, shard)
 		return err
 	})
-	if err != nil {
-		return 0, fmt.Errorf("beginning to rebuild shard %d of campaign %s: %w", shard, campaign, err)
-	}
-	return attempt, nil
+	return attempt, sqldb.Wrap(err, "beginning to rebuild shard %d of campaign %s", shard, campaign)
 }
 
 // Barrier parts two epochs of a shard.

@@ -76,7 +76,8 @@ func holding(wins []heldWin, now int64) booking.Txn {
 	lines := map[string]int{} // player → the line that takes from them; the next one gives
 	var c chain.Content
 	for _, h := range wins {
-		h.addTo(&c, now)
+		c.Add(h.claim, h.ref.Campaign, h.win.Packet, h.win.User, h.win.Amount, h.ms, h.win.Drop, h.because.Act,
+			h.because.Score, h.because.Reasons, now)
 		n, known := lines[h.win.User]
 		if !known {
 			n = len(t.Lines)
@@ -89,21 +90,6 @@ func holding(wins []heldWin, now int64) booking.Txn {
 	}
 	t.Papers = c.Sum()
 	return t
-}
-
-// addTo adds what never changes of the row.
-func (h *heldWin) addTo(c *chain.Content, now int64) {
-	c.Text(h.claim)
-	c.Text(h.ref.Campaign)
-	c.Int(int64(h.win.Packet))
-	c.Text(h.win.User)
-	c.Int(int64(h.win.Amount))
-	c.Int(h.ms)
-	c.Text(h.win.Drop)
-	c.Text(string(h.because.Act))
-	c.Int(int64(h.because.Score))
-	c.Text(h.because.Reasons)
-	c.Int(now)
 }
 
 // writeHeld writes the rows of the wins that are kept apart, once their transactions have numbers.
@@ -130,13 +116,8 @@ func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
 			before = append(before, b.settled[i].Claim)
 		}
 	}
-	held := map[string]bool{}
-	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {
-		var claim string
-		err := scan(&claim)
-		held[claim] = true
-		return err
-	}, "SELECT claim FROM held WHERE state <> 'released' AND claim IN", before)
+	held, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT claim, 1 FROM held WHERE state <> 'released' AND claim IN",
+		before)
 	if len(held) > 0 {
 		b.tellNotHeld(func(claim string) bool { return held[claim] })
 	}

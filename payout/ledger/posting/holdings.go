@@ -27,7 +27,7 @@ func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 		if _, read := holdings[key]; read {
 			continue
 		}
-		moves, err := sqldb.List(ctx, q, ScanMove, MoveSelect+ofShard, c.ID, shard, shard)
+		moves, err := MoveTable.List(ctx, q, ofShard, c.ID, shard, shard)
 		if err != nil {
 			return nil, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 		}

@@ -63,7 +63,7 @@ func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	}):
 		return "the campaign has no such packets", nil
 	}
-	moves, err := sqldb.List(ctx, tx, ScanMove, MoveSelect+ofShard, campaign, from, from)
+	moves, err := MoveTable.List(ctx, tx, ofShard, campaign, from, from)
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +132,7 @@ func wrongArrival(ctx context.Context, tx *sqldb.Tx, move string, number int64) 
 		campaign, to); err != nil {
 		return "", err
 	}
-	moves, err := sqldb.List(ctx, tx, ScanMove, MoveSelect+ofShard, campaign, to, to)
+	moves, err := MoveTable.List(ctx, tx, ofShard, campaign, to, to)
 	if err != nil {
 		return "", err
 	}

@@ -64,10 +64,7 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{})
 	})
-	if err != nil {
-		return fmt.Errorf("move %s of campaign %s: %w", lent.Move, campaign, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "move %s of campaign %s", lent.Move, campaign)
 }
 
 // Done marks a move as done; number is its number among the moves of the shard that got the packets, 0 where that is
@@ -91,10 +88,7 @@ func (m *Moves) Done(ctx context.Context, move string, number int64) error {
 	if err == nil && reason != "" {
 		err = fmt.Errorf("%w: %s", ErrMoveRefused, reason)
 	}
-	if err != nil {
-		return fmt.Errorf("ending move %s: %w", move, err)
-	}
-	return nil
+	return sqldb.Wrap(err, "ending move %s", move)
 }
 
 // Move is a row.
@@ -105,33 +99,24 @@ type Move struct {
 	Done     bool
 }
 
-// MoveSelect begins a query for moves, whose rows ScanMove reads.
-const MoveSelect = "SELECT id, from_shard, to_shard, numbers, from_number, to_number, epoch, done_at FROM move "
-
-// ScanMove reads a row of a query that MoveSelect begins.
-func ScanMove(scan sqldb.Scan) (m Move, err error) {
-	var numbers string
-	var doneAt int64
-	if err := scan(&m.Move, &m.From, &m.To, &numbers, &m.Number, &m.ToNumber, &m.Epoch, &doneAt); err != nil {
-		return m, err
-	}
-	m.Done = doneAt != 0
-	m.Numbers, err = rain.ParseNumbers(numbers, rain.MaxPackets)
-	if err != nil {
-		err = fmt.Errorf("move %s: %q: %w", m.Lent.Move, numbers, err)
-	}
-	return m, err
-}
+// MoveTable maps the rows of moves, to read them; [Moves.Write] writes them.
+var MoveTable = sqldb.NewTable("move", func(m *Move) []any {
+	return []any{"id", &m.Move, "from_shard", &m.From, "to_shard", &m.To,
+		"numbers", sqldb.Via(m.Numbers.String, func(text string) (err error) {
+			m.Numbers, err = rain.ParseNumbers(text, rain.MaxPackets)
+			return sqldb.Wrap(err, "move %s: %q", m.Lent.Move, text)
+		}),
+		"from_number", &m.Number, "to_number", &m.ToNumber, "epoch", &m.Epoch,
+		"done_at", sqldb.Via(func() int64 { return 0 }, func(at int64) error {
+			m.Done = at != 0
+			return nil
+		})}
+})
 
 // Open are the moves of a campaign that are under way, as far as they have rows.
 func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
-	moves, err := sqldb.List(ctx, m.db, ScanMove,
-		MoveSelect+"WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at",
-		campaign)
-	if err != nil {
-		return nil, fmt.Errorf("the moves of campaign %s: %w", campaign, err)
-	}
-	return moves, nil
+	moves, err := MoveTable.List(ctx, m.db, "WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at", campaign)
+	return moves, sqldb.Wrap(err, "the moves of campaign %s", campaign)
 }
 
 // Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis
@@ -188,10 +173,7 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("what the ledger has seen of campaign %s: %w", c.ID, err)
-	}
-	return known, nil
+	return known, sqldb.Wrap(err, "what the ledger has seen of campaign %s", c.ID)
 }
 
 // Holding is what a shard has been given, and has not given away again.
@@ -203,7 +185,7 @@ type Holding struct {
 
 // Holding reads the packets of a shard. It is right once the shard is fenced.
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
-	moves, err := sqldb.List(ctx, r.db, ScanMove, MoveSelect+ofShard, c.ID, shard, shard)
+	moves, err := MoveTable.List(ctx, r.db, ofShard, c.ID, shard, shard)
 	if err != nil {
 		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}

@@ -49,25 +49,12 @@ func (w *postedWin) addTo(c *chain.Content, now int64) {
 
 // addReclaim adds a reclaim's row but for the number of its transaction, and how it was cut.
 func (b *batch) addReclaim(c *chain.Content, r postedReclaim, now int64) {
-	c.Text(r.ref.Campaign)
-	c.Int(int64(r.ref.Shard))
-	c.Text(r.asked.String())
-	c.Int(int64(r.packets))
-	c.Int(int64(r.amount))
-	c.Int(r.ms)
-	c.Int(r.seq)
-	c.Int(now)
+	c.Add(r.ref.Campaign, r.ref.Shard, r.asked.String(), r.packets, r.amount, r.ms, r.seq, now)
 	for _, cut := range b.cuts {
 		if cut.Ref == r.ref {
-			c.Int(int64(cut.Asked))
-			c.Int(int64(cut.Given))
-			c.Text(cut.numbers.String())
-			c.Text(cut.Reason)
-			c.Int(now)
+			c.Add(cut.Asked, cut.Given, cut.numbers.String(), cut.Reason, now)
 			return
 		}
 	}
-	for range 5 {
-		c.Null()
-	}
+	c.Add(nil, nil, nil, nil, nil)
 }

@@ -19,7 +19,7 @@ func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int)
 	var all []Assigned
 	lines := rain.Entry{Ref: rain.EntryRef{Campaign: c.ID}}
 	err := tx.Each(ctx, func(scan sqldb.Scan) error {
-		d, err := ScanLetter(scan)
+		d, err := LetterTable.Scan(scan)
 		if err != nil {
 			return err
 		}
@@ -28,9 +28,9 @@ func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int)
 			lines.Wins = append(lines.Wins, t.Win)
 		}
 		return nil
-	}, LetterSelect+"WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? AND kind = ? "+
+	}, LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 AND packet >= ? AND packet < ? AND kind = ? "+
 		"AND NOT EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id "+
-		"AND p.packet = dead_letter.packet) ORDER BY id", c.ID, from, to, LetterPay)
+		"AND p.packet = dead_letter.packet) ORDER BY id"), c.ID, from, to, LetterPay)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}

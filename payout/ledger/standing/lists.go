@@ -50,15 +50,12 @@ type List struct {
 	ChangedBy string
 }
 
-// ListColumns are those of the table, in the order in which ScanList reads them.
-const ListColumns = "name, kind, purpose, members, revision, busy_until, created_at, changed_at, changed_by"
-
-// ScanList reads a row.
-func ScanList(scan sqldb.Scan) (l List, err error) {
-	err = scan(&l.Name, &l.Kind, &l.Purpose, &l.Members, &l.Revision, &l.BusyUntil, &l.CreatedAt, &l.ChangedAt,
-		&l.ChangedBy)
-	return l, err
-}
+// ListTable maps the rows of the table.
+var ListTable = sqldb.NewTable("player_list", func(l *List) []any {
+	return []any{"name", &l.Name, "kind", &l.Kind, "purpose", &l.Purpose, "members", &l.Members,
+		"revision", &l.Revision, "busy_until", &l.BusyUntil, "created_at", &l.CreatedAt, "changed_at", &l.ChangedAt,
+		"changed_by", &l.ChangedBy}
+})
 
 // Canonical is a member of such a list as it is stored, or why it cannot be one.
 func (k ListKind) Canonical(text string) (string, error) {

@@ -27,14 +27,11 @@ type Sanction struct {
 	At     int64  // Unix ms
 }
 
-// SanctionColumns are those of the table, in the order in which ScanSanction reads them.
-const SanctionColumns = "number, user_id, act, reason, given_by, given_id, given_at"
-
-// ScanSanction reads a row.
-func ScanSanction(scan sqldb.Scan) (s Sanction, err error) {
-	err = scan(&s.Number, &s.User, &s.Act, &s.Reason, &s.By, &s.ByID, &s.At)
-	return s, err
-}
+// SanctionTable maps the rows of the table.
+var SanctionTable = sqldb.NewTable("sanction", func(s *Sanction) []any {
+	return []any{"number", &s.Number, "user_id", &s.User, "act", &s.Act, "reason", &s.Reason, "given_by", &s.By,
+		"given_id", &s.ByID, "given_at", &s.At}
+})
 
 // Sanctions is who is banned and since when, as far as it was read. Its methods may be called from any goroutine.
 type Sanctions struct {
@@ -53,8 +50,7 @@ type turn struct {
 // NewSanctions makes a list that has read nothing yet.
 func NewSanctions() *Sanctions {
 	l := &Sanctions{of: map[string][]turn{}}
-	l.Mirror = sqldb.NewMirror("sanction", SanctionColumns, ScanSanction,
-		func(s Sanction) int64 { return s.Number }, l.take)
+	l.Mirror = sqldb.NewMirror(SanctionTable, func(s Sanction) int64 { return s.Number }, l.take)
 	return l
 }
 

@@ -62,14 +62,11 @@ func ParseReasons(text string) (reasons []Reason) {
 	return reasons
 }
 
-// VerdictColumns are those of the table, in the order in which ScanVerdict reads them.
-const VerdictColumns = "number, user_id, verdict, score, reasons, given_by, given_at"
-
-// ScanVerdict reads a row.
-func ScanVerdict(scan sqldb.Scan) (v Verdict, err error) {
-	err = scan(&v.Number, &v.User, &v.Act, &v.Score, &v.Reasons, &v.By, &v.At)
-	return v, err
-}
+// VerdictTable maps the rows of the table.
+var VerdictTable = sqldb.NewTable("verdict", func(v *Verdict) []any {
+	return []any{"number", &v.Number, "user_id", &v.User, "verdict", &v.Act, "score", &v.Score, "reasons", &v.Reasons,
+		"given_by", &v.By, "given_at", &v.At}
+})
 
 // Verdicts is the newest verdict about each player, as far as it was read. Its methods may be called from any
 // goroutine.
@@ -83,8 +80,7 @@ type Verdicts struct {
 // NewVerdicts makes a list that has read nothing yet.
 func NewVerdicts() *Verdicts {
 	l := &Verdicts{of: map[string]Verdict{}}
-	l.Mirror = sqldb.NewMirror("verdict", VerdictColumns, ScanVerdict,
-		func(v Verdict) int64 { return v.Number }, l.take)
+	l.Mirror = sqldb.NewMirror(VerdictTable, func(v Verdict) int64 { return v.Number }, l.take)
 	return l
 }
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,13 +44,11 @@ func newClient(t *testing.T, base, key string) client {
 
 // call asks once. The answer is decoded into out where the status is 200 or known. Any other is an error; a receiver
 // that is asked too often says how long it wants to be left alone.
-func (c client) call(ctx context.Context, method, path string, header http.Header, body string, out any,
-	known ...int) (status int, err error) {
+func (c client) call(ctx context.Context, method, path, body string, out any, known ...int) (status int, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
-	maps.Copy(req.Header, header)
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -61,11 +59,7 @@ func (c client) call(ctx context.Context, method, path string, header http.Heade
 	if err != nil {
 		return 0, fmt.Errorf("the answer broke off: %w", err)
 	}
-	is := resp.StatusCode == http.StatusOK
-	for _, s := range known {
-		is = is || s == resp.StatusCode
-	}
-	if !is {
+	if resp.StatusCode != http.StatusOK && !slices.Contains(known, resp.StatusCode) {
 		err := fmt.Errorf("status %d: %.200q", resp.StatusCode, data)
 		if resp.StatusCode == http.StatusTooManyRequests {
 			seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 where it does not say

@@ -12,6 +12,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     attempts    INT            NOT NULL DEFAULT 0,     -- tries begun, since the last redrive
     tries       BIGINT         NOT NULL DEFAULT 0,     -- tries begun, ever: an older one that wakes up writes nothing
     next_at     BIGINT         NOT NULL,               -- when it is due; during a try, when the lease on it ends
+    try_ends    BIGINT         NOT NULL DEFAULT 0,     -- if tries at once are limited: the end of the lease on the one in flight; else 0
     last_error  VARCHAR(500)   NOT NULL DEFAULT '',    -- why the last try failed, or why it was refused
     reference   VARCHAR(200)   NOT NULL DEFAULT '',    -- the provider's, once it has told one
     action_url  VARCHAR(2000)  NOT NULL DEFAULT '',    -- where the player confirms, in the state action_required
@@ -25,6 +26,7 @@ CREATE TABLE IF NOT EXISTS withdrawal (
     paid_id     BIGINT         NOT NULL DEFAULT 0,     -- that took it out of clearing, when it was paid; 0: none
     return_id   BIGINT         NOT NULL DEFAULT 0,     -- that gave it back to the player; 0: none
     KEY withdrawal_due (state, dead, next_at, id),
+    KEY withdrawal_try (try_ends),
     KEY withdrawal_created (created_at, id),
     KEY withdrawal_state (state, created_at, id),
     KEY withdrawal_txn (txn_id),
@@ -50,14 +52,5 @@ CREATE TABLE IF NOT EXISTS withdrawal_event (
 CREATE TABLE IF NOT EXISTS provider_pace (
     receiver  VARBINARY(400) NOT NULL PRIMARY KEY,
     next_turn BIGINT         NOT NULL                  -- Unix microseconds
-) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
-
--- Tries that are under way, where a receiver is asked for so many at once.
-CREATE TABLE IF NOT EXISTS provider_try (
-    withdrawal_id VARBINARY(64)  NOT NULL,
-    ends_at       BIGINT         NOT NULL,             -- the end of the lease on the try
-    receiver      VARBINARY(400) NOT NULL,
-    PRIMARY KEY (withdrawal_id, ends_at),
-    KEY provider_try_of (receiver, ends_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 -- +goose StatementEnd

@@ -12,6 +12,7 @@ CREATE TABLE withdrawal (
     attempts         INTEGER NOT NULL DEFAULT 0,
     tries            INTEGER NOT NULL DEFAULT 0,
     next_at          INTEGER NOT NULL,
+    try_ends         INTEGER NOT NULL DEFAULT 0,
     last_error       TEXT    NOT NULL DEFAULT '',
     reference        TEXT    NOT NULL DEFAULT '',
     action_url       TEXT    NOT NULL DEFAULT '',
@@ -27,6 +28,7 @@ CREATE TABLE withdrawal (
     CONSTRAINT withdrawal_positive CHECK (amount > 0)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX withdrawal_due ON withdrawal (state, dead, next_at, id);
+CREATE INDEX withdrawal_try ON withdrawal (try_ends);
 CREATE INDEX withdrawal_created ON withdrawal (created_at, id);
 CREATE INDEX withdrawal_state ON withdrawal (state, created_at, id);
 CREATE INDEX withdrawal_user ON withdrawal (user_id, created_at, id);
@@ -49,12 +51,4 @@ CREATE TABLE provider_pace (
     receiver  TEXT    NOT NULL PRIMARY KEY,
     next_turn INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE provider_try (
-    withdrawal_id TEXT    NOT NULL,
-    ends_at       INTEGER NOT NULL,
-    receiver      TEXT    NOT NULL,
-    PRIMARY KEY (withdrawal_id, ends_at)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX provider_try_of ON provider_try (receiver, ends_at);
 -- +goose StatementEnd

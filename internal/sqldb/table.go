@@ -1,0 +1,141 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Table maps a type to the columns of a cold table, so that each column is listed once for SELECT, scan and INSERT.
+// Tables with many writes use [Into], which makes no garbage. A Table is safe for concurrent use.
+type Table[T any] struct {
+	name    string
+	columns []string
+	fields  func(row *T) []any
+}
+
+// NewTable returns the mapping of a table. The function fields returns each column's name, followed by a pointer to
+// its value in the row, or by a [Via].
+func NewTable[T any](name string, fields func(row *T) []any) *Table[T] {
+	t := &Table[T]{name: name, fields: fields}
+	all := fields(new(T))
+	for i := 0; i < len(all); i += 2 {
+		column, _ := all[i].(string)
+		t.columns = append(t.columns, column)
+	}
+	return t
+}
+
+// Columns returns the names of the columns, in their order.
+func (t *Table[T]) Columns() []string { return slices.Clone(t.columns) }
+
+// Select returns the query of all columns that ends with end, such as a WHERE.
+func (t *Table[T]) Select(end string) string {
+	return "SELECT " + strings.Join(t.columns, ", ") + " FROM " + t.name + " " + end
+}
+
+// Scan reads a row of a [Table.Select].
+func (t *Table[T]) Scan(scan Scan) (row T, err error) {
+	err = scan(t.values(&row)...)
+	return row, err
+}
+
+// values returns a pointer to, or a Via of, each column's value.
+func (t *Table[T]) values(row *T) []any {
+	fields := t.fields(row)
+	for i := range t.columns {
+		fields[i] = fields[2*i+1]
+	}
+	return fields[:len(t.columns)]
+}
+
+// List returns the rows of a query that ends with end; the result is empty and not nil if there are none.
+func (t *Table[T]) List(ctx context.Context, q Querier, end string, args ...any) ([]T, error) {
+	return List(ctx, q, t.Scan, t.Select(end), args...)
+}
+
+// Find returns the first row of a query that ends with end.
+func (t *Table[T]) Find(ctx context.Context, q Querier, end string, args ...any) (row T, found bool, err error) {
+	found, err = q.First(ctx, t.values(&row), t.Select(end), args...)
+	return row, found, err
+}
+
+// Get is Find, and returns the error unknown if there is no row.
+func (t *Table[T]) Get(ctx context.Context, q Querier, unknown error, end string, args ...any) (row T, err error) {
+	row, found, err := t.Find(ctx, q, end, args...)
+	if err == nil && !found {
+		err = unknown
+	}
+	return row, err
+}
+
+// ListPage returns up to limit rows of a query that ends with end, an ORDER BY. The function cursor makes the cursor of
+// the next page from the last row; next is empty on the last page.
+func (t *Table[T]) ListPage(ctx context.Context, q Querier, limit int, cursor func(last T) string, end string,
+	args ...any) (list []T, next string, err error) {
+	list, err = t.List(ctx, q, end+" LIMIT ?", append(slices.Clone(args), limit+1)...)
+	if err == nil && len(list) > limit {
+		list, next = list[:limit], cursor(list[limit-1])
+	}
+	return list, next, err
+}
+
+// Insert inserts rows with all columns.
+func (t *Table[T]) Insert(ctx context.Context, tx *Tx, merge Merge, rows ...T) error {
+	all := make([][]any, len(rows))
+	for i := range rows {
+		all[i] = t.values(&rows[i])
+	}
+	return tx.Insert(ctx, t.name, t.columns, all, merge)
+}
+
+// Via maps a column to a value of another type than the field's, for [NewTable]. The function get returns the value to
+// write, and set takes the value that was read.
+func Via[V any](get func() V, set func(V) error) any { return via[V]{get, set} }
+
+type via[V any] struct {
+	get func() V
+	set func(V) error
+}
+
+// Scan implements sql.Scanner.
+func (v via[V]) Scan(src any) error {
+	var value sql.Null[V]
+	if err := value.Scan(src); err != nil {
+		return err
+	}
+	return v.set(value.V)
+}
+
+// Value implements driver.Valuer.
+func (v via[V]) Value() (driver.Value, error) {
+	return driver.DefaultParameterConverter.ConvertValue(v.get())
+}
+
+// PairsIn returns the rows of a query for two columns that ends with IN, as a map of the first to the second. See
+// [EachIn].
+func PairsIn[K comparable, V, T any](ctx context.Context, q Querier, query string, values []T,
+	args ...any) (map[K]V, error) {
+	pairs := map[K]V{}
+	err := EachIn(ctx, q, func(scan Scan) error {
+		var key K
+		var value V
+		if err := scan(&key, &value); err != nil {
+			return err
+		}
+		pairs[key] = value
+		return nil
+	}, query, values, args...)
+	return pairs, err
+}
+
+// Wrap adds the failed operation to an error, as fmt.Errorf does; nil stays nil.
+func Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
