@@ -20,7 +20,7 @@ const proofs = 4
 func (c *Client) Guest(ctx context.Context) (openapi.Guest, error) {
 	var body any
 	for tries := 0; ; tries++ {
-		guest, err := post[openapi.Guest](ctx, c, path("guests"), body)
+		guest, err := Post[openapi.Guest](ctx, c, body, "guests")
 		refusal, refused := errors.AsType[*Error](err)
 		if !refused || refusal.Challenge == nil || refusal.Challenge.Work == nil || tries == proofs {
 			return guest, err

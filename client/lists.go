@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -11,17 +12,21 @@ import (
 // maxPage is the largest page there is.
 const maxPage = 500
 
-func list[T any](ctx context.Context, c *Client, path string, query url.Values, p Page) (List[T], error) {
-	if query == nil {
-		query = url.Values{}
+// Pages returns a list's pages, for All. The path is as in Get; a query may be nil.
+func Pages[T any](c *Client, query url.Values, segments ...string) func(context.Context, Page) (List[T], error) {
+	return func(ctx context.Context, p Page) (List[T], error) {
+		query := maps.Clone(query)
+		if query == nil {
+			query = url.Values{}
+		}
+		if p.Limit > 0 {
+			query.Set("limit", strconv.Itoa(p.Limit))
+		}
+		if p.Cursor != "" {
+			query.Set("cursor", p.Cursor)
+		}
+		return call[List[T]](ctx, c, request{method: http.MethodGet, path: path(segments...), query: query})
 	}
-	if p.Limit > 0 {
-		query.Set("limit", strconv.Itoa(p.Limit))
-	}
-	if p.Cursor != "" {
-		query.Set("cursor", p.Cursor)
-	}
-	return call[List[T]](ctx, c, request{method: http.MethodGet, path: path, query: query})
 }
 
 // All walks through every page of a list, in large pages: All(ctx, client.Campaigns). It ends with the

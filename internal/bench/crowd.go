@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,11 +188,8 @@ func (c *Crowd) AwaitRain(ctx context.Context) bool {
 }
 
 // Play lets the players tap, waits for the missing results, and reports. ctx ends the tapping early.
-func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
-	plan, err := plan.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func (c *Crowd) Play(ctx context.Context, plan Plan) *Report {
+	plan.Drain = cmp.Or(plan.Drain, 10*time.Second)
 	processor, begin := processorTime(), time.Now()
 	c.tally.begin()
 	for _, p := range c.players {
@@ -209,7 +207,7 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
 	}
 	took, used := time.Since(begin), processorTime()-processor
 	c.drain(plan.Drain)
-	return c.report(plan, begin, took, used), nil
+	return c.report(plan, begin, took, used)
 }
 
 // drain waits until every tap is answered, or the time is up. It does so after an early end as well: the server still

@@ -45,8 +45,7 @@ func TestTheWaitingRoom(t *testing.T) {
 			return bench.Turn{Admitted: asked[token] == 3, Position: 8 - asked[token], Retry: time.Millisecond}, nil
 		}
 	})
-	r, err := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
-	testenv.Must(t, err)
+	r := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
 	mu.Lock()
 	defer mu.Unlock()
 	w := r.Waiting
@@ -93,8 +92,7 @@ func TestKnockAndStay(t *testing.T) {
 			}
 		}
 	}()
-	r, err := crowd.Play(ctx, bench.Plan{Duration: time.Minute, Watch: true, Stay: time.Millisecond})
-	testenv.Must(t, err)
+	r := crowd.Play(ctx, bench.Plan{Duration: time.Minute, Watch: true, Stay: time.Millisecond})
 	if r.Joined != 4 || r.Left != 4 || r.Waiting.Waited != 2 || r.Waiting.Admitted != 2 || len(r.Closes) != 2 &&
 		r.Closes["4003"] == 0 || r.Broken != 0 {
 		t.Errorf("%+v", r)

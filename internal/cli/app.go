@@ -38,7 +38,8 @@ type App struct {
 	// WatchEvery is how often `redrain watch` looks. 0: once a second.
 	WatchEvery time.Duration
 
-	json bool // errors too are for a program to read
+	json bool   // errors too are for a program to read
+	verb string // the last word of the command: list, ban, or pause
 }
 
 // command is what one asks redrain to do.

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
-	"errors"
+	"net/url"
 
-	"redrain/client"
 	"redrain/internal/openapi"
 )
 
@@ -13,30 +11,13 @@ type approvalListCmd struct {
 	remote
 }
 
-// Run lists the orders that wait for a second person, page by page.
+// Run lists the orders that wait for a second person.
 func (c *approvalListCmd) Run(app *App) error {
-	state := "pending"
+	query := url.Values{"state": {"pending"}}
 	if c.All {
-		state = ""
+		query = nil
 	}
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		read := func(ctx context.Context, p client.Page) (client.List[openapi.Approval], error) {
-			return api.Approvals(ctx, state, p)
-		}
-		orders := []openapi.Approval{}
-		for one, err := range client.All(ctx, read) {
-			if err != nil {
-				return err
-			}
-			orders = append(orders, one)
-		}
-		return c.show(app, orders, func(t *table) {
-			t.row("ORDER", "STATE", "ACTION", "TARGET", "AMOUNT", "ASKED BY", "UNTIL", "REASON")
-			for _, o := range orders {
-				t.row(o.Approval, o.State, o.Action, o.Target, o.Amount, o.AskedBy, t.at(o.ExpiresAt), o.Reason)
-			}
-		})
-	})
+	return list(&c.remote, app, (*table).approvals, query, "approvals")
 }
 
 type approvalConfirmCmd struct {
@@ -47,13 +28,8 @@ type approvalConfirmCmd struct {
 
 // Run confirms what another person has asked for.
 func (c *approvalConfirmCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		o, err := api.ConfirmApproval(ctx, c.Order, c.Reason)
-		if err != nil {
-			return err
-		}
-		return c.show(app, o, func(t *table) { t.approval(o) })
-	})
+	return post(&c.remote, app, (*table).approval, openapi.ConfirmApprovalJSONBody{Reason: c.Reason},
+		"approvals", c.Order, "confirm")
 }
 
 type approvalRejectCmd struct {
@@ -64,21 +40,15 @@ type approvalRejectCmd struct {
 
 // Run rejects what somebody has asked for.
 func (c *approvalRejectCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		o, err := api.RejectApproval(ctx, c.Order, c.Reason)
-		if err != nil {
-			return err
-		}
-		return c.show(app, o, func(t *table) { t.approval(o) })
-	})
+	return post(&c.remote, app, (*table).approval, openapi.RejectApprovalJSONBody{Reason: c.Reason},
+		"approvals", c.Order, "reject")
 }
 
-// waits shows the order where a command's answer is that it needs a second person. Any other error it returns.
-func (r *remote) waits(app *App, err error) error {
-	if pending, ok := errors.AsType[*client.PendingError](err); ok {
-		return r.show(app, pending.Approval, func(t *table) { t.approval(pending.Approval) })
+func (t *table) approvals(all []openapi.Approval) {
+	t.row("ORDER", "STATE", "ACTION", "TARGET", "AMOUNT", "ASKED BY", "UNTIL", "REASON")
+	for _, o := range all {
+		t.row(o.Approval, o.State, o.Action, o.Target, o.Amount, o.AskedBy, t.at(o.ExpiresAt), o.Reason)
 	}
-	return err
 }
 
 func (t *table) approval(o openapi.Approval) {
@@ -86,14 +56,10 @@ func (t *table) approval(o openapi.Approval) {
 	t.row("action", o.Action)
 	t.row("target", o.Target)
 	t.row("amount", o.Amount)
-	if o.Reference != "" {
-		t.row("reference", o.Reference)
-	}
+	t.some("reference", o.Reference)
 	t.row("asked by", o.AskedBy)
 	t.row("state", o.State)
-	if o.DecidedBy != "" {
-		t.row("decided by", o.DecidedBy)
-	}
+	t.some("decided by", o.DecidedBy)
 	if o.State == "pending" {
 		t.row("to do", "another person, until "+t.at(o.ExpiresAt)+": redrain approval confirm "+o.Approval)
 	}

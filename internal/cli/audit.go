@@ -20,12 +20,9 @@ type auditRootsCmd struct{ remote }
 // --root.
 func (c *auditRootsCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, api *client.Client) error {
-		roots := []openapi.AuditRoot{}
-		for root, err := range client.All(ctx, api.AuditRoots) {
-			if err != nil {
-				return err
-			}
-			roots = append(roots, root)
+		roots, err := collect(client.All(ctx, client.Pages[openapi.AuditRoot](api, nil, "audit", "roots")))
+		if err != nil {
+			return err
 		}
 		slices.Reverse(roots)
 		if c.JSON {

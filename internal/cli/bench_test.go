@@ -1,11 +1,11 @@
 package cli_test
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,25 +91,16 @@ func (c *casino) claims(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.looks++
-	rows := csv.NewWriter(w)
-	_ = rows.Write([]string{"claim", "user", "packet", "amount", "at", "state"})
-	for _, one := range c.ledger(c.wins) {
-		_ = rows.Write([]string{one.Claim, one.User, one.Packet, strconv.FormatInt(int64(one.Amount), 10), "0",
-			one.State})
-	}
-	rows.Flush()
+	answer(w, client.List[client.Claim]{Items: c.ledger(c.wins)})
 }
 
 func (c *casino) myClaims(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mine := client.List[client.Claim]{Items: []client.Claim{}}
-	for _, one := range c.ledger(c.wins) {
-		if "Bearer "+one.User == r.Header.Get("Authorization") {
-			mine.Items = append(mine.Items, one)
-		}
-	}
-	answer(w, mine)
+	mine := slices.DeleteFunc(slices.Clone(c.ledger(c.wins)), func(one client.Claim) bool {
+		return "Bearer "+one.User != r.Header.Get("Authorization")
+	})
+	answer(w, client.List[client.Claim]{Items: mine})
 }
 
 // benched is what `redrain bench --json` tells, as far as the tests look.

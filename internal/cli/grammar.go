@@ -20,9 +20,9 @@ type grammar struct {
 		Preview campaignPreviewCmd `cmd:"" help:"Cut a budget for a look: what packets a campaign would have. Nothing is kept."`
 		List    campaignListCmd    `cmd:"" help:"List the campaigns."`
 		Show    campaignShowCmd    `cmd:"" help:"Show a campaign and its rains."`
-		Pause   campaignPauseCmd   `cmd:"" help:"Refuse all taps until resume."`
-		Resume  campaignResumeCmd  `cmd:"" help:"Undo pause."`
-		Close   campaignCloseCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
+		Pause   campaignOrderCmd   `cmd:"" help:"Refuse all taps until resume."`
+		Resume  campaignOrderCmd   `cmd:"" help:"Undo pause."`
+		Close   campaignOrderCmd   `cmd:"" help:"End a campaign for good. What is left goes back to the sponsor."`
 		Export  campaignExportCmd  `cmd:"" help:"Write all that the ledger has of a campaign that is over to a file, and prove the file."`
 		Verify  campaignVerifyCmd  `cmd:"" help:"Prove a file of campaign export, without a server. Exit 0 where every cent and every hash fits, 1 where not."`
 	} `cmd:"" help:"Create and steer campaigns."`
@@ -41,31 +41,31 @@ type grammar struct {
 		Dismiss payoutDismissCmd `cmd:"" help:"End a dead payout that is nobody's."`
 	} `cmd:"" help:"List, retry and dismiss dead payouts."`
 	Withdrawal struct {
-		Show    withdrawalShowCmd    `cmd:"" help:"Show a withdrawal, the order that waits for a second person, and its history."`
-		Hold    withdrawalHoldCmd    `cmd:"" help:"Stop a withdrawal before anybody is asked to pay it."`
-		Release withdrawalReleaseCmd `cmd:"" help:"Let a withdrawal that is held be paid."`
-		Paid    withdrawalPaidCmd    `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Takes two people, up to --second-person-above one."`
-		Back    withdrawalBackCmd    `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Takes two people, up to --second-person-above one."`
+		Show    withdrawalShowCmd  `cmd:"" help:"Show a withdrawal, the order that waits for a second person, and its history."`
+		Hold    withdrawalOrderCmd `cmd:"" help:"Stop a withdrawal before anybody is asked to pay it."`
+		Release withdrawalOrderCmd `cmd:"" help:"Let a withdrawal that is held be paid."`
+		Paid    withdrawalPaidCmd  `cmd:"" help:"Mark a dead withdrawal as paid, as the provider's books say. Takes two people, up to --second-person-above one."`
+		Back    withdrawalOrderCmd `cmd:"" help:"Give the money of a dead or held withdrawal back to its player. Takes two people, up to --second-person-above one."`
 	} `cmd:"" help:"Hold, release and end withdrawals."`
 	User struct {
-		Show       userShowCmd       `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`
-		Disconnect userDisconnectCmd `cmd:"" help:"End a player's connections, on all servers. They may come back."`
-		Ban        userBanCmd        `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
-		Unban      userUnbanCmd      `cmd:"" help:"Lift a ban."`
+		Show       userShowCmd  `cmd:"" help:"Show a player's balance, whether they are banned, and what was done about them."`
+		Disconnect userOrderCmd `cmd:"" help:"End a player's connections, on all servers. They may come back."`
+		Ban        userOrderCmd `cmd:"" help:"End a player's connections, and let them neither come back, win nor withdraw."`
+		Unban      userOrderCmd `cmd:"" help:"Lift a ban."`
 	} `cmd:"" help:"Look at players, send them away and ban them."`
 	List struct {
 		Create  listCreateCmd  `cmd:"" help:"Make an empty list."`
 		Show    listShowCmd    `cmd:"" help:"Show a list, or all of them."`
 		Members listMembersCmd `cmd:"" help:"Show who is on a list."`
 		Import  listImportCmd  `cmd:"" help:"Put everybody in a CSV on a list. Where one line makes no sense nothing is changed."`
-		Add     listAddCmd     `cmd:"" help:"Put some on a list."`
-		Remove  listRemoveCmd  `cmd:"" help:"Take some off a list. They win nothing from then on where they had to be on it."`
+		Add     listChangeCmd  `cmd:"" help:"Put some on a list."`
+		Remove  listChangeCmd  `cmd:"" help:"Take some off a list. They win nothing from then on where they had to be on it."`
 		Delete  listDeleteCmd  `cmd:"" help:"Delete a list that no campaign needs any more."`
 	} `cmd:"" help:"Say who may take part: lists of players for campaigns, and of players and addresses who may not."`
 	Risk struct {
-		List    riskListCmd    `cmd:"" help:"List the wins that are kept apart, with what speaks against their players."`
-		Release riskReleaseCmd `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`
-		Confirm riskConfirmCmd `cmd:"" help:"Give wins that are kept apart back to their sponsors."`
+		List    riskListCmd  `cmd:"" help:"List the wins that are kept apart, with what speaks against their players."`
+		Release riskOrderCmd `cmd:"" help:"Give wins that are kept apart to their players, who may then play on."`
+		Confirm riskOrderCmd `cmd:"" help:"Give wins that are kept apart back to their sponsors."`
 	} `cmd:"" help:"Decide about the wins of bots and farms."`
 	Approval struct {
 		List    approvalListCmd    `cmd:"" help:"List the orders that wait for a second person."`

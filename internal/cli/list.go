@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 
@@ -22,17 +23,8 @@ type listCreateCmd struct {
 
 // Run makes an empty list.
 func (c *listCreateCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		l, err := api.CreateList(ctx, c.List, c.Of, c.Purpose)
-		return c.showList(app, l, err)
-	})
-}
-
-func (r *remote) showList(app *App, l openapi.PlayerList, err error) error {
-	if err != nil {
-		return err
-	}
-	return r.show(app, l, func(t *table) { t.playerLists([]openapi.PlayerList{l}) })
+	return post(&c.remote, app, (*table).playerList,
+		openapi.CreatePlayerListJSONBody{List: c.List, Of: c.Of, Purpose: c.Purpose}, "lists")
 }
 
 type listShowCmd struct {
@@ -42,20 +34,10 @@ type listShowCmd struct {
 
 // Run shows a list, or all.
 func (c *listShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		if c.List != "" {
-			l, err := api.PlayerList(ctx, c.List)
-			return c.showList(app, l, err)
-		}
-		all := []openapi.PlayerList{}
-		for one, err := range client.All(ctx, api.PlayerLists) {
-			if err != nil {
-				return err
-			}
-			all = append(all, one)
-		}
-		return c.show(app, all, func(t *table) { t.playerLists(all) })
-	})
+	if c.List != "" {
+		return get(&c.remote, app, (*table).playerList, "lists", c.List)
+	}
+	return list(&c.remote, app, (*table).playerLists, nil, "lists")
 }
 
 type listMembersCmd struct {
@@ -66,24 +48,11 @@ type listMembersCmd struct {
 
 // Run lists who is on a list.
 func (c *listMembersCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		all := []openapi.ListMember{}
-		for one, err := range client.All(ctx, func(ctx context.Context, p client.Page) (
-			client.List[openapi.ListMember], error) {
-			return api.ListMembers(ctx, c.List, c.Member, p)
-		}) {
-			if err != nil {
-				return err
-			}
-			all = append(all, one)
-		}
-		return c.show(app, all, func(t *table) {
-			t.row("MEMBER", "SINCE")
-			for _, m := range all {
-				t.row(m.Member, t.at(m.AddedAt))
-			}
-		})
-	})
+	query := url.Values{}
+	if c.Member != "" {
+		query.Set("member", c.Member)
+	}
+	return list(&c.remote, app, (*table).members, query, "lists", c.List, "members")
 }
 
 type listImportCmd struct {
@@ -100,49 +69,31 @@ func (c *listImportCmd) Run(app *App) error {
 		return fmt.Errorf("the list's file: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		l, err := api.ImportMembers(ctx, c.List, file, c.Replace)
-		return c.showList(app, l, err)
+	return ask(&c.remote, app, (*table).playerList, func(ctx context.Context, api *client.Client) (openapi.PlayerList,
+		error) {
+		return api.ImportMembers(ctx, c.List, file, c.Replace)
 	})
 }
 
-// listChange is what adding and removing have in common.
-type listChange struct {
+// listChangeCmd is add and remove.
+type listChangeCmd struct {
 	List    string   `arg:"" help:"The list's name."`
 	Members []string `arg:"" help:"Players' ids, or addresses and networks such as 192.0.2.0/24."`
 	remote
 }
 
-func (c *listChange) change(app *App, do func(ctx context.Context, api *client.Client,
-	some []string) (openapi.PlayerList, error)) error {
-	return c.talk(func(ctx context.Context, api *client.Client) (err error) {
-		var l openapi.PlayerList
+// Run puts some on a list, or takes them off.
+func (c *listChangeCmd) Run(app *App) error {
+	end := map[string]string{"add": "members", "remove": "remove"}[app.verb]
+	return ask(&c.remote, app, (*table).playerList, func(ctx context.Context, api *client.Client) (l openapi.PlayerList,
+		err error) {
 		for some := range slices.Chunk(c.Members, listedAtOnce) {
-			if l, err = do(ctx, api, some); err != nil {
-				return err
+			l, err = client.Post[openapi.PlayerList](ctx, api, openapi.NewMembers{Members: some}, "lists", c.List, end)
+			if err != nil {
+				return l, err
 			}
 		}
-		return c.showList(app, l, nil)
-	})
-}
-
-type listAddCmd struct{ listChange }
-
-// Run puts some on a list.
-func (c *listAddCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, api *client.Client, some []string) (openapi.PlayerList,
-		error) {
-		return api.AddMembers(ctx, c.List, some)
-	})
-}
-
-type listRemoveCmd struct{ listChange }
-
-// Run takes some off a list.
-func (c *listRemoveCmd) Run(app *App) error {
-	return c.change(app, func(ctx context.Context, api *client.Client, some []string) (openapi.PlayerList,
-		error) {
-		return api.RemoveMembers(ctx, c.List, some)
+		return l, nil
 	})
 }
 
@@ -153,17 +104,24 @@ type listDeleteCmd struct {
 
 // Run deletes a list.
 func (c *listDeleteCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		if err := api.DeleteList(ctx, c.List); err != nil {
-			return err
-		}
-		return c.show(app, map[string]string{"deleted": c.List}, func(t *table) { t.row("deleted", c.List) })
-	})
+	return ask(&c.remote, app, func(t *table, _ map[string]string) { t.row("deleted", c.List) },
+		func(ctx context.Context, api *client.Client) (map[string]string, error) {
+			return map[string]string{"deleted": c.List}, api.DeleteList(ctx, c.List)
+		})
 }
+
+func (t *table) playerList(l openapi.PlayerList) { t.playerLists([]openapi.PlayerList{l}) }
 
 func (t *table) playerLists(all []openapi.PlayerList) {
 	t.row("LIST", "OF", "PURPOSE", "MEMBERS", "CHANGED", "BY")
 	for _, l := range all {
 		t.row(l.List, l.Of, l.Purpose, l.Members, t.at(l.ChangedAt), l.ChangedBy)
+	}
+}
+
+func (t *table) members(all []openapi.ListMember) {
+	t.row("MEMBER", "SINCE")
+	for _, m := range all {
+		t.row(m.Member, t.at(m.AddedAt))
 	}
 }

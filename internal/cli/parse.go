@@ -29,7 +29,7 @@ func (a *App) parse(args []string) (command, []string) {
 			unknown = strings.HasPrefix(text, "unknown flag ") || strings.HasPrefix(text, "unexpected argument ")
 		}
 		if !unknown {
-			return p.finish(faults, text)
+			return a.finish(p, faults, text)
 		}
 		at := offender(args, text)
 		if at < 0 {
@@ -94,7 +94,7 @@ func (a *App) newParser(options ...kong.Option) *kong.Kong {
 }
 
 // finish adds the faults of the settings to those of the arguments.
-func (t *attempt) finish(faults []string, parseFault string) (command, []string) {
+func (a *App) finish(t *attempt, faults []string, parseFault string) (command, []string) {
 	faults = append(faults, t.sources.faults...)
 	faults = append(faults, t.decoder.faults...)
 	if parseFault != "" {
@@ -104,6 +104,7 @@ func (t *attempt) finish(faults []string, parseFault string) (command, []string)
 	if !ok {
 		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
 	}
+	a.verb = t.context.Selected().Name
 	if faults = append(faults, selected.check()...); len(faults) > 0 {
 		return nil, faults
 	}

@@ -2,29 +2,17 @@ package cli
 
 import (
 	"context"
+	"net/url"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 )
 
 type payoutListCmd struct{ remote }
 
-// Run lists every payout that waits for a person, page by page.
+// Run lists every payout that waits for a person.
 func (c *payoutListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		letters := []client.DeadLetter{}
-		for one, err := range client.All(ctx, api.DeadPayouts) {
-			if err != nil {
-				return err
-			}
-			letters = append(letters, one)
-		}
-		return c.show(app, letters, func(t *table) {
-			t.row("CLAIM", "LETTER", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
-			for _, one := range letters {
-				t.row(one.Claim, one.Letter, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
-			}
-		})
-	})
+	return list(&c.remote, app, (*table).deadLetters, url.Values{"state": {client.ClaimDead}}, "payouts")
 }
 
 type payoutRetryCmd struct {
@@ -48,22 +36,11 @@ func (c *payoutRetryCmd) check() []string {
 // Run retries one dead payout or all of them. One that stays dead is an error; of all, those that stay dead are
 // counted.
 func (c *payoutRetryCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		if c.All {
-			return c.all(ctx, app, api)
-		}
-		claim, err := api.RetryPayout(ctx, c.Claim)
-		if err != nil {
-			return c.waits(app, err)
-		}
-		return c.show(app, claim, func(t *table) {
-			t.row("claim", claim.Claim)
-			t.row("state", stateAfterRetry(claim.State))
-			if claim.User != "" { // a reclaim has no user
-				t.row("amount", claim.Amount)
-				t.row("user", claim.User)
-			}
-		})
+	if !c.All {
+		return post(&c.remote, app, (*table).retried, nil, "payouts", c.Claim, "retry")
+	}
+	return ask(&c.remote, app, (*table).allRetried, func(ctx context.Context, api *client.Client) (client.Retried, error) {
+		return api.RetryPayouts(ctx, c.Campaign)
 	})
 }
 
@@ -76,47 +53,50 @@ type payoutDismissCmd struct {
 
 // Run ends dead letters that are nobody's.
 func (c *payoutDismissCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		done, err := api.DismissPayout(ctx, c.Claim, c.Letter, c.Reason)
-		if err != nil {
-			return c.waits(app, err)
-		}
-		return c.show(app, done, func(t *table) {
-			t.row("claim", done.Claim)
-			t.row("dismissed", count(done.Dismissed, "letter"))
-			if done.Reclaimed > 0 {
-				t.row("back to the sponsor", done.Reclaimed)
-			}
-			for _, why := range done.Kept {
-				t.row("kept", why)
-			}
-		})
-	})
+	return post(&c.remote, app, (*table).dismissed,
+		openapi.DismissPayoutJSONBody{Reason: c.Reason, Letter: c.Letter}, "payouts", c.Claim, "dismiss")
 }
 
-// stateAfterRetry is a state in words. The API calls a withdrawal "failed" both while it waits for its next try and
-// after it has failed for good; after a retry it is the former.
-func stateAfterRetry(state string) string {
-	if state == client.ClaimFailed {
-		return "tried again soon"
+func (t *table) deadLetters(all []client.DeadLetter) {
+	t.row("CLAIM", "LETTER", "KIND", "AMOUNT", "SINCE", "USER", "REASON")
+	for _, one := range all {
+		t.row(one.Claim, one.Letter, one.Kind, one.Amount, t.at(one.CreatedAt), one.User, one.Reason)
 	}
-	return state
 }
 
-func (c *payoutRetryCmd) all(ctx context.Context, app *App, api *client.Client) error {
-	done, err := api.RetryPayouts(ctx, c.Campaign)
-	if err != nil {
-		return err
+// retried shows one payout. The API calls a withdrawal "failed" both while it waits for its next try and after it has
+// failed for good; after a retry it is the former.
+func (t *table) retried(claim client.Claim) {
+	if claim.State == client.ClaimFailed {
+		claim.State = "tried again soon"
 	}
-	return c.show(app, done, func(t *table) {
-		t.row("retried", done.Retried)
-		t.row("settled, or tried again soon", done.Settled)
-		t.row("still dead", done.StillDead)
-		if done.NeedTwo > 0 {
-			t.row("need a second person", done.NeedTwo, "retry each by its claim")
-		}
-		if !done.Complete {
-			t.row("not all were judged in time: run it again")
-		}
-	})
+	t.row("claim", claim.Claim)
+	t.row("state", claim.State)
+	if claim.User != "" { // a reclaim has no user
+		t.row("amount", claim.Amount)
+		t.row("user", claim.User)
+	}
+}
+
+func (t *table) allRetried(done client.Retried) {
+	t.row("retried", done.Retried)
+	t.row("settled, or tried again soon", done.Settled)
+	t.row("still dead", done.StillDead)
+	if done.NeedTwo > 0 {
+		t.row("need a second person", done.NeedTwo, "retry each by its claim")
+	}
+	if !done.Complete {
+		t.row("not all were judged in time: run it again")
+	}
+}
+
+func (t *table) dismissed(done openapi.Dismissed) {
+	t.row("claim", done.Claim)
+	t.row("dismissed", count(done.Dismissed, "letter"))
+	if done.Reclaimed > 0 {
+		t.row("back to the sponsor", done.Reclaimed)
+	}
+	for _, why := range done.Kept {
+		t.row("kept", why)
+	}
 }

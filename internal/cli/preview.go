@@ -42,12 +42,8 @@ func (c *campaignPreviewCmd) check() []string {
 func (c *campaignPreviewCmd) Run(app *App) error {
 	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
 		Amounts: c.Amounts}
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		summary, err := api.PreviewSplit(ctx, split)
-		if err != nil {
-			return err
-		}
-		return c.show(app, summary, func(t *table) { t.summary(summary) })
+	return ask(&c.remote, app, (*table).summary, func(ctx context.Context, api *client.Client) (rain.SplitSummary, error) {
+		return api.PreviewSplit(ctx, split)
 	})
 }
 

@@ -47,12 +47,8 @@ func (c *rainStartCmd) Run(app *App) error {
 		ms := c.StartsAt.UnixMilli()
 		spec.StartsAt = &ms
 	}
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		r, err := api.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
-		if err != nil {
-			return err
-		}
-		return c.show(app, r, func(t *table) { t.rain(r) })
+	return ask(&c.remote, app, (*table).rain, func(ctx context.Context, api *client.Client) (wire.Rain, error) {
+		return api.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
 	})
 }
 
@@ -63,23 +59,19 @@ type rainStopCmd struct {
 
 // Run stops the rain.
 func (c *rainStopCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
+	return ask(&c.remote, app, (*table).rain, func(ctx context.Context, api *client.Client) (wire.Rain, error) {
 		id := c.Rain
 		if id == "" {
 			campaign, err := api.Campaign(ctx, c.Campaign)
 			if err != nil {
-				return err
+				return wire.Rain{}, err
 			}
 			if len(campaign.Rains) == 0 {
-				return errors.New("the campaign has no rain")
+				return wire.Rain{}, errors.New("the campaign has no rain")
 			}
 			id = campaign.Rains[len(campaign.Rains)-1].ID
 		}
-		r, err := api.StopRain(ctx, c.Campaign, id)
-		if err != nil {
-			return err
-		}
-		return c.show(app, r, func(t *table) { t.rain(r) })
+		return api.StopRain(ctx, c.Campaign, id)
 	})
 }
 

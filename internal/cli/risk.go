@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 )
 
 // decidedAtOnce is how many claims one request decides about.
@@ -15,38 +17,18 @@ type riskListCmd struct{ remote }
 
 // Run lists every win that is kept apart, with what speaks against its player.
 func (c *riskListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		wins, err := heldWins(ctx, api, "")
-		if err != nil {
-			return err
-		}
-		return c.show(app, wins, func(t *table) { t.heldWins(wins) })
-	})
+	return list(&c.remote, app, (*table).heldWins, url.Values{"state": {"held"}}, "risk", "held")
 }
 
-// heldWins are all wins that are kept apart, or those of one player.
-func heldWins(ctx context.Context, api *client.Client, user string) ([]client.HeldWin, error) {
-	wins := []client.HeldWin{}
-	for one, err := range client.All(ctx, api.HeldWins) {
-		if err != nil {
-			return nil, err
-		}
-		if user == "" || one.User == user {
-			wins = append(wins, one)
-		}
-	}
-	return wins, nil
-}
-
-// riskOrder is what the commands about held wins have in common.
-type riskOrder struct {
+// riskOrderCmd is release, which gives held wins to their players, and confirm, which gives them to their sponsors.
+type riskOrderCmd struct {
 	Claims []string `arg:"" optional:"" help:"The claims, as risk list shows them."`
 	User   string   `placeholder:"USER" help:"All that is kept apart of one player, instead of claims; released, the player may take part again."`
 	Reason string   `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
 
-func (c *riskOrder) check() []string {
+func (c *riskOrderCmd) check() []string {
 	faults := c.remote.check()
 	if (len(c.Claims) > 0) == (c.User != "") {
 		faults = append(faults, "give claims, or --user")
@@ -54,43 +36,38 @@ func (c *riskOrder) check() []string {
 	return faults
 }
 
-func (c *riskOrder) decide(app *App, act string) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
+// Run decides about held wins.
+func (c *riskOrderCmd) Run(app *App) error {
+	return ask(&c.remote, app, (*table).heldWins, func(ctx context.Context, api *client.Client) ([]client.HeldWin, error) {
 		claims, decided := c.Claims, []client.HeldWin{}
 		if c.User != "" {
-			wins, err := heldWins(ctx, api, c.User)
+			wins, err := collect(client.All(ctx, api.HeldWins))
 			if err != nil {
-				return err
-			}
-			if act == "release" { // also where nothing is kept apart: they may be denied
-				if err := api.ReleasePlayers(ctx, []string{c.User}, c.Reason); err != nil {
-					return err
-				}
+				return nil, err
 			}
 			for _, w := range wins {
-				claims = append(claims, w.Claim)
+				if w.User == c.User {
+					claims = append(claims, w.Claim)
+				}
+			}
+			if app.verb == "release" { // also where nothing is kept apart: they may be denied
+				_, err := client.Post[client.List[client.HeldWin]](ctx, api,
+					openapi.HeldDecision{Users: []string{c.User}, Reason: c.Reason}, "risk", "release")
+				if err != nil {
+					return nil, err
+				}
 			}
 		}
 		for some := range slices.Chunk(claims, decidedAtOnce) {
-			done, err := api.DecideHeld(ctx, act, some, c.Reason)
+			done, err := api.DecideHeld(ctx, app.verb, some, c.Reason)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			decided = append(decided, done.Items...)
 		}
-		return c.show(app, decided, func(t *table) { t.heldWins(decided) })
+		return decided, nil
 	})
 }
-
-type riskReleaseCmd struct{ riskOrder }
-
-// Run gives held wins to their players.
-func (c *riskReleaseCmd) Run(app *App) error { return c.decide(app, "release") }
-
-type riskConfirmCmd struct{ riskOrder }
-
-// Run gives held wins back to their sponsors.
-func (c *riskConfirmCmd) Run(app *App) error { return c.decide(app, "confirm") }
 
 func (t *table) heldWins(wins []client.HeldWin) {
 	t.row("CLAIM", "STATE", "AMOUNT", "SINCE", "SCORE", "USER", "REASONS")

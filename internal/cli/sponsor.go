@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"context"
-
-	"redrain/client"
 	"redrain/internal/openapi"
 	"redrain/rain"
 )
@@ -28,13 +25,8 @@ func (c *sponsorDepositCmd) check() []string {
 
 // Run adds money to a sponsor's account, once for each reference.
 func (c *sponsorDepositCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		account, err := api.Deposit(ctx, c.Sponsor, c.Reference, c.Amount)
-		if err != nil {
-			return c.waits(app, err)
-		}
-		return c.show(app, account, func(t *table) { t.sponsor(account) })
-	})
+	return post(&c.remote, app, (*table).sponsor, openapi.Deposit{Amount: c.Amount, Reference: c.Reference},
+		"sponsors", c.Sponsor, "deposits")
 }
 
 type sponsorShowCmd struct {
@@ -44,13 +36,14 @@ type sponsorShowCmd struct {
 
 // Run shows a sponsor's account.
 func (c *sponsorShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		account, err := api.Sponsor(ctx, c.Sponsor)
-		if err != nil {
-			return err
-		}
-		return c.show(app, account, func(t *table) { t.sponsor(account) })
-	})
+	return get(&c.remote, app, (*table).sponsor, "sponsors", c.Sponsor)
+}
+
+type sponsorListCmd struct{ remote }
+
+// Run lists everybody who has ever deposited.
+func (c *sponsorListCmd) Run(app *App) error {
+	return list(&c.remote, app, (*table).sponsors, nil, "sponsors")
 }
 
 func (t *table) sponsor(s openapi.Sponsor) {
@@ -58,23 +51,9 @@ func (t *table) sponsor(s openapi.Sponsor) {
 	t.row("balance", s.Balance)
 }
 
-type sponsorListCmd struct{ remote }
-
-// Run lists everybody who has ever deposited, page by page.
-func (c *sponsorListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		sponsors := []openapi.Sponsor{}
-		for one, err := range client.All(ctx, api.Sponsors) {
-			if err != nil {
-				return err
-			}
-			sponsors = append(sponsors, one)
-		}
-		return c.show(app, sponsors, func(t *table) {
-			t.row("BALANCE", "SPONSOR")
-			for _, one := range sponsors {
-				t.row(one.Balance, one.Sponsor)
-			}
-		})
-	})
+func (t *table) sponsors(all []openapi.Sponsor) {
+	t.row("BALANCE", "SPONSOR")
+	for _, s := range all {
+		t.row(s.Balance, s.Sponsor)
+	}
 }

@@ -30,6 +30,13 @@ func (t *table) row(cells ...any) {
 	fmt.Fprintln(t.w) //nolint:errcheck // flush tells
 }
 
+// some is a row that is left out without a value.
+func (t *table) some(name, value string) {
+	if value != "" {
+		t.row(name, value)
+	}
+}
+
 func (t *table) flush() error { return t.w.Flush() }
 
 // count is a number with what it counts: 1 finding, 2 findings.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"redrain/client"
 	"redrain/rain"
@@ -18,23 +19,15 @@ type beatLuck struct {
 }
 
 // claims are all claims of the player in the campaign, where one is asked about.
-func (c *verifyCmd) claims(ctx context.Context, api *client.Client) (all []client.Claim, err error) {
-	const atOnce = 500
-	for page := (client.Page{Limit: atOnce}); c.User != ""; {
-		list, err := api.UserClaims(ctx, c.User, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, claim := range list.Items {
-			if of, _, err := rain.ParseClaimID(claim.Claim); err == nil && of == c.Campaign {
-				all = append(all, claim)
-			}
-		}
-		if page.Cursor = list.Next; page.Cursor == "" {
-			break
-		}
+func (c *verifyCmd) claims(ctx context.Context, api *client.Client) ([]client.Claim, error) {
+	if c.User == "" {
+		return nil, nil
 	}
-	return all, nil
+	all, err := collect(client.All(ctx, client.Pages[client.Claim](api, nil, "users", c.User, "claims")))
+	return slices.DeleteFunc(all, func(claim client.Claim) bool {
+		of, _, err := rain.ParseClaimID(claim.Claim)
+		return err != nil || of != c.Campaign
+	}), err
 }
 
 // luck computes each beat of a player, and lists what they were given that the seed had not let them win. That they

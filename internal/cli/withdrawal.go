@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	"redrain/client"
@@ -16,78 +15,52 @@ type withdrawalShowCmd struct {
 
 // Run shows what has become of a withdrawal.
 func (c *withdrawalShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		w, err := api.Withdrawal(ctx, c.Withdrawal)
-		if err != nil {
-			return err
-		}
-		return c.show(app, w, func(t *table) {
-			t.row("withdrawal", w.ID)
-			t.row("amount", w.Amount)
-			t.row("user", w.User)
-			t.row("stage", w.Stage)
-			for _, one := range [][2]string{{"receiver", w.Receiver}, {"reference", w.Reference},
-				{"reason", cmp.Or(w.Reason, w.LastError)}} {
-				if one[1] != "" {
-					t.row(one[0], one[1])
-				}
-			}
-			if w.Dead {
-				t.row("dead", "it is not tried any more; withdrawal paid, withdrawal back or payout retry end that")
-			}
-			if o := w.Order; o != nil {
-				t.row("order", fmt.Sprintf("%s, asked for by %s at %s: %s", o.What, o.By, t.at(o.AskedAt), o.Reason))
-				t.row("", "another person confirms it, until "+t.at(o.Until)+": redrain approval confirm "+o.Approval)
-			}
-			for _, e := range w.History {
-				t.row(t.at(e.At), fmt.Sprintf("%s  %s  %s", e.Stage, e.Actor, e.Reason))
-			}
-		})
-	})
+	return get(&c.remote, app, (*table).withdrawal, "withdrawals", c.Withdrawal)
 }
 
-// withdrawalOrder is what the commands on a withdrawal have in common.
-type withdrawalOrder struct {
+// withdrawalOrderCmd is hold, release and back.
+type withdrawalOrderCmd struct {
 	Withdrawal string `arg:"" help:"The withdrawal, as payout list and the console show it."`
 	Reason     string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
 
-func (c *withdrawalOrder) give(app *App, order, reference string) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		w, err := api.OrderWithdrawal(ctx, c.Withdrawal, order,
-			openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference})
-		if err != nil {
-			return c.waits(app, err)
-		}
-		return c.show(app, w, func(t *table) {
-			t.row("withdrawal", w.ID)
-			t.row("amount", w.Amount)
-			t.row("user", w.User)
-			t.row("stage", w.Stage)
-		})
-	})
+// Run does something with a withdrawal.
+func (c *withdrawalOrderCmd) Run(app *App) error { return c.give(app, "") }
+
+func (c *withdrawalOrderCmd) give(app *App, reference string) error {
+	return post(&c.remote, app, (*table).withdrawalHead, openapi.WithdrawalOrder{Reason: c.Reason, Reference: reference},
+		"withdrawals", c.Withdrawal, app.verb)
 }
-
-type withdrawalHoldCmd struct{ withdrawalOrder }
-
-// Run holds a withdrawal.
-func (c *withdrawalHoldCmd) Run(app *App) error { return c.give(app, "hold", "") }
-
-type withdrawalReleaseCmd struct{ withdrawalOrder }
-
-// Run releases one that is held.
-func (c *withdrawalReleaseCmd) Run(app *App) error { return c.give(app, "release", "") }
 
 type withdrawalPaidCmd struct {
 	Reference string `placeholder:"REF" help:"The provider's name for the payment."`
-	withdrawalOrder
+	withdrawalOrderCmd
 }
 
 // Run marks a dead letter as paid.
-func (c *withdrawalPaidCmd) Run(app *App) error { return c.give(app, "paid", c.Reference) }
+func (c *withdrawalPaidCmd) Run(app *App) error { return c.give(app, c.Reference) }
 
-type withdrawalBackCmd struct{ withdrawalOrder }
+func (t *table) withdrawalHead(w client.Withdrawal) {
+	t.row("withdrawal", w.ID)
+	t.row("amount", w.Amount)
+	t.row("user", w.User)
+	t.row("stage", w.Stage)
+}
 
-// Run gives a withdrawal's money back to its player.
-func (c *withdrawalBackCmd) Run(app *App) error { return c.give(app, "back", "") }
+func (t *table) withdrawal(w client.Withdrawal) {
+	t.withdrawalHead(w)
+	t.some("receiver", w.Receiver)
+	t.some("reference", w.Reference)
+	t.some("reason", cmp.Or(w.Reason, w.LastError))
+	if w.Dead {
+		t.row("dead", "it is not tried any more; withdrawal paid, withdrawal back or payout retry end that")
+	}
+	if o := w.Order; o != nil {
+		t.row("order", fmt.Sprintf("%s, asked for by %s at %s: %s", o.What, o.By, t.at(o.AskedAt), o.Reason))
+		t.row("", "another person confirms it, until "+t.at(o.Until)+": redrain approval confirm "+o.Approval)
+	}
+	for _, e := range w.History {
+		t.row(t.at(e.At), fmt.Sprintf("%s  %s  %s", e.Stage, e.Actor, e.Reason))
+	}
+}
