@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 	if r.Joined != 19 || len(r.NotJoined) != 1 || r.Closes["4500"] != 1 || tries.Load() != 1 {
 		t.Errorf("%d tries; report %+v", tries.Load(), r)
 	}
-	_, err = gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
+	_, err := gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
 	closed, ok := errors.AsType[*client.ClosedError](err)
 	if !ok || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
 		t.Errorf("nobody is let in: %v", err)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"redrain/client"
-	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
 )

@@ -13,7 +13,6 @@ import (
 
 	"redrain/internal/bench"
 	"redrain/internal/bench/benchtest"
-	"redrain/internal/testenv"
 )
 
 // Who has a place asks for it over HTTP as often as the server says, and comes to the socket when it has a seat; who

@@ -19,10 +19,10 @@ func (a *API) auditRoots(w http.ResponseWriter, r *http.Request, _ caller) error
 // verifyAudit compares all rows with their hashes, blocks and roots: those that the ledger has and those that the
 // caller has noted. It may take minutes, and changes nothing.
 func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) error {
-	asked, err := bodyOf[struct {
+	asked, err := bodyOf(w, r, who, struct {
 		From  string       `json:"from"`
 		Roots []chain.Root `json:"roots"`
-	}](w, r, who)
+	}{})
 	if err != nil {
 		return err
 	}

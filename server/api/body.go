@@ -23,14 +23,9 @@ const (
 // readBody reads a request's body whole.
 func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
 	limit := int64(maxBody)
-	if who.user != "" {
+	if who.user != "" || who.role == "" {
 		limit = maxPlayerBody
 	}
-	return readAtMost(w, r, limit)
-}
-
-// readAtMost reads a body of so many bytes whole.
-func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
@@ -45,18 +40,9 @@ func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 	return data, nil
 }
 
-// bodyOf reads a request's body, a JSON object.
-func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller) (in T, err error) {
+// bodyOf reads a request's body, a JSON object, into what already holds the defaults.
+func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller, in T) (T, error) {
 	body, err := readBody(w, r, who)
-	if err == nil {
-		err = decode(body, &in)
-	}
-	return in, err
-}
-
-// playerBodyOf reads the body of a request that anyone may send.
-func playerBodyOf[T any](w http.ResponseWriter, r *http.Request) (in T, err error) {
-	body, err := readAtMost(w, r, maxPlayerBody)
 	if err == nil {
 		err = decode(body, &in)
 	}
@@ -108,12 +94,33 @@ func wanted(kind string) string {
 	}
 }
 
-// checkAmount is the fault of an amount of money in a request; nil where there is none.
-func checkAmount(amount rain.Money) rain.Invalid {
-	if amount >= 1 && amount <= rain.MaxBudget {
+// faults collects what is wrong with a request.
+type faults rain.Invalid
+
+// check adds a fault unless ok is true.
+func (f *faults) check(ok bool, field, format string, args ...any) {
+	if !ok {
+		*f = append(*f, rain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// checkErr adds a fault if there is an error.
+func (f *faults) checkErr(err error, field, before string) {
+	if err != nil {
+		f.check(false, field, "%s%s", before, err)
+	}
+}
+
+// checkAmount checks an amount of money.
+func (f *faults) checkAmount(amount rain.Money) {
+	f.check(amount >= 1 && amount <= rain.MaxBudget, "amount",
+		"is required: minor units, above zero and at most ten trillion yuan")
+}
+
+// err is all faults, or nil.
+func (f faults) err() error {
+	if len(f) == 0 {
 		return nil
 	}
-	return rain.Invalid{
-		{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
-	}
+	return rain.Invalid(f)
 }

@@ -1,8 +1,8 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -35,37 +35,19 @@ func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error 
 
 // campaignQueryOf reads which campaigns a request wants.
 func campaignQueryOf(query url.Values) (q ledger.CampaignQuery, err error) {
-	var faults rain.Invalid
-	wrong := func(field, message string) { faults = append(faults, rain.FieldError{Field: field, Message: message}) }
+	var wrong faults
 	text := query.Get("q")
 	q = ledger.CampaignQuery{Words: strings.Fields(text), Sponsor: query.Get("sponsor"), State: query.Get("state"),
-		Order: ledger.CampaignOrder(query.Get("sort"))}
-	if q.Order == "" {
-		q.Order = ledger.ByCreation
-	}
-	if len(text) > maxSearch || len(q.Words) > maxWords || !utf8.ValidString(text) {
-		wrong("q", fmt.Sprintf("is at most %d words, %d bytes of UTF-8", maxWords, maxSearch))
-	}
-	if len(q.Sponsor) > maxSearch || !utf8.ValidString(q.Sponsor) {
-		wrong("sponsor", "is the id of a sponsor")
-	}
+		Order: cmp.Or(ledger.CampaignOrder(query.Get("sort")), ledger.ByCreation)}
+	wrong.check(len(text) <= maxSearch && len(q.Words) <= maxWords && utf8.ValidString(text), "q",
+		"is at most %d words, %d bytes of UTF-8", maxWords, maxSearch)
+	wrong.check(len(q.Sponsor) <= maxSearch && utf8.ValidString(q.Sponsor), "sponsor", "is the id of a sponsor")
 	states := []string{"", string(rain.Loading), rain.StateReady, rain.StateRaining, string(rain.Paused),
 		string(rain.Closed)}
-	if !slices.Contains(states, q.State) {
-		wrong("state", "is loading, ready, raining, paused or closed")
-	}
-	if !slices.Contains(ledger.CampaignOrders(), q.Order) {
-		wrong("sort", "is created, expires, name or budget")
-	}
-	switch query.Get("order") {
-	case "asc":
-		q.Upwards = true
-	case "", "desc":
-	default:
-		wrong("order", "is asc or desc")
-	}
-	if len(faults) > 0 {
-		return q, faults
-	}
-	return q, nil
+	wrong.check(slices.Contains(states, q.State), "state", "is loading, ready, raining, paused or closed")
+	wrong.check(slices.Contains(ledger.CampaignOrders(), q.Order), "sort", "is created, expires, name or budget")
+	order := query.Get("order")
+	wrong.check(slices.Contains([]string{"", "asc", "desc"}, order), "order", "is asc or desc")
+	q.Upwards = order == "asc"
+	return q, wrong.err()
 }

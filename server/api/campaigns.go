@@ -7,6 +7,7 @@ import (
 	"redrain/internal/openapi"
 	"redrain/internal/wire"
 	"redrain/rain"
+	"redrain/server/campaigns"
 )
 
 // stateUnreadable is the state of a campaign whose row in the database makes no sense.
@@ -65,7 +66,7 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 // command is a route of an operator's command that takes no body and answers with the campaign.
 func (a *API) command(
 	name string,
-	do func(c Commands, ctx context.Context, id string) (*rain.Campaign, error),
+	do func(c *campaigns.Service, ctx context.Context, id string) (*rain.Campaign, error),
 ) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		c, err := do(a.o.Commands, a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))

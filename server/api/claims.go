@@ -66,23 +66,16 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
 	query := r.URL.Query()
 	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
-	var faults rain.Invalid
+	var wrong faults
 	if text := query.Get("packet"); text != "" {
 		number, err := strconv.Atoi(text)
-		if err != nil || strconv.Itoa(number) != text || number < 0 || number >= rain.MaxPackets {
-			faults = append(faults, rain.FieldError{Field: "packet",
-				Message: "is a packet's number, as the claims have it"})
-		}
+		wrong.check(err == nil && strconv.Itoa(number) == text && number >= 0 && number < rain.MaxPackets, "packet",
+			"is a packet's number, as the claims have it")
 		only.Packet = &number
 	}
 	states := []ledger.ClaimState{"", ledger.StateGranted, ledger.StateSettled, ledger.StateFailed, ledger.StateDead}
-	if !slices.Contains(states, only.State) {
-		faults = append(faults, rain.FieldError{Field: "state", Message: "is granted, settled, failed or dead"})
-	}
-	if len(faults) > 0 {
-		return ledger.ClaimFilter{}, faults
-	}
-	return only, nil
+	wrong.check(slices.Contains(states, only.State), "state", "is granted, settled, failed or dead")
+	return only, wrong.err()
 }
 
 // grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out

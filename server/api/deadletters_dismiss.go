@@ -17,7 +17,7 @@ const maxDismissReason = 200
 
 // dismissPayout ends dead letters that an operator has found to be nobody's.
 func (a *API) dismissPayout(w http.ResponseWriter, r *http.Request, who caller) error {
-	in, err := bodyOf[openapi.DismissPayoutJSONBody](w, r, who)
+	in, err := bodyOf(w, r, who, openapi.DismissPayoutJSONBody{})
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func (a *API) retryPayout(w http.ResponseWriter, r *http.Request, who caller) er
 
 // retryAllPayouts checks every dead letter again, or those of one campaign.
 func (a *API) retryAllPayouts(w http.ResponseWriter, r *http.Request, who caller) error {
-	in, err := bodyOf[openapi.RetryAllPayoutsJSONBody](w, r, who)
+	in, err := bodyOf(w, r, who, openapi.RetryAllPayoutsJSONBody{})
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string
 	return c
 }
 
-func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
+func (a *API) guest(w http.ResponseWriter, r *http.Request, who caller) error {
 	if !a.o.Guests {
 		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	}
@@ -70,7 +70,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	if a.o.Challenge != nil {
-		if err := a.challenged(w, r, address); err != nil {
+		if err := a.challenged(w, r, who, address); err != nil {
 			return err
 		}
 	}
@@ -109,8 +109,8 @@ func (a *API) another(w http.ResponseWriter, r *http.Request, address string) er
 
 // challenged checks the proof that came with the request. A refusal brings the next challenge, so that a page needs no
 // request more than that.
-func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string) error {
-	said, err := playerBodyOf[openapi.CreateGuestJSONBody](w, r)
+func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, address string) error {
+	said, err := bodyOf(w, r, who, openapi.CreateGuestJSONBody{})
 	if err != nil {
 		return err
 	}

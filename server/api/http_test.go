@@ -107,6 +107,7 @@ func TestReadBodyLimits(t *testing.T) {
 	}{
 		"an operator": {caller{role: "operator"}, maxBody},
 		"a player":    {caller{role: "player", user: "u"}, 4 << 10},
+		"anyone":      {caller{}, 4 << 10},
 	} {
 		for _, over := range []int64{0, 1} {
 			r := httptest.NewRequest(http.MethodPost, "/", io.LimitReader(zeros{}, c.limit+over))

@@ -2,29 +2,13 @@ package api
 
 import (
 	"context"
-	"iter"
 	"net/http"
-	"sync"
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
-
-// playerLists are the lists of players and addresses. [ledger.Lists] are.
-type playerLists interface {
-	Create(ctx context.Context, name string, kind standing.ListKind,
-		purpose standing.ListPurpose) (standing.List, error)
-	List(ctx context.Context, name string) (standing.List, error) // ledger.ErrUnknownList
-	ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string, err error)
-	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
-	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
-	Add(ctx context.Context, name string, who []string) (standing.List, error)
-	Remove(ctx context.Context, name string, who []string) (standing.List, error)
-	Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (standing.List, error)
-	Delete(ctx context.Context, name string) error
-}
 
 func listViewOf(l standing.List) openapi.PlayerList {
 	return openapi.PlayerList{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
@@ -49,25 +33,15 @@ func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ strin
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
-	var faults rain.Invalid
-	fault := func(field, message string) {
-		faults = append(faults, rain.FieldError{Field: field, Message: message})
-	}
-	if err := rain.CheckList(in.List); err != nil {
-		fault("list", err.Error())
-	}
+	var wrong faults
+	wrong.checkErr(rain.CheckList(in.List), "list", "")
 	kind, purpose := standing.ListKind(in.Of), standing.ListPurpose(in.Purpose)
-	if kind != standing.KindPlayers && kind != standing.KindAddresses {
-		fault("of", "is players or addresses")
-	}
-	if purpose != standing.PurposeInvite && purpose != standing.PurposeDeny {
-		fault("purpose", "is invite or deny")
-	}
-	if kind == standing.KindAddresses && purpose == standing.PurposeInvite {
-		fault("purpose", "is deny for addresses: a campaign invites players")
-	}
-	if len(faults) > 0 {
-		return 0, nil, faults
+	wrong.check(kind == standing.KindPlayers || kind == standing.KindAddresses, "of", "is players or addresses")
+	wrong.check(purpose == standing.PurposeInvite || purpose == standing.PurposeDeny, "purpose", "is invite or deny")
+	wrong.check(kind != standing.KindAddresses || purpose != standing.PurposeInvite, "purpose",
+		"is deny for addresses: a campaign invites players")
+	if err := wrong.err(); err != nil {
+		return 0, nil, err
 	}
 	l, err := a.o.Lists.Create(a.audited(r, who, "list.create", nil), in.List, kind, purpose)
 	if err != nil {
@@ -134,6 +108,3 @@ func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l standing.L
 	}
 	return answerAs(w, l, err, listViewOf)
 }
-
-// importing is held by the one import of this process: it has all that it imports in memory.
-type importing struct{ sync.Mutex }

@@ -53,7 +53,7 @@ func (a *API) putMembers(replace bool) handler {
 
 // readMembers reads members as JSON, in the form in which they are stored.
 func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind standing.ListKind) ([]string, error) {
-	in, err := bodyOf[openapi.NewMembers](w, r, who)
+	in, err := bodyOf(w, r, who, openapi.NewMembers{})
 	if err != nil {
 		return nil, err
 	}

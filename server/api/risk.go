@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,19 +9,8 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
-	"redrain/payout/ledger/standing"
 	"redrain/rain"
 )
-
-// heldWins are the wins that are kept apart for what speaks against their players. [ledger.Risk] has them.
-type heldWins interface {
-	ListHeld(ctx context.Context, q ledger.HeldQuery) (list []ledger.Held, next string, err error)
-	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
-	Trust(ctx context.Context, users []string, by ledger.Person) error
-	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
-	CountHeld(ctx context.Context) (n int64, amount rain.Money, err error)
-	VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error)
-}
 
 func heldViewOf(h ledger.Held) openapi.HeldWin {
 	return openapi.HeldWin{Claim: h.Claim, Campaign: h.Campaign, User: h.User, Packet: strconv.Itoa(h.Packet),
@@ -59,24 +47,19 @@ func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) erro
 // decideHeld releases or confirms held wins, and answers their states.
 func (a *API) decideHeld(action string) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		in, err := bodyOf[openapi.HeldDecision](w, r, who)
+		in, err := bodyOf(w, r, who, openapi.HeldDecision{})
 		if err != nil {
 			return err
 		}
-		var faults rain.Invalid
-		if len(in.Users) > ledger.MaxDecided || len(in.Users) > 0 && action == "confirm" {
-			faults = append(faults, rain.FieldError{Field: "users",
-				Message: fmt.Sprintf("are released, at most %d at once", ledger.MaxDecided)})
-		}
-		if len(in.Claims)+len(in.Users) == 0 || len(in.Claims) > ledger.MaxDecided {
-			faults = append(faults, rain.FieldError{Field: "claims",
-				Message: fmt.Sprintf("is required: 1 to %d claims", ledger.MaxDecided)})
-		}
-		if strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
-			faults = append(faults, rain.FieldError{Field: "reason", Message: "is required: 1 to 400 bytes"})
-		}
-		if len(faults) > 0 {
-			return faults
+		var wrong faults
+		wrong.check(len(in.Users) <= ledger.MaxDecided && (len(in.Users) == 0 || action == "release"), "users",
+			"are released, at most %d at once", ledger.MaxDecided)
+		wrong.check(len(in.Claims)+len(in.Users) > 0 && len(in.Claims) <= ledger.MaxDecided, "claims",
+			"is required: 1 to %d claims", ledger.MaxDecided)
+		wrong.check(strings.TrimSpace(in.Reason) != "" && len(in.Reason) <= maxReason, "reason",
+			"is required: 1 to %d bytes", maxReason)
+		if err := wrong.err(); err != nil {
+			return err
 		}
 		decide := a.o.Held.Release
 		if action == "confirm" {
@@ -91,10 +74,6 @@ func (a *API) decideHeld(action string) handler {
 		}
 		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
 		a.o.Notifier.Retried(r.Context(), done.Released) // also what was released before an error
-		if err != nil {
-			return err
-		}
-		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", heldViewOf))
-		return nil
+		return answer(w, listOf(done.Wins, "", heldViewOf), err)
 	}
 }

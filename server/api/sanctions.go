@@ -1,20 +1,11 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"redrain/internal/openapi"
-	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 )
-
-// sanctions are what operators do about players. [ledger.Sanctions] is that.
-type sanctions interface {
-	Give(ctx context.Context, user string, act standing.SanctionAct, by ledger.Person) (standing.Sanction, error)
-	Of(ctx context.Context, user string) ([]standing.Sanction, error)
-	Bans(ctx context.Context, cursor string, limit int) (list []standing.Sanction, next string, err error)
-}
 
 func (a *API) user(w http.ResponseWriter, r *http.Request, _ caller) error {
 	return a.showPlayer(w, r)

@@ -22,12 +22,8 @@ var errPreviewsBusy = refuse(http.StatusServiceUnavailable, "unavailable", "othe
 
 // previewSplit cuts a split as a campaign's would be, from a seed of its own, and tells what came out. Nothing is kept.
 func (a *API) previewSplit(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readBody(w, r, who)
+	split, err := bodyOf(w, r, who, rain.DefaultSplit())
 	if err != nil {
-		return err
-	}
-	split := rain.DefaultSplit()
-	if err := decode(body, &split); err != nil {
 		return err
 	}
 	if err := split.Validate(); err != nil {

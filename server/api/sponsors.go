@@ -17,17 +17,13 @@ func (a *API) deposit(r *http.Request, who caller, body []byte, _ string) (int, 
 		return 0, nil, err
 	}
 	id := r.PathValue("id")
-	var faults rain.Invalid
-	if err := rain.CheckSponsor(id); err != nil {
-		faults = append(faults, rain.FieldError{Field: "sponsor", Message: err.Error()})
-	}
-	faults = append(faults, checkAmount(in.Amount)...)
-	if in.Reference == "" || len(in.Reference) > maxReference {
-		faults = append(faults, rain.FieldError{Field: "reference",
-			Message: "is required: 1 to 128 bytes that identify this deposit"})
-	}
-	if len(faults) > 0 {
-		return 0, nil, faults
+	var wrong faults
+	wrong.checkErr(rain.CheckSponsor(id), "sponsor", "")
+	wrong.checkAmount(in.Amount)
+	wrong.check(in.Reference != "" && len(in.Reference) <= maxReference, "reference",
+		"is required: 1 to %d bytes that identify this deposit", maxReference)
+	if err := wrong.err(); err != nil {
+		return 0, nil, err
 	}
 	done, err := a.o.Approvals.Do(a.audited(r, who, "deposit",
 		map[string]any{"amount": in.Amount, "reference": in.Reference}),

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"slices"
 
@@ -15,20 +14,24 @@ const ourCurrency = "CNY"
 
 // matchStatement holds what a provider or a bank says against the ledger. It changes nothing.
 func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller) error {
-	body, err := readBody(w, r, who)
+	asked, err := bodyOf(w, r, who, openapi.MatchStatementJSONBody{Currency: ourCurrency})
 	if err != nil {
 		return err
 	}
-	asked := openapi.MatchStatementJSONBody{Currency: ourCurrency}
-	if err := decode(body, &asked); err != nil {
-		return err
+	compare := statement.Deposits
+	if asked.Of == "withdrawals" {
+		compare = statement.Withdrawals
 	}
-	compare := map[string]func(context.Context, statement.Ledger, []statement.Line,
-		statement.Period) (statement.Report, error){
-		"withdrawals": statement.Withdrawals, "deposits": statement.Deposits,
-	}[asked.Of]
-	if faults := faultsOfStatement(&asked); len(faults) > 0 {
-		return faults
+	var wrong faults
+	wrong.check(asked.Of == "withdrawals" || asked.Of == "deposits", "of", "say withdrawals or deposits")
+	wrong.check(asked.From >= 0 && asked.From < asked.To && asked.To <= maxTime, "from",
+		"give a period, from and to in Unix milliseconds")
+	for column := range asked.Columns {
+		wrong.check(slices.Contains(statement.Fields, column), "columns",
+			"a column is one of key, reference, amount, currency and state")
+	}
+	if err := wrong.err(); err != nil {
+		return err
 	}
 	lines, err := statement.Read(asked.File, statement.Format{Columns: asked.Columns, Minor: asked.Minor,
 		End: asked.End})
@@ -45,25 +48,6 @@ func (a *API) matchStatement(w http.ResponseWriter, r *http.Request, who caller)
 			"differences", report.Differences)
 	}
 	return answer(w, report, nil)
-}
-
-func faultsOfStatement(s *openapi.MatchStatementJSONBody) (faults rain.Invalid) {
-	fault := func(field, message string) {
-		faults = append(faults, rain.FieldError{Field: field, Message: message})
-	}
-	if s.Of != "withdrawals" && s.Of != "deposits" {
-		fault("of", "say withdrawals or deposits")
-	}
-	if s.From < 0 || s.From >= s.To || s.To > maxTime {
-		fault("from", "give a period, from and to in Unix milliseconds")
-	}
-	for column := range s.Columns {
-		if !slices.Contains(statement.Fields, column) {
-			fault("columns", "a column is one of key, reference, amount, currency and state")
-			break
-		}
-	}
-	return faults
 }
 
 // maxTime is the end of the year 9999, Unix ms.

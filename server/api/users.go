@@ -13,11 +13,6 @@ import (
 	"redrain/rain"
 )
 
-// playerList finds players. [ledger.Players] does.
-type playerList interface {
-	ListPlayers(ctx context.Context, prefix, after string, limit int) (list []ledger.Player, next string, err error)
-}
-
 // Connections tells which connections players have, on all nodes. [store.Connections] does.
 type Connections interface {
 	Of(ctx context.Context, user string) ([]store.Connection, error)

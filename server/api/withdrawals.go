@@ -64,8 +64,9 @@ func (a *API) withdraw(r *http.Request, who caller, body []byte, key string) (in
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
-	if faults := checkAmount(in.Amount); faults != nil {
-		return 0, nil, faults
+	var wrong faults
+	if wrong.checkAmount(in.Amount); len(wrong) > 0 {
+		return 0, nil, wrong.err()
 	}
 	if err := a.o.MayPlay(r.Context(), nil, who.user, clientip.RequestKey(r)); err != nil {
 		return 0, nil, err
