@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -291,4 +293,13 @@ func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires
 		return "", time.Time{}, fmt.Errorf("sign a player's token: %w", err)
 	}
 	return token, expires, nil
+}
+
+// GuestName returns the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
+// money, so two must never get the same name. 80 random bits make that practically certain without a central
+// registry.
+func GuestName() string {
+	var b [rain.GuestBytes]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return rain.GuestPrefix + hex.EncodeToString(b[:])
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -217,10 +216,7 @@ func (p *twoPeoplePlay) confirmed() {
 	var mu sync.Mutex
 	for _, who := range []string{"bob", "fay", "bob"} { // all at once
 		wg.Go(func() {
-			r := httptest.NewRequest(http.MethodPost, Root+path+"/confirm", http.NoBody)
-			r.Header.Set("Authorization", "Bearer "+who)
-			w := httptest.NewRecorder()
-			p.mux.ServeHTTP(w, r)
+			w := ask(p.api, who, "POST", path+"/confirm", "")
 			mu.Lock()
 			defer mu.Unlock()
 			codes[w.Code]++

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"redrain/internal/auth"
@@ -21,34 +20,30 @@ type office struct {
 	t     *testing.T
 	b     *paytest.Books
 	notes auditNotes
-	mux   *http.ServeMux
+	api   *API
 }
 
 func newOffice(t *testing.T, above rain.Money) *office {
 	t.Helper()
-	o := &office{desk: &desk{answered: map[string]*ledger.Answer{}}, t: t, b: paytest.OnSQLite(t),
-		mux: http.NewServeMux()}
+	o := &office{desk: &desk{answered: map[string]*ledger.Answer{}}, t: t, b: paytest.OnSQLite(t)}
 	people := staff{
 		"ann": person("ann", auth.RoleCashier), "bob": person("bob", auth.RoleAdmin),
 		"cyd": person("cyd", auth.RoleViewer), "dan": person("dan", auth.RoleOperator),
 		"fay": person("fay", auth.RoleCashier), "shared": testStaff["shared"],
 	}
-	New(Options{
+	o.api = New(Options{
 		Withdrawals: o.b.Withdrawals, DeadLetters: o.b.DeadLetters, Approvals: o.b.Approvals.Above(&above),
 		Sponsors: o.b.Sponsors, Audit: &o.notes, Answers: o.desk, Notifier: o.desk, Operators: people,
 		WakePayer: func() { o.woken++ }, TellWithdrawn: func(id string) { o.ended = append(o.ended, id) },
 		Log: paytest.Quiet,
-	}).Mount(o.mux)
+	})
 	return o
 }
 
 // call sends a request, and returns the order of the answer, if it is one.
 func (o *office) call(who, method, path, body string, want int) openapi.Approval {
 	o.t.Helper()
-	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+who)
-	w := httptest.NewRecorder()
-	o.mux.ServeHTTP(w, r)
+	w := ask(o.api, who, method, path, body)
 	var a openapi.Approval
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
 		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)

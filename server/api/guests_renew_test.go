@@ -2,14 +2,12 @@ package api
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	"redrain/internal/auth"
+	"redrain/payout/paytest"
 )
 
 // minter mints tokens that are the player's name, and takes them.
@@ -42,14 +40,9 @@ func TestRenewGuest(t *testing.T) {
 		"a guest of old":   {false, guest, http.StatusForbidden, `"guests_off"`},
 		"nearly a guest's": {true, guest + "0", http.StatusForbidden, `"no_guest"`},
 	} {
-		mux := http.NewServeMux()
-		New(Options{Guests: c.guests, Players: minter{}, Log: slog.New(slog.DiscardHandler)}).Mount(mux)
-		r := httptest.NewRequest(http.MethodPost, Root+"/me/token", nil)
-		r.Header.Set("Authorization", "Bearer "+c.token)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
-			t.Errorf("%s: %d %s", name, w.Code, w.Body)
-		}
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{Guests: c.guests, Players: minter{}, Log: paytest.Quiet})
+			wantAnswer(t, ask(a, c.token, "POST", "/me/token", ""), c.status, c.says)
+		})
 	}
 }

@@ -181,3 +181,34 @@ func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
 func (a *API) banned(user string) bool { return a.o.Banned != nil && a.o.Banned(user) }
 
 var errBannedLogin = refuse(http.StatusForbidden, "banned", "this player is banned, and cannot sign in")
+
+// SignIn is the identity provider that operators can sign in at.
+type SignIn struct {
+	Issuer, ClientID string
+	Discovered       func() *auth.Discovery // nil while it has not answered yet
+}
+
+// signInScope is what a console asks the provider for.
+const signInScope = "openid profile email"
+
+func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	var view openapi.SignInConfig
+	if s := a.o.SignIn; s != nil {
+		view.OIDC = &openapi.IdentityProvider{Issuer: s.Issuer, ClientID: s.ClientID, Scope: signInScope}
+		if d := s.Discovered(); d != nil {
+			view.OIDC.AuthorizationEndpoint, view.OIDC.TokenEndpoint = d.AuthorizationEndpoint, d.TokenEndpoint
+		}
+	}
+	return answer(w, view, nil)
+}
+
+func (a *API) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
+	rights := make([]string, len(who.rights))
+	for i, r := range who.rights {
+		rights[i] = string(r)
+	}
+	return answer(w, openapi.WhoAmI{
+		Name: who.name, Role: who.role, Rights: rights, Shared: who.operator.Shared, Version: a.o.Version,
+		ServerTime: a.o.Clock(), InProcess: a.o.InProcess, Guests: a.o.Guests,
+	}, nil)
+}

@@ -187,8 +187,6 @@ func TestWhoAmI(t *testing.T) {
 	t.Parallel()
 	a := New(Options{Operators: testStaff, Audit: &auditNotes{}, Clock: func() int64 { return 7 },
 		Log: slog.New(slog.DiscardHandler)})
-	mux := http.NewServeMux()
-	a.Mount(mux)
 	for token, want := range map[string]string{
 		"cashier": `"name":"cashier","role":"cashier","rights":["read","deposits","withdrawals","letters",` +
 			`"approvals"],"shared":false`,
@@ -199,11 +197,7 @@ func TestWhoAmI(t *testing.T) {
 			`"approvals","players","seal","logins"],"shared":true`,
 		"none": `this needs the right read`,
 	} {
-		r := httptest.NewRequest(http.MethodGet, Root+"/whoami", nil)
-		r.Header.Set("Authorization", "Bearer "+token)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if !strings.Contains(w.Body.String(), want) {
+		if w := ask(a, token, "GET", "/whoami", ""); !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: %s", token, w.Body)
 		}
 	}

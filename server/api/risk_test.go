@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"redrain/grab/store"
@@ -65,26 +63,14 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger, judged func()) func(who, method, path,
 	body string, status int, want ...string) {
 	t.Helper()
-	mux := http.NewServeMux()
-	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
+	a := New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
 		Connections: noConnections{},
 		Audit:       &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
 		Name:   func(_ context.Context, user string) string { return "Name of " + user },
-		Judged: judged}).Mount(mux)
+		Judged: judged})
 	return func(who, method, path, body string, status int, want ...string) {
 		t.Helper()
-		r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+who)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if w.Code != status {
-			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
-		}
-		for _, text := range want {
-			if !strings.Contains(w.Body.String(), text) {
-				t.Errorf("%s %s %s: %s has no %s", method, path, body, w.Body, text)
-			}
-		}
+		wantAnswer(t, ask(a, who, method, path, body), status, want...)
 	}
 }
 

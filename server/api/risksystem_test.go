@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"redrain/payout/ledger/standing"
@@ -44,18 +42,14 @@ func TestNoMoneyLeavesUnasked(t *testing.T) {
 	}
 	win(0)
 	l, packet, system := paytest.Node(t, b), 0, &denying{}
-	mux := http.NewServeMux()
-	New(Options{
+	a := New(Options{
 		Withdrawals: b.Withdrawals, Approvals: b.Approvals, Answers: &desk{}, Players: onePlayer{},
 		Audit: &auditNotes{}, Claims: settlingClaims{l.Claims, func() { packet++; win(packet) }},
 		MayPlay:    func(context.Context, *rain.Campaign, string, string) error { return nil },
 		RiskSystem: system, WakePayer: func() {}, Operators: testStaff, Log: paytest.Quiet,
-	}).Mount(mux)
+	})
 	for asked, want := range []int{http.StatusConflict, http.StatusForbidden} { // 10 of 20, and then 20
-		r := httptest.NewRequest(http.MethodPost, Root+"/me/withdrawals", strings.NewReader(`{"amount":20}`))
-		r.Header.Set("Authorization", "Bearer player")
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
+		w := ask(a, "player", "POST", "/me/withdrawals", `{"amount":20}`)
 		if w.Code != want || system.asked != asked {
 			t.Errorf("%d %s, asked %d times", w.Code, w.Body, system.asked)
 		}

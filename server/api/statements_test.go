@@ -3,13 +3,10 @@ package api
 import (
 	"encoding/base64"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"redrain/internal/auth"
 	"redrain/payout/paytest"
 )
 
@@ -22,9 +19,7 @@ func TestStatementsOverHTTP(t *testing.T) {
 		}
 		_, err := b.Deposit(t.Context(), "acme", "bank-7", 500)
 		paytest.Must(t, err)
-		mux := http.NewServeMux()
-		New(Options{Statements: paytest.Node(t, b).Statements, Operators: auth.NewOperators("operator", "viewer"),
-			Log: paytest.Quiet}).Mount(mux)
+		a := New(Options{Statements: paytest.Node(t, b).Statements, Operators: testStaff, Log: paytest.Quiet})
 		from, to := b.Clock.Load()-time.Hour.Milliseconds(), b.Clock.Load()+time.Hour.Milliseconds()
 		for _, c := range []struct {
 			asked, file string
@@ -49,15 +44,7 @@ func TestStatementsOverHTTP(t *testing.T) {
 				body = fmt.Sprintf(`{"from":%d,`, from)
 			}
 			body += c.asked + `"file":"` + base64.StdEncoding.EncodeToString([]byte(c.file)) + `"}`
-			r := httptest.NewRequest(http.MethodPost, Root+"/statements/match", strings.NewReader(body))
-			r.Header.Set("Authorization", "Bearer viewer")
-			w := httptest.NewRecorder()
-			mux.ServeHTTP(w, r)
-			for _, says := range c.says {
-				if w.Code != c.status || !strings.Contains(w.Body.String(), says) {
-					t.Errorf("%s %q: %d %s\nwant %s", c.asked, c.file, w.Code, w.Body, says)
-				}
-			}
+			wantAnswer(t, ask(a, "viewer", "POST", "/statements/match", body), c.status, c.says...)
 		}
 	})
 }

@@ -77,10 +77,8 @@ func TestOperatorsOrders(t *testing.T) {
 			status: 200, done: "withdrawal.back w1 bob never ", told: true},
 		"too late": {path: "/withdrawals/w1/hold", token: "late the cashier", body: `{"reason":"x"}`, status: 409,
 			says: "withdrawal_sent"},
-		"by another":   {path: "/withdrawals/w1/hold", body: `{"by":"bob","reason":"x"}`, status: 422, says: `"by"`},
-		"for nothing":  {path: "/withdrawals/w1/hold", body: `{"reason":" "}`, status: 422, says: `"reason"`},
-		"by a viewer":  {path: "/withdrawals/w1/paid", token: "viewer", body: `{"reason":"x"}`, status: 403},
-		"by its owner": {path: "/withdrawals/w1/paid", token: "ann", body: `{"reason":"x"}`, status: 401},
+		"by another":  {path: "/withdrawals/w1/hold", body: `{"by":"bob","reason":"x"}`, status: 422, says: `"by"`},
+		"for nothing": {path: "/withdrawals/w1/hold", body: `{"reason":" "}`, status: 422, says: `"reason"`},
 		"too long": {path: "/withdrawals/w1/paid", body: `{"reason":"x","reference":"` +
 			strings.Repeat("x", 201) + `"}`, status: 422, says: "reference"},
 	} {

@@ -4,13 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"redrain/grab/confirm"
+	"redrain/internal/auth"
+	"redrain/internal/signed"
 	"redrain/internal/sqldb"
+	"redrain/server/admission"
+	"redrain/server/clientip"
+	"redrain/server/login"
+	"redrain/server/names"
+	"redrain/web"
 )
 
 var namespacePattern = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
@@ -128,5 +138,233 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
 			fault("--allowed-origins %q: give scheme://host[:port]", o)
 		}
+	}
+}
+
+// validateFront checks the addresses of the process and its trusted proxies.
+func (c *Config) validateFront(fault func(string, ...any)) {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fault("--listen %q: give host:port, for example :8080", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		fault("--admin-listen %q: give host:port, for example 127.0.0.1:9090", c.AdminListen)
+	}
+	if c.AdminListen != "" && c.AdminListen == c.Listen {
+		fault("--admin-listen: must differ from --listen")
+	}
+	c.validatePublic(fault)
+	c.validateVerifyFiles(fault)
+	c.validateWeChat(fault)
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		fault("--tls-cert and --tls-key: give both, or none")
+	}
+	if _, err := clientip.ParseProxies(c.Proxies); err != nil {
+		fault("--trusted-proxies: %w", err)
+	}
+	if c.ProxyProtocol && len(c.Proxies) == 0 {
+		fault("--proxy-protocol: name the proxies that may send its header in --trusted-proxies")
+	}
+}
+
+// validatePublic checks the address that is shown outside. Paths of pages are appended to it, so it has no path.
+func (c *Config) validatePublic(fault func(string, ...any)) {
+	if c.PublicURL == "" {
+		return
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		fault("--public-url %q: give scheme://host[:port]", c.PublicURL)
+	}
+}
+
+// validateWeChat checks the addresses that the player's page loads in WeChat's browser. They are https only: a script
+// over plain http can be replaced on its way.
+func (c *Config) validateWeChat(fault func(string, ...any)) {
+	for _, asked := range []struct{ flag, address string }{
+		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
+	} {
+		if c.WeChatSign == "" {
+			return
+		}
+		u, err := url.Parse(asked.address)
+		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || web.Origin(asked.address) == "" {
+			fault("%s: give an https URL, without a user or a part after #", asked.flag)
+		}
+	}
+}
+
+// verifyName matches the name of a file that is served below "/". It allows text only: a page would run as one of ours.
+var verifyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\.txt$`)
+
+func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
+	taken := map[string]bool{"licenses.txt": true}
+	for _, path := range c.VerifyFiles {
+		name := filepath.Base(path)
+		if !verifyName.MatchString(name) {
+			fault("--verify-files %q: a name is of letters, digits, _, - and dots, and ends with .txt", name)
+		} else if taken[name] {
+			fault("--verify-files %q: there is another file of this name", name)
+		}
+		taken[name] = true
+	}
+}
+
+// PublicRoot is PublicURL without a slash at its end.
+func (c *Config) PublicRoot() string { return strings.TrimRight(c.PublicURL, "/") }
+
+// validateGuests checks the admission of players without a token.
+func (c *Config) validateGuests(fault func(string, ...any)) {
+	if c.GuestsAllowed() && c.JWTSecret == "" && !c.InProcess() {
+		fault("--guests: needs --jwt-secret, to sign the guests' tokens")
+	}
+	switch {
+	case c.GuestChallenge == login.ChallengeTurnstile || c.GuestChallenge == login.ChallengeHCaptcha:
+		if c.ChallengeSiteKey == "" || c.ChallengeSecret == "" {
+			fault("--guest-challenge %s: needs --challenge-site-key and --challenge-secret, "+
+				"which the service issues for a site",
+				c.GuestChallenge)
+		}
+	case c.ChallengeSiteKey != "" || c.ChallengeSecret != "" || c.ChallengeEndpoint != "" || c.ChallengeScript != "":
+		fault("--challenge-site-key, --challenge-secret, --challenge-endpoint and --challenge-script: " +
+			"are for --guest-challenge turnstile or hcaptcha")
+	}
+	for name, address := range map[string]string{
+		"--challenge-endpoint": c.ChallengeEndpoint, "--challenge-script": c.ChallengeScript,
+	} {
+		if u, err := url.Parse(address); address != "" &&
+			(err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+			fault("%s: give an http or https URL", name)
+		}
+	}
+	if _, err := admission.ParseExempt(c.AddressExempt); err != nil {
+		fault("--address-exempt: %v", err)
+	}
+}
+
+// Exempt are the networks of --address-exempt, which Validate has checked.
+func (c *Config) Exempt() []netip.Prefix {
+	networks, _ := admission.ParseExempt(c.AddressExempt)
+	return networks
+}
+
+// validateNames checks the display of winners.
+func (c *Config) validateNames(fault func(string, ...any)) {
+	if err := names.Hosts(c.AvatarHosts).Check(); err != nil {
+		fault("--avatar-hosts %w", err)
+	}
+	if len(c.AvatarHosts) > 0 && !c.NamesShown() {
+		fault("--avatar-hosts: needs --show-names")
+	}
+}
+
+// validateOIDC checks the settings of the operators' identity provider.
+func (c *Config) validateOIDC(fault func(string, ...any)) {
+	if c.OIDCIssuer == "" {
+		if c.OIDCAudience != "" || len(c.OIDCRoles) > 0 {
+			fault("--oidc-issuer: required with --oidc-audience and --oidc-roles")
+		}
+		return
+	}
+	if err := checkIssuer(c.OIDCIssuer); err != nil {
+		fault("--oidc-issuer: %w", err)
+	}
+	if c.OIDCAudience == "" {
+		fault("--oidc-audience: required with --oidc-issuer; without it a token for any client is accepted")
+	}
+	if _, err := c.RolesByClaim(); err != nil {
+		fault("--oidc-roles: %w", err)
+	}
+}
+
+// checkIssuer requires https: keys over plain http can be replaced on their way.
+func checkIssuer(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("give a URL, such as https://id.example/realms/staff")
+	}
+	ip := net.ParseIP(u.Hostname())
+	here := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme != "https" && (u.Scheme != "http" || !here) {
+		return errors.New("give an https URL; http is for this machine only")
+	}
+	return nil
+}
+
+// RolesByClaim are the roles for each value of the claim. It returns nil if the values are the roles' names.
+func (c *Config) RolesByClaim() (map[string][]auth.Role, error) {
+	if len(c.OIDCRoles) == 0 {
+		return nil, nil
+	}
+	roles := map[string][]auth.Role{}
+	for _, text := range c.OIDCRoles {
+		value, role, ok := strings.Cut(text, "=")
+		if !ok || value == "" {
+			return nil, fmt.Errorf("%q is not VALUE=ROLE", text)
+		}
+		is, err := auth.ParseRoles(role)
+		if err != nil {
+			return nil, err
+		}
+		roles[value] = append(roles[value], is...)
+	}
+	return roles, nil
+}
+
+// maxProviderAccount is the longest --provider-account, in bytes.
+const maxProviderAccount = 100
+
+// maxPayoutName is the longest --payout-name, in bytes.
+const maxPayoutName = 100
+
+// validateProvider repeats neither the address nor the secret: both may contain a password.
+func (c *Config) validateProvider(fault func(string, ...any)) {
+	switch c.Provider {
+	case ProviderWallet:
+		if c.ProviderURL != "" || c.ProviderSecret != "" || c.ProviderAccount != "" {
+			// With wallet, withdrawals count as paid and no provider is asked to pay them.
+			fault("--provider-url, --provider-secret and --provider-account: they belong to --provider http; give " +
+				"that too, or leave them out")
+		}
+	case ProviderHTTP:
+		if err := signed.CheckURL(c.ProviderURL); err != nil {
+			fault("--provider-url: %w", err)
+		}
+		if _, err := signed.ParseSecret(c.ProviderSecret); err != nil {
+			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
+		}
+		if len(c.ProviderAccount) > maxProviderAccount || strings.ContainsFunc(c.ProviderAccount, unicode.IsControl) {
+			fault("--provider-account: give a name of at most %d bytes", maxProviderAccount)
+		}
+	}
+	if len(c.PayoutName) > maxPayoutName || strings.ContainsFunc(c.PayoutName, unicode.IsControl) {
+		fault("--payout-name: give a name of at most %d bytes", maxPayoutName)
+	}
+	if c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin {
+		fault("--withdraw-per-day %d: it is less than --withdraw-min %d, so nobody could withdraw", c.WithdrawPerDay,
+			c.WithdrawMin)
+	}
+}
+
+// validateRisk repeats neither the address nor the secret: both may contain a password.
+func (c *Config) validateRisk(fault func(string, ...any)) {
+	if l := c.RiskLimits; l.Deny > 0 && l.Deny < l.Hold {
+		fault("--risk-deny-score %d: give 0 for never, or at least --risk-hold-score %d", l.Deny, l.Hold)
+	}
+	if c.RiskURL == "" {
+		if c.RiskSecret != "" {
+			fault("--risk-secret: it belongs to --risk-url; give that too, or leave it out")
+		}
+		return
+	}
+	if c.Risk == RiskOff {
+		fault("--risk-url: not used with --risk off; give --risk watch (answers are recorded) or hold (answers are " +
+			"applied)")
+	}
+	if err := signed.CheckURL(c.RiskURL); err != nil {
+		fault("--risk-url: %w", err)
+	}
+	if _, err := signed.ParseSecret(c.RiskSecret); err != nil {
+		fault("--risk-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
 	}
 }
