@@ -280,12 +280,9 @@ func (p *player) receiveWelcome(body []byte) {
 }
 
 func (p *player) receiveRain(body []byte) {
-	shower, m, err := p.view.readRain(body)
-	if err != nil {
-		p.fault(err.Error())
-		return
+	if m, ok := decode[wire.RainChange](p, body); ok {
+		p.see(p.view.rain(m.Rain), m.Rain)
 	}
-	p.see(shower, m)
 }
 
 // catchUp is for how long after a player has come in a wave may be one that others got before, in ms: the server sends

@@ -30,17 +30,17 @@ type Server interface {
 	Run(ctx context.Context) error
 }
 
-// App is what the command line takes from its process. The zero value of every field after the first three is usable.
+// App is what the command line takes from its process. All exported fields are required.
 type App struct {
 	Env    func(name string) (value string, ok bool)
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// NewServer makes the server of `redrain serve`; out is for what a person should read at start. nil: server.New.
+	// NewServer makes the server of `redrain serve`; out is for what a person should read at start.
 	NewServer func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error)
-	// Location is the time zone that times are shown in. nil: the machine's.
+	// Location is the time zone that times are shown in.
 	Location *time.Location
-	// WatchEvery is how often `redrain watch` looks. 0: once a second.
+	// WatchEvery is how often `redrain watch` looks.
 	WatchEvery time.Duration
 
 	json bool   // errors too are for a program to read
@@ -48,10 +48,19 @@ type App struct {
 }
 
 // command is what one asks redrain to do.
-type command interface {
-	// check returns the faults of the settings that show without any I/O, one line each.
-	check() []string
-	Run(app *App) error
+type command interface{ Run(app *App) error }
+
+// checked is a command whose settings may have faults that show without any I/O: check returns them, one line each.
+type checked interface{ check() []string }
+
+// faultList are what is wrong with a command line.
+type faultList []string
+
+// when adds a fault if bad is true.
+func (f *faultList) when(bad bool, text string) {
+	if bad {
+		*f = append(*f, text)
+	}
 }
 
 // interruptible returns a context that ends with the first Ctrl-C or SIGTERM.
@@ -72,21 +81,13 @@ func (a *App) terminal(w io.Writer) bool {
 
 // Main carries out a command line, without the program's name, and returns the exit code.
 func Main(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
-	app := &App{Env: env, Stdout: stdout, Stderr: stderr}
+	app := &App{Env: env, Stdout: stdout, Stderr: stderr, NewServer: newServer, Location: time.Local,
+		WatchEvery: time.Second}
 	return app.Run(args)
 }
 
 // Run carries out a command line, as the function Main does.
 func (a *App) Run(args []string) int {
-	if a.NewServer == nil {
-		a.NewServer = newServer
-	}
-	if a.Location == nil {
-		a.Location = time.Local
-	}
-	if a.WatchEvery == 0 {
-		a.WatchEvery = time.Second
-	}
 	if _, asked := a.Env("COMP_LINE"); asked {
 		return a.complete()
 	}
@@ -137,8 +138,6 @@ type versionCmd struct {
 	JSON bool `name:"json" help:"In JSON."`
 }
 
-func (c *versionCmd) check() []string { return nil }
-
 // Run prints the version.
 func (c *versionCmd) Run(app *App) error {
 	b := server.ReadBuild()
@@ -168,8 +167,6 @@ var completionScripts = map[string]string{
 type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
-
-func (c *completionCmd) check() []string { return nil }
 
 // Run prints the script, for `source <(redrain completion bash)` and its like.
 func (c *completionCmd) Run(app *App) error {

@@ -45,7 +45,7 @@ type auditVerifyCmd struct {
 }
 
 func (c *auditVerifyCmd) check() []string {
-	faults := c.remote.check()
+	faults := faultList(c.remote.check())
 	if _, err := time.Parse(time.DateOnly, c.From); c.From != "" && err != nil {
 		faults = append(faults, "--from: give a day such as 2026-11-22")
 	}
@@ -138,10 +138,8 @@ type statementMatchCmd struct {
 const mostStatement = 11 << 20
 
 func (c *statementMatchCmd) check() []string {
-	faults := c.remote.check()
-	if (c.Provider == "") == (c.Bank == "") {
-		faults = append(faults, "--provider, --bank: give one of them")
-	}
+	faults := faultList(c.remote.check())
+	faults.when((c.Provider == "") == (c.Bank == ""), "--provider, --bank: give one of them")
 	from, err := statementTime(c.From, false)
 	if err != nil {
 		faults = append(faults, "--from: "+err.Error())
@@ -150,9 +148,7 @@ func (c *statementMatchCmd) check() []string {
 	if failed != nil {
 		faults = append(faults, "--to: "+failed.Error())
 	}
-	if err == nil && failed == nil && from >= to {
-		faults = append(faults, "--to: it is not after --from")
-	}
+	faults.when(err == nil && failed == nil && from >= to, "--to: it is not after --from")
 	return faults
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -135,16 +136,10 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
-	enough := make(chan struct{})
-	full := sync.OnceFunc(func() { close(enough) })
+	var full atomic.Bool
 	for i := range t.count {
 		g.Go(func() error {
-			for {
-				select {
-				case <-enough:
-					return nil
-				default:
-				}
+			for !full.Load() {
 				_, err := t.token(ctx, i)
 				refusal, refused := errors.AsType[*client.Error](err)
 				switch {
@@ -152,11 +147,12 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 					return err
 				case refusal.RetryAfter() > shortWait:
 					say("no more guests of %s: %v", t.name, err)
-					full()
+					full.Store(true)
 				case !pauseFor(ctx, refusal.RetryAfter()):
 					return ctx.Err()
 				}
 			}
+			return nil
 		})
 	}
 	err := g.Wait()

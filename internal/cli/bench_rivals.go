@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -85,17 +86,17 @@ func (c *benchCmd) sides(server string) (people, rivals *benchPlayers) {
 // rivalRains is how many rains are played.
 func (c *benchCmd) rivalRains() int {
 	if c.Bot {
-		return or(c.Rains, 10)
+		return cmp.Or(c.Rains, 10)
 	}
-	return or(c.Rains, 1)
+	return cmp.Or(c.Rains, 1)
 }
 
 // rivalSpec is the campaign of one of these rains. There is about one packet for two beats of a person.
 func (c *benchCmd) rivalSpec(name string) rain.Spec {
 	const least, mostOfOne = 160, 1_000
 	with := *c
-	with.Packets = or(c.Packets, max(least, int(float64(c.Players)*c.Duration.Seconds()/2)))
-	with.WinsPerUser = or(c.WinsPerUser, mostOfOne)
+	with.Packets = cmp.Or(c.Packets, max(least, int(float64(c.Players)*c.Duration.Seconds()/2)))
+	with.WinsPerUser = cmp.Or(c.WinsPerUser, mostOfOne)
 	return with.spec(name)
 }
 
@@ -104,7 +105,7 @@ func (c *benchCmd) rivalRain() rain.RainSpec {
 	const startsIn = 5_000 // the first odds are set some seconds before the start
 	in := int64(startsIn)
 	with := *c
-	with.Pacing = or(c.Pacing, rain.PacingEven)
+	with.Pacing = cmp.Or(c.Pacing, rain.PacingEven)
 	if auto := rain.OddsAuto; c.Bot && c.Odds == nil {
 		with.Odds = &auto
 	}
@@ -203,21 +204,20 @@ func (r *rivalReport) sum(c *benchCmd, people, rivals *benchPlayers) {
 		r.Chance = thousandths(1 / math.Sqrt(r.People.Each*float64(r.Rivals.Players)))
 	}
 	r.Problems = []string{}
-	r.problem(r.People.Won == 0, "the people have won nothing")
-	r.problem(!c.Bot && r.Share > c.MostShare, "the farm has %.1f %% of what was won, and may have %.1f %%",
-		100*r.Share, 100*c.MostShare)
-	r.problem(c.Bot && r.PerHead > c.MostPerHead, "the program has won %.2f times what a person has, and may win %.2f",
-		r.PerHead, c.MostPerHead)
-	r.problem(r.Rivals.HeldRains < c.LeastHeld, "wins of the %s were held in %d of %s, and should be in %d", r.Against,
-		r.Rivals.HeldRains, count(len(r.Rains), "rain"), c.LeastHeld)
-	r.problem(r.People.HeldRains > 0, "wins of people were held in %s", count(r.People.HeldRains, "rain"))
-	r.OK = len(r.Problems) == 0
-}
-
-func (r *rivalReport) problem(bad bool, format string, args ...any) {
-	if bad {
-		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	problem := func(bad bool, format string, args ...any) {
+		if bad {
+			r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+		}
 	}
+	problem(r.People.Won == 0, "the people have won nothing")
+	problem(!c.Bot && r.Share > c.MostShare, "the farm has %.1f %% of what was won, and may have %.1f %%",
+		100*r.Share, 100*c.MostShare)
+	problem(c.Bot && r.PerHead > c.MostPerHead, "the program has won %.2f times what a person has, and may win %.2f",
+		r.PerHead, c.MostPerHead)
+	problem(r.Rivals.HeldRains < c.LeastHeld, "wins of the %s were held in %d of %s, and should be in %d", r.Against,
+		r.Rivals.HeldRains, count(len(r.Rains), "rain"), c.LeastHeld)
+	problem(r.People.HeldRains > 0, "wins of people were held in %s", count(r.People.HeldRains, "rain"))
+	r.OK = len(r.Problems) == 0
 }
 
 func thousandths(f float64) float64 { return math.Round(f*1_000) / 1_000 }

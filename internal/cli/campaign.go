@@ -29,13 +29,9 @@ type campaignCreateCmd struct {
 }
 
 func (c *campaignCreateCmd) check() []string {
-	faults := c.remote.check()
-	if c.Name == "" {
-		faults = append(faults, "--name: required")
-	}
-	if c.Sponsor == "" {
-		faults = append(faults, "--sponsor: required")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.Name == "", "--name: required")
+	faults.when(c.Sponsor == "", "--sponsor: required")
 	return append(faults, c.splitFlags.check()...)
 }
 

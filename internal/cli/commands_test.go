@@ -290,9 +290,6 @@ func TestReconcileFull(t *testing.T) {
 		!strings.Contains(got.stderr, "was cut off, so nothing is proved") {
 		t.Errorf("cut off: exit %d, %s", got.code, got.stderr)
 	}
-	if got := run(t, f.at(), "reconcile", "c1", "--full"); got.code != cli.ExitUsage {
-		t.Errorf("a campaign and --full: exit %d", got.code)
-	}
 }
 
 func TestStopWithoutARain(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // decoder turns the text of a setting into its value. It notes a text that it cannot read and uses the default instead,
 // so that parsing goes on and no second fault follows from the first.
 type decoder struct {
-	origin func(flag string) string // where a value came from, "" for the command line
+	from   map[string]string // where a flag's value came from; nothing for the command line
 	faults []string
 }
 
@@ -82,23 +82,18 @@ func negative(t kong.Token) bool {
 
 // refuse notes a fault and uses the default.
 func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
-	d.fault(v, text)
+	fault := "<" + v.Name + "> " + text
+	if v.Flag != nil {
+		fault = "--" + v.Name + ": " + text
+	}
+	if from := d.from[v.Name]; from != "" && v.Flag != nil {
+		fault += " (from " + from + ")"
+	}
+	d.faults = append(d.faults, fault)
 	if !v.HasDefault {
 		return nil
 	}
 	return setText(target, v.Default)
-}
-
-func (d *decoder) fault(v *kong.Value, text string) {
-	from := ""
-	if v.Flag == nil {
-		d.faults = append(d.faults, "<"+v.Name+"> "+text)
-		return
-	}
-	if o := d.origin(v.Name); o != "" {
-		from = " (from " + o + ")"
-	}
-	d.faults = append(d.faults, "--"+v.Name+": "+text+from)
 }
 
 // setText reads a text into target, by target's type.
@@ -122,8 +117,11 @@ func setText(target reflect.Value, text string) error {
 		return nil
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("%q is not a whole number that fits", text)
+		}
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number%s", text, outOfRange(err))
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 		target.SetInt(n)
 		return nil
@@ -148,13 +146,6 @@ func into[T any](p *T, text string, parse func(string) (T, error), fault string)
 	}
 	*p = v
 	return nil
-}
-
-func outOfRange(err error) string {
-	if errors.Is(err, strconv.ErrRange) {
-		return " that fits"
-	}
-	return ""
 }
 
 // setList reads a list with commas. Each repetition of a flag adds to its list.
@@ -184,12 +175,9 @@ func parseBool(text string) (bool, error) {
 }
 
 func parseLevel(text string) (slog.Level, error) {
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if strings.EqualFold(text, level.String()) {
-			return level, nil
-		}
-	}
-	return 0, strconv.ErrSyntax
+	var level slog.Level
+	err := level.UnmarshalText([]byte(text))
+	return level, err
 }
 
 func parseTime(text string) (time.Time, error) {
@@ -219,8 +207,6 @@ func newSources(env func(string) (string, bool)) *sources {
 // of its name that is something else, and what one machine's environment or file says of that is not meant for it.
 func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
 
-func (s *sources) origin(flag string) string { return s.from[flag] }
-
 // getenv is the value of a flag's variable. An empty variable counts as not set, because deployment tools pass on unset
 // values that way.
 func (s *sources) getenv(flag string) (string, bool) {
@@ -248,9 +234,9 @@ func (s *sources) open(ctx *kong.Context) error {
 	s.faults = append(s.faults, faults...)
 	s.file = f
 	known := flagNames(ctx.Model)
-	for _, key := range f.keys {
-		if !slices.Contains(known, key) {
-			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q", f.where(key), key))
+	for _, one := range f.settings {
+		if !slices.Contains(known, one.key) {
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q", f.where(one.line), one.key))
 		}
 	}
 	return nil
@@ -269,8 +255,8 @@ func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, 
 		return value, nil
 	}
 	if s.file != nil && flag.Name != configFlag {
-		if v, ok := s.file.values[flag.Name]; ok {
-			s.from[flag.Name] = s.file.where(flag.Name)
+		if v := s.file.find(flag.Name); v != nil && v.ok {
+			s.from[flag.Name] = s.file.where(v.line)
 			return v.text, nil
 		}
 	}

@@ -18,15 +18,13 @@ type migrateCmd struct {
 }
 
 func (c *migrateCmd) check() []string {
-	var faults []string
+	var faults faultList
 	if c.MySQL == "" {
 		faults = append(faults, "--mysql: required")
 	} else if err := config.CheckMySQL(c.MySQL); err != nil {
 		faults = append(faults, err.Error())
 	}
-	if c.BackendWait <= 0 {
-		faults = append(faults, "--backend-wait: give a duration above zero, for example 30s")
-	}
+	faults.when(c.BackendWait <= 0, "--backend-wait: give a duration above zero, for example 30s")
 	return faults
 }
 
@@ -65,19 +63,11 @@ type restoredCmd struct {
 }
 
 func (c *restoredCmd) check() []string {
-	var faults []string
-	if (c.MySQL == "") == (c.DataDir == "") {
-		faults = append(faults, "--mysql: give this or --data-dir, whichever the server has")
-	}
-	if c.By == "" {
-		faults = append(faults, "--by: required, it is kept in the audit")
-	}
-	if c.Paid == "" && c.Reason == "" {
-		faults = append(faults, "--reason: required, it is kept in the audit")
-	}
-	if c.Paid != "" && c.End {
-		faults = append(faults, "--end: not together with --paid; read what that has found first")
-	}
+	var faults faultList
+	faults.when((c.MySQL == "") == (c.DataDir == ""), "--mysql: give this or --data-dir, whichever the server has")
+	faults.when(c.By == "", "--by: required, it is kept in the audit")
+	faults.when(c.Paid == "" && c.Reason == "", "--reason: required, it is kept in the audit")
+	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read what that has found first")
 	return faults
 }
 

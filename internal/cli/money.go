@@ -19,13 +19,9 @@ type sponsorDepositCmd struct {
 }
 
 func (c *sponsorDepositCmd) check() []string {
-	faults := c.remote.check()
-	if c.Amount <= 0 {
-		faults = append(faults, "--amount: required, 1 or more")
-	}
-	if c.Reference == "" {
-		faults = append(faults, "--reference: required")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.Amount <= 0, "--amount: required, 1 or more")
+	faults.when(c.Reference == "", "--reference: required")
 	return faults
 }
 
@@ -79,13 +75,9 @@ type payoutRetryCmd struct {
 }
 
 func (c *payoutRetryCmd) check() []string {
-	faults := c.remote.check()
-	if (c.Claim != "") == c.All {
-		faults = append(faults, "give a claim, or --all")
-	}
-	if c.Campaign != "" && !c.All {
-		faults = append(faults, "--campaign: goes with --all")
-	}
+	faults := faultList(c.remote.check())
+	faults.when((c.Claim != "") == c.All, "give a claim, or --all")
+	faults.when(c.Campaign != "" && !c.All, "--campaign: goes with --all")
 	return faults
 }
 

@@ -78,7 +78,7 @@ type attempt struct {
 
 func (a *App) attempt(args []string) (*attempt, error) {
 	t := &attempt{sources: newSources(a.Env)}
-	t.decoder = &decoder{origin: t.sources.origin}
+	t.decoder = &decoder{from: t.sources.from}
 	parser := a.newParser(kong.Exit(func(int) { t.helped = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}), kong.ValueFormatter(helpText),
 		kong.ExplicitGroups(groups), t.decoder, kong.Resolvers(t.sources), kong.WithBeforeResolve(t.sources.open))
@@ -108,7 +108,10 @@ func (a *App) finish(t *attempt, faults []string, parseFault string) (command, [
 		return nil, append(faults, fmt.Sprintf("%s is not a command", t.context.Command()))
 	}
 	a.verb = t.context.Selected().Name
-	if faults = append(faults, selected.check()...); len(faults) > 0 {
+	if c, ok := selected.(checked); ok {
+		faults = append(faults, c.check()...)
+	}
+	if len(faults) > 0 {
 		return nil, faults
 	}
 	return selected, nil

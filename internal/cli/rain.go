@@ -27,10 +27,8 @@ type rainStartCmd struct {
 }
 
 func (c *rainStartCmd) check() []string {
-	faults := c.remote.check()
-	if c.StartsIn != nil && !c.StartsAt.IsZero() {
-		faults = append(faults, "--starts-in and --starts-at: give one of them")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.StartsIn != nil && !c.StartsAt.IsZero(), "--starts-in and --starts-at: give one of them")
 	return faults
 }
 
@@ -102,13 +100,10 @@ type splitFlags struct {
 	Amounts []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
 }
 
-func (f *splitFlags) check() (faults []string) {
-	if f.Budget == 0 {
-		faults = append(faults, "--budget: required")
-	}
-	if f.Packets == 0 {
-		faults = append(faults, "--packets: required")
-	}
+func (f *splitFlags) check() []string {
+	var faults faultList
+	faults.when(f.Budget == 0, "--budget: required")
+	faults.when(f.Packets == 0, "--packets: required")
 	return faults
 }
 

@@ -29,7 +29,7 @@ type tokenCmd struct {
 }
 
 func (c *tokenCmd) check() []string {
-	var faults []string
+	var faults faultList
 	if err := rain.CheckUser(c.User); c.User == "" {
 		faults = append(faults, "--user: required")
 	} else if err != nil {
@@ -42,12 +42,9 @@ func (c *tokenCmd) check() []string {
 	case c.Token == "":
 		faults = append(faults, "--link: give --jwt-secret, the same as the server's, or an operator's --token")
 	}
-	if c.Picture != "" && c.JWTSecret == "" {
-		faults = append(faults, "--picture: needs --jwt-secret; who asks a server for a link gives a name only")
-	}
-	if c.TTL <= 0 {
-		faults = append(faults, "--ttl: give a duration above zero, for example 24h")
-	}
+	faults.when(c.Picture != "" && c.JWTSecret == "",
+		"--picture: needs --jwt-secret; who asks a server for a link gives a name only")
+	faults.when(c.TTL <= 0, "--ttl: give a duration above zero, for example 24h")
 	return append(faults, c.remote.check()...)
 }
 
@@ -121,7 +118,7 @@ type operatorTokenCmd struct {
 }
 
 func (c *operatorTokenCmd) check() []string {
-	var faults []string
+	var faults faultList
 	if err := auth.CheckOperatorName(c.Name); err != nil {
 		faults = append(faults, "--"+err.Error())
 	}

@@ -65,10 +65,8 @@ type riskOrderCmd struct {
 }
 
 func (c *riskOrderCmd) check() []string {
-	faults := c.remote.check()
-	if (len(c.Claims) > 0) == (c.User != "") {
-		faults = append(faults, "give claims, or --user")
-	}
+	faults := faultList(c.remote.check())
+	faults.when((len(c.Claims) > 0) == (c.User != ""), "give claims, or --user")
 	return faults
 }
 

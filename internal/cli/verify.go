@@ -32,10 +32,8 @@ func (c *verifyCmd) AfterApply() error {
 }
 
 func (c *verifyCmd) check() []string {
-	faults := c.remote.check()
-	if c.Commitment != "" && c.Rain == "" {
-		faults = append(faults, "--commitment: belongs to one rain; say which with --rain")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.Commitment != "" && c.Rain == "", "--commitment: belongs to one rain; say which with --rain")
 	return faults
 }
 

@@ -125,7 +125,8 @@ func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) 
 	if err := wrong.err(); err != nil {
 		return login.Pass{}, err
 	}
-	token, expires, err := a.o.Players.MintNamed(wish.User, wish.Name, time.Duration(ttl)*time.Millisecond)
+	token, expires, err := a.o.Players.MintFor(auth.Persona{User: wish.User, Name: wish.Name},
+		time.Duration(ttl)*time.Millisecond)
 	if errors.Is(err, auth.ErrNoSecret) {
 		return login.Pass{}, refuse(http.StatusConflict, "no_secret",
 			"this server signs no players' tokens (it has no --jwt-secret): ask with the player's own token")

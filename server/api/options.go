@@ -55,7 +55,7 @@ type Outbox interface {
 type Players interface {
 	Verify(ctx context.Context, token string) (user string, err error)
 	Grant(ctx context.Context, token string) (auth.Grant, error)
-	MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error)
+	MintFor(who auth.Persona, ttl time.Duration) (token string, expires time.Time, err error)
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
