@@ -50,7 +50,7 @@ func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	for i, p := range c.players {
 		at := o.Ramp * time.Duration(i) / time.Duration(o.Players)
 		c.work.Go(func() {
-			if pause(c.ctx, at) {
+			if Pause(c.ctx, at) {
 				p.live(c.ctx)
 			}
 		})
@@ -181,7 +181,7 @@ func (c *Crowd) AwaitRain(ctx context.Context) bool {
 				return true
 			}
 		}
-		if !pause(ctx, look) {
+		if !Pause(ctx, look) {
 			return false
 		}
 	}
@@ -215,7 +215,7 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) *Report {
 func (c *Crowd) drain(limit time.Duration) {
 	const look = 10 * time.Millisecond
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.Progress().Pending > 0; {
-		if !pause(c.ctx, look) {
+		if !Pause(c.ctx, look) {
 			return
 		}
 	}
@@ -272,8 +272,8 @@ func (c *Crowd) Leave() {
 	c.work.Wait()
 }
 
-// pause waits, and reports whether it was not cut short.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits. It reports false if ctx ends before.
+func Pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}

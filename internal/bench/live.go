@@ -61,7 +61,7 @@ func (p *player) live(ctx context.Context) {
 			p.giveUp(err)
 			return
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (p *player) waitForSlot(ctx context.Context) bool {
 	}
 	position, wait := p.position, time.Duration(p.backMS)*time.Millisecond
 	p.position, p.backMS = 0, 0
-	for pause(ctx, wait) {
+	for Pause(ctx, wait) {
 		if position < 1 || c.options.Turn == nil {
 			return true
 		}

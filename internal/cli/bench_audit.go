@@ -57,7 +57,7 @@ func (s *benchRun) behind(ctx context.Context, l bench.Ledger) bench.Ledger {
 }
 
 // rest pauses before the ledger is read again. It is false if ctx ends first.
-func rest(ctx context.Context) bool { return pauseFor(ctx, 500*time.Millisecond) }
+func rest(ctx context.Context) bool { return bench.Pause(ctx, 500*time.Millisecond) }
 
 // retriable tells whether a request may succeed when it is repeated.
 func retriable(err error) bool {

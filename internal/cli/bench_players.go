@@ -148,7 +148,7 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 				case refusal.RetryAfter() > shortWait:
 					say("no more guests of %s: %v", t.name, err)
 					full.Store(true)
-				case !pauseFor(ctx, refusal.RetryAfter()):
+				case !bench.Pause(ctx, refusal.RetryAfter()):
 					return ctx.Err()
 				}
 			}
@@ -161,18 +161,6 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 	defer t.mu.Unlock()
 	t.worked += time.Since(began)
 	return err
-}
-
-// pauseFor waits. It reports false if ctx ends before.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // turn asks for a player's turn in a waiting room.

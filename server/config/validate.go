@@ -266,7 +266,7 @@ func (c *Config) validateOIDC(fault func(string, ...any)) {
 		}
 		return
 	}
-	if err := checkIssuer(c.OIDCIssuer); err != nil {
+	if err := signed.CheckURL(c.OIDCIssuer); err != nil {
 		fault("--oidc-issuer: %w", err)
 	}
 	if c.OIDCAudience == "" {
@@ -275,20 +275,6 @@ func (c *Config) validateOIDC(fault func(string, ...any)) {
 	if _, err := c.RolesByClaim(); err != nil {
 		fault("--oidc-roles: %w", err)
 	}
-}
-
-// checkIssuer requires https: keys over plain http can be replaced on their way.
-func checkIssuer(address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("give a URL, such as https://id.example/realms/staff")
-	}
-	ip := net.ParseIP(u.Hostname())
-	here := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
-	if u.Scheme != "https" && (u.Scheme != "http" || !here) {
-		return errors.New("give an https URL; http is for this machine only")
-	}
-	return nil
 }
 
 // RolesByClaim are the roles for each value of the claim. It returns nil if the values are the roles' names.
