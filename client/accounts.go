@@ -32,11 +32,6 @@ func (c *Client) User(ctx context.Context, id string) (openapi.Balance, error) {
 	return Get[openapi.Balance](ctx, c, "users", id)
 }
 
-// UserClaims is a page of what a player has won, the newest first.
-func (c *Client) UserClaims(ctx context.Context, id string, p Page) (List[Claim], error) {
-	return Pages[Claim](c, nil, "users", id, "claims")(ctx, p)
-}
-
 // Withdraw takes money out of the account of the player whose token the client has, once for each key.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (openapi.Withdrawn, error) {
 	return call[openapi.Withdrawn](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
@@ -68,22 +63,10 @@ func (e *PendingError) Error() string {
 		e.Approval.Approval)
 }
 
-// DeadPayouts is a page of the payments that were given up.
-func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], error) {
-	return Pages[DeadLetter](c, url.Values{"state": {ClaimDead}}, "payouts")(ctx, p)
-}
-
 // RetryPayouts retries all payments that were given up: those of one campaign, or of all where campaign is "".
 func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
 	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"),
 		body: openapi.RetryAllPayoutsJSONBody{Campaign: campaign}, timeout: createTimeout})
-}
-
-// DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is
-// kept.
-func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (openapi.Dismissed, error) {
-	return Post[openapi.Dismissed](ctx, c, openapi.DismissPayoutJSONBody{Reason: why, Letter: letter},
-		"payouts", claim, "dismiss")
 }
 
 // HeldWins is a page of the wins that wait for somebody, the oldest first.

@@ -87,9 +87,6 @@ const (
 	WithdrawalFailed  = "failed" // refused for good; the money is back in the player's account
 )
 
-// StageHeld is the stage of a withdrawal that an operator has held before a provider was asked to pay it.
-const StageHeld = "held"
-
 // Page asks for a part of a list.
 type Page struct {
 	Limit  int    // items at most, up to 500; 0: 50
