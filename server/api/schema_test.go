@@ -1,0 +1,53 @@
+package api
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"redrain/docs"
+	"redrain/internal/testenv"
+	"redrain/internal/wire"
+	"redrain/payout/ledger/chain"
+	"redrain/payout/reconcile"
+	"redrain/payout/statement"
+	"redrain/rain"
+	"redrain/server/campaigns"
+	"redrain/server/cluster"
+	"redrain/server/live"
+)
+
+// TestDomainTypesHaveTheFieldsOfTheirSchemas compares the types that are not generated from docs/openapi.yaml with it:
+// each has a field for every property of its schema, and no other.
+func TestDomainTypesHaveTheFieldsOfTheirSchemas(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
+	testenv.Must(t, err)
+	for schema, value := range map[string]any{
+		"NewCampaign": rain.Spec{}, "NewRain": rain.RainSpec{}, "NewSplit": rain.SplitSpec{},
+		"SplitSummary": rain.SplitSummary{}, "OddsFrom": rain.OddsFrom{}, "FieldError": rain.FieldError{},
+		"Rain": wire.Rain{}, "Withdrawal": wire.Withdrawal{}, "WithdrawalAction": wire.Action{},
+		"Stats": live.Stats{}, "Alarm": cluster.Alarm{}, "Rebuilt": campaigns.Rebuilt{}, "AuditRoot": chain.Root{},
+		"Reconciliation": reconcile.Reconciliation{}, "Books": reconcile.Books{}, "ProofProgress": reconcile.Progress{},
+		"StatementReport": statement.Report{},
+	} {
+		want := []string{}
+		for name := range doc.Components.Schemas[schema].Value.Properties {
+			want = append(want, name)
+		}
+		got := []string{}
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(value)) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "-" {
+				got = append(got, name)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %T has the fields\n%v, the schema\n%v", schema, value, got, want)
+		}
+	}
+}
