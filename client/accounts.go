@@ -2,8 +2,15 @@ package client
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/altcha-org/altcha-lib-go"
 
 	"redrain/internal/openapi"
 	"redrain/rain"
@@ -11,119 +18,92 @@ import (
 
 // Deposit adds money to a sponsor's account, once for each reference.
 func (c *Client) Deposit(ctx context.Context, sponsor, reference string, amount rain.Money) (openapi.Sponsor, error) {
-	return post[openapi.Sponsor](ctx, c, path("sponsors", sponsor, "deposits"),
-		map[string]any{"amount": amount, "reference": reference})
+	return Post[openapi.Sponsor](ctx, c, openapi.Deposit{Amount: amount, Reference: reference},
+		"sponsors", sponsor, "deposits")
 }
 
 // Sponsor is a sponsor's account.
 func (c *Client) Sponsor(ctx context.Context, id string) (openapi.Sponsor, error) {
-	return get[openapi.Sponsor](ctx, c, path("sponsors", id))
-}
-
-// Sponsors is a page of everybody who has ever deposited, by their ids.
-func (c *Client) Sponsors(ctx context.Context, p Page) (List[openapi.Sponsor], error) {
-	return list[openapi.Sponsor](ctx, c, path("sponsors"), nil, p)
+	return Get[openapi.Sponsor](ctx, c, "sponsors", id)
 }
 
 // User is a player's account.
 func (c *Client) User(ctx context.Context, id string) (openapi.Balance, error) {
-	return get[openapi.Balance](ctx, c, path("users", id))
-}
-
-// UserClaims is a page of what a player has won, the newest first.
-func (c *Client) UserClaims(ctx context.Context, id string, p Page) (List[Claim], error) {
-	return list[Claim](ctx, c, path("users", id, "claims"), nil, p)
-}
-
-// MyClaims is a page of what that player has won, the newest first.
-func (c *Client) MyClaims(ctx context.Context, p Page) (List[Claim], error) {
-	return list[Claim](ctx, c, path("me", "claims"), nil, p)
-}
-
-// Withdrawals is a page of all players' withdrawals, the newest first; state "" is every state.
-func (c *Client) Withdrawals(ctx context.Context, state string, p Page) (List[Withdrawal], error) {
-	query := url.Values{}
-	if state != "" {
-		query.Set("state", state)
-	}
-	return list[Withdrawal](ctx, c, path("withdrawals"), query, p)
-}
-
-// Withdrawal is one withdrawal, with its history.
-func (c *Client) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
-	return get[Withdrawal](ctx, c, path("withdrawals", id))
-}
-
-// OrderWithdrawal does one of hold, release, paid and back with a withdrawal. The last two may need a second person:
-// then they are a *PendingError.
-func (c *Client) OrderWithdrawal(ctx context.Context, id, order string, o openapi.WithdrawalOrder) (Withdrawal, error) {
-	return post[Withdrawal](ctx, c, path("withdrawals", id, order), o)
+	return Get[openapi.Balance](ctx, c, "users", id)
 }
 
 // Withdraw takes money out of the account of the player whose token the client has, once for each key.
 func (c *Client) Withdraw(ctx context.Context, amount rain.Money, key string) (openapi.Withdrawn, error) {
 	return call[openapi.Withdrawn](ctx, c, request{method: http.MethodPost, path: path("me", "withdrawals"),
-		body: map[string]any{"amount": amount}, key: key})
+		body: openapi.NewWithdrawal{Amount: amount}, key: key})
 }
 
 // Lobby is the campaign that a newcomer should play. No token is needed.
 func (c *Client) Lobby(ctx context.Context) (openapi.Lobby, error) {
-	return get[openapi.Lobby](ctx, c, path("lobby"))
+	return Get[openapi.Lobby](ctx, c, "lobby")
 }
 
-// DeadPayouts is a page of the payments that were given up.
-func (c *Client) DeadPayouts(ctx context.Context, p Page) (List[DeadLetter], error) {
-	return list[DeadLetter](ctx, c, path("payouts"), url.Values{"state": {ClaimDead}}, p)
+// LoginCode makes a code that signs a player in.
+func (c *Client) LoginCode(ctx context.Context, wish LoginWish) (openapi.LoginCode, error) {
+	return Post[openapi.LoginCode](ctx, c, wish, "login-codes")
 }
 
-// RetryPayout retries a payment or a withdrawal that was given up.
-func (c *Client) RetryPayout(ctx context.Context, claim string) (Claim, error) {
-	return post[Claim](ctx, c, path("payouts", claim, "retry"), nil)
+// Turn asks for the turn of the player whose token the client has. The place is kept for who asks again in time.
+func (c *Client) Turn(ctx context.Context, campaign string) (openapi.Admission, error) {
+	return call[openapi.Admission](ctx, c, request{method: http.MethodGet, path: path("admission"),
+		query: url.Values{"campaign": {campaign}}})
+}
+
+// PendingError is returned by what was not done, because it waits for a second person.
+type PendingError struct{ Approval openapi.Approval }
+
+// Error says what to do.
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("it needs a second person: another one confirms it with redrain approval confirm %s",
+		e.Approval.Approval)
 }
 
 // RetryPayouts retries all payments that were given up: those of one campaign, or of all where campaign is "".
 func (c *Client) RetryPayouts(ctx context.Context, campaign string) (Retried, error) {
-	body := map[string]any{}
-	if campaign != "" {
-		body["campaign"] = campaign
+	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"),
+		body: openapi.RetryAllPayoutsJSONBody{Campaign: campaign}, timeout: createTimeout})
+}
+
+// HeldWins is a page of the wins that wait for somebody, the oldest first.
+func (c *Client) HeldWins(ctx context.Context, p Page) (List[HeldWin], error) {
+	return Pages[HeldWin](c, url.Values{"state": {"held"}}, "risk", "held")(ctx, p)
+}
+
+// DecideHeld does one of release and confirm with held wins, and returns those that there are, as they are now.
+func (c *Client) DecideHeld(ctx context.Context, act string, claims []string, reason string) (List[HeldWin], error) {
+	return Post[List[HeldWin]](ctx, c, openapi.HeldDecision{Claims: claims, Reason: reason}, "risk", act)
+}
+
+// DeleteList deletes a list that no campaign needs.
+func (c *Client) DeleteList(ctx context.Context, name string) error {
+	_, done, err := c.send(ctx, request{method: http.MethodDelete, path: path("lists", name), timeout: rebuildTimeout})
+	if err == nil {
+		done()
 	}
-	return call[Retried](ctx, c, request{method: http.MethodPost, path: path("payouts", "retry"), body: body,
-		timeout: createTimeout})
+	return err
 }
 
-// DismissPayout ends dead letters of a claim that are nobody's, all of them or, where letter is not "", one. why is
-// kept.
-func (c *Client) DismissPayout(ctx context.Context, claim, letter, why string) (openapi.Dismissed, error) {
-	body := map[string]any{"reason": why}
-	if letter != "" {
-		body["letter"] = letter
+// ImportMembers puts all members that a CSV has on a list; with replace they are all that are on it then.
+func (c *Client) ImportMembers(ctx context.Context, name string, file io.Reader,
+	replace bool) (openapi.PlayerList, error) {
+	r := request{method: http.MethodPost, path: path("lists", name, "members"), csv: file, timeout: rebuildTimeout}
+	if replace {
+		r.method = http.MethodPut
 	}
-	return post[openapi.Dismissed](ctx, c, path("payouts", claim, "dismiss"), body)
+	return call[openapi.PlayerList](ctx, c, r)
 }
 
-// Audit is a page of the operators' actions.
-func (c *Client) Audit(ctx context.Context, p Page) (List[openapi.AuditRecord], error) {
-	return list[openapi.AuditRecord](ctx, c, path("audit"), nil, p)
-}
-
-// AuditRoots is a page of the roots of the days, the newest first.
-func (c *Client) AuditRoots(ctx context.Context, p Page) (List[openapi.AuditRoot], error) {
-	return list[openapi.AuditRoot](ctx, c, path("audit", "roots"), nil, p)
-}
-
-// VerifyAudit has the server compare the ledger's rows with their hashes, blocks and roots, from the root of a day on;
-// "": from the beginning. The roots in noted, which were kept elsewhere, count more than the ledger's own.
+// VerifyAudit has the server compare the ledger's rows with their hashes, blocks and roots. from is the day of the root
+// to begin with; "": the beginning. The roots in noted, which were kept elsewhere, count more than the ledger's own.
 func (c *Client) VerifyAudit(ctx context.Context, from string,
 	noted []openapi.AuditRoot) (openapi.AuditVerification, error) {
-	body := map[string]any{}
-	if from != "" {
-		body["from"] = from
-	}
-	if len(noted) > 0 {
-		body["roots"] = noted
-	}
 	return call[openapi.AuditVerification](ctx, c, request{method: http.MethodPost, path: path("audit", "verify"),
-		body: body, timeout: reconcileTimeout})
+		body: openapi.VerifyAuditJSONBody{From: from, Roots: noted}, timeout: reconcileTimeout})
 }
 
 // MatchStatement holds a provider's or a bank's statement against the ledger.
@@ -132,4 +112,42 @@ func (c *Client) MatchStatement(
 ) (openapi.StatementReport, error) {
 	return call[openapi.StatementReport](ctx, c, request{method: http.MethodPost, path: path("statements", "match"),
 		body: s, timeout: reconcileTimeout})
+}
+
+// proofs are how many times a guest works: while one does, others of the same address may have made it more.
+const proofs = 4
+
+// Guest makes a new player with a generated name, where guests are allowed. It does the work that the server may want
+// for that; other challenges are for people, and an error.
+func (c *Client) Guest(ctx context.Context) (openapi.Guest, error) {
+	var body any
+	for tries := 0; ; tries++ {
+		guest, err := Post[openapi.Guest](ctx, c, body, "guests")
+		refusal, refused := errors.AsType[*Error](err)
+		if !refused || refusal.Challenge == nil || refusal.Challenge.Work == nil || tries == proofs {
+			return guest, err
+		}
+		proof, err := work(ctx, refusal.Challenge.Work)
+		if err != nil {
+			return openapi.Guest{}, err
+		}
+		body = map[string]string{"proof": proof}
+	}
+}
+
+// work finds the number of a challenge, and says it as ALTCHA's widget does.
+func work(ctx context.Context, c *altcha.Challenge) (string, error) {
+	found, err := altcha.SolveChallenge(c.Challenge, c.Salt, altcha.Algorithm(c.Algorithm), int(c.MaxNumber), 0,
+		ctx.Done())
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("work for a guest's name: %w", err)
+	case found == nil && ctx.Err() != nil:
+		return "", ctx.Err()
+	case found == nil:
+		return "", errors.New("work for a guest's name: the server's challenge has no answer")
+	}
+	text, err := json.Marshal(altcha.Payload{Algorithm: c.Algorithm, Challenge: c.Challenge,
+		Number: int64(found.Number), Salt: c.Salt, Signature: c.Signature})
+	return base64.StdEncoding.EncodeToString(text), err
 }

@@ -29,27 +29,27 @@ func (c *Client) PreviewSplit(ctx context.Context, split rain.SplitSpec) (rain.S
 
 // Campaigns is a page of the campaigns.
 func (c *Client) Campaigns(ctx context.Context, p Page) (List[Campaign], error) {
-	return list[Campaign](ctx, c, path("campaigns"), nil, p)
+	return Pages[Campaign](c, nil, "campaigns")(ctx, p)
 }
 
 // Campaign is one campaign.
 func (c *Client) Campaign(ctx context.Context, id string) (Campaign, error) {
-	return get[Campaign](ctx, c, path("campaigns", id))
+	return Get[Campaign](ctx, c, "campaigns", id)
 }
 
 // Pause refuses the campaign's taps until Resume.
 func (c *Client) Pause(ctx context.Context, id string) (Campaign, error) {
-	return post[Campaign](ctx, c, path("campaigns", id, "pause"), nil)
+	return Post[Campaign](ctx, c, nil, "campaigns", id, "pause")
 }
 
 // Resume undoes Pause.
 func (c *Client) Resume(ctx context.Context, id string) (Campaign, error) {
-	return post[Campaign](ctx, c, path("campaigns", id, "resume"), nil)
+	return Post[Campaign](ctx, c, nil, "campaigns", id, "resume")
 }
 
 // CloseCampaign ends the campaign and its rain; what is left goes back to the sponsor.
 func (c *Client) CloseCampaign(ctx context.Context, id string) (Campaign, error) {
-	return post[Campaign](ctx, c, path("campaigns", id, "close"), nil)
+	return Post[Campaign](ctx, c, nil, "campaigns", id, "close")
 }
 
 // StartRain schedules a rain. The key is as in CreateCampaign.
@@ -60,7 +60,7 @@ func (c *Client) StartRain(ctx context.Context, id string, spec rain.RainSpec, k
 
 // StopRain ends a rain now.
 func (c *Client) StopRain(ctx context.Context, id, rainID string) (wire.Rain, error) {
-	return post[wire.Rain](ctx, c, path("campaigns", id, "rains", rainID, "stop"), nil)
+	return Post[wire.Rain](ctx, c, nil, "campaigns", id, "rains", rainID, "stop")
 }
 
 // Rebuild restores what Redis has lost of the campaign. It can be repeated.
@@ -69,39 +69,20 @@ func (c *Client) Rebuild(ctx context.Context, id string) (openapi.Rebuilt, error
 		timeout: rebuildTimeout})
 }
 
-// RotateSeal makes a new key for the seals, and returns its number.
-func (c *Client) RotateSeal(ctx context.Context) (openapi.SealKey, error) {
-	return post[openapi.SealKey](ctx, c, path("seal", "rotate"), nil)
-}
-
 // Stats are the campaign's figures at this moment.
 func (c *Client) Stats(ctx context.Context, id string) (Stats, error) {
-	return get[Stats](ctx, c, path("campaigns", id, "stats"))
+	return Get[Stats](ctx, c, "campaigns", id, "stats")
 }
 
 // Claims is a page of the campaign's wins.
 func (c *Client) Claims(ctx context.Context, id string, p Page) (List[Claim], error) {
-	return list[Claim](ctx, c, path("campaigns", id, "claims"), nil, p)
-}
-
-// ClaimsCSV copies all of the campaign's claims to w as CSV with a header row.
-func (c *Client) ClaimsCSV(ctx context.Context, id string, w io.Writer) error {
-	resp, done, err := c.send(ctx, request{
-		method: http.MethodGet, path: path("campaigns", id, "claims"), accept: "text/csv", timeout: -1,
-	})
-	if err != nil {
-		return err
-	}
-	defer done()
-	_, err = io.Copy(w, resp.Body)
-	return err
+	return Pages[Claim](c, nil, "campaigns", id, "claims")(ctx, p)
 }
 
 // ExportCampaign copies all that the ledger has of a campaign that is over to w, as a gzip file.
 func (c *Client) ExportCampaign(ctx context.Context, id string, w io.Writer) error {
-	resp, done, err := c.send(ctx, request{
-		method: http.MethodGet, path: path("campaigns", id, "export"), accept: "application/gzip", timeout: -1,
-	})
+	resp, done, err := c.send(ctx, request{method: http.MethodGet, path: path("campaigns", id, "export"),
+		accept: "application/gzip", timeout: -1})
 	if err != nil {
 		return err
 	}
@@ -141,5 +122,5 @@ func (c *Client) ReconcileFull(ctx context.Context, progress func(openapi.ProofP
 
 // Fairness is the commitment of a rain and, after its end, its seed.
 func (c *Client) Fairness(ctx context.Context, id, rainID string) (Fairness, error) {
-	return get[Fairness](ctx, c, path("campaigns", id, "rains", rainID, "fairness"))
+	return Get[Fairness](ctx, c, "campaigns", id, "rains", rainID, "fairness")
 }

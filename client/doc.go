@@ -1,12 +1,13 @@
 // Package client is a Go client of redrain for other programs. The command line, the simulated players and the tests
 // use it too. A Client calls the HTTP API (docs/openapi.yaml). A Socket speaks the WebSocket protocol redrain.v1
-// (docs/protocol.md).
+// (docs/protocol.md). A Client has methods for the usual requests; Get, Post and Pages make all others.
 //
 //	c, err := client.New(client.Options{Server: "http://127.0.0.1:8080", Token: token})
 //	…
 //	for campaign, err := range client.All(ctx, c.Campaigns) {
 //		…
 //	}
+//	player, err := client.Get[client.Player](ctx, c, "users", id)
 //
 //	s, err := client.Dial(ctx, client.SocketOptions{URL: "ws://127.0.0.1:8080/ws"})
 //	…

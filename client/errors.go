@@ -49,6 +49,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%s)", text, e.Code)
 }
 
+// RetryAfter is when a refused request may be repeated, as the answer says; 0 where it says nothing.
+func (e *Error) RetryAfter() time.Duration { return e.after }
+
 // HasStatus tells whether an error is an answer with that HTTP status.
 func HasStatus(err error, status int) bool {
 	var e *Error

@@ -88,3 +88,13 @@ func TestNewRefusesWhatIsNoServer(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWaitsForASecondPerson is an error that says so: it was not done.
+func TestWhatWaitsForASecondPerson(t *testing.T) {
+	c, _ := serve(t, http.StatusAccepted, "application/json", `{"approval":"a7","action":"deposit","amount":500}`)
+	_, err := c.Deposit(t.Context(), "acme", "wire-1", 500)
+	pending, ok := errors.AsType[*client.PendingError](err)
+	if !ok || pending.Approval.Amount != 500 || !strings.Contains(err.Error(), "approval confirm a7") {
+		t.Errorf("%v", err)
+	}
+}

@@ -195,10 +195,14 @@ func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	return answer, nil
 }
 
-func get[T any](ctx context.Context, c *Client, path string) (T, error) {
-	return call[T](ctx, c, request{method: http.MethodGet, path: path})
+// Get asks for what is at a path under /api/v1: Get[openapi.Sponsor](ctx, c, "sponsors", id). It escapes the segments.
+// docs/openapi.yaml has the paths and their answers.
+func Get[T any](ctx context.Context, c *Client, segments ...string) (T, error) {
+	return call[T](ctx, c, request{method: http.MethodGet, path: path(segments...)})
 }
 
-func post[T any](ctx context.Context, c *Client, path string, body any) (T, error) {
-	return call[T](ctx, c, request{method: http.MethodPost, path: path, body: body})
+// Post sends a body, or none if it is nil, to a path as in Get. If a second person must confirm, the error is a
+// *PendingError.
+func Post[T any](ctx context.Context, c *Client, body any, segments ...string) (T, error) {
+	return call[T](ctx, c, request{method: http.MethodPost, path: path(segments...), body: body})
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,13 +72,13 @@ func TestRequests(t *testing.T) {
 			return c.Deposit(ctx, "acme", "wire-1", 500)
 		}, "POST /api/v1/sponsors/acme/deposits", `{"amount":500,"reference":"wire-1"}`, "",
 			openapi.Sponsor{Sponsor: "acme", Balance: 500}},
-		"Sponsor": {`{"sponsor":"a/b","balance":5}`, func(c *client.Client) (any, error) {
-			return c.Sponsor(ctx, "a/b")
+		"Get": {`{"sponsor":"a/b","balance":5}`, func(c *client.Client) (any, error) {
+			return client.Get[openapi.Sponsor](ctx, c, "sponsors", "a/b")
 		}, "GET /api/v1/sponsors/a%2Fb", "", "", openapi.Sponsor{Sponsor: "a/b", Balance: 5}},
-		"Sponsors": {`{"items":[{"sponsor":"acme","balance":5}],"next_cursor":"acme"}`,
+		"Pages": {`{"items":[{"sponsor":"acme","balance":5}],"next_cursor":"acme"}`,
 			func(c *client.Client) (any, error) {
-				return c.Sponsors(ctx, page)
-			}, "GET /api/v1/sponsors?cursor=a+b%26c&limit=7", "", "",
+				return client.Pages[openapi.Sponsor](c, url.Values{"state": {"x"}}, "sponsors")(ctx, page)
+			}, "GET /api/v1/sponsors?cursor=a+b%26c&limit=7&state=x", "", "",
 			client.List[openapi.Sponsor]{Items: []openapi.Sponsor{{Sponsor: "acme", Balance: 5}}, Next: "acme"}},
 		"CreateCampaign": {campaignJSON, func(c *client.Client) (any, error) {
 			got, err := c.CreateCampaign(ctx, rain.Spec{Name: "Gala", Sponsor: "acme", Budget: 1000, Packets: 10,
@@ -94,12 +95,13 @@ func TestRequests(t *testing.T) {
 			}, "POST /api/v1/me/withdrawals", `{"amount":5}`, "once",
 			openapi.Withdrawn{Withdrawal: wire.Withdrawal{ID: "w1", User: "u", Amount: 5,
 				State: client.WithdrawalPending, CreatedAt: 7}, Balance: 3}},
-		"Withdrawals in a state": {`{"items":[]}`, func(c *client.Client) (any,
-			error) {
-			return c.Withdrawals(ctx, "pending", client.Page{Limit: 2})
-		},
-			"GET /api/v1/withdrawals?limit=2&state=pending", "", "",
-			client.List[client.Withdrawal]{Items: []client.Withdrawal{}}},
+		"MatchStatement": {`{"lines":2,"matched":1,"differences":1,"findings":[{"kind":"twice","name":"w1"}]}`,
+			func(c *client.Client) (any, error) {
+				return c.MatchStatement(ctx,
+					openapi.MatchStatementJSONBody{Of: "deposits", From: 1, To: 2, File: []byte("a,b")})
+			}, "POST /api/v1/statements/match", `{"of":"deposits","from":1,"to":2,"file":"YSxi"}`, "",
+			openapi.StatementReport{Lines: 2, Matched: 1, Differences: 1,
+				Findings: []openapi.StatementFinding{{Kind: "twice", Name: "w1"}}}},
 		"RetryPayouts": {`{"retried":3,"settled":2,"still_dead":1,"need_two":4,"complete":true}`,
 			func(c *client.Client) (any, error) { return c.RetryPayouts(ctx, "c1") },
 			"POST /api/v1/payouts/retry", `{"campaign":"c1"}`, "",

@@ -76,44 +76,6 @@ func fetching(t *testing.T, r *roundTrip) (*auth.Players, *bytes.Buffer) {
 	}), &logged
 }
 
-// TestRetriesComeFurtherAndFurtherApart: from a second to half a minute, each between a half and the whole of it; a
-// good set is fetched again after five minutes, and the next outage begins with a second.
-func TestRetriesComeFurtherAndFurtherApart(t *testing.T) {
-	ed := issuer{"ed", jwt.SigningMethodEdDSA, edKey()}
-	good := keySetOf(ed.jwk())
-	synctest.Test(t, func(t *testing.T) {
-		r := &roundTrip{answer: away}
-		fetching(t, r)
-		wait := func() { time.Sleep(time.Hour); synctest.Wait() }
-		wait()
-		longest := time.Duration(0)
-		asked := r.times()
-		for i, most := 1, time.Second; i < len(asked); i, most = i+1, min(2*most, 30*time.Second) {
-			gap := asked[i].Sub(asked[i-1])
-			if gap < most/2 || gap >= most {
-				t.Fatalf("retry %d comes after %s, not %s to %s", i, gap, most/2, most)
-			}
-			longest = max(longest, gap)
-		}
-		if len(asked) < 100 || longest < 27*time.Second {
-			t.Errorf("%d retries, the last %s apart; they spread over 15 s to 30 s", len(asked), longest)
-		}
-		r.answers(says(http.StatusOK, good))
-		wait()
-		asked = r.times()
-		n := len(asked)
-		if gap := asked[n-1].Sub(asked[n-2]); gap != 5*time.Minute {
-			t.Errorf("a good set is fetched again after %s", gap)
-		}
-		r.answers(away)
-		time.Sleep(time.Until(asked[n-1].Add(5*time.Minute + time.Second)))
-		synctest.Wait()
-		if len(r.times()) < n+2 {
-			t.Error("the second outage does not begin with a retry within a second")
-		}
-	})
-}
-
 // TestAProviderThatHangs is given up after five seconds.
 func TestAProviderThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

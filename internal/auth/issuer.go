@@ -32,7 +32,6 @@ type IssuerOptions struct {
 	NameClaim  string            // has the person's name; if it is missing, sub is the name
 	Roles      map[string][]Role // by the values of the claim; nil: the values are the roles' names
 	Clock      func() time.Time  // nil: time.Now
-	HTTPClient *http.Client      // nil: a client of its own
 	Recoverer  *loop.Recoverer   // nil: panics are logged only
 	Log        *slog.Logger
 }
@@ -64,7 +63,7 @@ func NewIssuer(o IssuerOptions) (*Issuer, error) {
 		return nil, errors.New("the issuer is not a URL")
 	}
 	i := &Issuer{o: o}
-	i.keys = newKeySource("operators", i.locate, o.HTTPClient, o.Log.With("issuer", u.Redacted()))
+	i.keys = newKeySource("operators", i.locate, nil, o.Log.With("issuer", u.Redacted()))
 	i.parser = jwt.NewParser(
 		jwt.WithValidMethods(asymmetric), jwt.WithExpirationRequired(), jwt.WithLeeway(leeway),
 		jwt.WithTimeFunc(o.Clock), jwt.WithStrictDecoding(), jwt.WithIssuer(o.Issuer), jwt.WithAudience(o.Audience),

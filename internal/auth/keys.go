@@ -101,18 +101,19 @@ func (s *keySource) run(ctx context.Context, recoverer *loop.Recoverer) {
 func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
 	name, named := t.Header[jwkset.HeaderKID]
 	id, _ := name.(string)
-	set := s.current.Load()
-	if set == nil || named && !set.has(id) {
+	set := s.keys()
+	key, known := set[id]
+	if set == nil || named && !known {
 		s.fetch(context.WithoutCancel(ctx), unknownKeyGap)
-		if set = s.current.Load(); set == nil {
-			return nil, ErrKeysUnavailable
-		}
+		set = s.keys()
+		key, known = set[id]
 	}
-	if !named {
+	switch {
+	case set == nil:
+		return nil, ErrKeysUnavailable
+	case !named:
 		return set.all(), nil
-	}
-	key, known := (*set)[id]
-	if !known {
+	case !known:
 		return nil, errUnknownKey
 	}
 	if alg := key.Marshal().ALG.String(); alg != "" && alg != t.Method.Alg() {
@@ -121,9 +122,12 @@ func (s *keySource) find(ctx context.Context, t *jwt.Token) (any, error) {
 	return key.Key(), nil
 }
 
-func (s keySet) has(id string) bool {
-	_, known := s[id]
-	return known
+// keys returns the copy; nil before the first fetch has succeeded.
+func (s *keySource) keys() keySet {
+	if set := s.current.Load(); set != nil {
+		return *set
+	}
+	return nil
 }
 
 // all returns every key, for the parser to try.

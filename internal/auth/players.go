@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,11 +64,9 @@ type PlayersOptions struct {
 
 // Players verifies players' tokens, and mints them if it has the secret. It is safe for concurrent use.
 type Players struct {
-	secret []byte
+	o      PlayersOptions
 	keys   *keySource // nil without a JWKS
 	parser *jwt.Parser
-	clock  func() time.Time
-	o      PlayersOptions
 }
 
 // NewPlayers returns the verifier. With a JWKSURL, Run keeps the key set fresh. An error is about the options.
@@ -77,22 +77,20 @@ func NewPlayers(o PlayersOptions) (*Players, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	p := &Players{clock: o.Clock, o: o}
+	p := &Players{o: o}
 	methods := []string{} // empty, not nil: nil would mean any
 	if o.Secret != "" {
-		p.secret = []byte(o.Secret)
 		methods = append(methods, jwt.SigningMethodHS256.Alg())
-		if len(p.secret) < shortSecret {
-			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(p.secret),
+		if len(o.Secret) < shortSecret {
+			o.Log.Warn("the secret of players' tokens is short and could be guessed", "bytes", len(o.Secret),
 				"want", shortSecret)
 		}
 	}
 	if o.JWKSURL != "" {
-		keys, err := fixedKeys(o.JWKSURL, o.HTTPClient, o.Log)
-		if err != nil {
+		var err error
+		if p.keys, err = fixedKeys(o.JWKSURL, o.HTTPClient, o.Log); err != nil {
 			return nil, err
 		}
-		p.keys = keys
 		methods = append(methods, asymmetric...)
 	}
 	rules := []jwt.ParserOption{
@@ -217,7 +215,7 @@ func (p *Players) checkLife(claims *jwt.RegisteredClaims) error {
 	if p.o.MaxLife == 0 {
 		return nil
 	}
-	life := claims.ExpiresAt.Sub(p.clock())
+	life := claims.ExpiresAt.Sub(p.o.Clock())
 	if claims.IssuedAt != nil {
 		life = max(life, claims.ExpiresAt.Sub(claims.IssuedAt.Time))
 	}
@@ -234,7 +232,7 @@ func (p *Players) keyFunc(ctx context.Context) jwt.Keyfunc {
 			return nil, err
 		}
 		if t.Method == jwt.SigningMethodHS256 {
-			return p.secret, nil
+			return []byte(p.o.Secret), nil
 		}
 		return p.keys.find(ctx, t)
 	}
@@ -252,15 +250,10 @@ func (p *Players) Mint(user string, ttl time.Duration) (token string, expires ti
 	return p.MintFor(Persona{User: user}, ttl)
 }
 
-// MintNamed is Mint with the player's display name, "" for none.
-func (p *Players) MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error) {
-	return p.MintFor(Persona{User: user, Name: name}, ttl)
-}
-
 // MintFor signs a token for a player, valid for ttl from now, or for as long as a token may be. It needs the secret,
 // else ErrNoSecret.
 func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires time.Time, err error) {
-	if len(p.secret) == 0 {
+	if p.o.Secret == "" {
 		return "", time.Time{}, ErrNoSecret
 	}
 	if err := rain.CheckUser(who.User); err != nil {
@@ -269,7 +262,7 @@ func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires
 	if p.o.MaxLife > 0 {
 		ttl = min(ttl, p.o.MaxLife)
 	}
-	now := p.clock()
+	now := p.o.Clock()
 	expires = now.Add(ttl).Truncate(time.Second) // the precision of a token
 	claims := playerClaims{RegisteredClaims: jwt.RegisteredClaims{
 		Issuer:    p.o.Issuer,
@@ -286,9 +279,18 @@ func (p *Players) MintFor(who Persona, ttl time.Duration) (token string, expires
 	if p.o.Audience != "" {
 		claims.Audience = jwt.ClaimStrings{p.o.Audience}
 	}
-	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(p.secret)
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(p.o.Secret))
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("sign a player's token: %w", err)
 	}
 	return token, expires, nil
+}
+
+// GuestName returns the id of a new guest: rain.GuestPrefix and 80 random bits in hex. Guests have accounts with
+// money, so two must never get the same name. 80 random bits make that practically certain without a central
+// registry.
+func GuestName() string {
+	var b [rain.GuestBytes]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return rain.GuestPrefix + hex.EncodeToString(b[:])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"redrain/internal/auth"
+	"redrain/internal/testenv"
 )
 
 // TestWhatMustBeUnderstoodIsRefused: a crit header asks for extensions, of which none is known here, and dates are
@@ -71,5 +72,69 @@ func TestWhatMustBeUnderstoodIsRefused(t *testing.T) {
 	if user, err := players.Verify(t.Context(), hs256([]byte(secret), with(good("u1"), "iat", at(0)))); user != "" ||
 		!errors.Is(err, auth.ErrBadToken) {
 		t.Errorf("iat is a text: %q, %v", user, err)
+	}
+}
+
+// TestTokensOfOthers: a token that is for somebody else, from somebody else or good for too long is refused; those that
+// are minted here are not.
+func TestTokensOfOthers(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{
+		Secret: secret, Audience: "redrain", Issuer: "https://id.example", MaxLife: time.Hour,
+	})
+	ok := with(with(with(good("u1"), "aud", "redrain"), "iss", "https://id.example"),
+		"exp", noon.Add(time.Hour).Unix())
+	for name, c := range map[string]struct {
+		token string
+		good  bool
+	}{
+		"good":                 {hs256([]byte(secret), ok), true},
+		"for several":          {hs256([]byte(secret), with(ok, "aud", []string{"shop", "redrain"})), true},
+		"for another":          {hs256([]byte(secret), with(ok, "aud", "shop")), false},
+		"for nobody":           {hs256([]byte(secret), with(ok, "aud", nil)), false},
+		"from another":         {hs256([]byte(secret), with(ok, "iss", "https://evil.example")), false},
+		"from nobody":          {hs256([]byte(secret), with(ok, "iss", nil)), false},
+		"good for years":       {hs256([]byte(secret), with(ok, "exp", noon.AddDate(50, 0, 0).Unix())), false},
+		"the last of years":    {hs256([]byte(secret), with(ok, "iat", noon.AddDate(-50, 0, 0).Unix())), false},
+		"issued in the leeway": {hs256([]byte(secret), with(ok, "iat", noon.Add(-4*time.Second).Unix())), true},
+	} {
+		if _, err := players.Verify(t.Context(), c.token); (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	token, expires, err := players.Mint("u2", 24*time.Hour)
+	if err != nil || !expires.Equal(noon.Add(time.Hour)) {
+		t.Errorf("minted until %s, %v", expires, err)
+	}
+	if user, err := players.Verify(t.Context(), token); err != nil || user != "u2" {
+		t.Errorf("%q, %v", user, err)
+	}
+}
+
+// A token may say how its player is called and looks; what is no text, or a guess at it, keeps nobody out.
+func TestNamesInTokens(t *testing.T) {
+	players := newPlayers(t, auth.PlayersOptions{Secret: secret})
+	for name, is := range map[string]struct {
+		claims        jwt.MapClaims
+		name, picture string
+	}{
+		"nothing": {good("u1"), "", ""},
+		"name": {with(with(good("u1"), "name", "小雨"), "picture", "https://img.example/1"), "小雨",
+			"https://img.example/1"},
+		"nickname":      {with(with(good("u1"), "name", "Zhang San"), "nickname", "小雨"), "小雨", ""},
+		"no nickname":   {with(with(good("u1"), "name", "小雨"), "nickname", ""), "小雨", ""},
+		"no texts":      {with(with(good("u1"), "name", 7), "picture", []string{"x"}), "", ""},
+		"a null":        {with(with(good("u1"), "name", nil), "nickname", map[string]any{}), "", ""},
+		"hostile texts": {with(good("u1"), "name", "\u202e<script>"), "\u202e<script>", ""},
+	} {
+		got, err := players.Grant(t.Context(), hs256([]byte(secret), is.claims))
+		if err != nil || got.Name != is.name || got.Picture != is.picture {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	token, _, err := players.MintFor(auth.Persona{User: "u1", Name: "小雨", Picture: "https://img.example/1"}, time.Hour)
+	testenv.Must(t, err)
+	got, err := players.Grant(t.Context(), token)
+	if err != nil || got.User != "u1" || got.Name != "小雨" || got.Picture != "https://img.example/1" {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -4,16 +4,9 @@ import (
 	"fmt"
 	"time"
 
+	"redrain/client"
 	"redrain/rain"
 )
-
-// LedgerRow is a claim as the server lists it.
-type LedgerRow struct {
-	Claim   string
-	User    string // "" if the list is that of one player
-	Amount  rain.Money
-	Settled bool // the ledger has it; false while it is in flight, or has been given up
-}
 
 // Ledger is the result of comparing the wins that players were told of with the ledger.
 type Ledger struct {
@@ -82,17 +75,17 @@ func (a *Audit) example(format string, args ...any) {
 	}
 }
 
-// Row takes a row of the list in.
-func (a *Audit) Row(r LedgerRow) {
-	p := a.told[r.Claim]
+// Row takes a claim in, as the server lists it.
+func (a *Audit) Row(r client.Claim) {
+	p, settled := a.told[r.Claim], r.State == client.ClaimSettled
 	if p == nil {
-		if _, ours := a.ours[r.User]; ours && r.Settled {
+		if _, ours := a.ours[r.User]; ours && settled {
 			a.found.Untold++
 		}
 		return
 	}
 	p.listed = true
-	if !r.Settled {
+	if !settled {
 		return
 	}
 	if p.settled {
@@ -110,7 +103,7 @@ func (a *Audit) Row(r LedgerRow) {
 	case r.Amount != p.amount:
 		a.found.Wrong++
 		a.example("claim %s is %s in the ledger, and was told as %s", r.Claim, r.Amount, p.amount)
-	case r.User != "" && r.User != user:
+	case r.User != user:
 		a.found.Wrong++
 		a.example("claim %s is %s's in the ledger, and was told to %s", r.Claim, r.User, user)
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func Gather(ctx context.Context, o Options) (*Crowd, error) {
 	for i, p := range c.players {
 		at := o.Ramp * time.Duration(i) / time.Duration(o.Players)
 		c.work.Go(func() {
-			if pause(c.ctx, at) {
+			if Pause(c.ctx, at) {
 				p.live(c.ctx)
 			}
 		})
@@ -180,18 +181,15 @@ func (c *Crowd) AwaitRain(ctx context.Context) bool {
 				return true
 			}
 		}
-		if !pause(ctx, look) {
+		if !Pause(ctx, look) {
 			return false
 		}
 	}
 }
 
 // Play lets the players tap, waits for the missing results, and reports. ctx ends the tapping early.
-func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
-	plan, err := plan.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func (c *Crowd) Play(ctx context.Context, plan Plan) *Report {
+	plan.Drain = cmp.Or(plan.Drain, 10*time.Second)
 	processor, begin := processorTime(), time.Now()
 	c.tally.begin()
 	for _, p := range c.players {
@@ -209,7 +207,7 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
 	}
 	took, used := time.Since(begin), processorTime()-processor
 	c.drain(plan.Drain)
-	return c.report(plan, begin, took, used), nil
+	return c.report(plan, begin, took, used)
 }
 
 // drain waits until every tap is answered, or the time is up. It does so after an early end as well: the server still
@@ -217,7 +215,7 @@ func (c *Crowd) Play(ctx context.Context, plan Plan) (*Report, error) {
 func (c *Crowd) drain(limit time.Duration) {
 	const look = 10 * time.Millisecond
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline) && c.Progress().Pending > 0; {
-		if !pause(c.ctx, look) {
+		if !Pause(c.ctx, look) {
 			return
 		}
 	}
@@ -274,8 +272,8 @@ func (c *Crowd) Leave() {
 	c.work.Wait()
 }
 
-// pause waits, and reports whether it was not cut short.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits. It reports false if ctx ends before.
+func Pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}

@@ -3,10 +3,12 @@ package bench_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -71,8 +73,7 @@ func TestClosedLoop(t *testing.T) {
 	if !crowd.AwaitRain(t.Context()) {
 		t.Fatal("it does not rain")
 	}
-	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
-	testenv.Must(t, err)
+	r := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
 	won := 0
 	for key, times := range room.Taps() {
 		user, drop, _ := strings.Cut(key, " ")
@@ -114,39 +115,13 @@ func TestReconnect(t *testing.T) {
 			return 0
 		},
 	}
-	r, err := mustGather(t, room, nil).Play(ctx, bench.Plan{Duration: 30 * time.Second})
-	testenv.Must(t, err)
+	r := mustGather(t, room, nil).Play(ctx, bench.Plan{Duration: 30 * time.Second})
 	if r.Closes["4000"] != 5 || r.Lost != 5 || r.Reconnects > 5 || r.Taps != r.Answered+5 || len(r.Faults) != 0 {
 		t.Errorf("report %+v", r)
 	}
 	for key, times := range room.Taps() {
 		if times != 1 {
 			t.Errorf("%s: %d times", key, times)
-		}
-	}
-}
-
-// All that left come back, and say so.
-func TestEverybodyComesBack(t *testing.T) {
-	const players = 3
-	var closing atomic.Int64
-	room := &benchtest.Room{Closing: func(string) int {
-		if closing.Add(1) <= players {
-			return 4001
-		}
-		return 0
-	}}
-	ctx, back := until(t, 2*players)
-	room.Welcome = func(string) int { back(); return 0 }
-	crowd := mustGather(t, room, func(o *bench.Options) { o.Players = players })
-	plan := bench.Plan{Duration: 30 * time.Second}
-	testenv.Must(t, testenv.Err(crowd.Play(ctx, plan)))
-	for crowd.Progress().Connected < players && t.Context().Err() == nil {
-		testenv.Must(t, testenv.Err(crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})))
-	}
-	for user, times := range room.Welcomes() {
-		if times != 2 {
-			t.Errorf("%s came in %d times", user, times)
 		}
 	}
 }
@@ -161,7 +136,7 @@ func TestPlayersMoveToAnotherServer(t *testing.T) {
 	crowd := mustGather(t, room, func(o *bench.Options) {
 		o.Players, o.Targets = players, append(o.Targets, "ws"+strings.TrimPrefix(gone.URL, "http"))
 	})
-	testenv.Must(t, testenv.Err(crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})))
+	crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second})
 	if n := len(room.Welcomes()); n != players {
 		t.Errorf("%d players have come to the other server", n)
 	}
@@ -177,12 +152,11 @@ func TestRefused(t *testing.T) {
 		}
 		return 0
 	}}
-	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
-	testenv.Must(t, err)
+	r := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
 	if r.Joined != 19 || len(r.NotJoined) != 1 || r.Closes["4500"] != 1 || tries.Load() != 1 {
 		t.Errorf("%d tries; report %+v", tries.Load(), r)
 	}
-	_, err = gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
+	_, err := gather(t, &benchtest.Room{Welcome: func(string) int { return 4502 }}, nil)
 	closed, ok := errors.AsType[*client.ClosedError](err)
 	if !ok || closed.Code != 4502 || !strings.Contains(err.Error(), "as the test wants") {
 		t.Errorf("nobody is let in: %v", err)
@@ -201,46 +175,151 @@ func TestUnanswered(t *testing.T) {
 		return "empty", ""
 	}
 	crowd := mustGather(t, room, nil)
-	r, err := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second, Drain: 20 * time.Millisecond})
-	testenv.Must(t, err)
+	r := crowd.Play(ctx, bench.Plan{Duration: 30 * time.Second, Drain: 20 * time.Millisecond})
 	if r.Unanswered < 1 || r.Taps != r.Answered+r.Unanswered {
 		t.Errorf("report %+v", r)
 	}
 }
 
-// In an open loop no more is sent than was ordered.
-func TestOpenLoop(t *testing.T) {
-	room := &benchtest.Room{}
-	const rate, duration = 1_000, 200 * time.Millisecond
-	r, err := mustGather(t, room, nil).Play(t.Context(), bench.Plan{Duration: duration, Rate: rate})
-	testenv.Must(t, err)
-	most := int64(rate*(float64(r.DurationMS)/1000)) + 2
-	if r.Taps == 0 || r.Taps > most || r.Answered != r.Taps || r.NothingInAir+r.NobodyThere != 0 ||
-		r.Times.TotalCount() != r.Answered {
-		t.Errorf("%d taps of at most %d; report %+v", r.Taps, most, r)
+// TestGatherFails where the players need more files than there are, or nobody answers.
+func TestGatherFails(t *testing.T) {
+	o := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1 << 30,
+		Token: func(context.Context, int) (string, error) { return "t", nil }, JoinWithin: time.Millisecond}
+	if _, err := bench.Gather(t.Context(), o); err == nil || !strings.Contains(err.Error(), "open files") {
+		t.Errorf("a billion players: %v", err)
 	}
-}
-
-func TestGatherRefusesNonsense(t *testing.T) {
-	good := bench.Options{Targets: []string{"ws://localhost:1/ws"}, Campaigns: []string{"c"}, Players: 1,
-		Token: func(context.Context, int) (string, error) { return "t", nil }}
-	for name, change := range map[string]func(*bench.Options){
-		"nobody":          func(o *bench.Options) { o.Players = 0 },
-		"nowhere":         func(o *bench.Options) { o.Targets = nil },
-		"http":            func(o *bench.Options) { o.Targets = []string{"http://localhost:1/ws"} },
-		"no campaign":     func(o *bench.Options) { o.Campaigns = nil },
-		"no token":        func(o *bench.Options) { o.Token = nil },
-		"more than files": func(o *bench.Options) { o.Players = 1 << 30 },
-	} {
-		o := good
-		change(&o)
-		if _, err := bench.Gather(t.Context(), o); err == nil {
-			t.Errorf("%s is taken", name)
-		}
-	}
-	good.JoinWithin = time.Millisecond
-	if _, err := bench.Gather(t.Context(), good); err == nil ||
+	o.Players = 1
+	if _, err := bench.Gather(t.Context(), o); err == nil ||
 		!strings.Contains(err.Error(), "no player could join in time") {
 		t.Errorf("no server: %v", err)
 	}
 }
+
+// Who has a place asks for it over HTTP as often as the server says, and comes to the socket when it has a seat; who
+// has none comes back to the socket. Nobody is given up, and the report has the order.
+func TestTheWaitingRoom(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked, knocked := map[string]int{}, map[string]int{}
+	room := &benchtest.Room{Turn: func(token string) (int, int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		knocked[token]++
+		switch {
+		case token == "p0" && knocked[token] == 1:
+			return 0, 1 // as of an address that has all its seats
+		case token == "p1" && knocked[token] == 1:
+			return 7, 1
+		}
+		return 0, 0
+	}}
+	crowd := mustGather(t, room, func(o *bench.Options) {
+		o.Players = 3
+		o.Turn = func(_ context.Context, player int, token, campaign string) (bench.Turn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if asked[token]++; player != 1 || campaign != "c1" || knocked[token] != 1 {
+				t.Errorf("player %d of %s asks", player, campaign)
+			}
+			return bench.Turn{Admitted: asked[token] == 3, Position: 8 - asked[token], Retry: time.Millisecond}, nil
+		}
+	})
+	r := crowd.Play(t.Context(), bench.Plan{Duration: time.Millisecond, Watch: true})
+	mu.Lock()
+	defer mu.Unlock()
+	w := r.Waiting
+	if r.Joined != 3 || w.Waited != 2 || w.Admitted != 2 ||
+		asked["p1"] != 3 || knocked["p0"] != 2 || knocked["p1"] != 2 || knocked["p2"] != 1 {
+		t.Errorf("%+v; asked %v, knocked %v", r, asked, knocked)
+	}
+}
+
+// Gather does not wait for those who wait for a seat, where it is told so; and who leaves makes room for them.
+func TestKnockAndStay(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seats := map[string]bool{}
+	left := make(chan string, 10)
+	room := &benchtest.Room{
+		Turn: func(token string) (int, int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(seats) == 2 {
+				return 1, 1
+			}
+			seats[token] = true
+			return 0, 0
+		},
+		Left: func(user string) {
+			mu.Lock()
+			defer mu.Unlock()
+			delete(seats, user)
+			left <- user
+		},
+	}
+	crowd := mustGather(t, room, func(o *bench.Options) { o.Players, o.Knock = 4, true })
+	if g := crowd.Progress(); g.Joined != 2 {
+		t.Fatalf("%d have joined", g.Joined)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		for range 4 { // all have been in
+			select {
+			case <-left:
+			case <-t.Context().Done():
+			}
+		}
+	}()
+	r := crowd.Play(ctx, bench.Plan{Duration: time.Minute, Watch: true, Stay: time.Millisecond})
+	if r.Joined != 4 || r.Left != 4 || r.Waiting.Waited != 2 || r.Waiting.Admitted != 2 || len(r.Closes) != 2 &&
+		r.Closes["4003"] == 0 || r.Broken != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A server that says when to come back is not asked before; one that says tomorrow is not waited for.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	room := &benchtest.Room{}
+	var refusals atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Forwarded-For") != "198.18.0.1" {
+			t.Errorf("from %q", r.Header.Get("X-Forwarded-For"))
+		}
+		if refusals.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		room.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	began := time.Now()
+	gather := func(token error) error {
+		crowd, err := bench.Gather(t.Context(), bench.Options{
+			Targets: []string{"ws" + strings.TrimPrefix(s.URL, "http")}, Campaigns: []string{"c1"}, Players: 1,
+			Header: func(int) http.Header { return http.Header{"X-Forwarded-For": {"198.18.0.1"}} },
+			Token:  func(context.Context, int) (string, error) { return "p", token },
+		})
+		if err != nil {
+			return err
+		}
+		crowd.Leave()
+		return nil
+	}
+	if err := gather(nil); err != nil || time.Since(began) < time.Second || refusals.Load() != 2 {
+		t.Errorf("%v after %s and %d tries", err, time.Since(began), refusals.Load())
+	}
+	refused := errors.New("enough of you today")
+	if err := gather(tomorrow{refused}); !errors.Is(err, refused) {
+		t.Errorf("a day's wait: %v", err)
+	}
+}
+
+// tomorrow is a refusal for a day.
+type tomorrow struct{ error }
+
+func (tomorrow) RetryAfter() time.Duration { return 24 * time.Hour }
+
+func (t tomorrow) Unwrap() error { return t.error }

@@ -7,8 +7,8 @@
 //		Token:     func(_ context.Context, player int) (string, error) { return tokens[player], nil },
 //	})
 //	…                                       // all have joined; start the rain now, and await its moment
-//	report, err := crowd.Play(ctx, bench.Plan{Duration: 10 * time.Second})              // closed loop
-//	report, err = crowd.Play(ctx, bench.Plan{Duration: 10 * time.Second, Rate: 20_000}) // open loop, taps/s of all
+//	report := crowd.Play(ctx, bench.Plan{Duration: 10 * time.Second})              // closed loop
+//	report = crowd.Play(ctx, bench.Plan{Duration: 10 * time.Second, Rate: 20_000}) // open loop, taps/s of all
 //	crowd.Leave()
 //
 // Between Gather and Leave, Play may be called any number of times, also with Watch, when nobody taps.

@@ -61,7 +61,7 @@ func (p *player) live(ctx context.Context) {
 			p.giveUp(err)
 			return
 		}
-		if !pause(ctx, wait) {
+		if !Pause(ctx, wait) {
 			return
 		}
 	}
@@ -140,7 +140,7 @@ func (p *player) waitForSlot(ctx context.Context) bool {
 	}
 	position, wait := p.position, time.Duration(p.backMS)*time.Millisecond
 	p.position, p.backMS = 0, 0
-	for pause(ctx, wait) {
+	for Pause(ctx, wait) {
 		if position < 1 || c.options.Turn == nil {
 			return true
 		}
@@ -280,12 +280,9 @@ func (p *player) receiveWelcome(body []byte) {
 }
 
 func (p *player) receiveRain(body []byte) {
-	shower, m, err := p.view.readRain(body)
-	if err != nil {
-		p.fault(err.Error())
-		return
+	if m, ok := decode[wire.RainChange](p, body); ok {
+		p.see(p.view.rain(m.Rain), m.Rain)
 	}
-	p.see(shower, m)
 }
 
 // catchUp is for how long after a player has come in a wave may be one that others got before, in ms: the server sends

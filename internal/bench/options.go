@@ -2,11 +2,9 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"runtime"
 	"time"
 )
@@ -59,24 +57,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Arrived == nil {
 		o.Arrived = func() {}
 	}
-	var errs []error
-	switch {
-	case o.Players < 1:
-		errs = append(errs, errors.New("there must be at least one player"))
-	case o.Token == nil:
-		errs = append(errs, errors.New("the players have no tokens"))
-	case len(o.Campaigns) == 0:
-		errs = append(errs, errors.New("name a campaign to play"))
-	case len(o.Targets) == 0:
-		errs = append(errs, errors.New("name a server to play on"))
-	}
-	for _, t := range o.Targets {
-		u, err := url.Parse(t)
-		if err != nil || u.Host == "" || (u.Scheme != "ws" && u.Scheme != "wss") {
-			errs = append(errs, fmt.Errorf("%q is not like ws://host:port/ws", t))
-		}
-	}
-	return o, errors.Join(append(errs, CheckPlayers(o.Players))...)
+	return o, CheckPlayers(o.Players)
 }
 
 // CheckPlayers returns an error if this process may not have so many players at a time.
@@ -91,21 +72,6 @@ func CheckPlayers(players int) error {
 
 // spareFiles are for all but the players' sockets: standard streams, handshakes, HTTP.
 const spareFiles = 200
-
-func (p Plan) withDefaults() (Plan, error) {
-	if p.Drain == 0 {
-		p.Drain = 10 * time.Second
-	}
-	switch {
-	case p.Duration <= 0:
-		return p, errors.New("the duration must be above zero")
-	case p.Rate < 0 || p.Think < 0 || p.Stay < 0:
-		return p, errors.New("a rate, a pause or a stay cannot be less than zero")
-	case p.Hand != nil && p.Rate > 0:
-		return p, errors.New("hands have no timetable: give a rate or hands")
-	}
-	return p, nil
-}
 
 // closed tells whether each player decides by itself when it taps.
 func (p *Plan) closed() bool { return !p.Watch && p.Rate == 0 }

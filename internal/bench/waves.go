@@ -15,15 +15,13 @@ import (
 // view is what the players of a campaign know of it: its waves and rains. Each message is decoded once for all.
 type view struct {
 	mu       sync.Mutex
-	messages map[string]*wave // by the JSON of the message
-	waves    map[int64]*wave  // by number
-	changes  map[string]*wire.Rain
+	messages map[string]*wave   // by the JSON of the message
+	waves    map[int64]*wave    // by number
 	showers  map[string]*shower // by the rain's id
 }
 
 func newView() *view {
-	return &view{messages: map[string]*wave{}, waves: map[int64]*wave{}, changes: map[string]*wire.Rain{},
-		showers: map[string]*shower{}}
+	return &view{messages: map[string]*wave{}, waves: map[int64]*wave{}, showers: map[string]*shower{}}
 }
 
 // wave is a wave of a campaign.
@@ -128,24 +126,6 @@ func (v *view) rain(r *wire.Rain) *shower {
 	}
 	s.ends.Store(r.EndsAt)
 	return s
-}
-
-// readRain reads a message about a rain.
-func (v *view) readRain(body []byte) (*shower, *wire.Rain, error) {
-	v.mu.Lock()
-	m, known := v.changes[string(body)]
-	v.mu.Unlock()
-	if !known {
-		var change wire.RainChange
-		if err := json.Unmarshal(body, &change); err != nil {
-			return nil, nil, errShape
-		}
-		m = change.Rain
-		v.mu.Lock()
-		v.changes[string(body)] = m
-		v.mu.Unlock()
-	}
-	return v.rain(m), m, nil
 }
 
 // waveSet is a set of waves' numbers, a bit for each.

@@ -2,13 +2,18 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/willabides/kongplete"
+
+	"redrain/server"
 	"redrain/server/config"
 )
 
@@ -25,27 +30,37 @@ type Server interface {
 	Run(ctx context.Context) error
 }
 
-// App is what the command line takes from its process. The zero value of every field after the first three is usable.
+// App is what the command line takes from its process. All exported fields are required.
 type App struct {
 	Env    func(name string) (value string, ok bool)
 	Stdout io.Writer
 	Stderr io.Writer
 
-	// NewServer makes the server of `redrain serve`; out is for what a person should read at start. nil: server.New.
+	// NewServer makes the server of `redrain serve`; out is for what a person should read at start.
 	NewServer func(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error)
-	// Location is the time zone that times are shown in. nil: the machine's.
+	// Location is the time zone that times are shown in.
 	Location *time.Location
-	// WatchEvery is how often `redrain watch` looks. 0: once a second.
+	// WatchEvery is how often `redrain watch` looks.
 	WatchEvery time.Duration
 
-	json bool // errors too are for a program to read
+	json bool   // errors too are for a program to read
+	verb string // the last word of the command: list, ban, or pause
 }
 
 // command is what one asks redrain to do.
-type command interface {
-	// check returns the faults of the settings that show without any I/O, one line each.
-	check() []string
-	Run(app *App) error
+type command interface{ Run(app *App) error }
+
+// checked is a command whose settings may have faults that show without any I/O: check returns them, one line each.
+type checked interface{ check() []string }
+
+// faultList are what is wrong with a command line.
+type faultList []string
+
+// when adds a fault if bad is true.
+func (f *faultList) when(bad bool, text string) {
+	if bad {
+		*f = append(*f, text)
+	}
 }
 
 // interruptible returns a context that ends with the first Ctrl-C or SIGTERM.
@@ -62,4 +77,106 @@ func (a *App) terminal(w io.Writer) bool {
 	info, err := f.Stat()
 	kind, _ := a.Env("TERM")
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && kind != "dumb"
+}
+
+// Main carries out a command line, without the program's name, and returns the exit code.
+func Main(args []string, env func(string) (string, bool), stdout, stderr io.Writer) int {
+	app := &App{Env: env, Stdout: stdout, Stderr: stderr, NewServer: newServer, Location: time.Local,
+		WatchEvery: time.Second}
+	return app.Run(args)
+}
+
+// Run carries out a command line, as the function Main does.
+func (a *App) Run(args []string) int {
+	if _, asked := a.Env("COMP_LINE"); asked {
+		return a.complete()
+	}
+	if slices.Equal(args, []string{"--version"}) {
+		args = []string{"version"}
+	}
+	a.json = slices.Contains(args, "--json")
+	command, faults := a.parse(args)
+	if len(faults) > 0 {
+		a.misused(faults)
+		return ExitUsage
+	}
+	if command == nil { // help has been printed
+		return ExitOK
+	}
+	if err := command.Run(a); err != nil {
+		a.report(err)
+		return ExitFailure
+	}
+	return ExitOK
+}
+
+// newServer is the real server.
+func newServer(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (Server, error) {
+	s, err := server.New(ctx, cfg, log, out)
+	if err != nil {
+		return nil, err // a nil *server.Server would not be a nil Server
+	}
+	return s, nil
+}
+
+// The formats of the log. "" chooses text on a terminal and JSON elsewhere.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// newLogger returns a logger that writes to standard error.
+func (a *App) newLogger(format string, level slog.Level) *slog.Logger {
+	o := &slog.HandlerOptions{Level: level}
+	if format == logText || (format == "" && a.terminal(a.Stderr)) {
+		return slog.New(slog.NewTextHandler(a.Stderr, o))
+	}
+	return slog.New(slog.NewJSONHandler(a.Stderr, o))
+}
+
+type versionCmd struct {
+	JSON bool `name:"json" help:"In JSON."`
+}
+
+// Run prints the version.
+func (c *versionCmd) Run(app *App) error {
+	b := server.ReadBuild()
+	if c.JSON {
+		return printJSON(app, b)
+	}
+	text := "redrain " + b.Version
+	if b.Revision != "" {
+		text += " (" + b.Revision
+		if b.Modified {
+			text += ", modified"
+		}
+		text += ")"
+	}
+	_, err := fmt.Fprintln(app.Stdout, text, b.Go)
+	return err
+}
+
+// completionScripts say to each shell that it may ask redrain itself what could come next: it sets COMP_LINE to what is
+// typed so far.
+var completionScripts = map[string]string{
+	"bash": `complete -o default -C "redrain" redrain`,
+	"zsh":  "autoload -U +X bashcompinit && bashcompinit\n" + `complete -o default -C "redrain" redrain`,
+	"fish": "complete -c redrain -a '(env COMP_LINE=(commandline -cp) redrain)'",
+}
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Run prints the script, for `source <(redrain completion bash)` and its like.
+func (c *completionCmd) Run(app *App) error {
+	_, err := fmt.Fprintln(app.Stdout, completionScripts[c.Shell])
+	return err
+}
+
+// complete answers a shell, whose question stands in the process's environment.
+func (a *App) complete() int {
+	code := ExitOK
+	kongplete.Complete(a.newParser(), kongplete.WithExitFunc(func(c int) { code = c }))
+	return code
 }

@@ -20,12 +20,9 @@ type auditRootsCmd struct{ remote }
 // --root.
 func (c *auditRootsCmd) Run(app *App) error {
 	return c.talk(func(ctx context.Context, api *client.Client) error {
-		roots := []openapi.AuditRoot{}
-		for root, err := range client.All(ctx, api.AuditRoots) {
-			if err != nil {
-				return err
-			}
-			roots = append(roots, root)
+		roots, err := collect(client.All(ctx, client.Pages[openapi.AuditRoot](api, nil, "audit", "roots")))
+		if err != nil {
+			return err
 		}
 		slices.Reverse(roots)
 		if c.JSON {
@@ -48,7 +45,7 @@ type auditVerifyCmd struct {
 }
 
 func (c *auditVerifyCmd) check() []string {
-	faults := c.remote.check()
+	faults := faultList(c.remote.check())
 	if _, err := time.Parse(time.DateOnly, c.From); c.From != "" && err != nil {
 		faults = append(faults, "--from: give a day such as 2026-11-22")
 	}
@@ -121,5 +118,119 @@ func (t *table) audited(v openapi.AuditVerification, noted int) {
 		t.row("whole", "no row has changed since it was hashed")
 	case v.Whole:
 		t.row("whole", "every row has its hash; with --root this is also proved against changed hashes")
+	}
+}
+
+type statementMatchCmd struct {
+	Provider string            `typed:"" placeholder:"FILE" help:"A payment provider's statement, to be held against withdrawals: CSV, or camt.05x."`
+	Bank     string            `placeholder:"FILE" help:"A bank's statement, to be held against deposits: camt.052, camt.053 or camt.054, or CSV."`
+	From     string            `required:"true" placeholder:"DAY" help:"Where its period begins: a day in UTC, such as 2026-11-22, or a time, such as 2026-11-22T00:00:00+08:00."`
+	To       string            `required:"true" placeholder:"DAY" help:"Where it ends: a day is in it whole, a time is not."`
+	Columns  map[string]string `mapsep:"," placeholder:"FIELD=HEADER,…" help:"How a CSV's header names the columns key, reference, amount, currency and state. Those left out have these names."`
+	Minor    bool              `help:"Amounts of a CSV are in the smallest unit, fen."`
+	End      string            `placeholder:"TEXT" help:"With what the first cell of a CSV's row begins after which no payments come, such as a summary."`
+	Currency string            `default:"CNY" help:"What the ledger's amounts are in."`
+	Receiver string            `help:"Miss only withdrawals that were sent to this receiver, as redrain withdrawal show names it."`
+	remote
+}
+
+// The limits of a statement's file: what the server takes, less what base64 adds.
+const mostStatement = 11 << 20
+
+func (c *statementMatchCmd) check() []string {
+	faults := faultList(c.remote.check())
+	faults.when((c.Provider == "") == (c.Bank == ""), "--provider, --bank: give one of them")
+	from, err := statementTime(c.From, false)
+	if err != nil {
+		faults = append(faults, "--from: "+err.Error())
+	}
+	to, failed := statementTime(c.To, true)
+	if failed != nil {
+		faults = append(faults, "--to: "+failed.Error())
+	}
+	faults.when(err == nil && failed == nil && from >= to, "--to: it is not after --from")
+	return faults
+}
+
+// statementTime reads a day or a time, Unix ms. A day that ends a period ends it with its last moment.
+func statementTime(text string, end bool) (ms int64, err error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UnixMilli(), nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return 0, fmt.Errorf("give a day such as 2026-11-22, or a time such as 2026-11-22T00:00:00+08:00")
+	}
+	if end {
+		day = day.AddDate(0, 0, 1)
+	}
+	return day.UnixMilli(), nil
+}
+
+// Run has the server compare. It fails where something differs.
+func (c *statementMatchCmd) Run(app *App) error {
+	asked := openapi.MatchStatementJSONBody{Of: "withdrawals", Columns: c.Columns, Minor: c.Minor, End: c.End,
+		Currency: c.Currency, Receiver: c.Receiver}
+	name := c.Provider
+	if c.Bank != "" {
+		asked.Of, name = "deposits", c.Bank
+	}
+	var err error
+	if asked.File, err = readStatement(name); err != nil {
+		return err
+	}
+	asked.From, _ = statementTime(c.From, false) // check has read them
+	asked.To, _ = statementTime(c.To, true)
+	return c.talk(func(ctx context.Context, api *client.Client) error {
+		r, err := api.MatchStatement(ctx, asked)
+		if err != nil {
+			return err
+		}
+		if err := c.show(app, r, func(t *table) { t.statement(r) }); err != nil {
+			return err
+		}
+		if r.Differences > 0 {
+			return fmt.Errorf("the statement and the ledger differ: %s", count(r.Differences, "difference"))
+		}
+		return nil
+	})
+}
+
+func readStatement(name string) ([]byte, error) {
+	is, err := os.Stat(name)
+	if err == nil && is.Size() > mostStatement {
+		err = fmt.Errorf("it is longer than %d MiB; take a shorter period", mostStatement>>20)
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(name) //nolint:gosec // the caller's own
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the statement %s: %w", name, err)
+	}
+	return data, nil
+}
+
+func (t *table) statement(r openapi.StatementReport) {
+	t.row("lines", r.Lines)
+	t.row("matched", r.Matched)
+	t.row("ignored", r.Ignored)
+	t.row("differences", r.Differences)
+	for _, f := range r.Findings {
+		at := ""
+		if f.Line > 0 {
+			at = fmt.Sprintf(", line %d", f.Line)
+		}
+		said := ""
+		if f.Ours != nil {
+			said += fmt.Sprintf(", %v here", *f.Ours)
+		}
+		if f.Theirs != nil {
+			said += fmt.Sprintf(", %v there", *f.Theirs)
+		}
+		t.row(f.Kind, f.Name+at+said+": "+f.Note)
+	}
+	if more := r.Differences - len(r.Findings); more > 0 {
+		t.row("", fmt.Sprintf("%d more", more))
 	}
 }

@@ -1,11 +1,20 @@
 package cli_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"redrain/internal/cli"
+	"redrain/internal/openapi"
+	"redrain/internal/testenv"
+	"redrain/payout/export"
+	"redrain/payout/paytest"
+	"redrain/rain"
 )
 
 // TestAuditWithNotedRoots: what audit roots prints is what audit verify takes.
@@ -56,5 +65,146 @@ func TestAuditFaults(t *testing.T) {
 	}
 	if len(f.requests) > 0 {
 		t.Errorf("asked: %q", f.requests)
+	}
+}
+
+// TestStatementMatch: what is asked of the server, what is shown, and the exit code.
+func TestStatementMatch(t *testing.T) {
+	f := newFake(t)
+	file := filepath.Join(t.TempDir(), "bill.csv")
+	testenv.Must(t, os.WriteFile(file, []byte("a,b"), 0o600))
+	got := run(t, f.at(), "statement", "match", "--provider", file, "--from", "2026-11-22", "--to", "2026-11-22",
+		"--columns", "key=商家单号,amount=金额", "--end", "总", "--receiver", "bank")
+	want := `POST /api/v1/statements/match {"of":"withdrawals","from":1795305600000,"to":1795392000000,"file":"YSxi",` +
+		`"columns":{"amount":"金额","key":"商家单号"},"end":"总","currency":"CNY","receiver":"bank"}`
+	if asked := newest(f); got.code != cli.ExitOK || asked != want {
+		t.Errorf("exit %d, %s; asked\n%s, want\n%s", got.code, got.stderr, asked, want)
+	}
+	golden(t, "statement.golden", got.stdout)
+
+	ours, theirs := rain.Money(1200), rain.Money(1300)
+	f.matched = openapi.StatementReport{Lines: 3, Matched: 1, Differences: 3, Findings: []openapi.StatementFinding{
+		{Kind: "amount", Line: 3, Name: "w\x1b[1m1", Ours: &ours, Theirs: &theirs, Note: "the amounts differ"},
+		{Kind: "missing_there", Name: "w2", Ours: &ours, Note: "paid here"},
+	}}
+	got = run(t, f.at(), "statement", "match", "--bank", file, "--from", "2026-11-22T00:00:00+08:00", "--to",
+		"2026-11-22T12:00:00Z")
+	if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "3 differences") ||
+		!strings.Contains(newest(f), `"of":"deposits","from":1795276800000,"to":1795348800000,`) {
+		t.Errorf("exit %d, %s; asked %s", got.code, got.stderr, newest(f))
+	}
+	golden(t, "statement-differs.golden", got.stdout)
+}
+
+// newest is the last request.
+func newest(f *fake) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.requests[len(f.requests)-1]
+}
+
+// TestStatementFaults: what cannot be meant is refused before anything is asked.
+func TestStatementFaults(t *testing.T) {
+	f := newFake(t)
+	for args, want := range map[string]string{
+		"--provider x --bank y --from 2026-11-22 --to 2026-11-22": "give one of them",
+		"--from 2026-11-22 --to 2026-11-22":                       "give one of them",
+		"--bank x --from yesterday --to 2026-11-22":               "--from: give a day",
+		"--bank x --from 2026-11-22 --to 2026-11-21":              "it is not after --from",
+		"--bank /nowhere --from 2026-11-22 --to 2026-11-22":       "no such file",
+	} {
+		got := run(t, f.at(), append([]string{"statement", "match"}, strings.Fields(args)...)...)
+		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: exit %d, %s", args, got.code, got.stderr)
+		}
+	}
+}
+
+// TestStatementIsNotTheProvider: --provider of the server, in the environment or the file that both read, is not the
+// statement of a match.
+func TestStatementIsNotTheProvider(t *testing.T) {
+	f := newFake(t)
+	bank := filepath.Join(t.TempDir(), "bank.csv")
+	testenv.Must(t, os.WriteFile(bank, []byte("a,b"), 0o600))
+	settings := writeFile(t, "provider: http\n")
+	for name, env := range map[string]map[string]string{
+		"environment": {"REDRAIN_PROVIDER": "http"},
+		"file":        {"REDRAIN_CONFIG": settings},
+	} {
+		maps.Copy(env, f.at())
+		got := run(t, env, "statement", "match", "--bank", bank, "--from", "2026-11-22", "--to", "2026-11-22")
+		if got.code != cli.ExitOK || !strings.Contains(newest(f), `"of":"deposits"`) {
+			t.Errorf("%s: exit %d, %s", name, got.code, got.stderr)
+		}
+	}
+	if got := run(t, nil, "statement", "match", "--help"); strings.Contains(got.stdout, "(REDRAIN_PROVIDER)") {
+		t.Errorf("the help names a variable that is not read:\n%s", got.stdout)
+	}
+}
+
+// exportOfC1 is the export of a campaign that is over, packed.
+func exportOfC1(t *testing.T) []byte {
+	t.Helper()
+	b := paytest.OnSQLite(t)
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: 40, Packets: 4})
+	b.MustPost(t, paytest.Entry("c1", 1, paytest.Win("u", 0, 10)))
+	b.CloseCampaign(t, "c1")
+	b.MustPost(t, paytest.ReclaimEntry(0, 2, paytest.Packets(1, 3)...))
+	_, err := b.Update(t.Context(), "c1", func(c *rain.Campaign) error { c.Drained = true; return nil })
+	paytest.Must(t, err)
+	var file bytes.Buffer
+	packed := gzip.NewWriter(&file)
+	_, err = export.New(b.DB, func() int64 { return theDay }).Write(t.Context(), "c1", "ann", nil, packed)
+	paytest.Must(t, err)
+	paytest.Must(t, packed.Close())
+	return file.Bytes()
+}
+
+// TestExport writes a file, proves it, and writes over none.
+func TestExport(t *testing.T) {
+	f := newFake(t)
+	f.export = exportOfC1(t)
+	file := filepath.Join(t.TempDir(), "c1.jsonl.gz")
+	got := run(t, f.at(), "campaign", "export", "c1", "--to", file)
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "proved") {
+		t.Fatalf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+	}
+	if kept, err := os.ReadFile(file); err != nil || !bytes.Equal(kept, f.export) {
+		t.Errorf("%d bytes, %v", len(kept), err)
+	}
+	if again := run(t, nil, "campaign", "verify", file); again.code != cli.ExitOK || again.stdout != got.stdout {
+		t.Errorf("exit %d, %s%s", again.code, again.stdout, again.stderr)
+	}
+	got = run(t, f.at(), "campaign", "export", "c1", "--to", file)
+	if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "is there already") {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+}
+
+// TestExportThatIsNotWhole gets no name of its own, and one that was changed is not proved.
+func TestExportThatIsNotWhole(t *testing.T) {
+	f := newFake(t)
+	whole := exportOfC1(t)
+	file := filepath.Join(t.TempDir(), "c1.jsonl.gz")
+	f.export = whole[:len(whole)-20]
+	got := run(t, f.at(), "campaign", "export", "c1", "--to", file)
+	if _, err := os.Stat(file); got.code != cli.ExitFailure || err == nil {
+		t.Errorf("exit %d, %s; %v", got.code, got.stderr, err)
+	}
+	for what, bytes := range map[string][]byte{"cut off": f.export, "none": []byte("{}")} {
+		paytest.Must(t, os.WriteFile(file, bytes, 0o600))
+		got = run(t, nil, "campaign", "verify", file)
+		if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "no whole export") {
+			t.Errorf("%s: exit %d, %s", what, got.code, got.stderr)
+		}
+	}
+	if got := run(t, f.at(), "campaign", "export", "c2", "--to", file+"2"); got.code != cli.ExitFailure {
+		t.Errorf("exit %d, %s", got.code, got.stderr)
+	}
+	if _, err := os.Stat(file + "2.part"); err == nil {
+		t.Error("a file of nothing was left")
+	}
+	if got := run(t, f.at(), "campaign", "export", "c1"); got.code != cli.ExitUsage {
+		t.Errorf("without --to: exit %d, %s", got.code, got.stderr)
 	}
 }

@@ -120,7 +120,7 @@ func (s *benchRun) playAlone(ctx context.Context) (*bench.Report, error) {
 	plan := s.cmd.plan()
 	done := s.screen.follow(crowd, plan.Duration)
 	defer done()
-	return crowd.Play(ctx, plan)
+	return crowd.Play(ctx, plan), nil
 }
 
 // choose finds the campaigns to play, or creates one.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -56,12 +57,8 @@ const benchRainNames = "--packets, --budget, --wins-per-user, --drops-per-second
 	"--capacity and --admit-per-second"
 
 func (c *benchCmd) check() []string {
-	var faults []string
-	fault := func(bad bool, text string) {
-		if bad {
-			faults = append(faults, text)
-		}
-	}
+	var faults faultList
+	fault := faults.when
 	for _, address := range c.nodes() {
 		if _, err := benchNodeOf(address); err != nil {
 			faults = append(faults, c.addressFlag()+": "+err.Error())
@@ -99,14 +96,14 @@ const mostWins = 1_000_000
 // longestRain is the limit of duration_ms (rain.RainSpec).
 const longestRain = 10 * time.Minute
 
-func (f *benchRainFlags) given() bool {
-	return f.Packets != 0 || f.Budget != 0 || f.WinsPerUser != 0 || f.DropsPerSecond != 0 || f.Fall != 0 ||
-		f.Pacing != "" || f.Odds != nil || f.Capacity != 0 || f.AdmitPerSecond != 0
+// given tells whether any flag is set but Shards, which has a default.
+func (f benchRainFlags) given() bool {
+	f.Shards = 0
+	return f != benchRainFlags{}
 }
 
 func (f *benchRainFlags) negative() bool {
-	return f.Packets < 0 || f.Budget < 0 || f.WinsPerUser < 0 || f.DropsPerSecond < 0 || f.Fall < 0 ||
-		f.Capacity < 0 || f.AdmitPerSecond < 0
+	return min(f.Packets, f.WinsPerUser, f.DropsPerSecond, f.Capacity, f.AdmitPerSecond) < 0 || f.Budget < 0 || f.Fall < 0
 }
 
 // ownRain tells whether bench makes its own campaign.
@@ -169,26 +166,19 @@ func (c *benchCmd) rain() rain.RainSpec {
 	r := rain.RainSpec{
 		StartsInMS: &in, DurationMS: min(c.Duration.Milliseconds()+longer, longestRain.Milliseconds()),
 		DropsPerSecond: c.DropsPerSecond, FallMS: c.Fall.Milliseconds(),
-		Pacing: or(c.Pacing, rain.PacingNone), BeatMS: rain.DefaultBeatMS,
+		Pacing: cmp.Or(c.Pacing, rain.PacingNone), BeatMS: rain.DefaultBeatMS,
 	}
 	if c.Odds != nil {
 		r.Odds = *c.Odds
 	}
 	if c.ClosedLoop { // a player taps each drop once, so fast players need many
-		r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, rain.MaxDropsPerSecond), or(r.FallMS, 20_000)
+		r.DropsPerSecond, r.FallMS = cmp.Or(r.DropsPerSecond, rain.MaxDropsPerSecond), cmp.Or(r.FallMS, 20_000)
 	}
 	// Twice what is tapped, so that nobody waits for the next drop.
 	each := int(math.Ceil(2 * c.plan().Rate / float64(c.Players)))
-	r.DropsPerSecond, r.FallMS = or(r.DropsPerSecond, min(max(each, 8), rain.MaxDropsPerSecond)), or(r.FallMS, 4_000)
+	r.DropsPerSecond = cmp.Or(r.DropsPerSecond, min(max(each, 8), rain.MaxDropsPerSecond))
+	r.FallMS = cmp.Or(r.FallMS, 4_000)
 	return r
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // benchNode is one server: the addresses of its WebSocket and its HTTP API.

@@ -2,14 +2,19 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"redrain/client"
 	"redrain/internal/bench"
 	"redrain/internal/testenv"
+	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -67,13 +72,15 @@ func TestBenchReport(t *testing.T) {
 		bench.Ledger{Reason: "no answer from http://a:8080: connection refused"})
 }
 
-// A win that is in the ledger and was never told is excused by a tap without a result, and by nothing else.
-func TestBenchFindsWinsThatNobodyWasTold(t *testing.T) {
-	for untold, want := range map[int]bool{8: true, 9: false} {
+// What is wrong in the ledger fails a run. A win that is there and was never told is excused by a tap without a result,
+// and by nothing else.
+func TestBenchJudgesTheLedger(t *testing.T) {
+	for l, want := range map[*bench.Ledger]bool{{}: true, {Untold: 8}: true, {Untold: 9}: false, {Wrong: 1}: false,
+		{Twice: 1}: false, {Missing: 1}: false, {Unsettled: 1}: false} {
 		r := aGoodReport() // 8 taps are lost
-		r.Judge(bench.Ledger{Told: 1, Settled: 1, Untold: untold, Checked: true})
-		if r.OK != want {
-			t.Errorf("%d untold: %v", untold, r.Problems)
+		l.Checked = true
+		if r.Judge(*l); r.OK != want {
+			t.Errorf("%+v: %v", l, r.Problems)
 		}
 	}
 }
@@ -126,5 +133,138 @@ func TestNodeOf(t *testing.T) {
 		if got, err := benchNodeOf(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", address, got, err)
 		}
+	}
+}
+
+// What the sides have won is summed over the rains, and fails beyond the limits alone.
+func TestRivalReport(t *testing.T) {
+	t.Parallel()
+	rains := func(peopleWon, rivalsWon, peopleHeld, rivalsHeld int) []rivalRainReport {
+		one := rivalRainReport{Packets: 100, People: rivalSideReport{Joined: 10, Won: peopleWon, Held: peopleHeld},
+			Rivals: rivalSideReport{Joined: 1, Won: rivalsWon, Held: rivalsHeld}}
+		return []rivalRainReport{one, one}
+	}
+	for name, tc := range map[string]struct {
+		cmd    benchCmd
+		rains  []rivalRainReport
+		rivals int
+		want   []string
+	}{
+		"a farm within": {benchCmd{}, rains(85, 15, 0, 0), 100, []string{}},
+		"a farm too much": {benchCmd{}, rains(84, 16, 0, 0), 100, []string{
+			"the farm has 16.0 % of what was won, and may have 15.0 %"}},
+		"a bot within": {withBot(2), rains(50, 6, 0, 1), 1, []string{}},
+		"a bot with too much, which nobody holds": {withBot(1), rains(50, 7, 0, 0), 1, []string{
+			"the program has won 1.40 times what a person has, and may win 1.20",
+			"wins of the bot were held in 0 of 2 rains, and should be in 1"}},
+		"people who are held": {withBot(0), rains(50, 5, 1, 0), 1, []string{"wins of people were held in 2 rains"}},
+		"nobody wins":         {benchCmd{}, rains(0, 0, 0, 0), 100, []string{"the people have won nothing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.cmd.MostShare, tc.cmd.MostPerHead = 0.15, 1.2
+			r := &rivalReport{Against: "farm", Rains: tc.rains}
+			if tc.cmd.Bot {
+				r.Against = "bot"
+			}
+			r.sum(&tc.cmd, &benchPlayers{count: 10, worked: time.Second}, &benchPlayers{count: tc.rivals})
+			if diff := cmp.Diff(tc.want, r.Problems); diff != "" || r.OK != (len(tc.want) == 0) {
+				t.Errorf("ok %v: %s", r.OK, diff)
+			}
+			var out bytes.Buffer
+			if err := r.show(&App{Stdout: &out, Location: time.UTC}, false); err != nil ||
+				!strings.Contains(out.String(), fmt.Sprintf("%.1f %% of what was won", 100*r.Share)) {
+				t.Errorf("%v: %s", err, out.String())
+			}
+		})
+	}
+}
+
+func withBot(leastHeld int) benchCmd {
+	return benchCmd{benchRivalFlags: benchRivalFlags{Bot: true, LeastHeld: leastHeld}}
+}
+
+// Everybody has an address of their own but a farm; and luck decides against a program alone, unless somebody says so.
+func TestRivalsSettings(t *testing.T) {
+	t.Parallel()
+	from := map[string]int{}
+	for i := range 70_000 {
+		from[personsAddress(i)]++
+	}
+	if len(from) != 70_000 || from[farmAddress] != 0 {
+		t.Errorf("%d addresses of 70,000 people", len(from))
+	}
+	bot := benchCmd{Players: 50, Duration: 20 * time.Second, benchRivalFlags: benchRivalFlags{Bot: true}}
+	if r, s := bot.rivalRain(), bot.rivalSpec("x"); r.Odds != rain.OddsAuto || r.Pacing != rain.PacingEven ||
+		r.DurationMS != 20_000 || s.Packets != 500 || bot.rivalRains() != 10 {
+		t.Errorf("%+v, %+v", r, s)
+	}
+	half := rain.OddsOne / 2
+	bot.Odds, bot.Pacing, bot.Packets, bot.Rains = &half, rain.PacingNone, 7, 2
+	if r, s := bot.rivalRain(), bot.rivalSpec("x"); r.Odds != half || r.Pacing != rain.PacingNone || s.Packets != 7 ||
+		bot.rivalRains() != 2 {
+		t.Errorf("%+v, %+v", r, s)
+	}
+	farm := benchCmd{Players: 50, Duration: 20 * time.Second, benchRivalFlags: benchRivalFlags{Farm: 500}}
+	if r := farm.rivalRain(); r.Odds != rain.OddsCertain || farm.rivalRains() != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRestoredSaysWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	for faults, c := range map[int]restoredCmd{
+		0: {MySQL: "u@/db", By: "ann", Reason: "x"},
+		1: {MySQL: "u@/db", DataDir: "d", By: "ann", Reason: "x"},
+		2: {DataDir: "d", Paid: "f", End: true},
+		3: {},
+	} {
+		if got := c.check(); len(got) != faults {
+			t.Errorf("%+v: %q, want %d faults", c, got, faults)
+		}
+	}
+}
+
+func TestTuneCollector(t *testing.T) {
+	const before = 90
+	defer debug.SetGCPercent(debug.SetGCPercent(before))
+	for _, test := range []struct {
+		roles []string
+		gogc  string
+		want  int
+	}{
+		{[]string{"gateway", "operator"}, "", 50},
+		{[]string{"gateway", "settle"}, "", 50},
+		{[]string{"relay", "settle"}, "", 400},
+		{[]string{"settle"}, "70", before},
+		{[]string{"operator"}, "", before},
+		{[]string{"gateway"}, "off", before},
+	} {
+		t.Setenv("GOGC", test.gogc)
+		tuneCollector(test.roles)
+		if got := debug.SetGCPercent(before); got != test.want {
+			t.Errorf("roles %v, GOGC=%q: %d %%, want %d", test.roles, test.gogc, got, test.want)
+		}
+	}
+}
+
+// A terminal is what a test does not have, so its drawing is tested from inside.
+func TestRedrawn(t *testing.T) {
+	var screen bytes.Buffer
+	show := redrawn(&App{Stdout: &screen, Location: time.UTC})
+	g := glance{At: 1_771_329_600_000, Campaign: "c1", State: "ready", name: "\x1b[2J",
+		Stats: client.Stats{Won: 7, AmountWon: 88}}
+	testenv.Must(t, show(g))
+	first := screen.String()
+	if strings.Contains(first, "\x1b[2J") || strings.Contains(first, "A\x1b") ||
+		!strings.Contains(first, "no rain yet") || !strings.Contains(first, "0.88") {
+		t.Errorf("first: %q", first)
+	}
+	screen.Reset()
+	g.Rain = &wire.Rain{ID: "r1", Phase: rain.PhaseFalling}
+	testenv.Must(t, show(g))
+	if n := strings.Count(first, "\n"); !strings.HasPrefix(screen.String(), "\x1b["+string(rune('0'+n))+"A") ||
+		strings.Count(screen.String(), "\n") != n {
+		t.Errorf("the second does not cover the first: %q", screen.String())
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -135,16 +136,10 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 	began := time.Now()
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
-	enough := make(chan struct{})
-	full := sync.OnceFunc(func() { close(enough) })
+	var full atomic.Bool
 	for i := range t.count {
 		g.Go(func() error {
-			for {
-				select {
-				case <-enough:
-					return nil
-				default:
-				}
+			for !full.Load() {
 				_, err := t.token(ctx, i)
 				refusal, refused := errors.AsType[*client.Error](err)
 				switch {
@@ -152,11 +147,12 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 					return err
 				case refusal.RetryAfter() > shortWait:
 					say("no more guests of %s: %v", t.name, err)
-					full()
-				case !pauseFor(ctx, refusal.RetryAfter()):
+					full.Store(true)
+				case !bench.Pause(ctx, refusal.RetryAfter()):
 					return ctx.Err()
 				}
 			}
+			return nil
 		})
 	}
 	err := g.Wait()
@@ -165,18 +161,6 @@ func (t *benchPlayers) makeGuests(ctx context.Context, say func(format string, a
 	defer t.mu.Unlock()
 	t.worked += time.Since(began)
 	return err
-}
-
-// pauseFor waits. It reports false if ctx ends before.
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // turn asks for a player's turn in a waiting room.

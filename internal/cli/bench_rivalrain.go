@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"redrain/client"
 	"redrain/internal/bench"
@@ -69,11 +68,12 @@ func (s *benchRun) playRival(ctx context.Context, people, rivals *benchPlayers) 
 		return out, err
 	}
 	plan := bench.Plan{Duration: millis(*spec.StartsInMS+spec.DurationMS) + time.Second}
-	var both errgroup.Group
-	both.Go(func() error { return out.People.play(ctx, ours, people, plan) })
-	both.Go(func() error { return out.Rivals.play(ctx, theirs, rivals, plan) })
-	if err := errors.Join(both.Wait(), ctx.Err()); err != nil {
-		return out, err
+	var both sync.WaitGroup
+	both.Go(func() { out.People.play(ctx, ours, people, plan) })
+	both.Go(func() { out.Rivals.play(ctx, theirs, rivals, plan) })
+	both.Wait()
+	if ctx.Err() != nil {
+		return out, ctx.Err()
 	}
 	if err := s.settled(ctx, out.Campaign); err != nil {
 		return out, err
@@ -95,12 +95,9 @@ func (s *benchRun) gather(ctx context.Context, side *benchPlayers) (*bench.Crowd
 }
 
 // play has the players of a side tap, and counts the wins that they were told of.
-func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *benchPlayers, plan bench.Plan) error {
+func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *benchPlayers, plan bench.Plan) {
 	plan.Hand = side.hand
-	report, err := crowd.Play(ctx, plan)
-	if err != nil {
-		return err
-	}
+	report := crowd.Play(ctx, plan)
 	claims, heads := map[string]struct{}{}, make([]int, side.count)
 	for _, w := range report.Told {
 		if _, again := claims[w.Claim]; !again {
@@ -110,7 +107,6 @@ func (s *rivalSideReport) play(ctx context.Context, crowd *bench.Crowd, side *be
 	}
 	slices.Sort(heads)
 	s.Joined, s.Taps, s.Won, s.heads = report.Joined, report.Taps, len(claims), heads
-	return nil
 }
 
 // confirmHeld counts the players whose wins are held, and gives these wins back to bench's sponsor: no person is to

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/rain"
 )
 
@@ -27,13 +29,9 @@ type campaignCreateCmd struct {
 }
 
 func (c *campaignCreateCmd) check() []string {
-	faults := c.remote.check()
-	if c.Name == "" {
-		faults = append(faults, "--name: required")
-	}
-	if c.Sponsor == "" {
-		faults = append(faults, "--sponsor: required")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.Name == "", "--name: required")
+	faults.when(c.Sponsor == "", "--sponsor: required")
 	return append(faults, c.splitFlags.check()...)
 }
 
@@ -48,35 +46,16 @@ func (c *campaignCreateCmd) Run(app *App) error {
 	if c.Players != "" {
 		spec.Players = &rain.Players{List: c.Players}
 	}
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		made, err := api.CreateCampaign(ctx, spec, c.IdempotencyKey)
-		if err != nil {
-			return err
-		}
-		return c.show(app, made, func(t *table) { t.campaign(made) })
+	return ask(&c.remote, app, (*table).campaign, func(ctx context.Context, api *client.Client) (client.Campaign, error) {
+		return api.CreateCampaign(ctx, spec, c.IdempotencyKey)
 	})
 }
 
 type campaignListCmd struct{ remote }
 
-// Run lists every campaign, page by page.
+// Run lists every campaign.
 func (c *campaignListCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		campaigns := []client.Campaign{}
-		for one, err := range client.All(ctx, api.Campaigns) {
-			if err != nil {
-				return err
-			}
-			campaigns = append(campaigns, one)
-		}
-		return c.show(app, campaigns, func(t *table) {
-			t.row("ID", "STATE", "BUDGET", "PACKETS", "RAINS", "CREATED", "SPONSOR", "NAME")
-			for _, one := range campaigns {
-				t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor,
-					one.Name)
-			}
-		})
-	})
+	return list(&c.remote, app, (*table).campaigns, nil, "campaigns")
 }
 
 // oneCampaign are the flags and the argument of the commands about one campaign.
@@ -85,35 +64,26 @@ type oneCampaign struct {
 	remote
 }
 
-type (
-	campaignShowCmd   struct{ oneCampaign }
-	campaignPauseCmd  struct{ oneCampaign }
-	campaignResumeCmd struct{ oneCampaign }
-	campaignCloseCmd  struct{ oneCampaign }
-)
+type campaignShowCmd struct{ oneCampaign }
 
 // Run shows the campaign.
-func (c *campaignShowCmd) Run(app *App) error { return c.do(app, (*client.Client).Campaign) }
+func (c *campaignShowCmd) Run(app *App) error {
+	return get(&c.remote, app, (*table).campaign, "campaigns", c.Campaign)
+}
 
-// Run pauses the campaign.
-func (c *campaignPauseCmd) Run(app *App) error { return c.do(app, (*client.Client).Pause) }
+// campaignOrderCmd is pause, resume and close.
+type campaignOrderCmd struct{ oneCampaign }
 
-// Run resumes the campaign.
-func (c *campaignResumeCmd) Run(app *App) error { return c.do(app, (*client.Client).Resume) }
+// Run does something with the campaign.
+func (c *campaignOrderCmd) Run(app *App) error {
+	return post(&c.remote, app, (*table).campaign, nil, "campaigns", c.Campaign, app.verb)
+}
 
-// Run closes the campaign.
-func (c *campaignCloseCmd) Run(app *App) error { return c.do(app, (*client.Client).CloseCampaign) }
-
-// do makes a request about the campaign and shows the campaign that it answers.
-func (c *oneCampaign) do(app *App, request func(*client.Client, context.Context, string) (client.Campaign,
-	error)) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		got, err := request(api, ctx, c.Campaign)
-		if err != nil {
-			return err
-		}
-		return c.show(app, got, func(t *table) { t.campaign(got) })
-	})
+func (t *table) campaigns(all []client.Campaign) {
+	t.row("ID", "STATE", "BUDGET", "PACKETS", "RAINS", "CREATED", "SPONSOR", "NAME")
+	for _, one := range all {
+		t.row(one.ID, one.State, one.Budget, one.Packets, len(one.Rains), t.at(one.CreatedAt), one.Sponsor, one.Name)
+	}
 }
 
 // campaign shows one campaign and its rains.
@@ -157,4 +127,28 @@ func (t *table) campaign(c client.Campaign) {
 	for _, r := range c.Rains {
 		t.row("rain "+r.ID, fmt.Sprintf("%s, %s to %s", r.Phase, t.at(r.StartsAt), t.at(r.EndsAt)))
 	}
+}
+
+type rebuildCmd struct{ oneCampaign }
+
+// Run restores the campaign's state in Redis. It fails where nothing of it is lost.
+func (c *rebuildCmd) Run(app *App) error {
+	return ask(&c.remote, app, (*table).rebuilt, func(ctx context.Context, api *client.Client) (openapi.Rebuilt, error) {
+		return api.Rebuild(ctx, c.Campaign)
+	})
+}
+
+func (t *table) rebuilt(r openapi.Rebuilt) {
+	shards := strings.Trim(strings.ReplaceAll(fmt.Sprint(r.Shards), " ", ", "), "[]")
+	t.row("campaign", r.Campaign)
+	t.row("restored", "shard "+shards)
+	t.row("stock", fmt.Sprintf("%d packets", r.Packets))
+	t.row("wins", strconv.Itoa(r.Wins))
+}
+
+type sealRotateCmd struct{ remote }
+
+// Run makes a new key for the seals.
+func (c *sealRotateCmd) Run(app *App) error {
+	return post(&c.remote, app, func(t *table, key openapi.SealKey) { t.row("key", key.Key) }, nil, "seal", "rotate")
 }

@@ -6,17 +6,20 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"redrain/server/config"
 )
 
 // decoder turns the text of a setting into its value. It notes a text that it cannot read and uses the default instead,
 // so that parsing goes on and no second fault follows from the first.
 type decoder struct {
-	origin func(flag string) string // where a value came from, "" for the command line
+	from   map[string]string // where a flag's value came from; nothing for the command line
 	faults []string
 }
 
@@ -79,23 +82,18 @@ func negative(t kong.Token) bool {
 
 // refuse notes a fault and uses the default.
 func (d *decoder) refuse(v *kong.Value, target reflect.Value, text string) error {
-	d.fault(v, text)
+	fault := "<" + v.Name + "> " + text
+	if v.Flag != nil {
+		fault = "--" + v.Name + ": " + text
+	}
+	if from := d.from[v.Name]; from != "" && v.Flag != nil {
+		fault += " (from " + from + ")"
+	}
+	d.faults = append(d.faults, fault)
 	if !v.HasDefault {
 		return nil
 	}
 	return setText(target, v.Default)
-}
-
-func (d *decoder) fault(v *kong.Value, text string) {
-	from := ""
-	if v.Flag == nil {
-		d.faults = append(d.faults, "<"+v.Name+"> "+text)
-		return
-	}
-	if o := d.origin(v.Name); o != "" {
-		from = " (from " + o + ")"
-	}
-	d.faults = append(d.faults, "--"+v.Name+": "+text+from)
 }
 
 // setText reads a text into target, by target's type.
@@ -119,8 +117,11 @@ func setText(target reflect.Value, text string) error {
 		return nil
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, target.Type().Bits())
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("%q is not a whole number that fits", text)
+		}
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number%s", text, outOfRange(err))
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 		target.SetInt(n)
 		return nil
@@ -145,13 +146,6 @@ func into[T any](p *T, text string, parse func(string) (T, error), fault string)
 	}
 	*p = v
 	return nil
-}
-
-func outOfRange(err error) string {
-	if errors.Is(err, strconv.ErrRange) {
-		return " that fits"
-	}
-	return ""
 }
 
 // setList reads a list with commas. Each repetition of a flag adds to its list.
@@ -181,12 +175,9 @@ func parseBool(text string) (bool, error) {
 }
 
 func parseLevel(text string) (slog.Level, error) {
-	for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if strings.EqualFold(text, level.String()) {
-			return level, nil
-		}
-	}
-	return 0, strconv.ErrSyntax
+	var level slog.Level
+	err := level.UnmarshalText([]byte(text))
+	return level, err
 }
 
 func parseTime(text string) (time.Time, error) {
@@ -194,4 +185,93 @@ func parseTime(text string) (time.Time, error) {
 		return time.UnixMilli(ms), nil
 	}
 	return time.Parse(time.RFC3339, text)
+}
+
+// configFlag is the only flag that is not a key of the file: the name of the file.
+const configFlag = "config"
+
+// sources give the settings that the command line does not: from the environment, then from the file.
+type sources struct {
+	env    func(string) (string, bool)
+	opened bool
+	file   *file             // nil without one
+	from   map[string]string // flag → where its value was found
+	faults []string
+}
+
+func newSources(env func(string) (string, bool)) *sources {
+	return &sources{env: env, from: make(map[string]string)}
+}
+
+// onlyTyped is whether a flag is given on the command line or not at all: its tag is typed:"". The server has a setting
+// of its name that is something else, and what one machine's environment or file says of that is not meant for it.
+func onlyTyped(v *kong.Value) bool { return v.Tag != nil && v.Tag.Has("typed") }
+
+// getenv is the value of a flag's variable. An empty variable counts as not set, because deployment tools pass on unset
+// values that way.
+func (s *sources) getenv(flag string) (string, bool) {
+	value, ok := s.env(config.EnvName(flag))
+	return value, ok && value != ""
+}
+
+// open reads the file that --config or its variable names. kong calls it after the flags and before the other sources,
+// once for each flag.
+func (s *sources) open(ctx *kong.Context) error {
+	if s.opened {
+		return nil
+	}
+	s.opened = true
+	name, _ := s.getenv(configFlag)
+	for _, path := range ctx.Path {
+		if path.Flag != nil && path.Flag.Name == configFlag {
+			name, _ = ctx.FlagValue(path.Flag).(string)
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	f, faults := readFile(name)
+	s.faults = append(s.faults, faults...)
+	s.file = f
+	known := flagNames(ctx.Model)
+	for _, one := range f.settings {
+		if !slices.Contains(known, one.key) {
+			s.faults = append(s.faults, fmt.Sprintf("%s: there is no setting %q", f.where(one.line), one.key))
+		}
+	}
+	return nil
+}
+
+// Validate implements kong.Resolver; newSources and open have validated everything.
+func (s *sources) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver: the text of a flag that the command line does not give, or nil.
+func (s *sources) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	if flag.Name == "help" || onlyTyped(flag.Value) {
+		return nil, nil
+	}
+	if value, ok := s.getenv(flag.Name); ok {
+		s.from[flag.Name] = config.EnvName(flag.Name)
+		return value, nil
+	}
+	if s.file != nil && flag.Name != configFlag {
+		if v := s.file.find(flag.Name); v != nil && v.ok {
+			s.from[flag.Name] = s.file.where(v.line)
+			return v.text, nil
+		}
+	}
+	return nil, nil
+}
+
+// flagNames are the flags of all commands that can be keys of the file, because one file may hold the settings of
+// several commands.
+func flagNames(app *kong.Application) []string {
+	var names []string
+	_ = kong.Visit(app, func(node kong.Visitable, next kong.Next) error { // the visitor has no error to return
+		if f, ok := node.(*kong.Flag); ok && f.Name != "help" && f.Name != configFlag {
+			names = append(names, f.Name)
+		}
+		return next(nil)
+	})
+	return names
 }

@@ -17,10 +17,8 @@ type campaignExportCmd struct {
 }
 
 func (c *campaignExportCmd) check() []string {
-	faults := c.remote.check()
-	if c.To == "" {
-		faults = append(faults, "--to: required")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.To == "", "--to: required")
 	return faults
 }
 
@@ -66,8 +64,6 @@ type campaignVerifyCmd struct {
 	File string `arg:"" help:"A file that campaign export has written."`
 	JSON bool   `name:"json" help:"Answer in JSON."`
 }
-
-func (*campaignVerifyCmd) check() []string { return nil }
 
 // Run proves the file. It fails where something in it is wrong.
 func (c *campaignVerifyCmd) Run(app *App) error {

@@ -103,6 +103,11 @@ func fairnessOf(r rain.Rain) client.Fairness {
 	}}
 }
 
+// fixed is an answer that is always the same; a test may change what a pointer points to.
+func fixed(v any) func(http.ResponseWriter, *http.Request) any {
+	return func(http.ResponseWriter, *http.Request) any { return v }
+}
+
 func (f *fake) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, answer := range map[string]func(w http.ResponseWriter, r *http.Request) any{
@@ -114,31 +119,24 @@ func (f *fake) handler() http.Handler {
 			other.ID, other.Name, other.State, other.Rains = "c2", "Gala", "closed", nil
 			return client.List[client.Campaign]{Items: []client.Campaign{other}}
 		},
-		"POST /api/v1/campaigns":      func(http.ResponseWriter, *http.Request) any { return f.campaign },
-		"POST /api/v1/splits/preview": func(http.ResponseWriter, *http.Request) any { return preview },
-		"GET /api/v1/campaigns/c1":    func(http.ResponseWriter, *http.Request) any { return f.campaign },
-		"POST /api/v1/campaigns/c1/rebuild": func(http.ResponseWriter, *http.Request) any {
-			return openapi.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300, Wins: 20}
-		},
-		"POST /api/v1/seal/rotate": func(http.ResponseWriter, *http.Request) any { return openapi.SealKey{Key: 4} },
+		"POST /api/v1/campaigns":      fixed(&f.campaign),
+		"POST /api/v1/splits/preview": fixed(preview),
+		"GET /api/v1/campaigns/c1":    fixed(&f.campaign),
+		"POST /api/v1/campaigns/c1/rebuild": fixed(openapi.Rebuilt{Campaign: "c1", Shards: []int{0, 2}, Packets: 3_300,
+			Wins: 20}),
+		"POST /api/v1/seal/rotate": fixed(openapi.SealKey{Key: 4}),
 		"POST /api/v1/campaigns/c1/{command}": func(_ http.ResponseWriter,
 			r *http.Request) any {
 			return f.command(r.PathValue("command"))
 		},
-		"POST /api/v1/campaigns/c1/rains": func(http.ResponseWriter,
-			*http.Request) any {
-			return f.campaign.Rains[1]
-		},
-		"POST /api/v1/campaigns/c1/rains/{rain}/stop": func(http.ResponseWriter,
-			*http.Request) any {
-			return f.campaign.Rains[0]
-		},
-		"GET /api/v1/campaigns/c1/stats": f.answerStats,
+		"POST /api/v1/campaigns/c1/rains":             fixed(&f.campaign.Rains[1]),
+		"POST /api/v1/campaigns/c1/rains/{rain}/stop": fixed(&f.campaign.Rains[0]),
+		"GET /api/v1/campaigns/c1/stats":              f.answerStats,
 		"GET /api/v1/campaigns/c1/export": func(w http.ResponseWriter, _ *http.Request) any {
 			_, _ = w.Write(f.export)
 			return nil
 		},
-		"GET /api/v1/campaigns/c1/reconciliation": func(http.ResponseWriter, *http.Request) any { return f.books },
+		"GET /api/v1/campaigns/c1/reconciliation": fixed(&f.books),
 		"GET /api/v1/reconciliation/full": func(w http.ResponseWriter, _ *http.Request) any {
 			if f.full == nil {
 				return map[string]any{"books": f.all}
@@ -149,29 +147,22 @@ func (f *fake) handler() http.Handler {
 			}
 			return nil
 		},
-		"GET /api/v1/audit/roots":             func(http.ResponseWriter, *http.Request) any { return auditRoots },
-		"POST /api/v1/audit/verify":           func(http.ResponseWriter, *http.Request) any { return f.audited },
-		"POST /api/v1/statements/match":       func(http.ResponseWriter, *http.Request) any { return f.matched },
-		"POST /api/v1/sponsors/acme/deposits": func(http.ResponseWriter, *http.Request) any { return acme },
-		"GET /api/v1/sponsors/acme":           func(http.ResponseWriter, *http.Request) any { return acme },
-		"GET /api/v1/sponsors": func(http.ResponseWriter, *http.Request) any {
-			return client.List[openapi.Sponsor]{Items: []openapi.Sponsor{acme, {Sponsor: "红\x1b[1m", Balance: 7}}}
-		},
-		"GET /api/v1/payouts": func(http.ResponseWriter, *http.Request) any {
-			return client.List[client.DeadLetter]{Items: []client.DeadLetter{
-				{Claim: "c1-4", Letter: "1", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
-					Reason: "packet 4 is paid to another player", CreatedAt: theDay},
-				{Claim: "c1.0.9-0", Letter: "12", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
-					Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
-			}}
-		},
-		"POST /api/v1/payouts/c1-4/retry": func(http.ResponseWriter, *http.Request) any {
-			return client.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
-				State: client.ClaimSettled}
-		},
-		"POST /api/v1/payouts/w1/retry": func(http.ResponseWriter, *http.Request) any {
-			return client.Claim{Claim: "w1", User: "u1", Amount: 250, State: client.ClaimFailed}
-		},
+		"GET /api/v1/audit/roots":             fixed(auditRoots),
+		"POST /api/v1/audit/verify":           fixed(&f.audited),
+		"POST /api/v1/statements/match":       fixed(&f.matched),
+		"POST /api/v1/sponsors/acme/deposits": fixed(acme),
+		"GET /api/v1/sponsors/acme":           fixed(acme),
+		"GET /api/v1/sponsors": fixed(client.List[openapi.Sponsor]{Items: []openapi.Sponsor{acme,
+			{Sponsor: "红\x1b[1m", Balance: 7}}}),
+		"GET /api/v1/payouts": fixed(client.List[client.DeadLetter]{Items: []client.DeadLetter{
+			{Claim: "c1-4", Letter: "1", Kind: "pay", Campaign: "c1", User: "u\x1b[1m1", Packet: "4", Amount: 88,
+				Reason: "packet 4 is paid to another player", CreatedAt: theDay},
+			{Claim: "c1.0.9-0", Letter: "12", Kind: "reclaim", Campaign: "c1", Packet: "-1", Amount: 1_200,
+				Reason: "given up after 10 tries", CreatedAt: theDay + 1_000},
+		}}),
+		"POST /api/v1/payouts/c1-4/retry": fixed(client.Claim{Claim: "c1-4", User: "u1", Packet: "4", Amount: 88, At: theDay,
+			State: client.ClaimSettled}),
+		"POST /api/v1/payouts/w1/retry": fixed(client.Claim{Claim: "w1", User: "u1", Amount: 250, State: client.ClaimFailed}),
 		"GET /api/v1/withdrawals/w1": func(w http.ResponseWriter, r *http.Request) any {
 			shown := aWithdrawal("sent", true)(w, r).(client.Withdrawal)
 			shown.Receiver, shown.LastError = "http:bank.example:shop7", "no clear answer"
@@ -197,20 +188,12 @@ func (f *fake) handler() http.Handler {
 			}
 			return orders
 		},
-		"POST /api/v1/approvals/a7/confirm": func(http.ResponseWriter, *http.Request) any {
-			return anOrder("confirmed")
-		},
-		"POST /api/v1/approvals/a7/reject": func(http.ResponseWriter, *http.Request) any {
-			return anOrder("rejected")
-		},
-		"POST /api/v1/withdrawals/w1/back": aWithdrawal("returned", false),
-		"POST /api/v1/payouts/c1-4/dismiss": func(http.ResponseWriter, *http.Request) any {
-			return openapi.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
-				Kept: []string{"the ledger can bear it out"}}
-		},
-		"POST /api/v1/payouts/retry": func(http.ResponseWriter, *http.Request) any {
-			return client.Retried{Retried: 3, Settled: 2, StillDead: 1}
-		},
+		"POST /api/v1/approvals/a7/confirm": fixed(anOrder("confirmed")),
+		"POST /api/v1/approvals/a7/reject":  fixed(anOrder("rejected")),
+		"POST /api/v1/withdrawals/w1/back":  aWithdrawal("returned", false),
+		"POST /api/v1/payouts/c1-4/dismiss": fixed(openapi.Dismissed{Claim: "c1-4", Dismissed: 1, Reclaimed: 88,
+			Kept: []string{"the ledger can bear it out"}}),
+		"POST /api/v1/payouts/retry": fixed(client.Retried{Retried: 3, Settled: 2, StillDead: 1}),
 		"GET /api/v1/users/u1/claims": func(http.ResponseWriter, *http.Request) any {
 			return client.List[client.Claim]{Items: f.claims}
 		},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,21 +16,32 @@ import (
 // file is a configuration file: a flat YAML mapping from a flag's name to its value. Values are kept as text, so that
 // the same text means the same in the file and on the command line.
 type file struct {
-	name   string
-	keys   []string // in the order of the file
-	values map[string]fileValue
-	lines  map[string]int
+	name     string
+	settings []fileSetting
 }
 
-// fileValue is a scalar's text, or the elements of a list with commas between them.
-type fileValue struct{ text string }
+// fileSetting has a scalar's text, or the elements of a list with commas between them. ok is false for a value of
+// another kind.
+type fileSetting struct {
+	key, text string
+	line      int
+	ok        bool
+}
 
-// where names the file and line of a key.
-func (f *file) where(key string) string { return fmt.Sprintf("%s line %d", f.name, f.lines[key]) }
+// find returns the setting of a key; nil without one.
+func (f *file) find(key string) *fileSetting {
+	if i := slices.IndexFunc(f.settings, func(s fileSetting) bool { return s.key == key }); i >= 0 {
+		return &f.settings[i]
+	}
+	return nil
+}
+
+// where names the file and a line of it.
+func (f *file) where(line int) string { return fmt.Sprintf("%s line %d", f.name, line) }
 
 // readFile reads a file. It returns what could be read, and the faults.
 func readFile(name string) (*file, []string) {
-	f := &file{name: name, values: make(map[string]fileValue), lines: make(map[string]int)}
+	f := &file{name: name}
 	data, err := os.ReadFile(name) //nolint:gosec // the operator's own choice
 	if err != nil {
 		if p, ok := errors.AsType[*fs.PathError](err); ok {
@@ -37,8 +49,7 @@ func readFile(name string) (*file, []string) {
 		}
 		return f, []string{fmt.Sprintf("--config %s: %v", name, err)}
 	}
-	faults := f.parse(data)
-	return f, faults
+	return f, f.parse(data)
 }
 
 func (f *file) parse(data []byte) []string {
@@ -51,9 +62,6 @@ func (f *file) parse(data []byte) []string {
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return []string{f.name + ": only one YAML document is read"}
-	}
-	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
-		return nil
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -72,16 +80,14 @@ func (f *file) parse(data []byte) []string {
 }
 
 func (f *file) add(key, value *yaml.Node) (fault string) {
-	if _, twice := f.lines[key.Value]; twice {
-		return fmt.Sprintf("%s line %d: %q is there twice", f.name, key.Line, key.Value)
+	if f.find(key.Value) != nil {
+		return fmt.Sprintf("%s: %q is there twice", f.where(key.Line), key.Value)
 	}
-	f.keys = append(f.keys, key.Value)
-	f.lines[key.Value] = key.Line
 	text, err := nodeText(value)
+	f.settings = append(f.settings, fileSetting{key.Value, text, key.Line, err == nil})
 	if err != nil {
-		return fmt.Sprintf("%s line %d: %q %v", f.name, key.Line, key.Value, err)
+		return fmt.Sprintf("%s: %q %v", f.where(key.Line), key.Value, err)
 	}
-	f.values[key.Value] = fileValue{text}
 	return ""
 }
 

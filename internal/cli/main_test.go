@@ -1,9 +1,100 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"redrain/internal/cli"
+	"redrain/internal/testenv"
+	"redrain/server/config"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		testenv.Must(t, os.WriteFile(file, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	testenv.Must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// outcome is what a command line came to.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// run carries out a command line in an environment. The server of `serve` is a fake that ends at once.
+func run(t *testing.T, env map[string]string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := newApp(env, &stdout, &stderr).Run(args)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+func newApp(env map[string]string, stdout, stderr io.Writer) *cli.App {
+	return &cli.App{
+		Env:    func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Stdout: stdout, Stderr: stderr, Location: time.UTC, WatchEvery: time.Millisecond,
+		NewServer: func(context.Context, config.Config, *slog.Logger, io.Writer) (cli.Server, error) {
+			return runFunc(func(context.Context) error { return nil }), nil
+		},
+	}
+}
+
+// runFunc is a server that is its Run.
+type runFunc func(ctx context.Context) error
+
+// Run calls the function.
+func (f runFunc) Run(ctx context.Context) error { return f(ctx) }
+
+// configured is the configuration that a command line gives to the server.
+func configured(t *testing.T, env map[string]string, args ...string) config.Config {
+	t.Helper()
+	var got config.Config
+	var stderr bytes.Buffer
+	app := newApp(env, io.Discard, &stderr)
+	app.NewServer = func(_ context.Context, cfg config.Config, _ *slog.Logger, _ io.Writer) (cli.Server, error) {
+		got = cfg
+		return runFunc(func(context.Context) error { return nil }), nil
+	}
+	if code := app.Run(args); code != cli.ExitOK {
+		t.Fatalf("exit %d: %s", code, stderr.String())
+	}
+	return got
+}
+
+// writeFile makes a file in a directory of the test's own.
+func writeFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "redrain.yml")
+	testenv.Must(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func lines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}

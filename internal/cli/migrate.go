@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
 	"time"
 
 	"redrain/server"
@@ -14,15 +18,13 @@ type migrateCmd struct {
 }
 
 func (c *migrateCmd) check() []string {
-	var faults []string
+	var faults faultList
 	if c.MySQL == "" {
 		faults = append(faults, "--mysql: required")
 	} else if err := config.CheckMySQL(c.MySQL); err != nil {
 		faults = append(faults, err.Error())
 	}
-	if c.BackendWait <= 0 {
-		faults = append(faults, "--backend-wait: give a duration above zero, for example 30s")
-	}
+	faults.when(c.BackendWait <= 0, "--backend-wait: give a duration above zero, for example 30s")
 	return faults
 }
 
@@ -47,4 +49,61 @@ func (c *migrateCmd) Run(app *App) error {
 		t.row("nothing to do", "the tables are those of this version")
 	}
 	return t.flush()
+}
+
+// restoredCmd works on the database itself: it begins while no server may run.
+type restoredCmd struct {
+	MySQL    string `group:"backends" name:"mysql" placeholder:"DSN" help:"The database that was put back."`
+	DataDir  string `group:"backends" placeholder:"DIR" help:"Or the directory that its file is in. No server may run on it."`
+	By       string `placeholder:"NAME" help:"Who says so, for the audit. Required."`
+	Reason   string `placeholder:"TEXT" help:"What there is to say: which backup, and why. Required but with --paid."`
+	Paid     string `placeholder:"FILE" help:"Enter what the payment provider has paid since the backup: a CSV file with the columns withdrawal, user, amount and reference."`
+	Receiver string `placeholder:"NAME" help:"With --paid: who has paid withdrawals that the ledger does not know, as it names receivers."`
+	End      bool   `help:"Let withdrawals go on: all that was paid is entered."`
+}
+
+func (c *restoredCmd) check() []string {
+	var faults faultList
+	faults.when((c.MySQL == "") == (c.DataDir == ""), "--mysql: give this or --data-dir, whichever the server has")
+	faults.when(c.By == "", "--by: required, it is kept in the audit")
+	faults.when(c.Paid == "" && c.Reason == "", "--reason: required, it is kept in the audit")
+	faults.when(c.Paid != "" && c.End, "--end: not together with --paid; read what that has found first")
+	return faults
+}
+
+// Run notes a restore, enters payments, or ends the restore.
+func (c *restoredCmd) Run(app *App) error {
+	ctx := context.Background()
+	cfg := config.Default()
+	cfg.MySQL, cfg.DataDir = c.MySQL, c.DataDir
+	books, err := server.OpenRestored(ctx, cfg, app.newLogger(logText, slog.LevelWarn))
+	if err != nil {
+		return err
+	}
+	defer books.Close()
+	switch {
+	case c.Paid != "":
+		return c.enter(ctx, app, books)
+	case c.End:
+		if err := books.End(ctx, c.By, c.Reason); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(app.Stdout, "withdrawals go on")
+	default:
+		if err := books.Begin(ctx, c.By, c.Reason); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(app.Stdout, "noted: servers that start now read the stream again from its beginning, "+
+			"and hold withdrawals until --end")
+	}
+	return err
+}
+
+func (c *restoredCmd) enter(ctx context.Context, app *App, books *server.Restored) error {
+	statement, err := os.Open(c.Paid)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = statement.Close() }()
+	return books.Enter(ctx, statement, c.Receiver, app.Stdout)
 }

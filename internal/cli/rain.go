@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"redrain/client"
@@ -26,10 +27,8 @@ type rainStartCmd struct {
 }
 
 func (c *rainStartCmd) check() []string {
-	faults := c.remote.check()
-	if c.StartsIn != nil && !c.StartsAt.IsZero() {
-		faults = append(faults, "--starts-in and --starts-at: give one of them")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.StartsIn != nil && !c.StartsAt.IsZero(), "--starts-in and --starts-at: give one of them")
 	return faults
 }
 
@@ -47,12 +46,8 @@ func (c *rainStartCmd) Run(app *App) error {
 		ms := c.StartsAt.UnixMilli()
 		spec.StartsAt = &ms
 	}
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		r, err := api.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
-		if err != nil {
-			return err
-		}
-		return c.show(app, r, func(t *table) { t.rain(r) })
+	return ask(&c.remote, app, (*table).rain, func(ctx context.Context, api *client.Client) (wire.Rain, error) {
+		return api.StartRain(ctx, c.Campaign, spec, c.IdempotencyKey)
 	})
 }
 
@@ -63,23 +58,19 @@ type rainStopCmd struct {
 
 // Run stops the rain.
 func (c *rainStopCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
+	return ask(&c.remote, app, (*table).rain, func(ctx context.Context, api *client.Client) (wire.Rain, error) {
 		id := c.Rain
 		if id == "" {
 			campaign, err := api.Campaign(ctx, c.Campaign)
 			if err != nil {
-				return err
+				return wire.Rain{}, err
 			}
 			if len(campaign.Rains) == 0 {
-				return errors.New("the campaign has no rain")
+				return wire.Rain{}, errors.New("the campaign has no rain")
 			}
 			id = campaign.Rains[len(campaign.Rains)-1].ID
 		}
-		r, err := api.StopRain(ctx, c.Campaign, id)
-		if err != nil {
-			return err
-		}
-		return c.show(app, r, func(t *table) { t.rain(r) })
+		return api.StopRain(ctx, c.Campaign, id)
 	})
 }
 
@@ -98,3 +89,71 @@ func (t *table) rain(r wire.Rain) {
 	}
 	t.row("commitment", r.Commitment)
 }
+
+// splitFlags say how a budget is cut.
+type splitFlags struct {
+	Budget  rain.Money     `placeholder:"FEN" help:"What is handed out, in minor units (1/100 yuan). Required."`
+	Packets int            `placeholder:"N" help:"Into how many packets. Required."`
+	Split   rain.SplitKind `default:"${split}" help:"How the budget is cut: one of ${splits}."`
+	Min     rain.Money     `default:"${min}" help:"Smallest packet, in minor units."`
+	Max     *rain.Money    `placeholder:"FEN" help:"Largest packet, in minor units."`
+	Amounts []rain.Money   `placeholder:"FEN" help:"The packets of the split list, in minor units."`
+}
+
+func (f *splitFlags) check() []string {
+	var faults faultList
+	faults.when(f.Budget == 0, "--budget: required")
+	faults.when(f.Packets == 0, "--packets: required")
+	return faults
+}
+
+type campaignPreviewCmd struct {
+	splitFlags
+	remote
+}
+
+func (c *campaignPreviewCmd) check() []string {
+	return append(c.remote.check(), c.splitFlags.check()...)
+}
+
+// Run shows the result of one cut. Only missing values are checked here; the server checks the rest.
+func (c *campaignPreviewCmd) Run(app *App) error {
+	split := rain.SplitSpec{Budget: c.Budget, Packets: c.Packets, Split: c.Split, Min: c.Min, Max: c.Max,
+		Amounts: c.Amounts}
+	return ask(&c.remote, app, (*table).summary, func(ctx context.Context, api *client.Client) (rain.SplitSummary, error) {
+		return api.PreviewSplit(ctx, split)
+	})
+}
+
+// barLength is the length of a histogram's longest bar in characters.
+const barLength = 50
+
+func (t *table) summary(s rain.SplitSummary) {
+	t.row("packets", s.Packets)
+	t.row("mean", yuan(s.Mean))
+	t.row("deviation", yuan(s.Deviation))
+	t.row("smallest", s.Smallest)
+	t.row("median", s.Median)
+	t.row("largest", s.Largest)
+	t.row()
+	t.row("FROM", "TO", "PACKETS")
+	fullest := 1
+	for _, bin := range s.Histogram {
+		fullest = max(fullest, bin.Packets)
+	}
+	for _, bin := range s.Histogram {
+		t.row(bin.From, bin.To, bin.Packets, bar(bin.Packets, fullest))
+	}
+}
+
+// bar has at least one mark where there is any packet.
+func bar(packets, fullest int) string {
+	length := packets * barLength / fullest
+	if packets > 0 {
+		length = max(length, 1)
+	}
+	return strings.Repeat("#", length)
+}
+
+// yuan formats a statistic in yuan with all decimals that the server gives; no such amount is ever paid.
+func yuan(minor float64) string { return fmt.Sprintf("%.4f", minor/100) }

@@ -18,10 +18,8 @@ type reconcileCmd struct {
 }
 
 func (c *reconcileCmd) check() []string {
-	faults := c.remote.check()
-	if c.Full && c.Campaign != "" {
-		faults = append(faults, "--full: leave out the campaign; of one campaign every row is read anyway")
-	}
+	faults := faultList(c.remote.check())
+	faults.when(c.Full && c.Campaign != "", "--full: leave out the campaign; of one campaign every row is read anyway")
 	return faults
 }
 

@@ -29,7 +29,7 @@ type tokenCmd struct {
 }
 
 func (c *tokenCmd) check() []string {
-	var faults []string
+	var faults faultList
 	if err := rain.CheckUser(c.User); c.User == "" {
 		faults = append(faults, "--user: required")
 	} else if err != nil {
@@ -42,12 +42,9 @@ func (c *tokenCmd) check() []string {
 	case c.Token == "":
 		faults = append(faults, "--link: give --jwt-secret, the same as the server's, or an operator's --token")
 	}
-	if c.Picture != "" && c.JWTSecret == "" {
-		faults = append(faults, "--picture: needs --jwt-secret; who asks a server for a link gives a name only")
-	}
-	if c.TTL <= 0 {
-		faults = append(faults, "--ttl: give a duration above zero, for example 24h")
-	}
+	faults.when(c.Picture != "" && c.JWTSecret == "",
+		"--picture: needs --jwt-secret; who asks a server for a link gives a name only")
+	faults.when(c.TTL <= 0, "--ttl: give a duration above zero, for example 24h")
 	return append(faults, c.remote.check()...)
 }
 
@@ -112,4 +109,32 @@ func (c *tokenCmd) absolute(link string) (string, error) {
 	}
 	server.User = nil
 	return strings.TrimRight(server.String(), "/") + link, nil
+}
+
+type operatorTokenCmd struct {
+	Name string `required:"true" placeholder:"NAME" help:"Whose token it is. The audit log names them."`
+	Role string `required:"true" placeholder:"ROLE" help:"What they may do: viewer, operator, cashier or admin; several with commas."`
+	JSON bool   `name:"json" help:"As JSON."`
+}
+
+func (c *operatorTokenCmd) check() []string {
+	var faults faultList
+	if err := auth.CheckOperatorName(c.Name); err != nil {
+		faults = append(faults, "--"+err.Error())
+	}
+	if _, err := auth.ParseRoles(c.Role); err != nil {
+		faults = append(faults, "--role: "+err.Error())
+	}
+	return faults
+}
+
+// Run makes a token, and prints it with the line that the operators' file gets. The token itself is kept nowhere.
+func (c *operatorTokenCmd) Run(app *App) error {
+	token, hash := auth.NewOperatorToken()
+	if c.JSON {
+		return printJSON(app, map[string]any{"token": token, "name": c.Name, "role": c.Role, "sha256": hash})
+	}
+	_, err := fmt.Fprintf(app.Stdout, "%s, once and for all:\n\n  %s\n\nFor the file of --operators-file:\n\n"+
+		"- {name: %q, role: %q, sha256: %s}\n", c.Name, token, c.Name, c.Role, hash)
+	return err
 }

@@ -2,7 +2,11 @@ package cli_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +72,85 @@ func TestVersion(t *testing.T) {
 	if got := run(t, nil, "version", "--json"); json.Unmarshal([]byte(got.stdout), &answer) != nil ||
 		answer.Version == "" || answer.Go == "" {
 		t.Errorf("%s", got.stdout)
+	}
+}
+
+// TestTokenLink: with the secret the player's own token asks for the code, with an operator's token the server makes
+// the player's; the link is of the server that was asked, without a password that its address has.
+func TestTokenLink(t *testing.T) {
+	players, err := auth.NewPlayers(auth.PlayersOptions{Secret: jwtSecret, Log: slog.New(slog.DiscardHandler)})
+	testenv.Must(t, err)
+	var bearer, body string
+	status := http.StatusCreated
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/app/api/v1/login-codes" {
+			t.Errorf("%s %s", r.Method, r.URL.Path)
+		}
+		text, _ := io.ReadAll(r.Body)
+		bearer, body = auth.Bearer(r), string(text)
+		w.WriteHeader(status)
+		answer := `{"code":"K","expires_at":7,"link":"/?campaign=c1#code=K"}`
+		if status != http.StatusCreated {
+			answer = `{"code":"banned","detail":"this player is banned"}`
+		}
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	address := server.URL + "/app/"
+	args := []string{"token", "--user=u1", "--name=小雨", "--link", "--campaign=c1", "--server", address}
+
+	got := run(t, map[string]string{"REDRAIN_JWT_SECRET": jwtSecret, "REDRAIN_TOKEN": "op"}, args...)
+	if got.code != cli.ExitOK || got.stdout != server.URL+"/app/?campaign=c1#code=K\n" {
+		t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+	}
+	if user, err := players.Verify(t.Context(), bearer); user != "u1" || err != nil || body != `{"campaign":"c1"}` {
+		t.Errorf("the code was asked for by %q (%v): %s", user, err, body)
+	}
+
+	secretly := strings.Replace(address, "http://", "http://u:hunter2@", 1)
+	got = run(t, nil, "token", "--user=u1", "--name=小雨", "--ttl=1h", "--link", "--token=op", "--json",
+		"--server", secretly)
+	var answer struct {
+		Code string `json:"code"`
+		Link string `json:"link"`
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &answer); err != nil || answer.Code != "K" ||
+		answer.Link != server.URL+"/app/?campaign=c1#code=K" {
+		t.Errorf("exit %d, %s%s", got.code, got.stdout, got.stderr)
+	}
+	if bearer != "op" || body != `{"user":"u1","name":"小雨","ttl_ms":3600000}` {
+		t.Errorf("the code was asked for by %q: %s", bearer, body)
+	}
+
+	status = http.StatusForbidden
+	got = run(t, nil, append(args, "--token=op")...)
+	if got.code != cli.ExitFailure || strings.Contains(got.stderr, "--server") || got.stdout != "" {
+		t.Errorf("refused: exit %d, %s%s", got.code, got.stdout, got.stderr)
+	}
+	server.Close()
+	got = run(t, nil, append(args, "--token=op")...)
+	if got.code != cli.ExitFailure || !strings.Contains(got.stderr, "give its address with --server") {
+		t.Errorf("without a server: exit %d, %s", got.code, got.stderr)
+	}
+}
+
+// TestOperatorToken: the line that is printed with a token makes the server know whose token it is.
+func TestOperatorToken(t *testing.T) {
+	t.Parallel()
+	got := run(t, nil, "operator", "token", "--name", "Ann 李", "--role", "operator,cashier")
+	token := regexp.MustCompile(`redrain_\S+`).FindString(got.stdout)
+	_, line, found := strings.Cut(got.stdout, "\n- ")
+	if got.code != cli.ExitOK || !found || strings.Contains(line, token) {
+		t.Fatalf("exit %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	file, err := auth.NewOperatorsFile(writeFile(t, "- "+line), slog.New(slog.DiscardHandler))
+	testenv.Must(t, err)
+	who, err := file.Operator(t.Context(), token)
+	if err != nil || who.Name != "Ann 李" || len(who.Roles) != 2 {
+		t.Errorf("%+v, %v", who, err)
+	}
+	if got = run(t, nil, "operator", "token", "--name=viewer", "--role=king"); got.code != cli.ExitUsage ||
+		!strings.Contains(got.stderr, "--role: ") || !strings.Contains(got.stderr, "--name: ") {
+		t.Errorf("exit %d: %s", got.code, got.stderr)
 	}
 }

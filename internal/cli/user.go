@@ -2,9 +2,15 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 )
 
 type userShowCmd struct {
@@ -14,56 +20,211 @@ type userShowCmd struct {
 
 // Run shows a player.
 func (c *userShowCmd) Run(app *App) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		p, err := api.Player(ctx, c.User)
-		if err != nil {
-			return err
-		}
-		return c.show(app, p, func(t *table) { t.player(p) })
-	})
+	return get(&c.remote, app, (*table).player, "users", c.User)
 }
 
-// userOrder is what the commands about players have in common.
-type userOrder struct {
+// userOrderCmd is disconnect, ban and unban.
+type userOrderCmd struct {
 	User   string `arg:"" help:"The player's id."`
 	Reason string `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
 	remote
 }
 
-func (c *userOrder) give(app *App, act string) error {
-	return c.talk(func(ctx context.Context, api *client.Client) error {
-		p, err := api.Sanction(ctx, c.User, act, c.Reason)
-		if err != nil {
-			return err
-		}
-		return c.show(app, p, func(t *table) { t.player(p) })
-	})
+// Run does something about a player.
+func (c *userOrderCmd) Run(app *App) error {
+	return post(&c.remote, app, (*table).player, openapi.BanUserJSONBody{Reason: c.Reason}, "users", c.User, app.verb)
 }
-
-type userDisconnectCmd struct{ userOrder }
-
-// Run ends a player's connections.
-func (c *userDisconnectCmd) Run(app *App) error { return c.give(app, "disconnect") }
-
-type userBanCmd struct{ userOrder }
-
-// Run bans a player.
-func (c *userBanCmd) Run(app *App) error { return c.give(app, "ban") }
-
-type userUnbanCmd struct{ userOrder }
-
-// Run lifts a ban.
-func (c *userUnbanCmd) Run(app *App) error { return c.give(app, "unban") }
 
 // player shows a player and what was done about them.
 func (t *table) player(p client.Player) {
 	t.row("user", p.User)
-	if p.Name != "" {
-		t.row("name", p.Name)
-	}
+	t.some("name", p.Name)
 	t.row("balance", p.Balance)
 	t.row("banned", p.Banned)
 	for _, s := range p.Sanctions {
 		t.row(s.Act, time.UnixMilli(s.At).UTC().Format(time.RFC3339), s.By, s.Reason)
+	}
+}
+
+// decidedAtOnce is how many claims one request decides about.
+const decidedAtOnce = 1000
+
+type riskListCmd struct{ remote }
+
+// Run lists every win that is kept apart, with what speaks against its player.
+func (c *riskListCmd) Run(app *App) error {
+	return list(&c.remote, app, (*table).heldWins, url.Values{"state": {"held"}}, "risk", "held")
+}
+
+// riskOrderCmd is release, which gives held wins to their players, and confirm, which gives them to their sponsors.
+type riskOrderCmd struct {
+	Claims []string `arg:"" optional:"" help:"The claims, as risk list shows them."`
+	User   string   `placeholder:"USER" help:"All that is kept apart of one player, instead of claims; released, the player may take part again."`
+	Reason string   `required:"true" placeholder:"WHY" help:"Why. The history keeps it."`
+	remote
+}
+
+func (c *riskOrderCmd) check() []string {
+	faults := faultList(c.remote.check())
+	faults.when((len(c.Claims) > 0) == (c.User != ""), "give claims, or --user")
+	return faults
+}
+
+// Run decides about held wins.
+func (c *riskOrderCmd) Run(app *App) error {
+	return ask(&c.remote, app, (*table).heldWins, func(ctx context.Context, api *client.Client) ([]client.HeldWin, error) {
+		claims, decided := c.Claims, []client.HeldWin{}
+		if c.User != "" {
+			wins, err := collect(client.All(ctx, api.HeldWins))
+			if err != nil {
+				return nil, err
+			}
+			for _, w := range wins {
+				if w.User == c.User {
+					claims = append(claims, w.Claim)
+				}
+			}
+			if app.verb == "release" { // also where nothing is kept apart: they may be denied
+				_, err := client.Post[client.List[client.HeldWin]](ctx, api,
+					openapi.HeldDecision{Users: []string{c.User}, Reason: c.Reason}, "risk", "release")
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		for some := range slices.Chunk(claims, decidedAtOnce) {
+			done, err := api.DecideHeld(ctx, app.verb, some, c.Reason)
+			if err != nil {
+				return nil, err
+			}
+			decided = append(decided, done.Items...)
+		}
+		return decided, nil
+	})
+}
+
+func (t *table) heldWins(wins []client.HeldWin) {
+	t.row("CLAIM", "STATE", "AMOUNT", "SINCE", "SCORE", "USER", "REASONS")
+	for _, w := range wins {
+		sentences := make([]string, len(w.Reasons))
+		for i, r := range w.Reasons {
+			sentences[i] = r.Sentence
+		}
+		t.row(w.Claim, w.State, w.Amount, t.at(w.HeldAt), w.Score, w.User, strings.Join(sentences, "; "))
+	}
+}
+
+// listedAtOnce is how many members one request adds or removes.
+const listedAtOnce = 1000
+
+type listCreateCmd struct {
+	List    string `arg:"" help:"Its name, such as vip or 员工; at most 64 bytes."`
+	Of      string `default:"players" enum:"players,addresses" help:"What is on it: players or addresses."`
+	Purpose string `default:"invite" enum:"invite,deny" help:"invite: campaigns name it, and only who is on it takes part in them. deny: who is on it takes part in nothing."`
+	remote
+}
+
+// Run makes an empty list.
+func (c *listCreateCmd) Run(app *App) error {
+	return post(&c.remote, app, (*table).playerList,
+		openapi.CreatePlayerListJSONBody{List: c.List, Of: c.Of, Purpose: c.Purpose}, "lists")
+}
+
+type listShowCmd struct {
+	List string `arg:"" optional:"" help:"Its name; none: all lists."`
+	remote
+}
+
+// Run shows a list, or all.
+func (c *listShowCmd) Run(app *App) error {
+	if c.List != "" {
+		return get(&c.remote, app, (*table).playerList, "lists", c.List)
+	}
+	return list(&c.remote, app, (*table).playerLists, nil, "lists")
+}
+
+type listMembersCmd struct {
+	List   string `arg:"" help:"The list's name."`
+	Member string `placeholder:"WHO" help:"Only whether this one is on it."`
+	remote
+}
+
+// Run lists who is on a list.
+func (c *listMembersCmd) Run(app *App) error {
+	query := url.Values{}
+	if c.Member != "" {
+		query.Set("member", c.Member)
+	}
+	return list(&c.remote, app, (*table).members, query, "lists", c.List, "members")
+}
+
+type listImportCmd struct {
+	List    string `arg:"" help:"The list's name."`
+	File    string `arg:"" help:"A CSV whose first column has the members. A first line of player, user, address or network is a heading."`
+	Replace bool   `help:"Take off who is not in the file."`
+	remote
+}
+
+// Run puts everybody in a file on a list. Where a line makes no sense nothing is changed.
+func (c *listImportCmd) Run(app *App) error {
+	file, err := os.Open(c.File)
+	if err != nil {
+		return fmt.Errorf("the list's file: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return ask(&c.remote, app, (*table).playerList, func(ctx context.Context, api *client.Client) (openapi.PlayerList,
+		error) {
+		return api.ImportMembers(ctx, c.List, file, c.Replace)
+	})
+}
+
+// listChangeCmd is add and remove.
+type listChangeCmd struct {
+	List    string   `arg:"" help:"The list's name."`
+	Members []string `arg:"" help:"Players' ids, or addresses and networks such as 192.0.2.0/24."`
+	remote
+}
+
+// Run puts some on a list, or takes them off.
+func (c *listChangeCmd) Run(app *App) error {
+	end := map[string]string{"add": "members", "remove": "remove"}[app.verb]
+	return ask(&c.remote, app, (*table).playerList, func(ctx context.Context, api *client.Client) (l openapi.PlayerList,
+		err error) {
+		for some := range slices.Chunk(c.Members, listedAtOnce) {
+			l, err = client.Post[openapi.PlayerList](ctx, api, openapi.NewMembers{Members: some}, "lists", c.List, end)
+			if err != nil {
+				return l, err
+			}
+		}
+		return l, nil
+	})
+}
+
+type listDeleteCmd struct {
+	List string `arg:"" help:"The list's name."`
+	remote
+}
+
+// Run deletes a list.
+func (c *listDeleteCmd) Run(app *App) error {
+	return ask(&c.remote, app, func(t *table, _ map[string]string) { t.row("deleted", c.List) },
+		func(ctx context.Context, api *client.Client) (map[string]string, error) {
+			return map[string]string{"deleted": c.List}, api.DeleteList(ctx, c.List)
+		})
+}
+
+func (t *table) playerList(l openapi.PlayerList) { t.playerLists([]openapi.PlayerList{l}) }
+
+func (t *table) playerLists(all []openapi.PlayerList) {
+	t.row("LIST", "OF", "PURPOSE", "MEMBERS", "CHANGED", "BY")
+	for _, l := range all {
+		t.row(l.List, l.Of, l.Purpose, l.Members, t.at(l.ChangedAt), l.ChangedBy)
+	}
+}
+
+func (t *table) members(all []openapi.ListMember) {
+	t.row("MEMBER", "SINCE")
+	for _, m := range all {
+		t.row(m.Member, t.at(m.AddedAt))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"redrain/client"
 	"redrain/internal/cli"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/rain"
 )
@@ -169,7 +170,8 @@ func TestForgeriesArePaidToNobody(t *testing.T) {
 func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 	t.Helper()
 	for _, d := range f.waiting(n.client) {
-		_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")
+		_, err := client.Post[openapi.Dismissed](within(t, 20*time.Second), n.client,
+			openapi.DismissPayoutJSONBody{Reason: "a test", Letter: d.Letter}, "payouts", d.Claim, "dismiss")
 		if refused := client.HasStatus(err, 409); err != nil && !refused || refused != (d.Kind == "pay") {
 			t.Errorf("dismissing %+v: %v", d, err)
 		}
@@ -177,7 +179,8 @@ func (f *forger) dismissAll(t *testing.T, n *node, campaign string) {
 	testenv.Must(t, testenv.Err(n.client.CloseCampaign(within(t, 20*time.Second), campaign)))
 	for _, d := range f.waiting(n.client) {
 		testenv.Eventually(t, 60*time.Second, "dismissed when the campaign is over", func() bool {
-			_, err := n.client.DismissPayout(within(t, 20*time.Second), d.Claim, d.Letter, "a test")
+			_, err := client.Post[openapi.Dismissed](within(t, 20*time.Second), n.client,
+				openapi.DismissPayoutJSONBody{Reason: "a test", Letter: d.Letter}, "payouts", d.Claim, "dismiss")
 			return err == nil
 		})
 	}
@@ -275,7 +278,7 @@ func (a *heardAlarms) await(t *testing.T, campaign string, codes ...string) {
 // waiting are the letters that wait for a person.
 func (f *forger) waiting(op *client.Client) []client.DeadLetter {
 	f.t.Helper()
-	list, err := op.DeadPayouts(within(f.t, 10*time.Second), client.Page{})
+	list, err := client.Get[client.List[client.DeadLetter]](within(f.t, 10*time.Second), op, "payouts")
 	must(f.t, err)
 	return list.Items
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/internal/testenv"
 	"redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
@@ -117,7 +119,7 @@ func importIntoList(t *testing.T, p *browsertest.Page, n *node) {
 	p.Says("dialog", "of its 2 entries, those not in the file are removed")
 	p.PressTwice("dialog [type=submit]")
 	p.Says("tbody", "u9")
-	on, err := n.client.PlayerList(within(t, 20*time.Second), "vip")
+	on, err := client.Get[openapi.PlayerList](within(t, 20*time.Second), n.client, "lists", "vip")
 	if err != nil || on.Members != 2 {
 		t.Errorf("%+v, %v", on, err)
 	}

@@ -71,7 +71,7 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
 	t.Helper()
 	balance := func(user string) rain.Money {
-		found, err := n.client.Player(within(t, 10*time.Second), user)
+		found, err := client.Get[client.Player](within(t, 10*time.Second), n.client, "users", user)
 		must(t, err)
 		return found.Balance
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"redrain/client"
+	"redrain/internal/openapi"
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 )
@@ -47,7 +48,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		t.Helper()
 		testenv.Eventually(t, time.Minute, "the claim is "+want+" in both lists", func() bool {
 			ofCampaign, err1 := n.client.Claims(t.Context(), c.ID, client.Page{})
-			ofUser, err2 := n.client.UserClaims(t.Context(), "poison", client.Page{})
+			ofUser, err2 := client.Get[client.List[client.Claim]](t.Context(), n.client, "users", "poison", "claims")
 			if err1 != nil || err2 != nil || len(ofUser.Items) != 1 || ofUser.Items[0].State != want {
 				return false
 			}
@@ -65,7 +66,8 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 		s, err := n.client.Stats(t.Context(), c.ID)
 		return err == nil && s.Outbox == 0 && s.Dead == 1
 	})
-	if _, err := n.client.RetryPayout(within(t, 10*time.Second), won.Claim); !hasCode(err, "still_dead") {
+	_, err = client.Post[client.Claim](within(t, 10*time.Second), n.client, nil, "payouts", won.Claim, "retry")
+	if !hasCode(err, "still_dead") {
 		t.Errorf("a retry while it is refused: %v", err)
 	}
 	statement("DROP TRIGGER poison")
@@ -76,7 +78,7 @@ func TestAPoisonedPayoutFromTapToRedrive(t *testing.T) {
 	poisoned.await(t, 10*time.Second, "the money", func() bool { return len(poisoned.settled) == 1 })
 	awaitBooks(t, n.client, c.ID)
 
-	records, err := n.client.Audit(within(t, 10*time.Second), client.Page{})
+	records, err := client.Get[client.List[openapi.AuditRecord]](within(t, 10*time.Second), n.client, "audit")
 	must(t, err)
 	targets := map[string]map[string]any{}
 	for _, r := range records.Items {

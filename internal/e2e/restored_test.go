@@ -195,7 +195,7 @@ func (d *drill) withdraw(n *node, user string, amount rain.Money, state string) 
 	must(d.t, err)
 	d.taken[w.ID] = user
 	testenv.Eventually(d.t, time.Minute, "the withdrawal of "+user, func() bool {
-		is, err := n.client.Withdrawal(within(d.t, 10*time.Second), w.ID)
+		is, err := client.Get[client.Withdrawal](within(d.t, 10*time.Second), n.client, "withdrawals", w.ID)
 		d.receiver = is.Receiver
 		return err == nil && is.State == state && is.Receiver != ""
 	})

@@ -65,7 +65,8 @@ func wantNothingAfterBan(t *testing.T, n *process, user string) {
 	t.Helper()
 	var u client.Player
 	must(t, json.Unmarshal(newAPIClient(t, n.node).call("GET", "/users/"+user, "").body, &u))
-	claims, err := n.client.UserClaims(within(t, 20*time.Second), user, client.Page{Limit: 500})
+	claims, err := client.Pages[client.Claim](n.client, nil, "users", user, "claims")(within(t, 20*time.Second),
+		client.Page{Limit: 500})
 	must(t, err)
 	var paid rain.Money
 	dead := 0

@@ -46,7 +46,7 @@ func awaitWithdrawal(t *testing.T, n *node, user string, is func(client.Withdraw
 	t.Helper()
 	var w client.Withdrawal
 	testenv.Eventually(t, time.Minute, "the withdrawal of "+user, func() bool {
-		list, err := n.client.Withdrawals(within(t, 10*time.Second), "", client.Page{})
+		list, err := client.Get[client.List[client.Withdrawal]](within(t, 10*time.Second), n.client, "withdrawals")
 		own := slices.DeleteFunc(list.Items, func(w client.Withdrawal) bool { return w.User != user })
 		if err != nil || len(own) != 1 {
 			return false

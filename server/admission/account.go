@@ -3,6 +3,9 @@ package admission
 import (
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
 	"redrain/grab/outcome"
 	"redrain/grab/store"
 )
@@ -120,4 +123,25 @@ func (a *account) done() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.won == 0 && a.flying == 0 && a.left <= 0
+}
+
+// capsMetrics is what Caps count.
+type capsMetrics struct {
+	wins, seats prometheus.Counter
+	known       prometheus.Gauge
+}
+
+func newCapsMetrics(reg prometheus.Registerer) *capsMetrics {
+	f := promauto.With(reg)
+	refused := f.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_address_refusals_total",
+		Help: "What guests were refused because their address has as much as it may: wins (taps), " +
+			"seats (hellos and joins).",
+	}, []string{"of"})
+	return &capsMetrics{
+		wins: refused.WithLabelValues("wins"), seats: refused.WithLabelValues("seats"),
+		known: f.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_guest_addresses", Help: "Addresses of guests in each campaign that this node counts.",
+		}),
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/grab/store"
 	"redrain/internal/loop"
@@ -158,4 +159,32 @@ func (d *Door) count(ctx context.Context) error {
 	d.metrics.waiting.Set(float64(waiting))
 	d.metrics.seated.Set(float64(seated))
 	return nil
+}
+
+// doorMetrics is what a Door counts.
+type doorMetrics struct {
+	waiting, seated prometheus.Gauge
+	admitted, told  prometheus.Counter
+}
+
+func newDoorMetrics(reg prometheus.Registerer) *doorMetrics {
+	f := promauto.With(reg)
+	return &doorMetrics{
+		waiting: f.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_waiting",
+			Help: "Players in the waiting rooms of all campaigns, over all nodes: each node says the same.",
+		}),
+		seated: f.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_seated",
+			Help: "Players with a seat where others may have to wait, over all nodes: each node says the same.",
+		}),
+		admitted: f.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_admitted_total",
+			Help: "Players that this node has let into a room where others may have to wait.",
+		}),
+		told: f.NewCounter(prometheus.CounterOpts{
+			Name: "redrain_waiting_answers_total",
+			Help: "Times that this node has told a player who waits their place.",
+		}),
+	}
 }

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger"
@@ -256,4 +258,64 @@ func (l *Lists) Screen(ctx context.Context, all []Occupant) (why []error, failed
 		}
 	}
 	return why, failed
+}
+
+// networks are networks by the length of their prefix: an address is looked up once for each length that there is.
+type networks map[int]map[netip.Prefix]struct{}
+
+func (n networks) add(p netip.Prefix) {
+	key := length(p.Addr(), p.Bits())
+	if n[key] == nil {
+		n[key] = map[netip.Prefix]struct{}{}
+	}
+	n[key][p] = struct{}{}
+}
+
+// length tells those of IPv6, below zero, from those of IPv4.
+func length(addr netip.Addr, bits int) int {
+	if addr.Is4() {
+		return bits
+	}
+	return -1 - bits
+}
+
+func (n networks) has(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	for key := range n {
+		bits := key
+		if key < 0 {
+			bits = -1 - key
+		}
+		if addr.Is4() != (key >= 0) {
+			continue
+		}
+		if p, err := addr.Prefix(bits); err == nil {
+			if _, is := n[key][p]; is {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func newListsRefused(reg prometheus.Registerer) *prometheus.CounterVec {
+	c := promauto.With(reg).NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_list_refusals_total",
+		Help: "Refused, by reason: not_invited (not on the campaign's list), denied (on a list of those who may not " +
+			"take part).",
+	}, []string{"reason"})
+	for _, reason := range []string{"not_invited", "denied"} {
+		c.WithLabelValues(reason)
+	}
+	return c
+}
+
+// count counts a refusal.
+func (l *Lists) count(why error) error {
+	reason := "not_invited"
+	if errors.Is(why, standing.ErrDenied) {
+		reason = "denied"
+	}
+	l.refused.WithLabelValues(reason).Inc()
+	return why
 }

@@ -13,6 +13,7 @@ import (
 
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
+	"redrain/server/campaigns"
 	"redrain/server/timeout"
 )
 
@@ -32,9 +33,9 @@ func (a *API) routes() []route {
 		{"GET", "/campaigns/{id}", reading, a.campaign, 0},
 		{"POST", "/campaigns/{id}/rains", campaigning, a.once(a.startRain), 0},
 		{"POST", "/campaigns/{id}/rains/{rain}/stop", campaigning, a.stopRain, 0},
-		{"POST", "/campaigns/{id}/pause", campaigning, a.command("pause", Commands.Pause), 0},
-		{"POST", "/campaigns/{id}/resume", campaigning, a.command("resume", Commands.Resume), 0},
-		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", Commands.CloseAndReclaim), 0},
+		{"POST", "/campaigns/{id}/pause", campaigning, a.command("pause", (*campaigns.Service).Pause), 0},
+		{"POST", "/campaigns/{id}/resume", campaigning, a.command("resume", (*campaigns.Service).Resume), 0},
+		{"POST", "/campaigns/{id}/close", campaigning, a.command("close", (*campaigns.Service).CloseAndReclaim), 0},
 		{"POST", "/campaigns/{id}/rebuild", campaigning, a.rebuild, timeout.Rebuild},
 		{"GET", "/campaigns/{id}/stats", reading, a.stats, 0},
 		{"GET", "/campaigns/{id}/history", reading, a.history, 0},

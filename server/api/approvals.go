@@ -101,7 +101,7 @@ func (a *API) decides(w http.ResponseWriter, r *http.Request, who caller, why bo
 
 // readReason reads why somebody does something, and the receiver's name for a payment where there is one.
 func readReason(w http.ResponseWriter, r *http.Request, who caller, needed bool) (reason, reference string, err error) {
-	in, err := bodyOf[openapi.WithdrawalOrder](w, r, who)
+	in, err := bodyOf(w, r, who, openapi.WithdrawalOrder{})
 	if err != nil {
 		return "", "", err
 	}

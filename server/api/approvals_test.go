@@ -2,14 +2,19 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
+	"redrain/internal/seal"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/paytest"
 	"redrain/rain"
 )
@@ -21,34 +26,30 @@ type office struct {
 	t     *testing.T
 	b     *paytest.Books
 	notes auditNotes
-	mux   *http.ServeMux
+	api   *API
 }
 
 func newOffice(t *testing.T, above rain.Money) *office {
 	t.Helper()
-	o := &office{desk: &desk{answered: map[string]*ledger.Answer{}}, t: t, b: paytest.OnSQLite(t),
-		mux: http.NewServeMux()}
+	o := &office{desk: &desk{answered: map[string]*ledger.Answer{}}, t: t, b: paytest.OnSQLite(t)}
 	people := staff{
 		"ann": person("ann", auth.RoleCashier), "bob": person("bob", auth.RoleAdmin),
 		"cyd": person("cyd", auth.RoleViewer), "dan": person("dan", auth.RoleOperator),
 		"fay": person("fay", auth.RoleCashier), "shared": testStaff["shared"],
 	}
-	New(Options{
+	o.api = New(Options{
 		Withdrawals: o.b.Withdrawals, DeadLetters: o.b.DeadLetters, Approvals: o.b.Approvals.Above(&above),
 		Sponsors: o.b.Sponsors, Audit: &o.notes, Answers: o.desk, Notifier: o.desk, Operators: people,
 		WakePayer: func() { o.woken++ }, TellWithdrawn: func(id string) { o.ended = append(o.ended, id) },
 		Log: paytest.Quiet,
-	}).Mount(o.mux)
+	})
 	return o
 }
 
 // call sends a request, and returns the order of the answer, if it is one.
 func (o *office) call(who, method, path, body string, want int) openapi.Approval {
 	o.t.Helper()
-	r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-	r.Header.Set("Authorization", "Bearer "+who)
-	w := httptest.NewRecorder()
-	o.mux.ServeHTTP(w, r)
+	w := ask(o.api, who, method, path, body)
 	var a openapi.Approval
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != want {
 		o.t.Errorf("%s: %s %s: %d %s, want %d (%v)", who, method, path, w.Code, w.Body, want, err)
@@ -73,4 +74,243 @@ func TestTheSecondPersonNeedsTheRight(t *testing.T) {
 	if last := o.notes.records[len(o.notes.records)-1]; last.Action != "refused" || last.Actor != "eve" {
 		t.Errorf("%+v", last)
 	}
+}
+
+// twoPeopleLimit is above which amount the matrix takes two people.
+const twoPeopleLimit rain.Money = 100
+
+// twoPeopleDeed is something that takes two people above the limit.
+type twoPeopleDeed struct {
+	act        ledger.Act
+	path, body string
+	// prepare makes what it is about, of an amount.
+	prepare func(t *testing.T, b *paytest.Books, amount rain.Money)
+	// moved is how much it has moved; 0 as long as it was not done.
+	moved func(t *testing.T, b *paytest.Books, amount rain.Money) rain.Money
+}
+
+// silent is a withdrawal of which its receiver says nothing: it waits for a person.
+func silent(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
+	b.Rich(t, "u1", amount)
+	b.MustWithdraw(t, "w1", "u1", amount)
+	paytest.Must(t, b.RecordDead(t.Context(), b.LeaseOne(t), "silence"))
+}
+
+// refused is a win that the database has refused for a while: a retry pays it.
+func refused(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
+	allow := b.Refuse(t, "u1")
+	_, err := b.Attempt(t.Context(), paytest.Entry("c1", 1, paytest.Win("u1", 0, amount)), errors.New("refused"), 1)
+	paytest.Must(t, err)
+	allow()
+}
+
+// forged is a win under nobody's seal: it is dismissed.
+func forged(t *testing.T, b *paytest.Books, amount rain.Money) {
+	t.Helper()
+	b.OpenCampaign(t, "c1", rain.Spec{Budget: amount, Packets: 1})
+	b.MustPost(t, paytest.SealWith(seal.NewRing(seal.Secret{66}), paytest.Entry("c1", 1,
+		paytest.Win("thief", 0, amount))))
+}
+
+func gotByPlayer(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+	t.Helper()
+	balance, err := b.UserBalance(t.Context(), "u1")
+	paytest.Must(t, err)
+	return balance
+}
+
+// withdrawn is the amount where the withdrawal is as it is after the deed.
+func withdrawn(is func(ledger.Withdrawal) bool) func(*testing.T, *paytest.Books, rain.Money) rain.Money {
+	return func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+		t.Helper()
+		w, err := b.Withdrawal(t.Context(), "w1")
+		paytest.Must(t, err)
+		if !is(w) {
+			return 0
+		}
+		return w.Amount
+	}
+}
+
+var twoPeopleDeeds = map[string]twoPeopleDeed{
+	"a deposit": {act: ledger.ActDeposit, path: "/sponsors/lotus/deposits", body: `{"amount":%d,"reference":"r"}`,
+		prepare: func(*testing.T, *paytest.Books, rain.Money) {},
+		moved: func(t *testing.T, b *paytest.Books, _ rain.Money) rain.Money {
+			t.Helper()
+			balance, err := b.SponsorBalance(t.Context(), "lotus")
+			if err != nil && !errors.Is(err, ledger.ErrUnknownSponsor) {
+				t.Error(err)
+			}
+			return balance
+		}},
+	"a withdrawal's retry": {act: ledger.ActRetry, path: "/payouts/w1/retry", prepare: silent,
+		moved: withdrawn(func(w ledger.Withdrawal) bool { return !w.Dead })},
+	"a letter's retry": {act: ledger.ActRetry, path: "/payouts/c1-0/retry", prepare: refused, moved: gotByPlayer},
+	"a dismissal": {act: ledger.ActDismiss, path: "/payouts/c1-0/dismiss", body: `{"reason":"forged"}`,
+		prepare: forged,
+		moved: func(t *testing.T, b *paytest.Books, amount rain.Money) rain.Money {
+			t.Helper()
+			b.WantBalance(t, booking.EscrowAccount("c1"), amount) // it gives nothing away
+			return amount * rain.Money(1-b.CountDead(t))
+		}},
+	"paid": {act: ledger.ActPaid, path: "/withdrawals/w1/paid", body: `{"reason":"seen","reference":"x7"}`,
+		prepare: silent, moved: withdrawn(func(w ledger.Withdrawal) bool { return w.State == ledger.WithdrawalPaid })},
+	"given back": {act: ledger.ActBack, path: "/withdrawals/w1/back", body: `{"reason":"never paid"}`,
+		prepare: silent, moved: gotByPlayer},
+}
+
+// TestWhatTakesTwoPeopleTakesTwo plays each deed to its end, over HTTP and on a real ledger: up to the limit at once,
+// above it by two people who may, once, and by nobody else; a rejected order does nothing.
+func TestWhatTakesTwoPeopleTakesTwo(t *testing.T) {
+	t.Parallel()
+	for act := range rightTo {
+		known := act == ledger.ActProvider // a node asks for it: see payout/ledger, TestAnotherReceiverIsConfirmedFirst
+		for _, d := range twoPeopleDeeds {
+			known = known || d.act == act
+		}
+		if !known {
+			t.Errorf("play %s with two people", act)
+		}
+	}
+	for name, d := range twoPeopleDeeds {
+		for way, play := range map[string]func(*twoPeoplePlay){
+			"up to the limit": (*twoPeoplePlay).small, "confirmed": (*twoPeoplePlay).confirmed,
+			"rejected": (*twoPeoplePlay).rejected,
+		} {
+			t.Run(name+"/"+way, func(t *testing.T) {
+				t.Parallel()
+				p := &twoPeoplePlay{office: newOffice(t, twoPeopleLimit), d: d}
+				play(p)
+				p.b.CheckBooks(t)
+			})
+		}
+	}
+}
+
+// twoPeoplePlay is one deed of one amount.
+type twoPeoplePlay struct {
+	*office
+
+	d      twoPeopleDeed
+	amount rain.Money
+}
+
+func (p *twoPeoplePlay) prepare(amount rain.Money) {
+	p.amount = amount
+	p.d.prepare(p.t, p.b, amount)
+	p.want(0)
+}
+
+// ask is the first person's request.
+func (p *twoPeoplePlay) ask(who string, want int) openapi.Approval {
+	p.t.Helper()
+	body := p.d.body
+	if strings.Contains(body, "%d") {
+		body = fmt.Sprintf(body, p.amount)
+	}
+	return p.call(who, "POST", p.d.path, body, want)
+}
+
+// want fails the test unless the deed was done so many times.
+func (p *twoPeoplePlay) want(times int) {
+	p.t.Helper()
+	if moved := p.d.moved(p.t, p.b, p.amount); moved != p.amount*rain.Money(times) {
+		p.t.Errorf("%d of %d have moved, want it %d times", moved, p.amount, times)
+	}
+	done := p.b.Count(p.t, "SELECT COUNT(*) FROM audit WHERE action = ?", string(p.d.act))
+	if done != times {
+		p.t.Errorf("the audit has it %d times, want %d", done, times)
+	}
+	if told := len(p.told) + len(p.ended) + p.woken; times == 0 && told != 0 {
+		p.t.Errorf("somebody was told %d times of what was not done", told)
+	}
+}
+
+func (p *twoPeoplePlay) small() {
+	p.prepare(twoPeopleLimit)
+	want := http.StatusOK
+	if p.d.act == ledger.ActDeposit {
+		want = http.StatusCreated
+	}
+	for _, who := range []string{"cyd", "dan"} {
+		p.ask(who, http.StatusForbidden)
+	}
+	p.want(0)
+	p.ask("ann", want)
+	p.want(1)
+}
+
+// order has the first person ask for more than the limit; whoever may not does not get that far.
+func (p *twoPeoplePlay) order() (path string) {
+	p.t.Helper()
+	p.prepare(twoPeopleLimit + 1)
+	for _, who := range []string{"cyd", "dan", "shared"} {
+		p.ask(who, http.StatusForbidden)
+	}
+	asked := p.ask("ann", http.StatusAccepted)
+	if again := p.ask("ann", http.StatusAccepted); again != asked {
+		p.t.Errorf("asked for again: %+v", again)
+	}
+	if asked.Action != string(p.d.act) || asked.Amount != p.amount || asked.State != "pending" ||
+		asked.AskedBy != "ann" || asked.ExpiresAt-asked.AskedAt != 86_400_000 {
+		p.t.Errorf("%+v", asked)
+	}
+	path = "/approvals/" + asked.Approval
+	for who, want := range map[string]int{
+		"ann": http.StatusConflict, "cyd": http.StatusForbidden, "dan": http.StatusForbidden,
+		"shared": http.StatusForbidden, "eve": http.StatusUnauthorized,
+	} {
+		p.call(who, "POST", path+"/confirm", "", want)
+	}
+	p.want(0)
+	return path
+}
+
+func (p *twoPeoplePlay) confirmed() {
+	path := p.order()
+	codes := map[int]int{}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for _, who := range []string{"bob", "fay", "bob"} { // all at once
+		wg.Go(func() {
+			w := ask(p.api, who, "POST", path+"/confirm", "")
+			mu.Lock()
+			defer mu.Unlock()
+			codes[w.Code]++
+		})
+	}
+	wg.Wait()
+	if codes[http.StatusOK] != 1 || codes[http.StatusConflict] != 2 {
+		p.t.Errorf("confirmed by three at once: %v", codes)
+	}
+	p.want(1)
+	if ended := p.d.act == ledger.ActPaid || p.d.act == ledger.ActBack; (len(p.ended) == 1) != ended {
+		p.t.Errorf("the player was told %d times of the end", len(p.ended))
+	}
+	p.call("fay", "POST", path+"/confirm", "", http.StatusConflict)
+	p.call("fay", "POST", path+"/reject", `{"reason":"too late"}`, http.StatusConflict)
+	if shown := p.call("cyd", "GET", path, "", http.StatusOK); shown.State != "confirmed" ||
+		shown.DecidedBy != "bob" && shown.DecidedBy != "fay" {
+		p.t.Errorf("%+v", shown)
+	}
+	p.want(1)
+}
+
+func (p *twoPeoplePlay) rejected() {
+	path := p.order()
+	p.call("bob", "POST", path+"/confirm", `{"by":"cyd"}`, http.StatusUnprocessableEntity)
+	p.call("bob", "POST", path+"/reject", `{}`, http.StatusUnprocessableEntity)
+	for _, who := range []string{"cyd", "dan"} {
+		p.call(who, "POST", path+"/reject", `{"reason":"no"}`, http.StatusForbidden)
+	}
+	if done := p.call("bob", "POST", path+"/reject", `{"reason":"no"}`, http.StatusOK); done.State != "rejected" {
+		p.t.Errorf("%+v", done)
+	}
+	p.call("fay", "POST", path+"/confirm", "", http.StatusConflict)
+	p.call("bob", "POST", "/approvals/a0/confirm", "", http.StatusNotFound)
+	p.call("cyd", "GET", "/approvals?state=done", "", http.StatusUnprocessableEntity)
+	p.want(0)
 }

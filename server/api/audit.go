@@ -2,11 +2,13 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"unicode/utf8"
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/chain"
 	"redrain/rain"
 	"redrain/server/clientip"
 	"redrain/server/timeout"
@@ -60,4 +62,50 @@ func (a *API) auditLog(w http.ResponseWriter, r *http.Request, _ caller) error {
 		return openapi.AuditRecord{At: rec.At, Actor: rec.Actor, Role: rec.Role, Action: rec.Action, Target: rec.Target,
 			Detail: rec.Detail}
 	})
+}
+
+// maxFaults is how many faults an answer names; the others are counted.
+const maxFaults = 1000
+
+func (a *API) auditRoots(w http.ResponseWriter, r *http.Request, _ caller) error {
+	return answerList(w, r, a.o.Roots.ListRoots, func(root chain.Root) chain.Root { return root })
+}
+
+// verifyAudit compares all rows with their hashes, blocks and roots: those that the ledger has and those that the
+// caller has noted. It may take minutes, and changes nothing.
+func (a *API) verifyAudit(w http.ResponseWriter, r *http.Request, who caller) error {
+	asked, err := bodyOf(w, r, who, struct {
+		From  string       `json:"from"`
+		Roots []chain.Root `json:"roots"`
+	}{})
+	if err != nil {
+		return err
+	}
+	found := openapi.AuditVerification{Findings: []string{}}
+	v, err := a.o.Roots.Verify(r.Context(), chain.VerifyOptions{From: asked.From, Noted: asked.Roots,
+		Found: func(what string) {
+			if len(found.Findings) < maxFaults {
+				found.Findings = append(found.Findings, what)
+			}
+		}})
+	if unknown, ok := errors.AsType[chain.UnknownDayError](err); ok {
+		return rain.Invalid{{Field: "from", Message: unknown.Error() + "; give a day that GET /audit/roots has"}}
+	}
+	if err != nil {
+		return err
+	}
+	found.Roots, found.Blocks, found.Rows, found.Faults = v.Roots, v.Blocks, v.Rows, v.Faults
+	found.Whole = found.Faults == 0
+	return answer(w, found, nil)
+}
+
+// rotateSeal makes a new key for the seals. Asked for twice at once it makes one: the second is told that it is too
+// soon.
+func (a *API) rotateSeal(w http.ResponseWriter, r *http.Request, who caller) error {
+	number, err := a.o.Seals.Rotate(r.Context())
+	if err != nil {
+		return err
+	}
+	a.audit(r, who, "seal.rotate", "seal", map[string]any{"key": number})
+	return answer(w, openapi.SealKey{Key: number}, nil)
 }

@@ -2,6 +2,9 @@ package api
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"redrain/payout/ledger"
 	"redrain/rain"
+	"redrain/server/timeout"
 )
 
 // The limits of a request's body, in bytes. It is held in memory whole.
@@ -23,14 +28,9 @@ const (
 // readBody reads a request's body whole.
 func readBody(w http.ResponseWriter, r *http.Request, who caller) ([]byte, error) {
 	limit := int64(maxBody)
-	if who.user != "" {
+	if who.user != "" || who.role == "" {
 		limit = maxPlayerBody
 	}
-	return readAtMost(w, r, limit)
-}
-
-// readAtMost reads a body of so many bytes whole.
-func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large",
@@ -45,18 +45,9 @@ func readAtMost(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, er
 	return data, nil
 }
 
-// bodyOf reads a request's body, a JSON object.
-func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller) (in T, err error) {
+// bodyOf reads a request's body, a JSON object, into what already holds the defaults.
+func bodyOf[T any](w http.ResponseWriter, r *http.Request, who caller, in T) (T, error) {
 	body, err := readBody(w, r, who)
-	if err == nil {
-		err = decode(body, &in)
-	}
-	return in, err
-}
-
-// playerBodyOf reads the body of a request that anyone may send.
-func playerBodyOf[T any](w http.ResponseWriter, r *http.Request) (in T, err error) {
-	body, err := readAtMost(w, r, maxPlayerBody)
 	if err == nil {
 		err = decode(body, &in)
 	}
@@ -108,12 +99,113 @@ func wanted(kind string) string {
 	}
 }
 
-// checkAmount is the fault of an amount of money in a request; nil where there is none.
-func checkAmount(amount rain.Money) rain.Invalid {
-	if amount >= 1 && amount <= rain.MaxBudget {
+// faults collects what is wrong with a request.
+type faults rain.Invalid
+
+// check adds a fault unless ok is true.
+func (f *faults) check(ok bool, field, format string, args ...any) {
+	if !ok {
+		*f = append(*f, rain.FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+// checkErr adds a fault if there is an error.
+func (f *faults) checkErr(err error, field, before string) {
+	if err != nil {
+		f.check(false, field, "%s%s", before, err)
+	}
+}
+
+// checkAmount checks an amount of money.
+func (f *faults) checkAmount(amount rain.Money) {
+	f.check(amount >= 1 && amount <= rain.MaxBudget, "amount",
+		"is required: minor units, above zero and at most ten trillion yuan")
+}
+
+// err is all faults, or nil.
+func (f faults) err() error {
+	if len(f) == 0 {
 		return nil
 	}
-	return rain.Invalid{
-		{Field: "amount", Message: "is required: minor units, above zero and at most ten trillion yuan"},
+	return rain.Invalid(f)
+}
+
+// maxIdempotencyKey is the length limit of an Idempotency-Key, in bytes.
+const maxIdempotencyKey = 200
+
+// creation is a handler of a POST that creates something. It gets the body whole and the request's idempotency key
+// ("" without one), and returns the status and the answer.
+type creation func(r *http.Request, who caller, body []byte, key string) (status int, answer any, err error)
+
+// once makes a creation answer the same key with its first answer. Only successes are remembered: a request that failed
+// may be sent again under its key.
+func (a *API) once(create creation) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller) error {
+		body, err := readBody(w, r, who)
+		if err != nil {
+			return err
+		}
+		key := r.Header.Get("Idempotency-Key")
+		if len(key) > maxIdempotencyKey {
+			return rain.Invalid{{Field: "Idempotency-Key",
+				Message: fmt.Sprintf("is at most %d bytes", maxIdempotencyKey)}}
+		}
+		if key == "" {
+			status, answer, err := create(r, who, body, "")
+			if err != nil {
+				return err
+			}
+			WriteJSON(w, status, answer)
+			return nil
+		}
+		return a.createOnce(w, r, who, body, scope(r, who, key), create)
 	}
+}
+
+func (a *API) createOnce(w http.ResponseWriter, r *http.Request, who caller, body []byte, key string,
+	create creation) error {
+	first, err := a.o.Answers.Begin(r.Context(), key, bytes.TrimSpace(body))
+	if err != nil {
+		return err
+	}
+	if first != nil {
+		writeRaw(w, first.Status, first.Body)
+		return nil
+	}
+	status, answer, failed := create(r, who, body, key)
+	// Detached: the answer must be remembered, or the key freed, also where the client has gone.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), timeout.Backend)
+	defer cancel()
+	if failed != nil {
+		if err := a.o.Answers.Forget(ctx, key); err != nil {
+			a.o.Log.Warn("an idempotency key stays taken for a minute", "path", r.URL.Path, "err", err)
+		}
+		return failed
+	}
+	encoded := encode(answer)
+	if err := a.o.Answers.Finish(ctx, key, ledger.Answer{Status: status, Body: encoded}); err != nil {
+		// The answer stands all the same; a repetition finds what was made by its id.
+		a.o.Log.Warn("an idempotency key could not be remembered", "path", r.URL.Path, "err", err)
+	}
+	writeRaw(w, status, encoded)
+	return nil
+}
+
+// scope is what an idempotency key stands for: one request of one player, or of the operators, who share theirs. All
+// players use the same paths under /me, and the same keys if they like.
+func scope(r *http.Request, who caller, key string) string {
+	if who.user == "" {
+		return digest(r.Method, r.URL.Path, key)
+	}
+	return digest(r.Method, r.URL.Path, key, who.user)
+}
+
+// digest is a fixed-length name for some strings.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		h.Write([]byte(p))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

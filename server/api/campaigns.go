@@ -1,12 +1,20 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"redrain/internal/openapi"
 	"redrain/internal/wire"
+	"redrain/payout/ledger"
 	"redrain/rain"
+	"redrain/server/campaigns"
 )
 
 // stateUnreadable is the state of a campaign whose row in the database makes no sense.
@@ -65,7 +73,7 @@ func (a *API) campaign(w http.ResponseWriter, r *http.Request, _ caller) error {
 // command is a route of an operator's command that takes no body and answers with the campaign.
 func (a *API) command(
 	name string,
-	do func(c Commands, ctx context.Context, id string) (*rain.Campaign, error),
+	do func(c *campaigns.Service, ctx context.Context, id string) (*rain.Campaign, error),
 ) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
 		c, err := do(a.o.Commands, a.audited(r, who, "campaign."+name, nil), r.PathValue("id"))
@@ -90,4 +98,139 @@ func (a *API) rebuild(w http.ResponseWriter, r *http.Request, who caller) error 
 			map[string]any{"shards": done.Shards, "packets": done.Packets, "wins": done.Wins})
 	}
 	return answer(w, done, err)
+}
+
+func (a *API) startRain(r *http.Request, who caller, body []byte, key string) (int, any, error) {
+	spec := rain.DefaultRain()
+	if err := decode(body, &spec); err != nil {
+		return 0, nil, err
+	}
+	if err := spec.Validate(a.o.Clock()); err != nil {
+		return 0, nil, err
+	}
+	c, rn, err := a.o.Commands.StartRain(a.audited(r, who, "rain.start", nil), r.PathValue("id"), spec, key)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusCreated, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused), nil
+}
+
+func (a *API) stopRain(w http.ResponseWriter, r *http.Request, who caller) error {
+	c, rn, err := a.o.Commands.StopRain(a.audited(r, who, "rain.stop", map[string]any{"rain": r.PathValue("rain")}),
+		r.PathValue("id"), r.PathValue("rain"))
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.RainOf(rn, a.o.Clock(), c.Status == rain.Paused), nil)
+}
+
+// fairness answers with the means to check a rain: its commitment, and after its end the seed and the digest of its
+// drops.
+func (a *API) fairness(w http.ResponseWriter, r *http.Request, _ caller) error {
+	c, err := a.campaignOf(r)
+	if err != nil {
+		return err
+	}
+	rn, err := c.Rain(r.PathValue("rain"))
+	if err != nil {
+		return err
+	}
+	v := openapi.Fairness{Commitment: rn.Seed.Commitment(), Schedule: openapi.Schedule{
+		Rain: rn.ID, Campaign: c.ID, StartsAt: rn.StartsAt, DurationMS: rn.DurationMS,
+		DropsPerSecond: rn.DropsPerSecond, FallMS: rn.FallMS, DecoyPercent: rn.DecoyPercent, Pacing: rn.Pacing,
+		Odds: rn.Odds, BeatMS: rn.BeatMS, FirstWave: rn.FirstWave, Waves: rn.Waves(), Drops: rn.Drops(),
+	}}
+	v.Schedule.OddsRecord, v.Schedule.GuestsOddsRecord = rn.OddsRecord.Lists()
+	// Not before the last tap is decided: within the grace a drop can still be tapped.
+	if now := a.o.Clock(); now >= rn.EndsAt() && now >= rn.TapsUntil() {
+		v.Seed, v.Schedule.Digest = rn.Seed.Hex(), rn.Digest()
+	}
+	return answer(w, v, nil)
+}
+
+const (
+	// maxSearch is how many bytes one may search for, and maxWords in how many words: each costs a look at each row.
+	maxSearch = 200
+	maxWords  = 8
+)
+
+// campaigns lists campaigns: those that are asked for, in the order that is asked for.
+func (a *API) campaigns(w http.ResponseWriter, r *http.Request, _ caller) error {
+	now := a.o.Clock()
+	q, err := campaignQueryOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return answerList(w, r, func(ctx context.Context, cursor string, limit int) ([]*rain.Campaign, string, error) {
+		q.Now, q.After, q.Limit = now, cursor, limit
+		return a.o.History.ListCampaigns(ctx, q)
+	}, func(c *rain.Campaign) openapi.Campaign { return viewOf(c, now) })
+}
+
+// campaignQueryOf reads which campaigns a request wants.
+func campaignQueryOf(query url.Values) (q ledger.CampaignQuery, err error) {
+	var wrong faults
+	text := query.Get("q")
+	q = ledger.CampaignQuery{Words: strings.Fields(text), Sponsor: query.Get("sponsor"), State: query.Get("state"),
+		Order: cmp.Or(ledger.CampaignOrder(query.Get("sort")), ledger.ByCreation)}
+	wrong.check(len(text) <= maxSearch && len(q.Words) <= maxWords && utf8.ValidString(text), "q",
+		"is at most %d words, %d bytes of UTF-8", maxWords, maxSearch)
+	wrong.check(len(q.Sponsor) <= maxSearch && utf8.ValidString(q.Sponsor), "sponsor", "is the id of a sponsor")
+	states := []string{"", string(rain.Loading), rain.StateReady, rain.StateRaining, string(rain.Paused),
+		string(rain.Closed)}
+	wrong.check(slices.Contains(states, q.State), "state", "is loading, ready, raining, paused or closed")
+	wrong.check(slices.Contains(ledger.CampaignOrders(), q.Order), "sort", "is created, expires, name or budget")
+	order := query.Get("order")
+	wrong.check(slices.Contains([]string{"", "asc", "desc"}, order), "order", "is asc or desc")
+	q.Upwards = order == "asc"
+	return q, wrong.err()
+}
+
+// previewsAtOnce is how many splits a process cuts for a look at the same time: the largest takes 80 MB.
+const previewsAtOnce = 1
+
+// previews lets so many requests at a time cut a split for a look; the others wait for their turn.
+type previews chan struct{}
+
+func newPreviews() previews { return make(previews, previewsAtOnce) }
+
+// errPreviewsBusy is a preview whose turn has not come.
+var errPreviewsBusy = refuse(http.StatusServiceUnavailable, "unavailable", "other previews are being made; try again")
+
+// previewSplit cuts a split as a campaign's would be, from a seed of its own, and tells what came out. Nothing is kept.
+func (a *API) previewSplit(w http.ResponseWriter, r *http.Request, who caller) error {
+	split, err := bodyOf(w, r, who, rain.DefaultSplit())
+	if err != nil {
+		return err
+	}
+	if err := split.Validate(); err != nil {
+		return err
+	}
+	summary, err := a.previews.make(r.Context(), &split)
+	return answer(w, summary, err)
+}
+
+func (p previews) make(ctx context.Context, split *rain.SplitSpec) (rain.SplitSummary, error) {
+	select {
+	case p <- struct{}{}:
+		defer func() { <-p }()
+	case <-ctx.Done():
+		return rain.SplitSummary{}, gone(ctx)
+	}
+	amounts, err := split.Cut(campaigns.NewSeed())
+	if err != nil {
+		return rain.SplitSummary{}, err
+	}
+	if ctx.Err() != nil {
+		return rain.SplitSummary{}, gone(ctx)
+	}
+	return rain.Describe(amounts), nil
+}
+
+// gone is why a preview ends: the client has gone, or has waited long enough.
+func gone(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errPreviewsBusy
+	}
+	return ctx.Err()
 }

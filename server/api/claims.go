@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/elnormous/contenttype"
 
 	"redrain/internal/openapi"
 	"redrain/payout/export"
@@ -66,23 +69,16 @@ func (a *API) campaignClaims(w http.ResponseWriter, r *http.Request, _ caller) e
 func claimFilterOf(r *http.Request) (ledger.ClaimFilter, error) {
 	query := r.URL.Query()
 	only := ledger.ClaimFilter{User: query.Get("user"), State: ledger.ClaimState(query.Get("state"))}
-	var faults rain.Invalid
+	var wrong faults
 	if text := query.Get("packet"); text != "" {
 		number, err := strconv.Atoi(text)
-		if err != nil || strconv.Itoa(number) != text || number < 0 || number >= rain.MaxPackets {
-			faults = append(faults, rain.FieldError{Field: "packet",
-				Message: "is a packet's number, as the claims have it"})
-		}
+		wrong.check(err == nil && strconv.Itoa(number) == text && number >= 0 && number < rain.MaxPackets, "packet",
+			"is a packet's number, as the claims have it")
 		only.Packet = &number
 	}
 	states := []ledger.ClaimState{"", ledger.StateGranted, ledger.StateSettled, ledger.StateFailed, ledger.StateDead}
-	if !slices.Contains(states, only.State) {
-		faults = append(faults, rain.FieldError{Field: "state", Message: "is granted, settled, failed or dead"})
-	}
-	if len(faults) > 0 {
-		return ledger.ClaimFilter{}, faults
-	}
-	return only, nil
+	wrong.check(slices.Contains(states, only.State), "state", "is granted, settled, failed or dead")
+	return only, wrong.err()
 }
 
 // grantedOnly are those of the campaign's granted claims that are wanted. Where the ledger's list is left out
@@ -243,4 +239,25 @@ func (a *API) writeClaims(ctx context.Context, to io.Writer, c *rain.Campaign, o
 		err = out.Error()
 	}
 	return err
+}
+
+// offered are what a list of claims can be, the usual one first.
+var offered = []contenttype.MediaType{
+	contenttype.NewMediaType("application/json"), contenttype.NewMediaType("text/csv"),
+}
+
+// prefersCSV tells whether a request would rather have text/csv than JSON (RFC 9110, section 12.5.1). Who does not say,
+// does not mind, or says it wrongly gets JSON.
+func prefersCSV(r *http.Request) bool {
+	best, _, err := contenttype.GetAcceptableMediaTypeFromHeader(strings.Join(r.Header.Values("Accept"), ", "), offered)
+	return err == nil && best.Subtype == "csv"
+}
+
+// inert is a cell that no spreadsheet takes for a formula: ids are strangers' text, and one that begins like a formula
+// gets an apostrophe before it (OWASP, CSV Injection).
+func inert(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
 }

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/internal/auth"
 	"redrain/internal/openapi"
+	"redrain/rain"
 	"redrain/server/clientip"
 	"redrain/server/login"
 	"redrain/server/risk"
@@ -39,17 +41,14 @@ func newGuestCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 // newCounts makes a counter with one label, and registers it if there is a registerer. Its values begin at 0.
 func newCounts(reg prometheus.Registerer, o prometheus.CounterOpts, label string,
 	values ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(o, []string{label})
+	c := promauto.With(reg).NewCounterVec(o, []string{label})
 	for _, v := range values {
 		c.WithLabelValues(v)
-	}
-	if reg != nil {
-		reg.MustRegister(c)
 	}
 	return c
 }
 
-func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
+func (a *API) guest(w http.ResponseWriter, r *http.Request, who caller) error {
 	if !a.o.Guests {
 		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
 	}
@@ -70,7 +69,7 @@ func (a *API) guest(w http.ResponseWriter, r *http.Request, _ caller) error {
 		}
 	}
 	if a.o.Challenge != nil {
-		if err := a.challenged(w, r, address); err != nil {
+		if err := a.challenged(w, r, who, address); err != nil {
 			return err
 		}
 	}
@@ -109,8 +108,8 @@ func (a *API) another(w http.ResponseWriter, r *http.Request, address string) er
 
 // challenged checks the proof that came with the request. A refusal brings the next challenge, so that a page needs no
 // request more than that.
-func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string) error {
-	said, err := playerBodyOf[openapi.CreateGuestJSONBody](w, r)
+func (a *API) challenged(w http.ResponseWriter, r *http.Request, who caller, address string) error {
+	said, err := bodyOf(w, r, who, openapi.CreateGuestJSONBody{})
 	if err != nil {
 		return err
 	}
@@ -137,3 +136,27 @@ func (a *API) challenged(w http.ResponseWriter, r *http.Request, address string)
 	p.Challenge = &openapi.Challenge{Kind: offer.Kind, Work: offer.Work, SiteKey: offer.SiteKey, Script: offer.Script}
 	return &problemError{p}
 }
+
+// renewGuest gives a guest a token for longer, for the one that they have, so that a guest stays the same player for as
+// long as their page is used. Other players have their tokens from their platform, which is asked for the next one.
+func (a *API) renewGuest(w http.ResponseWriter, r *http.Request, who caller) error {
+	switch {
+	case !a.o.Guests:
+		return refuse(http.StatusForbidden, "guests_off", "guests are off on this server; use a token")
+	case !rain.IsGuest(who.user):
+		return refuse(http.StatusForbidden, "no_guest",
+			"only guests get their tokens here; ask the platform that made yours")
+	}
+	ok, after, err := a.o.Limits.Allow(r.Context(), "renew", who.user, renewRate, renewBurst)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return tooMany(w, after, "too many new tokens for this guest; try again shortly")
+	}
+	token, expires, err := a.o.Players.Mint(who.user, guestFor)
+	return answer(w, openapi.Guest{User: who.user, Token: token, ExpiresAt: expires.UnixMilli()}, err)
+}
+
+// A guest may have so many new tokens in a second, and at once: a token is good for minutes at least.
+const renewRate, renewBurst = 0.1, 5

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"redrain/internal/auth"
 	"redrain/internal/openapi"
 	"redrain/internal/testenv"
+	"redrain/payout/paytest"
 	"redrain/server/login"
 )
 
@@ -38,14 +40,10 @@ func (o *oneWord) Check(_ context.Context, address, proof string) error {
 
 func TestAGuestIsChallenged(t *testing.T) {
 	door := &oneWord{}
-	mux := http.NewServeMux()
 	a := New(Options{Guests: true, Challenge: door, Players: minter{}, Log: slog.New(slog.DiscardHandler)})
-	a.Mount(mux)
-	ask := func(body string) (int, problem, openapi.Guest) {
+	ask := func(body string) (int, problem, openapi.Guest) { // from 192.0.2.1, as all requests of httptest
 		t.Helper()
-		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, Root+"/guests", strings.NewReader(body))
-		r.RemoteAddr = "192.0.2.1:1"
-		mux.ServeHTTP(w, r)
+		w := ask(a, "", "POST", "/guests", body)
 		var p problem
 		var g openapi.Guest
 		testenv.Must(t, errors.Join(json.Unmarshal(w.Body.Bytes(), &p), json.Unmarshal(w.Body.Bytes(), &g)))
@@ -83,5 +81,42 @@ func TestAGuestIsChallenged(t *testing.T) {
 		if got := testutil.ToFloat64(a.guests.WithLabelValues(outcome)); got != want {
 			t.Errorf("%s: %v counted, want %v", outcome, got, want)
 		}
+	}
+}
+
+// minter mints tokens that are the player's name, and takes them.
+type minter struct{ Players }
+
+func (minter) Verify(_ context.Context, token string) (string, error) {
+	if token == "" {
+		return "", auth.ErrBadToken
+	}
+	return token, nil
+}
+
+func (minter) Mint(user string, ttl time.Duration) (string, time.Time, error) {
+	return "new " + user, time.UnixMilli(ttl.Milliseconds()), nil
+}
+
+// A guest gets a new token for a good one; who is no guest does not, nor anybody where guests may not play.
+func TestRenewGuest(t *testing.T) {
+	t.Parallel()
+	const guest = "guest-0123456789abcdef1a2b"
+	for name, c := range map[string]struct {
+		guests bool
+		token  string
+		status int
+		says   string
+	}{
+		"a guest":          {true, guest, http.StatusOK, `"token":"new ` + guest + `"`},
+		"nobody":           {true, "", http.StatusUnauthorized, `"unauthorized"`},
+		"another player":   {true, "u1", http.StatusForbidden, `"no_guest"`},
+		"a guest of old":   {false, guest, http.StatusForbidden, `"guests_off"`},
+		"nearly a guest's": {true, guest + "0", http.StatusForbidden, `"no_guest"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := New(Options{Guests: c.guests, Players: minter{}, Log: paytest.Quiet})
+			wantAnswer(t, ask(a, c.token, "POST", "/me/token", ""), c.status, c.says)
+		})
 	}
 }

@@ -1,20 +1,12 @@
 package api
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 
 	"redrain/internal/openapi"
-	"redrain/rain"
 	"redrain/server/history"
 )
-
-// Figures is what campaigns' figures were. [history.Table] has them.
-type Figures interface {
-	Read(ctx context.Context, campaign string, from, to, spanMS int64) ([]history.Row, error)
-}
 
 const (
 	// historyMS is how far back a history goes where nobody says, and historyPoints of how many points it is.
@@ -41,7 +33,7 @@ func (a *API) history(w http.ResponseWriter, r *http.Request, _ caller) error {
 
 // rangeOf is what a request for a history asks for.
 func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
-	var faults rain.Invalid
+	var wrong faults
 	number := func(name string, usual, least, most int64) int64 {
 		s := r.URL.Query().Get(name)
 		if s == "" {
@@ -49,7 +41,7 @@ func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
 		}
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || n < least || n > most {
-			faults = append(faults, rain.FieldError{Field: name, Message: fmt.Sprintf("is %d to %d", least, most)})
+			wrong.check(false, name, "is %d to %d", least, most)
 			return usual
 		}
 		return n
@@ -58,10 +50,7 @@ func rangeOf(r *http.Request, now int64) (from, to, points int64, err error) {
 	to = number("to", now, 0, latest)
 	from = number("from", max(to-historyMS, 0), 0, max(to-1, 0))
 	points = number("points", historyPoints, 1, maxPoints)
-	if len(faults) > 0 {
-		return 0, 0, 0, faults
-	}
-	return from, to, points, nil
+	return from, to, points, wrong.err()
 }
 
 // historyOf is figures as a chart takes them: a column each.

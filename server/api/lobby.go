@@ -1,11 +1,16 @@
 package api
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"time"
 
+	"redrain/grab/store"
 	"redrain/internal/openapi"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
+	"redrain/server/clientip"
 )
 
 // lobby describes the campaign that a page should open: the one that it asks for, or else the one that a person
@@ -105,4 +110,81 @@ func (r lobbyRank) before(other lobbyRank, id, otherID string) bool {
 	default:
 		return id < otherID
 	}
+}
+
+// joinURL is the address at which a phone on the same network finds the player's page, for a big screen that was opened
+// as localhost. Other callers do not learn the addresses of the machine.
+//
+// One that a proxy on this machine has passed on comes from this machine
+// too, and may even be addressed to it; but it says that it was passed on.
+func (a *API) joinURL(r *http.Request) string {
+	if !isLoopback(r.RemoteAddr) || !isLoopback(r.Host) || passedOn(r.Header) {
+		return ""
+	}
+	if lan := a.o.JoinURL(); lan != "" {
+		return lan + "/"
+	}
+	return ""
+}
+
+// passedOn tells whether a proxy says that a request is somebody else's.
+func passedOn(h http.Header) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via"} {
+		if h.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isLoopback tells whether an address, with or without a port, is this machine's own.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Door lets players into the rooms of campaigns that let in a certain number. [admission.Door] does.
+type Door interface {
+	Ask(ctx context.Context, c *rain.Campaign, user string) (store.Turn, error)
+}
+
+// hangUpAfter is the time to the next question from which on a connection is not kept for it: one that waits costs the
+// node several KB, and what waits here are players by the ten thousand.
+const hangUpAfter = 2 * time.Second
+
+// admission lets a player into a campaign's room, or tells their place in the waiting room, which is kept while they
+// ask in time.
+func (a *API) admission(w http.ResponseWriter, r *http.Request, who caller) error {
+	id := r.URL.Query().Get("campaign")
+	if id == "" {
+		return rain.Invalid{{Field: "campaign", Message: "is required"}}
+	}
+	c, err := a.o.Campaigns.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if err := a.o.MayPlay(r.Context(), c, who.user, clientip.RequestKey(r)); err != nil {
+		return err
+	}
+	turn, err := a.o.Door.Ask(r.Context(), c, who.user)
+	if err != nil {
+		return err
+	}
+	view := openapi.Admission{Admitted: turn.Admitted}
+	if !turn.Admitted {
+		view.Position, view.RetryAfterMS = turn.Position, turn.Retry.Milliseconds()
+		view.WaitMS = max(0, turn.Wait.Milliseconds())
+		w.Header().Set("Retry-After", retryAfter(turn.Retry))
+		if turn.Retry >= hangUpAfter {
+			w.Header().Set("Connection", "close")
+		}
+	}
+	return answer(w, view, nil)
 }

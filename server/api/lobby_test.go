@@ -1,9 +1,18 @@
 package api
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
+	"redrain/grab/store"
 	"redrain/internal/testenv"
+	"redrain/payout/ledger/posting"
+	"redrain/payout/paytest"
 	"redrain/rain"
 )
 
@@ -61,6 +70,85 @@ func TestStartsIn(t *testing.T) {
 	for now, want := range map[int64]int64{5: 995, 999: 1, 1_000: 0, 9_000: 0} {
 		if got := startsIn(c, now); got != want {
 			t.Errorf("at %d in %d ms, want %d", now, got, want)
+		}
+	}
+}
+
+func TestJoinURL(t *testing.T) {
+	const lan = "http://192.168.1.20:8080"
+	for _, c := range []struct{ name, remote, host, lan, want string }{
+		{"the screen runs on the server", "127.0.0.1:50000", "localhost:8080", lan, lan + "/"},
+		{"the same by number", "127.0.0.1:50000", "127.0.0.1:8080", lan, lan + "/"},
+		{"the same over IPv6", "[::1]:50000", "[::1]:8080", lan, lan + "/"},
+		{"the server listens on this machine only", "127.0.0.1:50000", "localhost:8080", "", ""},
+		{"the page has an address that phones know", "127.0.0.1:50000", "rain.example.com", lan, ""},
+		{"somebody else who says localhost", "192.168.1.7:50000", "localhost:8080", lan, ""},
+	} {
+		a := New(Options{JoinURL: func() string { return c.lan }})
+		if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		for _, header := range []string{"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"} {
+			passed := http.Header{}
+			passed.Set(header, "203.0.113.7")
+			if got := a.joinURL(&http.Request{RemoteAddr: c.remote, Host: c.host, Header: passed}); got != "" {
+				t.Errorf("%s, passed on with %s: %q", c.name, header, got)
+			}
+		}
+	}
+}
+
+// turns tells each player the same turn.
+type turns struct {
+	turn store.Turn
+	err  error
+}
+
+func (d turns) Ask(_ context.Context, c *rain.Campaign, user string) (store.Turn, error) {
+	if c.ID != "c1" || user != "u" {
+		return store.Turn{}, errors.New("asked for another one")
+	}
+	return d.turn, d.err
+}
+
+// oneCampaign is a registry with a campaign c1.
+type oneCampaign struct{ Campaigns }
+
+func (oneCampaign) Get(_ context.Context, id string) (*rain.Campaign, error) {
+	if id != "c1" {
+		return nil, posting.ErrUnknownCampaign
+	}
+	return &rain.Campaign{ID: id}, nil
+}
+
+// A player is told their turn, and when to ask again also by the header; whoever waits for long keeps no connection.
+func TestAdmission(t *testing.T) {
+	waits := func(retry, wait time.Duration) store.Turn { return store.Turn{Position: 7, Retry: retry, Wait: wait} }
+	for name, c := range map[string]struct {
+		door             turns
+		query            string
+		status           int
+		body, retry, end string
+	}{
+		"in": {turns{turn: store.Turn{Admitted: true, New: true}}, "?campaign=c1", 200,
+			`{"admitted":true}`, "", ""},
+		"soon": {turns{turn: waits(1100*time.Millisecond, -1)}, "?campaign=c1", 200,
+			`{"admitted":false,"position":7,"retry_after_ms":1100}`, "2", ""},
+		"later": {turns{turn: waits(8*time.Second, time.Minute)}, "?campaign=c1", 200,
+			`{"admitted":false,"position":7,"retry_after_ms":8000,"wait_ms":60000}`, "8", "close"},
+		"unknown": {turns{}, "?campaign=c2", 404, `"unknown_campaign"`, "", ""},
+		"of none": {turns{}, "", 422, `"campaign"`, "", ""},
+		"a fault": {turns{err: context.DeadlineExceeded}, "?campaign=c1", 503, `"unavailable"`, "1", ""},
+	} {
+		a := New(Options{Campaigns: oneCampaign{}, Door: c.door, Log: paytest.Quiet})
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/admission"+c.query, nil)
+		if err := a.admission(w, r, caller{user: "u"}); err != nil {
+			fail(w, r, paytest.Quiet, err)
+		}
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.body) ||
+			w.Header().Get("Retry-After") != c.retry ||
+			w.Header().Get("Connection") != c.end {
+			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, w.Header())
 		}
 	}
 }

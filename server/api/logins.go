@@ -2,9 +2,7 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -30,12 +28,6 @@ const (
 	maxName = 64
 )
 
-// Logins are codes that sign players in, each once. [login.Codes] is that.
-type Logins interface {
-	Make(ctx context.Context, pass login.Pass, life time.Duration) (code string, err error)
-	Take(ctx context.Context, code string) (login.Pass, error) // login.ErrNoCode
-}
-
 // newLoginCounts counts the outcomes of login codes.
 func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 	return newCounts(reg, prometheus.CounterOpts{
@@ -47,7 +39,7 @@ func newLoginCounts(reg prometheus.Registerer) *prometheus.CounterVec {
 
 // makeLoginCode makes a code that signs a player in: the one whose token asks for it, or one whom an operator names.
 func (a *API) makeLoginCode(w http.ResponseWriter, r *http.Request, who caller) error {
-	wish, err := playerBodyOf[openapi.LoginCodeRequest](w, r)
+	wish, err := bodyOf(w, r, who, openapi.LoginCodeRequest{})
 	if err != nil {
 		return err
 	}
@@ -123,21 +115,18 @@ func (a *API) passOfPlayer(w http.ResponseWriter, r *http.Request, who caller,
 
 // passByOperator is a token that is made for a player.
 func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) {
-	var faults rain.Invalid
-	if err := rain.CheckUser(wish.User); err != nil {
-		faults = append(faults, rain.FieldError{Field: "user", Message: "is required: " + err.Error()})
+	ttl, least, most := cmp.Or(wish.TTLMS, loginFor.Milliseconds()), login.Life.Milliseconds(), guestFor.Milliseconds()
+	var wrong faults
+	wrong.checkErr(rain.CheckUser(wish.User), "user", "is required: ")
+	wrong.check(utf8.RuneCountInString(wish.Name) <= maxName, "name", "has at most %d characters", maxName)
+	wrong.check(wish.Name == "" || utf8.RuneCountInString(wish.Name) > maxName || rain.CheckUser(wish.Name) == nil, "name",
+		"is text without control characters, and without characters that are not seen")
+	wrong.check(ttl >= least && ttl <= most, "ttl_ms", "is from %d to %d", least, most)
+	if err := wrong.err(); err != nil {
+		return login.Pass{}, err
 	}
-	if err := checkName(wish.Name); err != nil {
-		faults = append(faults, rain.FieldError{Field: "name", Message: err.Error()})
-	}
-	ttl := cmp.Or(wish.TTLMS, loginFor.Milliseconds())
-	if least, most := login.Life.Milliseconds(), guestFor.Milliseconds(); ttl < least || ttl > most {
-		faults = append(faults, rain.FieldError{Field: "ttl_ms", Message: fmt.Sprintf("is from %d to %d", least, most)})
-	}
-	if len(faults) > 0 {
-		return login.Pass{}, faults
-	}
-	token, expires, err := a.o.Players.MintNamed(wish.User, wish.Name, time.Duration(ttl)*time.Millisecond)
+	token, expires, err := a.o.Players.MintFor(auth.Persona{User: wish.User, Name: wish.Name},
+		time.Duration(ttl)*time.Millisecond)
 	if errors.Is(err, auth.ErrNoSecret) {
 		return login.Pass{}, refuse(http.StatusConflict, "no_secret",
 			"this server signs no players' tokens (it has no --jwt-secret): ask with the player's own token")
@@ -148,23 +137,9 @@ func (a *API) passByOperator(wish openapi.LoginCodeRequest) (login.Pass, error) 
 	return login.Pass{User: wish.User, Token: token, Until: expires.UnixMilli()}, nil
 }
 
-// checkName is the fault of a name that a player is called by; "" is none.
-func checkName(name string) error {
-	if name == "" {
-		return nil
-	}
-	if utf8.RuneCountInString(name) > maxName {
-		return fmt.Errorf("has at most %d characters", maxName)
-	}
-	if rain.CheckUser(name) != nil {
-		return errors.New("is text without control characters, and without characters that are not seen")
-	}
-	return nil
-}
-
 // login exchanges a code for the token that it was made for.
-func (a *API) login(w http.ResponseWriter, r *http.Request, _ caller) error {
-	said, err := playerBodyOf[openapi.LoginJSONBody](w, r)
+func (a *API) login(w http.ResponseWriter, r *http.Request, who caller) error {
+	said, err := bodyOf(w, r, who, openapi.LoginJSONBody{})
 	if err != nil {
 		return err
 	}
@@ -207,3 +182,34 @@ func (a *API) refuseCode(w http.ResponseWriter, r *http.Request) error {
 func (a *API) banned(user string) bool { return a.o.Banned != nil && a.o.Banned(user) }
 
 var errBannedLogin = refuse(http.StatusForbidden, "banned", "this player is banned, and cannot sign in")
+
+// SignIn is the identity provider that operators can sign in at.
+type SignIn struct {
+	Issuer, ClientID string
+	Discovered       func() *auth.Discovery // nil while it has not answered yet
+}
+
+// signInScope is what a console asks the provider for.
+const signInScope = "openid profile email"
+
+func (a *API) signIn(w http.ResponseWriter, _ *http.Request, _ caller) error {
+	var view openapi.SignInConfig
+	if s := a.o.SignIn; s != nil {
+		view.OIDC = &openapi.IdentityProvider{Issuer: s.Issuer, ClientID: s.ClientID, Scope: signInScope}
+		if d := s.Discovered(); d != nil {
+			view.OIDC.AuthorizationEndpoint, view.OIDC.TokenEndpoint = d.AuthorizationEndpoint, d.TokenEndpoint
+		}
+	}
+	return answer(w, view, nil)
+}
+
+func (a *API) whoami(w http.ResponseWriter, _ *http.Request, who caller) error {
+	rights := make([]string, len(who.rights))
+	for i, r := range who.rights {
+		rights[i] = string(r)
+	}
+	return answer(w, openapi.WhoAmI{
+		Name: who.name, Role: who.role, Rights: rights, Shared: who.operator.Shared, Version: a.o.Version,
+		ServerTime: a.o.Clock(), InProcess: a.o.InProcess, Guests: a.o.Guests,
+	}, nil)
+}

@@ -45,9 +45,7 @@ func (d *desk) Verify(_ context.Context, token string) (string, error) {
 
 func (d *desk) Mint(string, time.Duration) (string, time.Time, error) { panic("not asked") }
 
-func (d *desk) MintNamed(string, string, time.Duration) (string, time.Time, error) {
-	panic("not asked")
-}
+func (d *desk) MintFor(auth.Persona, time.Duration) (string, time.Time, error) { panic("not asked") }
 
 func (d *desk) Grant(context.Context, string) (auth.Grant, error) { panic("not asked") }
 

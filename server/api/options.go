@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +20,9 @@ import (
 	"redrain/payout/statement"
 	"redrain/rain"
 	"redrain/server/campaigns"
+	"redrain/server/history"
 	"redrain/server/live"
+	"redrain/server/login"
 )
 
 // Operators knows operators by their tokens. [auth.Operators] does.
@@ -27,29 +30,9 @@ type Operators interface {
 	Operator(ctx context.Context, bearer string) (auth.Operator, error) // auth.ErrNoOperator
 }
 
-// Commands are operators' commands on campaigns. [campaigns.Service] carries them out.
-type Commands interface {
-	Create(ctx context.Context, spec rain.Spec, idemKey string) (*rain.Campaign, error)
-	StartRain(ctx context.Context, id string, spec rain.RainSpec, idemKey string) (*rain.Campaign, *rain.Rain, error)
-	StopRain(ctx context.Context, id, rainID string) (*rain.Campaign, *rain.Rain, error)
-	Pause(ctx context.Context, id string) (*rain.Campaign, error)
-	Resume(ctx context.Context, id string) (*rain.Campaign, error)
-	CloseAndReclaim(ctx context.Context, id string) (*rain.Campaign, error)
-}
-
-// Rebuilder tells Redis again what it has lost of a campaign. [campaigns.Rebuilder] does.
-type Rebuilder interface {
-	Rebuild(ctx context.Context, id string) (campaigns.Rebuilt, error)
-}
-
 // Stats gathers a campaign's figures over all nodes. [live.Figures] does.
 type Stats interface {
 	Stats(ctx context.Context, c *rain.Campaign) (live.Stats, error)
-}
-
-// campaignList is every campaign that there has been.
-type campaignList interface {
-	ListCampaigns(ctx context.Context, q ledger.CampaignQuery) (list []*rain.Campaign, next string, err error)
 }
 
 // claimList is the claims that the ledger has.
@@ -62,11 +45,6 @@ type claimList interface {
 	UserBalance(ctx context.Context, user string) (rain.Money, error)
 }
 
-// failing tells which outbox entries the ledger has refused, and is given again.
-type failing interface {
-	Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error)
-}
-
 // Outbox is where wins wait until the ledger has them.
 type Outbox interface {
 	// Waiting is up to limit entries of each shard, the oldest first.
@@ -77,7 +55,7 @@ type Outbox interface {
 type Players interface {
 	Verify(ctx context.Context, token string) (user string, err error)
 	Grant(ctx context.Context, token string) (auth.Grant, error)
-	MintNamed(user, name string, ttl time.Duration) (token string, expires time.Time, err error)
+	MintFor(who auth.Persona, ttl time.Duration) (token string, expires time.Time, err error)
 	Mint(user string, ttl time.Duration) (token string, expires time.Time, err error)
 }
 
@@ -142,13 +120,6 @@ type auditRecords interface {
 		err error)
 }
 
-// auditRoots lists the roots of the days, and verifies the ledger's hashes.
-// [chain.Roots] does.
-type auditRoots interface {
-	ListRoots(ctx context.Context, cursor string, limit int) (list []chain.Root, next string, err error)
-	Verify(ctx context.Context, o chain.VerifyOptions) (chain.Verified, error)
-}
-
 // Proofs proves that the books balance. [campaigns.Proofs] does.
 type Proofs interface {
 	Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error)
@@ -162,12 +133,6 @@ type answers interface {
 	Begin(ctx context.Context, key string, body []byte) (first *ledger.Answer, err error)
 	Finish(ctx context.Context, key string, a ledger.Answer) error
 	Forget(ctx context.Context, key string) error
-}
-
-// sponsorList is who pays for campaigns, with what they can still give.
-type sponsorList interface {
-	ListSponsors(ctx context.Context, after string, limit int) (list []ledger.Sponsor, next string, err error)
-	SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error)
 }
 
 // Known is the campaigns that this node knows. [cluster.Known] is that.
@@ -187,7 +152,7 @@ type API struct {
 	guests   *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 
-	importing importing
+	importing sync.Mutex // held by the one import of this process: it has all that it imports in memory
 }
 
 // Campaigns finds campaigns. [cluster.Registry] does.
@@ -198,8 +163,8 @@ type Campaigns interface {
 
 // Options of an API. All are needed but those that say so.
 type Options struct {
-	Commands  Commands
-	Rebuilder Rebuilder
+	Commands  *campaigns.Service
+	Rebuilder *campaigns.Rebuilder
 	Proofs    Proofs
 	Door      Door
 
@@ -207,20 +172,20 @@ type Options struct {
 	Answers     answers
 	Approvals   approvals
 	Audit       auditRecords
-	Roots       auditRoots
+	Roots       *chain.Roots
 	Statements  statement.Ledger
 	Claims      claimList
 	DeadLetters deadLetterList
-	Failing     failing
-	History     campaignList
-	Sponsors    sponsorList
+	Failing     *posting.Poster
+	History     *ledger.Campaigns
+	Sponsors    *ledger.Sponsors
 	Withdrawals withdrawalList
 	Seals       Seals
 	Exports     exports
-	Sanctions   sanctions
-	Held        heldWins
-	Lists       playerLists
-	PlayerList  playerList
+	Sanctions   *ledger.Sanctions
+	Held        *ledger.Risk
+	Lists       *ledger.Lists
+	PlayerList  *ledger.Players
 
 	Connections Connections
 
@@ -229,13 +194,13 @@ type Options struct {
 	Limits    Limits // nil: nothing is limited
 	Campaigns Campaigns
 	Stats     Stats
-	Figures   Figures
+	Figures   *history.Table
 	Events    *Events
 	Notifier  Notifier
 	Players   Players
 	Operators Operators
 	// Logins are the codes that sign players in.
-	Logins Logins
+	Logins *login.Codes
 	// Banned tells whether a player is banned, as far as this node knows; nil: nobody is.
 	Banned func(user string) bool
 	// Name is what a player is called, "" where nobody knows; nil: players have no names.

@@ -2,29 +2,22 @@ package api
 
 import (
 	"context"
-	"iter"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
 	"net/http"
-	"sync"
+	"os"
+	"slices"
+	"strings"
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
+	"redrain/server/timeout"
 )
-
-// playerLists are the lists of players and addresses. [ledger.Lists] are.
-type playerLists interface {
-	Create(ctx context.Context, name string, kind standing.ListKind,
-		purpose standing.ListPurpose) (standing.List, error)
-	List(ctx context.Context, name string) (standing.List, error) // ledger.ErrUnknownList
-	ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string, err error)
-	Members(ctx context.Context, name, after string, limit int) (list []ledger.ListMember, next string, err error)
-	Among(ctx context.Context, name string, who []string) (on map[string]int64, err error)
-	Add(ctx context.Context, name string, who []string) (standing.List, error)
-	Remove(ctx context.Context, name string, who []string) (standing.List, error)
-	Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (standing.List, error)
-	Delete(ctx context.Context, name string) error
-}
 
 func listViewOf(l standing.List) openapi.PlayerList {
 	return openapi.PlayerList{List: l.Name, Of: string(l.Kind), Purpose: string(l.Purpose), Members: l.Members,
@@ -49,25 +42,15 @@ func (a *API) createPlayerList(r *http.Request, who caller, body []byte, _ strin
 	if err := decode(body, &in); err != nil {
 		return 0, nil, err
 	}
-	var faults rain.Invalid
-	fault := func(field, message string) {
-		faults = append(faults, rain.FieldError{Field: field, Message: message})
-	}
-	if err := rain.CheckList(in.List); err != nil {
-		fault("list", err.Error())
-	}
+	var wrong faults
+	wrong.checkErr(rain.CheckList(in.List), "list", "")
 	kind, purpose := standing.ListKind(in.Of), standing.ListPurpose(in.Purpose)
-	if kind != standing.KindPlayers && kind != standing.KindAddresses {
-		fault("of", "is players or addresses")
-	}
-	if purpose != standing.PurposeInvite && purpose != standing.PurposeDeny {
-		fault("purpose", "is invite or deny")
-	}
-	if kind == standing.KindAddresses && purpose == standing.PurposeInvite {
-		fault("purpose", "is deny for addresses: a campaign invites players")
-	}
-	if len(faults) > 0 {
-		return 0, nil, faults
+	wrong.check(kind == standing.KindPlayers || kind == standing.KindAddresses, "of", "is players or addresses")
+	wrong.check(purpose == standing.PurposeInvite || purpose == standing.PurposeDeny, "purpose", "is invite or deny")
+	wrong.check(kind != standing.KindAddresses || purpose != standing.PurposeInvite, "purpose",
+		"is deny for addresses: a campaign invites players")
+	if err := wrong.err(); err != nil {
+		return 0, nil, err
 	}
 	l, err := a.o.Lists.Create(a.audited(r, who, "list.create", nil), in.List, kind, purpose)
 	if err != nil {
@@ -135,5 +118,155 @@ func (a *API) answerChanged(w http.ResponseWriter, r *http.Request, l standing.L
 	return answerAs(w, l, err, listViewOf)
 }
 
-// importing is held by the one import of this process: it has all that it imports in memory.
-type importing struct{ sync.Mutex }
+// maxImport is how long a list's CSV is at most, in bytes: two million ids of sixty characters.
+const maxImport = 128 << 20
+
+// putMembers puts members on a list; with replace they are all that are on it then. Nothing changes where one of them
+// makes no sense.
+func (a *API) putMembers(replace bool) handler {
+	return func(w http.ResponseWriter, r *http.Request, who caller) error {
+		l, err := a.o.Lists.List(r.Context(), r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		action := "list.add"
+		if replace {
+			action = "list.replace"
+		}
+		if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == "text/csv" {
+			return a.importMembers(w, r, who, l, action)
+		}
+		members, err := readMembers(w, r, who, l.Kind)
+		if err != nil {
+			return err
+		}
+		ctx := a.audited(r, who, action, map[string]any{"given": len(members), "first": members[0]})
+		if replace {
+			l, err = a.o.Lists.Import(ctx, l.Name, true, slices.Values([][]string{members}))
+		} else {
+			l, err = a.o.Lists.Add(ctx, l.Name, members)
+		}
+		return a.answerChanged(w, r, l, err)
+	}
+}
+
+// readMembers reads members as JSON, in the form in which they are stored.
+func readMembers(w http.ResponseWriter, r *http.Request, who caller, kind standing.ListKind) ([]string, error) {
+	in, err := bodyOf(w, r, who, openapi.NewMembers{})
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Members) == 0 || len(in.Members) > ledger.MaxListed {
+		return nil, rain.Invalid{{Field: "members",
+			Message: fmt.Sprintf("is required: 1 to %d; more come as text/csv", ledger.MaxListed)}}
+	}
+	var faults rain.Invalid
+	for i, m := range in.Members {
+		if in.Members[i], err = kind.Canonical(m); err != nil && len(faults) < mostFaults {
+			faults = append(faults, rain.FieldError{Field: fmt.Sprintf("members[%d]", i), Message: err.Error()})
+		}
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return in.Members, nil
+}
+
+// mostFaults is how many members that make no sense are named.
+const mostFaults = 10
+
+// importMembers reads a CSV whole before it changes anything. Then it goes on to the end, also where the client has
+// gone.
+func (a *API) importMembers(w http.ResponseWriter, r *http.Request, who caller, l standing.List,
+	action string) error {
+	if !a.importing.TryLock() {
+		return ledger.ErrListBusy
+	}
+	defer a.importing.Unlock()
+	lines, chunks, err := readCSV(http.MaxBytesReader(w, r.Body, maxImport), l.Kind)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.audited(r, who, action, map[string]any{"given": lines})),
+		timeout.Rebuild)
+	defer cancel()
+	l, err = a.o.Lists.Import(ctx, l.Name, action == "list.replace", func(yield func([]string) bool) {
+		for _, c := range chunks {
+			if !yield(strings.Split(c, "\n")) {
+				return
+			}
+		}
+	})
+	return a.answerChanged(w, r, l, err)
+}
+
+// readCSV reads the members in the first column of a CSV, in the form in which they are stored: chunks of lines, which
+// take less memory than as many strings.
+func readCSV(body io.Reader, kind standing.ListKind) (lines int, chunks []string, err error) {
+	in := csv.NewReader(body)
+	in.FieldsPerRecord, in.ReuseRecord = -1, true
+	var chunk strings.Builder
+	of := 0 // members in chunk
+	var faults rain.Invalid
+	for first := true; ; first = false {
+		record, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, nil, csvFault(err)
+		}
+		cell := strings.TrimSpace(strings.TrimPrefix(record[0], "\ufeff")) // spreadsheets begin files with that mark
+		if first && isHeading(kind, cell) {
+			continue
+		}
+		member, err := kind.Canonical(cell)
+		if err != nil {
+			line, _ := in.FieldPos(0)
+			faults = append(faults, rain.FieldError{Field: "members", Message: fmt.Sprintf("line %d: %s", line, err)})
+			if len(faults) == mostFaults {
+				return 0, nil, faults
+			}
+			continue
+		}
+		if of > 0 {
+			chunk.WriteByte('\n')
+		}
+		chunk.WriteString(member)
+		lines++
+		if of++; of == ledger.ImportChunk {
+			chunks = append(chunks, chunk.String())
+			chunk.Reset()
+			of = 0
+		}
+	}
+	if len(faults) > 0 {
+		return 0, nil, faults
+	}
+	if of > 0 {
+		chunks = append(chunks, chunk.String())
+	}
+	return lines, chunks, nil
+}
+
+// isHeading tells whether the first cell names the column.
+func isHeading(kind standing.ListKind, cell string) bool {
+	if kind == standing.KindAddresses {
+		return cell == "address" || cell == "network"
+	}
+	return cell == "player" || cell == "user"
+}
+
+func csvFault(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("a list has at most %d bytes",
+			maxImport))
+	}
+	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
+		return rain.Invalid{{Field: "members", Message: fmt.Sprintf("line %d: %s", bad.Line, bad.Err)}}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) { // package sockets sets it
+		return refuse(http.StatusRequestTimeout, "too_slow", "the request body timed out")
+	}
+	return refuse(http.StatusBadRequest, "malformed", "the body could not be read")
+}

@@ -2,7 +2,7 @@ package api
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,19 +10,12 @@ import (
 
 	"redrain/internal/openapi"
 	"redrain/payout/ledger"
+	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
+	"redrain/server/clientip"
+	"redrain/server/risk"
 )
-
-// heldWins are the wins that are kept apart for what speaks against their players. [ledger.Risk] has them.
-type heldWins interface {
-	ListHeld(ctx context.Context, q ledger.HeldQuery) (list []ledger.Held, next string, err error)
-	Release(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
-	Trust(ctx context.Context, users []string, by ledger.Person) error
-	Confirm(ctx context.Context, claims []string, by ledger.Person) (ledger.Decided, error)
-	CountHeld(ctx context.Context) (n int64, amount rain.Money, err error)
-	VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error)
-}
 
 func heldViewOf(h ledger.Held) openapi.HeldWin {
 	return openapi.HeldWin{Claim: h.Claim, Campaign: h.Campaign, User: h.User, Packet: strconv.Itoa(h.Packet),
@@ -59,24 +52,19 @@ func (a *API) riskSummary(w http.ResponseWriter, r *http.Request, _ caller) erro
 // decideHeld releases or confirms held wins, and answers their states.
 func (a *API) decideHeld(action string) handler {
 	return func(w http.ResponseWriter, r *http.Request, who caller) error {
-		in, err := bodyOf[openapi.HeldDecision](w, r, who)
+		in, err := bodyOf(w, r, who, openapi.HeldDecision{})
 		if err != nil {
 			return err
 		}
-		var faults rain.Invalid
-		if len(in.Users) > ledger.MaxDecided || len(in.Users) > 0 && action == "confirm" {
-			faults = append(faults, rain.FieldError{Field: "users",
-				Message: fmt.Sprintf("are released, at most %d at once", ledger.MaxDecided)})
-		}
-		if len(in.Claims)+len(in.Users) == 0 || len(in.Claims) > ledger.MaxDecided {
-			faults = append(faults, rain.FieldError{Field: "claims",
-				Message: fmt.Sprintf("is required: 1 to %d claims", ledger.MaxDecided)})
-		}
-		if strings.TrimSpace(in.Reason) == "" || len(in.Reason) > maxReason {
-			faults = append(faults, rain.FieldError{Field: "reason", Message: "is required: 1 to 400 bytes"})
-		}
-		if len(faults) > 0 {
-			return faults
+		var wrong faults
+		wrong.check(len(in.Users) <= ledger.MaxDecided && (len(in.Users) == 0 || action == "release"), "users",
+			"are released, at most %d at once", ledger.MaxDecided)
+		wrong.check(len(in.Claims)+len(in.Users) > 0 && len(in.Claims) <= ledger.MaxDecided, "claims",
+			"is required: 1 to %d claims", ledger.MaxDecided)
+		wrong.check(strings.TrimSpace(in.Reason) != "" && len(in.Reason) <= maxReason, "reason",
+			"is required: 1 to %d bytes", maxReason)
+		if err := wrong.err(); err != nil {
+			return err
 		}
 		decide := a.o.Held.Release
 		if action == "confirm" {
@@ -91,10 +79,57 @@ func (a *API) decideHeld(action string) handler {
 		}
 		done, err := decide(ctx, in.Claims, personOf(who, in.Reason))
 		a.o.Notifier.Retried(r.Context(), done.Released) // also what was released before an error
-		if err != nil {
-			return err
-		}
-		WriteJSON(w, http.StatusOK, listOf(done.Wins, "", heldViewOf))
+		return answer(w, listOf(done.Wins, "", heldViewOf), err)
+	}
+}
+
+// RiskSystem is the operator's own. [risk.System] asks it.
+type RiskSystem interface {
+	Guest(ctx context.Context, who risk.Caller) error
+	Withdrawal(ctx context.Context, who risk.Caller, money risk.Money) (hold string, err error)
+}
+
+// unchecked is the answer where the system does not answer and nobody is to be let through then.
+func unchecked(err error) error {
+	if errors.Is(err, risk.ErrNoAnswer) {
+		return refuse(http.StatusServiceUnavailable, "unavailable", err.Error())
+	}
+	return err
+}
+
+// vetGuest asks the system about somebody who is to become a guest.
+func (a *API) vetGuest(r *http.Request, who risk.Caller) error {
+	if a.o.RiskSystem == nil {
 		return nil
 	}
+	err := a.o.RiskSystem.Guest(r.Context(), who)
+	switch {
+	case errors.Is(err, standing.ErrDenied):
+		a.guests.WithLabelValues("denied").Inc()
+	case err != nil:
+		a.guests.WithLabelValues("unavailable").Inc()
+	}
+	return unchecked(err)
+}
+
+// vetWithdrawal asks the system about money that is to leave: why it is to be held, "" where it is not. It is not asked
+// about a withdrawal that was made before, nor about money that is not there.
+func (a *API) vetWithdrawal(r *http.Request, id, user string, amount rain.Money) (hold string, err error) {
+	if a.o.RiskSystem == nil {
+		return "", nil
+	}
+	_, err = a.o.Withdrawals.Withdrawal(r.Context(), id)
+	if err == nil || !errors.Is(err, ledger.ErrUnknownWithdrawal) {
+		return "", err
+	}
+	balance, err := a.o.Claims.UserBalance(r.Context(), user)
+	switch {
+	case err != nil:
+		return "", err
+	case balance < amount: // what comes in from now on is not asked about
+		return "", booking.ErrInsufficientFunds
+	}
+	hold, err = a.o.RiskSystem.Withdrawal(r.Context(), risk.Caller{User: user, Address: clientip.RequestKey(r)},
+		risk.Money{Withdrawal: id, Amount: amount})
+	return hold, unchecked(err)
 }

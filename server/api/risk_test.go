@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"redrain/grab/store"
@@ -13,6 +11,7 @@ import (
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
+	"redrain/server/risk"
 )
 
 // TestHeldWinsOverHTTP: who may decides, once, and with a reason; a player whom the rules deny is let in again by a
@@ -65,26 +64,14 @@ func TestHeldWinsOverHTTP(t *testing.T) {
 func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger, judged func()) func(who, method, path,
 	body string, status int, want ...string) {
 	t.Helper()
-	mux := http.NewServeMux()
-	New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
+	a := New(Options{Held: l.Risk, Sanctions: l.Sanctions, Claims: l.Claims, Operators: testStaff, Players: onePlayer{},
 		Connections: noConnections{},
 		Audit:       &auditNotes{}, Notifier: &desk{}, Clock: b.Clock.Now, Log: log,
 		Name:   func(_ context.Context, user string) string { return "Name of " + user },
-		Judged: judged}).Mount(mux)
+		Judged: judged})
 	return func(who, method, path, body string, status int, want ...string) {
 		t.Helper()
-		r := httptest.NewRequest(method, Root+path, strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+who)
-		w := httptest.NewRecorder()
-		mux.ServeHTTP(w, r)
-		if w.Code != status {
-			t.Errorf("%s %s %s: %d %s", method, path, body, w.Code, w.Body)
-		}
-		for _, text := range want {
-			if !strings.Contains(w.Body.String(), text) {
-				t.Errorf("%s %s %s: %s has no %s", method, path, body, w.Body, text)
-			}
-		}
+		wantAnswer(t, ask(a, who, method, path, body), status, want...)
 	}
 }
 
@@ -92,3 +79,48 @@ func riskDesk(t *testing.T, b *paytest.Books, l *ledger.Ledger, log *slog.Logger
 type noConnections struct{}
 
 func (noConnections) Of(context.Context, string) ([]store.Connection, error) { return nil, nil }
+
+// settlingClaims books a win after each look at a balance.
+type settlingClaims struct {
+	claimList
+	settle func()
+}
+
+func (c settlingClaims) UserBalance(ctx context.Context, user string) (rain.Money, error) {
+	b, err := c.claimList.UserBalance(ctx, user)
+	c.settle()
+	return b, err
+}
+
+// denying is a risk system that lets no money out.
+type denying struct{ asked int }
+
+func (*denying) Guest(context.Context, risk.Caller) error { return nil }
+
+func (d *denying) Withdrawal(context.Context, risk.Caller, risk.Money) (string, error) {
+	d.asked++
+	return "", standing.ErrDenied
+}
+
+// Money that was not there when the risk system would have been asked does not leave unasked because it has come since.
+func TestNoMoneyLeavesUnasked(t *testing.T) {
+	b := paytest.OnSQLite(t)
+	b.OpenCampaign(t, "c", rain.Spec{Budget: 40, Packets: 4, WinsPerUser: 9})
+	win := func(packet int) {
+		b.MustPost(t, paytest.Entry("c", int(b.Clock.Now())+packet, paytest.Win("u1", packet, 10)))
+	}
+	win(0)
+	l, packet, system := paytest.Node(t, b), 0, &denying{}
+	a := New(Options{
+		Withdrawals: b.Withdrawals, Approvals: b.Approvals, Answers: &desk{}, Players: onePlayer{},
+		Audit: &auditNotes{}, Claims: settlingClaims{l.Claims, func() { packet++; win(packet) }},
+		MayPlay:    func(context.Context, *rain.Campaign, string, string) error { return nil },
+		RiskSystem: system, WakePayer: func() {}, Operators: testStaff, Log: paytest.Quiet,
+	})
+	for asked, want := range []int{http.StatusConflict, http.StatusForbidden} { // 10 of 20, and then 20
+		w := ask(a, "player", "POST", "/me/withdrawals", `{"amount":20}`)
+		if w.Code != want || system.asked != asked {
+			t.Errorf("%d %s, asked %d times", w.Code, w.Body, system.asked)
+		}
+	}
+}

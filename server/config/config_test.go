@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -128,5 +131,70 @@ func TestConfirmMode(t *testing.T) {
 	c.Confirm = "replica"
 	if faults := c.Validate(); len(faults) != 1 || !strings.Contains(faults[0].Error(), "--redis") {
 		t.Errorf("replica without a Redis: %v", faults)
+	}
+}
+
+// A risk system is asked safely or not at all, and no fault repeats what may be secret.
+func TestRiskURLIsValidated(t *testing.T) {
+	const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
+	for name, c := range map[string]struct {
+		change func(*Config)
+		flag   string // that the fault names; "": there is none
+	}{
+		"nothing":         {func(c *Config) { c.RiskURL, c.RiskSecret = "", "" }, ""},
+		"all":             {func(*Config) {}, ""},
+		"on this machine": {func(c *Config) { c.RiskURL = "http://127.0.0.1:9/hunter2" }, ""},
+		"not safe":        {func(c *Config) { c.RiskURL = "http://risk.example/hunter2" }, "--risk-url"},
+		"no secret":       {func(c *Config) { c.RiskSecret = "" }, "--risk-secret"},
+		"a bad secret":    {func(c *Config) { c.RiskSecret = "hunter2" }, "--risk-secret"},
+		"no address":      {func(c *Config) { c.RiskURL = "" }, "--risk-secret"},
+		"nobody is asked": {func(c *Config) { c.Risk = RiskOff }, "--risk-url"},
+		"no default":      {func(c *Config) { c.RiskDefault = "maybe" }, "--risk-default"},
+		"posted late":     {func(c *Config) { c.RiskWait = 6 * time.Second }, "--risk-wait"},
+		"posted early":    {func(c *Config) { c.RiskWait = -1 }, "--risk-wait"},
+		"too short":       {func(c *Config) { c.RiskTimeout = time.Millisecond }, "--risk-timeout"},
+		"too long":        {func(c *Config) { c.RiskTimeout = 4 * time.Second }, "--risk-timeout"},
+	} {
+		cfg := Default()
+		cfg.RiskURL, cfg.RiskSecret = "https://user:hunter2@risk.example/", secret
+		c.change(&cfg)
+		faults := cfg.Validate()
+		text := ""
+		if err := errors.Join(faults...); err != nil {
+			text = err.Error()
+		}
+		if (c.flag == "") != (len(faults) == 0) || !strings.Contains(text, c.flag) ||
+			strings.Contains(text, "hunter2") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the generated pages anew")
+
+// TestReferenceIsFresh compares the pages about settings with the tags that they are made from.
+func TestReferenceIsFresh(t *testing.T) {
+	const begin, end = "<!-- settings: generated from server/config -->\n", "<!-- /settings -->"
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(readme), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		t.Fatal("the README has no place for the table of settings")
+	}
+	for name, want := range map[string]string{
+		"../../docs/settings.md": Reference(), "../../docs/redrain.yaml": Sample(),
+		"../../README.md": before + begin + MainTable() + end + after,
+	} {
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s is not fresh (%v): go generate ./server/config", name, err)
+		}
 	}
 }

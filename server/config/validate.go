@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"redrain/grab/confirm"
+	"redrain/internal/signed"
 	"redrain/internal/sqldb"
+	"redrain/server/clientip"
+	"redrain/web"
 )
 
 var namespacePattern = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
@@ -128,5 +133,135 @@ func (c *Config) validateAccess(fault func(string, ...any)) {
 		if u, err := url.Parse(o); o != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.Path != "") {
 			fault("--allowed-origins %q: give scheme://host[:port]", o)
 		}
+	}
+}
+
+// validateFront checks the addresses of the process and its trusted proxies.
+func (c *Config) validateFront(fault func(string, ...any)) {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fault("--listen %q: give host:port, for example :8080", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.AdminListen); c.AdminListen != "" && err != nil {
+		fault("--admin-listen %q: give host:port, for example 127.0.0.1:9090", c.AdminListen)
+	}
+	if c.AdminListen != "" && c.AdminListen == c.Listen {
+		fault("--admin-listen: must differ from --listen")
+	}
+	c.validatePublic(fault)
+	c.validateVerifyFiles(fault)
+	c.validateWeChat(fault)
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		fault("--tls-cert and --tls-key: give both, or none")
+	}
+	if _, err := clientip.ParseProxies(c.Proxies); err != nil {
+		fault("--trusted-proxies: %w", err)
+	}
+	if c.ProxyProtocol && len(c.Proxies) == 0 {
+		fault("--proxy-protocol: name the proxies that may send its header in --trusted-proxies")
+	}
+}
+
+// validatePublic checks the address that is shown outside. Paths of pages are appended to it, so it has no path.
+func (c *Config) validatePublic(fault func(string, ...any)) {
+	if c.PublicURL == "" {
+		return
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		fault("--public-url %q: give scheme://host[:port]", c.PublicURL)
+	}
+}
+
+// validateWeChat checks the addresses that the player's page loads in WeChat's browser. They are https only: a script
+// over plain http can be replaced on its way.
+func (c *Config) validateWeChat(fault func(string, ...any)) {
+	for _, asked := range []struct{ flag, address string }{
+		{"--wechat-sign-url", c.WeChatSign}, {"--wechat-sdk-url", c.WeChatSDK},
+	} {
+		if c.WeChatSign == "" {
+			return
+		}
+		u, err := url.Parse(asked.address)
+		if err != nil || u.Scheme != "https" || u.User != nil || u.Fragment != "" || web.Origin(asked.address) == "" {
+			fault("%s: give an https URL, without a user or a part after #", asked.flag)
+		}
+	}
+}
+
+// verifyName matches the name of a file that is served below "/". It allows text only: a page would run as one of ours.
+var verifyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\.txt$`)
+
+func (c *Config) validateVerifyFiles(fault func(string, ...any)) {
+	taken := map[string]bool{"licenses.txt": true}
+	for _, path := range c.VerifyFiles {
+		name := filepath.Base(path)
+		if !verifyName.MatchString(name) {
+			fault("--verify-files %q: a name is of letters, digits, _, - and dots, and ends with .txt", name)
+		} else if taken[name] {
+			fault("--verify-files %q: there is another file of this name", name)
+		}
+		taken[name] = true
+	}
+}
+
+// PublicRoot is PublicURL without a slash at its end.
+func (c *Config) PublicRoot() string { return strings.TrimRight(c.PublicURL, "/") }
+
+// maxProviderAccount is the longest --provider-account, in bytes.
+const maxProviderAccount = 100
+
+// maxPayoutName is the longest --payout-name, in bytes.
+const maxPayoutName = 100
+
+// validateProvider repeats neither the address nor the secret: both may contain a password.
+func (c *Config) validateProvider(fault func(string, ...any)) {
+	switch c.Provider {
+	case ProviderWallet:
+		if c.ProviderURL != "" || c.ProviderSecret != "" || c.ProviderAccount != "" {
+			// With wallet, withdrawals count as paid and no provider is asked to pay them.
+			fault("--provider-url, --provider-secret and --provider-account: they belong to --provider http; give " +
+				"that too, or leave them out")
+		}
+	case ProviderHTTP:
+		if err := signed.CheckURL(c.ProviderURL); err != nil {
+			fault("--provider-url: %w", err)
+		}
+		if _, err := signed.ParseSecret(c.ProviderSecret); err != nil {
+			fault("--provider-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
+		}
+		if len(c.ProviderAccount) > maxProviderAccount || strings.ContainsFunc(c.ProviderAccount, unicode.IsControl) {
+			fault("--provider-account: give a name of at most %d bytes", maxProviderAccount)
+		}
+	}
+	if len(c.PayoutName) > maxPayoutName || strings.ContainsFunc(c.PayoutName, unicode.IsControl) {
+		fault("--payout-name: give a name of at most %d bytes", maxPayoutName)
+	}
+	if c.WithdrawPerDay > 0 && c.WithdrawPerDay < c.WithdrawMin {
+		fault("--withdraw-per-day %d: it is less than --withdraw-min %d, so nobody could withdraw", c.WithdrawPerDay,
+			c.WithdrawMin)
+	}
+}
+
+// validateRisk repeats neither the address nor the secret: both may contain a password.
+func (c *Config) validateRisk(fault func(string, ...any)) {
+	if l := c.RiskLimits; l.Deny > 0 && l.Deny < l.Hold {
+		fault("--risk-deny-score %d: give 0 for never, or at least --risk-hold-score %d", l.Deny, l.Hold)
+	}
+	if c.RiskURL == "" {
+		if c.RiskSecret != "" {
+			fault("--risk-secret: it belongs to --risk-url; give that too, or leave it out")
+		}
+		return
+	}
+	if c.Risk == RiskOff {
+		fault("--risk-url: not used with --risk off; give --risk watch (answers are recorded) or hold (answers are " +
+			"applied)")
+	}
+	if err := signed.CheckURL(c.RiskURL); err != nil {
+		fault("--risk-url: %w", err)
+	}
+	if _, err := signed.ParseSecret(c.RiskSecret); err != nil {
+		fault("--risk-secret: %w; this makes one: echo whsec_$(openssl rand -base64 32)", err)
 	}
 }

@@ -28,21 +28,21 @@ func gather(ctx context.Context, home, campaign string, count int) (disperse fun
 		return nil, err
 	}
 	playing, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
+	ended := make(chan struct{})
 	go func() {
-		_, err := crowd.Play(playing, bench.Plan{Duration: time.Hour, Drain: time.Millisecond, Hand: &bench.Hand{
+		defer close(ended)
+		crowd.Play(playing, bench.Plan{Duration: time.Hour, Drain: time.Millisecond, Hand: &bench.Hand{
 			Reaction: func() time.Duration {
 				return 600*time.Millisecond + rand.N(900*time.Millisecond) //nolint:gosec // no secret
 			},
 			Pause: func() time.Duration { return 2 * time.Second },
 		}})
-		ended <- err
 	}()
 	return func() error {
 		stop()
-		err := <-ended
+		<-ended
 		crowd.Leave()
-		return err
+		return nil
 	}, nil
 }
 

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"redrain/internal/openapi"
+	"redrain/internal/testenv"
+	"redrain/payout/ledger"
+	"redrain/rain"
+	"redrain/server/cluster"
+	"redrain/server/timeout"
+)
+
+// reader is a feed's, who notes until when each write may take.
+type reader struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+	wrote    func(within time.Duration)
+}
+
+func (r *reader) SetWriteDeadline(t time.Time) error {
+	r.deadline = t
+	return nil
+}
+
+func (r *reader) Write(data []byte) (int, error) {
+	r.wrote(time.Until(r.deadline))
+	return r.ResponseRecorder.Write(data)
+}
+
+// TestFeedEnds: each write to a reader has its own end in time; when the feeds are hung up all end, and one that
+// comes after that ends at once, since the process waits for it.
+func TestFeedEnds(t *testing.T) {
+	e := NewEvents(EventsOptions{Campaigns: cluster.NewKnown(), Clock: func() int64 { return 1 }})
+	a := New(Options{Events: e})
+	writes := 0
+	serve := func() {
+		t.Helper()
+		r := &reader{ResponseRecorder: httptest.NewRecorder()}
+		r.wrote = func(within time.Duration) {
+			if within <= 0 || within > timeout.Progress {
+				t.Errorf("write %d may take %s", writes, within)
+			}
+			r.deadline = time.Time{}
+			switch writes++; writes {
+			case 1:
+				e.Changed(&rain.Campaign{ID: "c1"})
+			case 2:
+				e.HangUp()
+			}
+		}
+		if err := a.feed(r, httptest.NewRequest(http.MethodGet, "/api/v1/events", nil), caller{}); err != nil {
+			t.Error(err)
+		}
+	}
+	serve()
+	if writes != 2 || len(e.feeds) != 0 {
+		t.Errorf("%d writes, %d feeds", writes, len(e.feeds))
+	}
+	serve()
+	if writes != 3 || len(e.feeds) != 0 {
+		t.Errorf("late: %d writes, %d feeds", writes, len(e.feeds))
+	}
+}
+
+// An alarm that is raised again is the same one; after a day without it is over; and of too many the newest stay.
+func TestOpenAlarms(t *testing.T) {
+	day := alarmsKept.Milliseconds()
+	var o openAlarms
+	raise := func(code, campaign, message string, now int64) {
+		o.raise(cluster.Alarm{Code: code, Campaign: campaign, Message: message}, now)
+	}
+	raise("reconciliation", "c1", "5 too few", 1000)
+	raise("panic", "", "a torn round", 2000)
+	raise("reconciliation", "c1", "6 too few", 3000)
+	raise("reconciliation", "c2", "1 too many", 3000)
+	want := []openapi.OpenAlarm{
+		{Code: "reconciliation", Campaign: "c1", Message: "6 too few", FirstAt: 1000, At: 3000, Times: 2},
+		{Code: "reconciliation", Campaign: "c2", Message: "1 too many", FirstAt: 3000, At: 3000, Times: 1},
+		{Code: "panic", Message: "a torn round", FirstAt: 2000, At: 2000, Times: 1},
+	}
+	if got := o.list(3000); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	if got := o.list(2000 + day + 1); !slices.Equal(got, want[:2]) {
+		t.Errorf("a day later: %+v", got)
+	}
+	raise("reconciliation", "c1", "again", 3000+2*day)
+	if got := o.list(3000 + 2*day); len(got) != 1 || got[0].Times != 1 || got[0].FirstAt != 3000+2*day {
+		t.Errorf("raised after it was over: %+v", got)
+	}
+	for i := range mostAlarms + 50 {
+		raise("flood", fmt.Sprint(i), "", 3001+2*day+int64(i))
+	}
+	if got := o.list(4000 + 2*day); len(got) != mostAlarms || got[0].Campaign != fmt.Sprint(mostAlarms+49) {
+		t.Errorf("%d alarms, the newest %+v", len(got), got[0])
+	}
+}
+
+// What cannot be asked for is refused with the field's name; all else reaches the ledger as it was asked.
+func TestCampaignQuery(t *testing.T) {
+	for query, field := range map[string]string{
+		"sort=size": "sort", "order=up": "order", "state=over": "state", "q=" + strings.Repeat("a+", 9): "q",
+		"q=" + strings.Repeat("a", 201): "q", "q=%ff": "q", "sponsor=%ff": "sponsor",
+	} {
+		values, err := url.ParseQuery(query)
+		testenv.Must(t, err)
+		if _, err := campaignQueryOf(values); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	values := url.Values{"q": {" 红包  gala "}, "sponsor": {"acme"}, "state": {"raining"}, "sort": {"name"},
+		"order": {"asc"}}
+	q, err := campaignQueryOf(values)
+	if err != nil || !slices.Equal(q.Words, []string{"红包", "gala"}) || q.Sponsor != "acme" || q.State != "raining" ||
+		q.Order != ledger.ByName || !q.Upwards {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if q, err := campaignQueryOf(nil); err != nil || q.Order != ledger.ByCreation || q.Upwards || len(q.Words) > 0 {
+		t.Errorf("without a query: %+v, %v", q, err)
+	}
+}
