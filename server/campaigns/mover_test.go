@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -26,7 +25,7 @@ var errCut = errors.New("cut off")
 type cutSteps struct {
 	stock MovedStock
 	rows  MoveRows
-	at    string // "lend", "row", "borrow", "done" (the row) or "forget"
+	at    string // "open", "lend", "row", "borrow", "done" (the row) or "forget"
 	after bool
 }
 
@@ -78,18 +77,15 @@ func (r cutRows) Done(ctx context.Context, move string, number int64) error {
 	return r.step("done", func() error { return r.rows.Done(ctx, move, number) })
 }
 
-func (r cutRows) Open(ctx context.Context, campaign string) ([]posting.Move, error) {
-	return r.rows.Open(ctx, campaign)
+func (r cutRows) Open(ctx context.Context, campaign string) (open []posting.Move, err error) {
+	err = r.step("open", func() (err error) { open, err = r.rows.Open(ctx, campaign); return err })
+	return open, err
 }
 
 // mover is one that listens; the test has it look.
 func (l *lossy) mover(change func(*MoverOptions)) *Mover {
 	l.Helper()
-	o := MoverOptions{
-		Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums, Leases: l.ledger.Leases,
-		Known: l.registry,
-		Bus:   l.bus, Node: "test", Clock: func() int64 { return l.now }, Log: slog.New(slog.DiscardHandler),
-	}
+	o := MoverOptions{Node: l.node, Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums}
 	if change != nil {
 		change(&o)
 	}
@@ -273,5 +269,23 @@ func TestStockFollowsThePlayers(t *testing.T) {
 	l.stock(c, "sold out")
 	if got := l.books(c); !got.Balanced {
 		t.Errorf("the books: %+v", got)
+	}
+}
+
+// TestAMoveThatIsGoneIsNotMadeAgain: a move that was seen, and has been ended by another node since, is left alone: its
+// id is not used for other packets.
+func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
+	l := newLossy(t, forgetful["in-process"](t))
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	testenv.Must(t, testenv.Err(l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)))
+	seen, err := l.grabber.Shards(t.Context(), c)
+	if err != nil || len(seen[0].Lent) != 1 {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	for range 2 { // the second time of what is not so any more
+		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
+		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
+			t.Errorf("the shards have %v", got)
+		}
 	}
 }

@@ -96,9 +96,8 @@ func TestARestorationIsToldOf(t *testing.T) {
 	bus, away := &restoredBus{Bus: l.bus}, errors.New("away")
 	r := l.another()
 	r.o.Bus = bus
-	r.o.Service = NewService(ServiceOptions{Ledger: l.ledger.Campaigns, Stock: &memoryStock{away: away},
-		Known: l.registry,
-		Bus:   bus, Clock: l.service.o.Clock, Log: l.service.o.Log})
+	r.o.Service = NewService(ServiceOptions{Node: r.o.Node, Ledger: l.ledger.Campaigns,
+		Stock: &memoryStock{away: away}})
 	if _, err := r.Rebuild(t.Context(), c.ID); !errors.Is(err, store.ErrAlive) || len(bus.restored) != 0 {
 		t.Errorf("nothing is lost: %v, told of %q", err, bus.restored)
 	}

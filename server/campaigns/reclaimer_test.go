@@ -16,10 +16,10 @@ import (
 	"redrain/server/servertest"
 )
 
-// node is the reclaimer of another node, on the same back ends.
-func (u *upkeep) node(name string) *Reclaimer {
+// reclaimerOf is the reclaimer of another node, on the same back ends.
+func (u *upkeep) reclaimerOf(node string) *Reclaimer {
 	o := u.reclaim.o
-	o.Node = name
+	o.Name = node
 	return NewReclaimer(o)
 }
 
@@ -91,7 +91,7 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 	u.now += 2 * rain.DefaultExpiryMS
 	calls := &inFlight{}
 	u.rdb.AddHook(calls)
-	nodes := []*Reclaimer{u.node("a"), u.node("b")}
+	nodes := []*Reclaimer{u.reclaimerOf("a"), u.reclaimerOf("b")}
 	for round := 0; u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") > 0; round++ {
 		if round > 20 {
 			t.Fatal("they do not come to an end")
@@ -183,7 +183,7 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 // TestADeadHolderIsReplaced: after the lease's time, and not before.
 func TestADeadHolderIsReplaced(t *testing.T) {
 	u := newUpkeep(t, testenv.Redis(t))
-	dead, heir := u.reclaim, u.node("heir")
+	dead, heir := u.reclaim, u.reclaimerOf("heir")
 	testenv.Must(t, dead.lease.Under(t.Context(), dead.sweep))
 	c := u.create(servertest.EvenSpec(100, 10, 1))
 	expire := func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 
 	"redrain/payout/ledger"
@@ -34,36 +33,12 @@ type Stock interface {
 	CloseCampaign(ctx context.Context, c *rain.Campaign) error
 }
 
-// Known is the campaigns that this node knows. [cluster.Registry] is that.
-type Known interface {
-	Put(c *rain.Campaign) (newest *rain.Campaign)
-	Cached(id string) *rain.Campaign // nil where this node does not know it
-	Live() []*rain.Campaign          // those that may still have something in Redis
-}
-
-// Bus tells the other nodes. [cluster.Bus] does.
-type Bus interface {
-	Changed(c *rain.Campaign)             // a campaign has a newer version
-	Restored(campaign string)             // Redis has a campaign's stock again, after it was lost
-	Restocked(campaign string, shard int) // stock has come to a shard
-	// SoldOut: nothing is left for a lane, nor on its way between its shards.
-	SoldOut(campaign string, lane rain.Lane)
-	Alarm(code, campaign, message string) // something needs a person
-}
-
-// alarmOn is a bus's Alarm for who wants no more of it.
-func alarmOn(bus Bus) func(code, campaign, message string) {
-	return func(code, campaign, message string) { bus.Alarm(code, campaign, message) }
-}
-
 // ServiceOptions of a service. All are needed.
 type ServiceOptions struct {
+	Node
+
 	Ledger ServiceLedger
 	Stock  Stock
-	Known  Known
-	Bus    Bus
-	Clock  rain.Clock
-	Log    *slog.Logger
 }
 
 // NewService makes the campaign service.
