@@ -111,7 +111,7 @@ func TestFlapping(t *testing.T) {
 
 // Verdicts that come while one is written are written together, and each that is told of is written.
 func TestRecordsTogether(t *testing.T) {
-	b := &systemBook{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
 	r := newRecords(b, func() {}, nil)
 	const all = 500
 	var wg sync.WaitGroup
@@ -151,7 +151,7 @@ func TestRecordsTogether(t *testing.T) {
 
 // A full page takes no more, and who does not wait for it any more has it written all the same.
 func TestAFullPageIsWritten(t *testing.T) {
-	b := &systemBook{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
 	r := newRecords(b, func() {}, nil)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
