@@ -21,10 +21,11 @@ import (
 )
 
 // TestTheFront: TLS with HTTP/2, sockets over it, clients named by a PROXY header or by X-Forwarded-For and limited by
-// these names, and what monitoring asks for on an address of its own.
+// these names in guests and connections, and what monitoring asks for on an address of its own.
 func TestTheFront(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.AdminListen, cfg.GuestRate = "localhost:0", 0.1 // with a burst of one
+	cfg.PerAddress = 3
 	cfg.Proxies, cfg.ProxyProtocol = []string{"127.0.0.0/8"}, true
 	trust := &tls.Config{RootCAs: x509.NewCertPool(), NextProtos: []string{"h2", "http/1.1"}}
 	cfg.TLSCert, cfg.TLSKey = certificate(t, trust.RootCAs)
@@ -100,6 +101,17 @@ func TestTheFront(t *testing.T) {
 		testenv.Must(t, socket.WriteJSON(hello))
 		if _, text, err := socket.ReadMessage(); err != nil || !strings.Contains(string(text), `"welcome"`) {
 			t.Errorf("%s, %v", text, err)
+		}
+		// With the connections of its two clients, the address has all that it may have.
+		for source, may := range map[string]bool{"198.51.100.1:8000": false, "198.51.100.2:8000": true} {
+			dialer.NetDialContext = dialAs(source)
+			another, upgrade, err := dialer.DialContext(t.Context(), strings.Replace(public, "https", "wss", 1)+"/ws", nil)
+			if (err == nil) != may {
+				t.Errorf("a connection of %s: %v", source, err)
+			}
+			if err == nil {
+				_, _ = upgrade.Body.Close(), another.Close()
+			}
 		}
 	})
 }

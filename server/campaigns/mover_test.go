@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
-	"redrain/grab/grabtest"
-	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
@@ -219,56 +216,6 @@ func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	testenv.Must(t, m.look(t.Context(), c, &pace{}))
 	if got := l.stock(c, "rebuilt"); got[1] != 20 {
 		t.Errorf("the shards have %v", got)
-	}
-}
-
-// TestStockFollowsThePlayers: all players are of one shard and win every packet of the campaign; only then it is
-// sold out, and all are told. The books balance.
-func TestStockFollowsThePlayers(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(120, 12, 4))
-	soldOut, restocked := make(chan string, 1), make(chan int, 100)
-	err := l.bus.Listen(nil, cluster.Listener{
-		SoldOut:   func(campaign string, _ rain.Lane) { soldOut <- campaign },
-		Restocked: func(_ string, shard int) { restocked <- shard },
-	})
-	testenv.Must(t, err)
-	testenv.Must(t, l.nc.Flush())
-	m, p := l.mover(nil), &pace{}
-	home := rain.HomeShard("u", 4)
-	drop := rain.DropID{N: c.Current().FirstWave}
-	for won, i := 0, 0; won < c.Packets; i++ {
-		user := fmt.Sprintf("u-%d", i)
-		if rain.HomeShard(user, 4) != home {
-			continue
-		}
-		m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-		testenv.Must(t, m.look(t.Context(), c, p))
-		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop.String()); r.Outcome != outcome.Won {
-			t.Fatalf("%s, after %d wins: %+v; the shards have %v", user, won, r, l.stock(c, "dry"))
-		}
-		won++
-		l.now += 200
-	}
-	if len(soldOut) > 0 {
-		t.Error("sold out before the last packet was won")
-	}
-	m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-	testenv.Must(t, m.look(t.Context(), c, p))
-	select {
-	case got := <-soldOut:
-		if got != c.ID {
-			t.Error(got)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("nobody is told that it is sold out")
-	}
-	if shard := <-restocked; shard != home {
-		t.Errorf("told of stock on shard %d", shard)
-	}
-	l.stock(c, "sold out")
-	if got := l.books(c); !got.Balanced {
-		t.Errorf("the books: %+v", got)
 	}
 }
 

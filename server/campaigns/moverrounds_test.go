@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,10 +18,17 @@ import (
 	"redrain/server/servertest"
 )
 
-// allRaining knows campaigns on which rain falls.
+// allRaining knows campaigns on which rain falls, and notes in their stock that it was restocked.
 type allRaining struct {
 	told
-	ids []string
+	ids   []string
+	stock *illStock
+}
+
+func (k *allRaining) Restocked(campaign string, shard int) {
+	if campaign == "ill" {
+		k.stock.ended = append(k.stock.ended, "restocked "+strconv.Itoa(shard))
+	}
 }
 
 func (k *allRaining) Live() (all []*rain.Campaign) {
@@ -122,7 +130,7 @@ func (freeRows) Open(context.Context, string) ([]posting.Move, error) { return n
 func runMover(t *testing.T, s *illStock, ids ...string) (m *Mover, stop func()) {
 	t.Helper()
 	s.began, s.lends = time.Now(), map[string]int{}
-	known := &allRaining{ids: ids}
+	known := &allRaining{ids: ids, stock: s}
 	m = NewMover(MoverOptions{Node: memoryNode(known, known, func() int64 { return time.Now().UnixMilli() }),
 		Stock: s, Ledger: freeRows{}, Sums: s})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,7 +192,7 @@ func TestAMoverThatIsToStop(t *testing.T) {
 				}
 				stop()
 				took := time.Since(stopped)
-				if want := []string{"borrowed", "done"}; !hangs &&
+				if want := []string{"borrowed", "restocked 0", "done"}; !hangs &&
 					(!slices.Equal(s.ended, want) || took > moveGrace/2) {
 					t.Errorf("%v after %v", s.ended, took)
 				}
