@@ -133,10 +133,8 @@ func (s *session) move(req wire.Request) {
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
 	switch {
-	case waits(err) != nil:
-		s.notYet(req.ID, waits(err))
-	case errors.Is(err, errCrowded):
-		s.crowdedOut(req.ID)
+	case postpone(err) != nil:
+		s.notYet(req.ID, postpone(err))
 	case outsider(err) != nil:
 		s.complain(req.ID, outsider(err).code, err.Error())
 	case errors.Is(err, errUnknownCampaign):

@@ -75,26 +75,6 @@ redrain_panics_total{part="socket"} 2
 	}
 }
 
-// What a hello may be refused for, and with which code.
-func TestHelloIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		say  string
-		code int
-	}{
-		"no token":           {say: `{"type":"hello","campaign":"c"}`, code: room.CodeBadToken},
-		"unknown campaign":   {say: `{"type":"hello","token":"u","campaign":"x"}`, code: room.CodeUnknownCampaign},
-		"a tap before hello": {say: `{"type":"tap","id":1,"drop":"0.0"}`, code: room.CodeProtocol},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := openDoor(t, &neighbours{}, func(o *Options) { o.HelloRate = 1 }).connect()
-			conn.say(c.say)
-			if code := conn.closed(); code != c.code {
-				t.Errorf("closed with %d, want %d", code, c.code)
-			}
-		})
-	}
-}
-
 // A limit that cannot be asked for counts nothing: it protects against a flood, and a fault must lock nobody out.
 func TestTheDoorStaysOpenWithoutTheLimit(t *testing.T) {
 	n := &neighbours{allow: func(string) (bool, error) { return false, errors.New("away") }}
