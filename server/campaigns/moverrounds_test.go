@@ -279,6 +279,9 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 			if err != nil || len(fault.away) > 0 && len(open) > 0 {
 				t.Errorf("%v are built on what does not last (%v)", open, err)
 			}
+			if fault.at == "open" && levels[1].Left != 10 {
+				t.Errorf("packets were lent without the ledger: %+v", levels)
+			}
 			rows.at, away.shards = "", nil
 			l.now += finishEveryMS
 			testenv.Must(t, m.look(t.Context(), c, p))
