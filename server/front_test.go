@@ -94,7 +94,7 @@ func TestTheFront(t *testing.T) {
 			TLSClientConfig: &tls.Config{RootCAs: trust.RootCAs}, NetDialContext: dialAs("198.51.100.1:7000"),
 			Subprotocols: []string{"redrain.v1"},
 		}
-		socket, upgrade, err := dialer.DialContext(t.Context(), strings.Replace(public, "https", "wss", 1)+"/ws", nil)
+		socket, upgrade, err := dialer.DialContext(t.Context(), "wss://"+s.Addr().String()+"/ws", nil)
 		testenv.Must(t, err)
 		defer func() { _, _ = upgrade.Body.Close(), socket.Close() }()
 		hello := map[string]any{"type": "hello", "id": 1, "token": guest.Token, "campaign": demoOf(t, s)}
@@ -105,7 +105,7 @@ func TestTheFront(t *testing.T) {
 		// With the connections of its two clients, the address has all that it may have.
 		for source, may := range map[string]bool{"198.51.100.1:8000": false, "198.51.100.2:8000": true} {
 			dialer.NetDialContext = dialAs(source)
-			another, upgrade, err := dialer.DialContext(t.Context(), strings.Replace(public, "https", "wss", 1)+"/ws", nil)
+			another, upgrade, err := dialer.DialContext(t.Context(), "wss://"+s.Addr().String()+"/ws", nil)
 			if (err == nil) != may {
 				t.Errorf("a connection of %s: %v", source, err)
 			}

@@ -117,8 +117,8 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool
 			what = "the books of the campaign were"
 		}
 		r.o.Log.Error("the books are not proved any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
-		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s ago: "+
-			"look whether a node with the role operator runs, and what it logs", what, when,
+		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s "+
+			"ago: look whether a node with the role operator runs, and what it logs", what, when,
 			time.Duration(limit)*time.Millisecond))
 	}
 	if old {

@@ -89,7 +89,7 @@ func TestFlapping(t *testing.T) {
 		}
 		works := func(want bool) {
 			t.Helper()
-			if _, got := s.works(time.Now()); got != want {
+			if got := s.works(time.Now()); got != want {
 				t.Errorf("works: %v", got)
 			}
 		}
