@@ -13,6 +13,7 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
+	"redrain/server/cluster"
 )
 
 // forgeriesEvery is the least time between two alarms about forgeries of one campaign, or about its dead letters:
@@ -128,4 +129,23 @@ func (y *forgery) message(code string) string {
 		"Nobody is paid by it. Find "+
 		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list has what was kept, "+
 		"and redrain payout dismiss ends it", y.count, y.reason)
+}
+
+// AlarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
+// they may have been.
+func AlarmVoid(bus *cluster.Bus, letters []posting.DeadLetter) {
+	claims := map[string][]string{}
+	for _, d := range letters {
+		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it
+			claims[d.Campaign] = append(claims[d.Campaign], d.Claim)
+		}
+	}
+	for campaign, list := range claims {
+		bus.Alarm("void_win", campaign, fmt.Sprintf(
+			"%d wins from before redis lost the campaign came too late to be paid; "+
+				"their players may have been told, unless --confirm is stream: %s",
+			len(list),
+			strings.Join(list, " "),
+		))
+	}
 }
