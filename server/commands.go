@@ -10,56 +10,44 @@ import (
 
 // buildCampaigns makes the operators' commands and the loops that finish them.
 func (s *Server) buildCampaigns() {
-	stock := store.NewStock(s.redis)
-	s.service = campaigns.NewService(campaigns.ServiceOptions{
-		Ledger: s.ledger.Campaigns, Stock: stock, Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Log: s.log,
-	})
+	node := campaigns.Node{Name: s.node, Leases: s.ledger.Leases, Known: s.registry, Bus: s.bus, Clock: s.clock.Now,
+		Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics}
+	stock, sums := store.NewStock(s.redis), store.NewSums(s.redis)
+	s.service = campaigns.NewService(campaigns.ServiceOptions{Node: node, Ledger: s.ledger.Campaigns, Stock: stock})
 	s.mover = campaigns.NewMover(campaigns.MoverOptions{
-		Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: store.NewSums(s.redis),
-		Leases: s.ledger.Leases,
-		Known:  s.registry, Bus: s.bus, Node: s.node, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
-		Registerer: s.metrics,
+		Node: node, Stock: confirm.NewMoves(s.confirmer), Ledger: s.ledger.Moves, Sums: sums,
 	})
 	s.odds = campaigns.NewOdds(campaigns.OddsOptions{
-		Service: s.service, Sums: store.NewSums(s.redis), Nodes: store.NewNodes(s.redis), Leases: s.ledger.Leases,
-		Known: s.registry, Bus: s.bus, Node: s.node, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
-		Registerer: s.metrics,
+		Node: node, Service: s.service, Sums: sums, Nodes: store.NewNodes(s.redis),
 	})
 	s.reclaimer = campaigns.NewReclaimer(campaigns.ReclaimerOptions{
-		Service: s.service, Ledger: s.ledger.Campaigns, Leases: s.ledger.Leases, Stock: stock, Outbox: s.outbox,
-		Known: s.registry, Bus: s.bus, Clock: s.clock.Now, Node: s.node, KeepFor: drainedKept, Recoverer: s.recoverer,
-		Log: s.log,
+		Node: node, Service: s.service, Ledger: s.ledger.Campaigns, Stock: stock, Outbox: s.outbox,
+		KeepFor: drainedKept,
 	})
 	s.rebuilder = campaigns.NewRebuilder(campaigns.RebuilderOptions{
-		Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
+		Node: node, Service: s.service, Campaigns: s.ledger.Campaigns, Ledger: s.ledger.Rebuilds, Stream: s.settler,
 		Outbox: store.NewOutbox(s.redis), Wins: store.NewWins(s.redis), Letters: s.ledger.Poster,
-		Restorer: store.NewRestorer(s.redis), Leases: s.ledger.Leases, Node: s.node,
-		Bus: s.bus, Recoverer: s.recoverer, Log: s.log,
+		Restorer: store.NewRestorer(s.redis),
 	})
 	rebuild := s.rebuilder.Rebuild
 	if s.cfg.ConfirmMode() != confirm.Stream.String() {
 		rebuild = nil
 	}
 	s.loop = campaigns.NewReconcileLoop(campaigns.ReconcileLoopOptions{
-		Service: s.service, Known: s.registry, Bus: s.bus, Rebuild: rebuild, Recoverer: s.recoverer, Clock: s.clock.Now,
-		Log: s.log,
+		Node: node, Service: s.service, Rebuild: rebuild,
 	})
 	s.watch = campaigns.NewWatch(campaigns.WatchOptions{
-		Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: store.NewSums(s.redis), Known: s.registry,
-		Bus: s.bus, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
+		Node: node, Seen: s.ledger.Moves, Loser: store.NewMoves(s.redis), Sums: sums,
 	})
 	s.proofs = campaigns.NewProofs(campaigns.ProofsOptions{
-		Books: s.books, Campaigns: s.ledger.Campaigns, Kept: s.ledger.Proofs, Leases: s.ledger.Leases,
-		Hot: hot{store.NewSums(s.redis), store.NewWins(s.redis)}, Node: s.node, Every: s.cfg.ReconcileEvery,
-		Share: s.cfg.ReconcileShare,
-		Alarm: s.bus.Alarm, Recoverer: s.recoverer, Clock: s.clock.Now, Log: s.log,
+		Node: node, Books: s.books, Campaigns: s.ledger.Campaigns, Kept: s.ledger.Proofs,
+		Hot: hot{sums, store.NewWins(s.redis)}, Every: s.cfg.ReconcileEvery, Share: s.cfg.ReconcileShare,
 	})
 	s.roots = chain.NewRootRounds(s.ledger.Roots, s.cfg.AuditRootFile, s.recoverer, s.log)
 	if s.cfg.Demo && s.cfg.InProcess() && s.cfg.Has(config.RoleOperator) {
 		s.demo = campaigns.NewDemo(campaigns.DemoOptions{
-			Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors,
-			Sums: store.NewSums(s.redis), Known: s.registry, Members: s.members, Recoverer: s.recoverer,
-			Clock: s.clock.Now, Log: s.log,
+			Node: node, Service: s.service, Campaigns: s.ledger.Campaigns, Sponsors: s.ledger.Sponsors, Sums: sums,
+			Members: s.members,
 		})
 	}
 }

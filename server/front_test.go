@@ -21,10 +21,11 @@ import (
 )
 
 // TestTheFront: TLS with HTTP/2, sockets over it, clients named by a PROXY header or by X-Forwarded-For and limited by
-// these names, and what monitoring asks for on an address of its own.
+// these names in guests and connections, and what monitoring asks for on an address of its own.
 func TestTheFront(t *testing.T) {
 	cfg := ownConfig("")
 	cfg.AdminListen, cfg.GuestRate = "localhost:0", 0.1 // with a burst of one
+	cfg.PerAddress = 3
 	cfg.Proxies, cfg.ProxyProtocol = []string{"127.0.0.0/8"}, true
 	trust := &tls.Config{RootCAs: x509.NewCertPool(), NextProtos: []string{"h2", "http/1.1"}}
 	cfg.TLSCert, cfg.TLSKey = certificate(t, trust.RootCAs)
@@ -93,13 +94,24 @@ func TestTheFront(t *testing.T) {
 			TLSClientConfig: &tls.Config{RootCAs: trust.RootCAs}, NetDialContext: dialAs("198.51.100.1:7000"),
 			Subprotocols: []string{"redrain.v1"},
 		}
-		socket, upgrade, err := dialer.DialContext(t.Context(), strings.Replace(public, "https", "wss", 1)+"/ws", nil)
+		socket, upgrade, err := dialer.DialContext(t.Context(), "wss://"+s.Addr().String()+"/ws", nil)
 		testenv.Must(t, err)
 		defer func() { _, _ = upgrade.Body.Close(), socket.Close() }()
 		hello := map[string]any{"type": "hello", "id": 1, "token": guest.Token, "campaign": demoOf(t, s)}
 		testenv.Must(t, socket.WriteJSON(hello))
 		if _, text, err := socket.ReadMessage(); err != nil || !strings.Contains(string(text), `"welcome"`) {
 			t.Errorf("%s, %v", text, err)
+		}
+		// With the connections of its two clients, the address has all that it may have.
+		for source, may := range map[string]bool{"198.51.100.1:8000": false, "198.51.100.2:8000": true} {
+			dialer.NetDialContext = dialAs(source)
+			another, upgrade, err := dialer.DialContext(t.Context(), "wss://"+s.Addr().String()+"/ws", nil)
+			if (err == nil) != may {
+				t.Errorf("a connection of %s: %v", source, err)
+			}
+			if err == nil {
+				_, _ = upgrade.Body.Close(), another.Close()
+			}
 		}
 	})
 }

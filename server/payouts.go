@@ -23,16 +23,13 @@ import (
 	"redrain/server/timeout"
 )
 
-// The relay's lease. A node that dies keeps the others from relaying for that long.
-const (
-	relayLease = 5 * time.Second
-	relayRenew = relayLease / 4
-)
+// relayLease is how long a node that dies keeps the others from relaying.
+const relayLease = 5 * time.Second
 
 // buildRelay makes what looks after the entries that stay in their outbox.
 func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 	turn := cluster.NewLease(cluster.LeaseOptions{
-		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease, Renew: relayRenew,
+		Leases: s.ledger.Leases, Name: "relay", Part: "relay", Node: s.node, TTL: relayLease,
 		Recoverer: s.recoverer, Alarm: s.bus.Alarm, Log: s.log,
 	})
 	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{

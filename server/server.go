@@ -144,9 +144,6 @@ func (s *Server) build(ctx context.Context) (err error) {
 	}
 	s.buildRooms()
 	s.buildCampaigns()
-	if err := s.proofs.Register(s.metrics); err != nil {
-		return err
-	}
 	s.buildHTTP()
 	if err := s.sanctions.Load(ctx); err != nil {
 		return err

@@ -76,22 +76,6 @@ func take(t *testing.T, consumer jetstream.Consumer, n int) (got []string) {
 	return got
 }
 
-func TestNATSPublishAndConsume(t *testing.T) {
-	js := connect(t, startNATS(t, t.TempDir()))
-	consumer := payStream(t, js)
-	publishTen(t, js)
-	publishTen(t, js) // dropped: the same identities
-	for i, data := range take(t, consumer, 10) {
-		if data != strconv.Itoa(i) {
-			t.Errorf("message %d is %q", i, data)
-		}
-	}
-	info, err := consumer.Info(context.Background())
-	if err != nil || info.NumPending != 0 || info.NumAckPending != 0 {
-		t.Errorf("afterwards: %+v, %v; want nothing pending", info, err)
-	}
-}
-
 func TestNATSKeepsTheStreamThroughARestart(t *testing.T) {
 	dir := t.TempDir()
 	func() {

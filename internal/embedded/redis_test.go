@@ -12,7 +12,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-func startRedis(t testing.TB) *redis.Client {
+func startRedis(t *testing.T) *redis.Client {
 	t.Helper()
 	r, err := Redis()
 	testenv.Must(t, err)
@@ -132,44 +132,11 @@ func TestScriptsSpreadWhatRealRedisSpreads(t *testing.T) {
 	}
 }
 
-func TestRedisKnowsItsScripts(t *testing.T) {
-	ctx, rdb := context.Background(), startRedis(t)
-	sha, err := rdb.ScriptLoad(ctx, "return redis.call('INCRBY', KEYS[1], ARGV[1])").Result()
-	testenv.Must(t, err)
-	if n, err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Int(); err != nil || n != 7 {
-		t.Errorf("EVALSHA = %d, %v; want 7", n, err)
-	}
-	testenv.Must(t, rdb.ScriptFlush(ctx).Err())
-	if err := rdb.EvalSha(ctx, sha, []string{"n"}, 7).Err(); !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		t.Errorf("EVALSHA of a forgotten script: %v, want NOSCRIPT", err)
-	}
-}
-
 func TestRedisClosesTwice(t *testing.T) {
 	r, err := Redis()
 	testenv.Must(t, err)
 	r.Close()
 	r.Close()
-}
-
-// BenchmarkScriptCall shows why taps are sent in batches.
-func BenchmarkScriptCall(b *testing.B) {
-	script := redis.NewScript(`
-local users, codes = {}, {}
-for i = 1, #ARGV, 2 do users[#users + 1] = ARGV[i] end
-local won = redis.call('HMGET', KEYS[1], unpack(users))
-for i = 1, #users do codes[i] = won[i] and 1 or 0 end
-return codes`)
-	for _, taps := range []int{1, 50, 500} {
-		b.Run(strconv.Itoa(taps)+"_taps", func(b *testing.B) {
-			ctx, rdb, args := context.Background(), startRedis(b), scriptArgs(2*taps)
-			b.ReportAllocs()
-			for b.Loop() {
-				testenv.Must(b, script.Run(ctx, rdb, []string{"wins"}, args...).Err())
-			}
-			b.ReportMetric(float64(taps)*float64(b.N)/b.Elapsed().Seconds(), "taps/s")
-		})
-	}
 }
 
 func TestRedisTellsThatItHasNoReplicas(t *testing.T) {

@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -44,17 +43,15 @@ type Sums interface {
 	Levels(ctx context.Context, c *rain.Campaign) (store.Levels, error)
 }
 
-// DemoOptions of a demo. All are needed but those that say so.
+// DemoOptions of a demo. All are needed.
 type DemoOptions struct {
+	Node
+
 	Service   *Service
 	Campaigns CampaignReader // to find the one of before
 	Sponsors  DemoSponsors
 	Sums      Sums
-	Known     Known
 	Members   func(campaign string) int // connections in a campaign's room on this node
-	Clock     rain.Clock
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
 }
 
 // NewDemo makes the demo. Its Run must be started.

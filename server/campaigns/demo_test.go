@@ -2,7 +2,6 @@ package campaigns
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,12 +56,11 @@ func TestDemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{memoryLedger: memoryLedger{}, known: map[string]*rain.Campaign{}, stock: 1}
 		clock := rain.Clock(func() int64 { return time.Now().UnixMilli() })
-		quiet := slog.New(slog.DiscardHandler)
-		service := NewService(ServiceOptions{Ledger: s, Stock: &memoryStock{}, Known: knownStage{s}, Bus: s,
-			Clock: clock, Log: quiet})
+		node := memoryNode(knownStage{s}, s, clock)
+		service := NewService(ServiceOptions{Node: node, Ledger: s, Stock: &memoryStock{}})
 		begin := func() *Demo {
-			return NewDemo(DemoOptions{Service: service, Campaigns: s, Sponsors: s, Sums: s, Known: knownStage{s},
-				Members: func(string) int { return s.online }, Clock: clock, Log: quiet})
+			return NewDemo(DemoOptions{Node: node, Service: service, Campaigns: s, Sponsors: s, Sums: s,
+				Members: func(string) int { return s.online }})
 		}
 		d := begin()
 		if d.Campaign() != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,14 +13,15 @@ import (
 
 	"redrain/internal/loop"
 	"redrain/payout/ledger/posting"
+	"redrain/server/cluster"
 )
 
 // forgeriesEvery is the least time between two alarms about forgeries of one campaign, or about its dead letters:
-// who can write to NATS or Redis can cause thousands a second.
+// a client with access to NATS or Redis can cause thousands a second.
 const forgeriesEvery = 5 * time.Second
 
-// Forgeries tells of what nobody of this installation has sealed, and of payouts that wait for a person: the first at
-// once, and what comes after it, of the same campaign, together.
+// Forgeries raises alarms about messages without a valid seal, and about payouts that wait for a person. It raises the
+// first at once, and one more for all that come after it for the same campaign.
 type Forgeries struct {
 	alarm     func(code, campaign, message string)
 	recoverer *loop.Recoverer
@@ -34,10 +36,11 @@ type alarmed struct {
 	campaign string // "" where none is known
 }
 
-// forgery is what was heard since the last alarm.
+// forgery is what was received since the last alarm.
 type forgery struct {
 	count  int
-	reason string
+	reason string    // of the last
+	told   time.Time // when the last alarm was raised
 }
 
 // NewForgeries makes them. Their Run must be started. A nil recoverer only logs panics.
@@ -45,92 +48,104 @@ func NewForgeries(alarm func(code, campaign, message string), recoverer *loop.Re
 	return &Forgeries{alarm: alarm, recoverer: recoverer, of: map[alarmed]*forgery{}}
 }
 
-// Heard hears of letters of what nobody has sealed, and how many more were dropped.
+// Heard takes dead letters of messages without a valid seal, and how many more were dropped.
 func (f *Forgeries) Heard(letters []posting.DeadLetter, dropped int) {
-	f.heard(codeForged, letters, dropped)
+	f.count(codeForged, letters, dropped, "much like it waits already, so it is not kept")
 }
 
-// Waiting hears of letters of payouts that wait for a person.
-func (f *Forgeries) Waiting(letters []posting.DeadLetter) { f.heard(codeDeadLetter, letters, 0) }
+// Waiting takes dead letters of payouts that wait for a person.
+func (f *Forgeries) Waiting(letters []posting.DeadLetter) { f.count(codeDeadLetter, letters, 0, "") }
+
+// Notices takes notices between nodes that have no valid seal. The campaigns that they name count for nothing.
+func (f *Forgeries) Notices(count int, reason string) { f.count(codeForged, nil, count, reason) }
 
 const (
 	codeForged     = "forged"
 	codeDeadLetter = "dead_letter"
 )
 
-func (f *Forgeries) heard(code string, letters []posting.DeadLetter, dropped int) {
-	heard := map[string]*forgery{}
-	for _, d := range letters {
-		heard[d.Campaign] = heard[d.Campaign].and(1, d.Reason)
-	}
-	if dropped > 0 {
-		heard[""] = heard[""].and(dropped, "much like it waits already, so it is not kept")
-	}
-	f.hear(code, heard)
-}
-
-// Notices hears of notices between nodes that nobody has sealed. What they say of a campaign counts for nothing.
-func (f *Forgeries) Notices(count int, reason string) {
-	f.hear(codeForged, map[string]*forgery{"": {count, reason}})
-}
-
-func (f *Forgeries) hear(code string, heard map[string]*forgery) {
+// count counts letters, and others of no campaign.
+func (f *Forgeries) count(code string, letters []posting.DeadLetter, others int, reason string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, campaign := range slices.Sorted(maps.Keys(heard)) {
+	counted := map[alarmed]bool{}
+	add := func(campaign string, n int, reason string) {
 		about := alarmed{code, campaign}
-		if f.of[about] != nil {
-			f.of[about].and(heard[campaign].count, heard[campaign].reason)
-			continue
+		counted[about] = true
+		if f.of[about] == nil {
+			f.of[about] = &forgery{}
 		}
-		f.of[about] = &forgery{}
-		f.tell(about, heard[campaign])
+		f.of[about].count += n
+		f.of[about].reason = reason
 	}
+	for _, d := range letters {
+		add(d.Campaign, 1, d.Reason)
+	}
+	if others > 0 {
+		add("", others, reason)
+	}
+	f.raise(maps.Keys(counted), forgeriesEvery)
 }
 
-func (y *forgery) and(count int, reason string) *forgery {
-	if y == nil {
-		y = &forgery{}
-	}
-	y.count += count
-	y.reason = reason
-	return y
-}
-
-// Run tells from time to time what has come since, until ctx ends, and the rest in the end.
+// Run raises the alarms that wait from time to time until ctx ends, and the rest in the end.
 func (f *Forgeries) Run(ctx context.Context) error {
 	err := loop.Run(ctx, loop.Spec{Part: "forgeries", Every: forgeriesEvery, Recoverer: f.recoverer,
-		Do: loop.Plain(func(context.Context) { f.round() })})
-	f.round()
+		Do: loop.Plain(func(context.Context) { f.raiseAll(forgeriesEvery) })})
+	f.raiseAll(0)
 	return err
 }
 
-func (f *Forgeries) round() {
+func (f *Forgeries) raiseAll(since time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, about := range slices.SortedFunc(maps.Keys(f.of), func(a, b alarmed) int {
+	f.raise(maps.Keys(f.of), since)
+}
+
+// raise raises the alarms of which the last one is so long ago. It needs the lock.
+func (f *Forgeries) raise(of iter.Seq[alarmed], since time.Duration) {
+	for _, about := range slices.SortedFunc(of, func(a, b alarmed) int {
 		return cmp.Or(strings.Compare(a.code, b.code), strings.Compare(a.campaign, b.campaign))
 	}) {
-		if f.of[about].count == 0 {
+		switch one := f.of[about]; {
+		case time.Since(one.told) < since:
+		case one.count == 0:
 			delete(f.of, about)
-			continue
+		default:
+			f.alarm(about.code, about.campaign, one.message(about.code))
+			*one = forgery{told: time.Now()}
 		}
-		f.tell(about, f.of[about])
-		f.of[about] = &forgery{}
 	}
 }
 
-func (f *Forgeries) tell(about alarmed, y *forgery) {
-	message := fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, reclaims, messages or "+
+func (y *forgery) message(code string) string {
+	switch {
+	case code == codeDeadLetter && y.count == 1:
+		return "a payout waits for a person, see redrain payout list: " + y.reason
+	case code == codeDeadLetter:
+		return fmt.Sprintf("%d payouts wait for a person, see redrain payout list. The last: %s", y.count, y.reason)
+	}
+	return fmt.Sprintf("somebody who is not redrain has written to Redis or NATS: %d wins, reclaims, messages or "+
 		"notices that no node of this installation has sealed, or that repeat what was sealed once (the last: %s). "+
 		"Nobody is paid by it. Find "+
 		"out who has the passwords, change them, then run redrain seal rotate; redrain payout list has what was kept, "+
 		"and redrain payout dismiss ends it", y.count, y.reason)
-	switch {
-	case about.code == codeDeadLetter && y.count == 1:
-		message = "a payout waits for a person, see redrain payout list: " + y.reason
-	case about.code == codeDeadLetter:
-		message = fmt.Sprintf("%d payouts wait for a person, see redrain payout list. The last: %s", y.count, y.reason)
+}
+
+// AlarmVoid says that wins came too late to be paid. Under --confirm stream their players were not told; otherwise
+// they may have been.
+func AlarmVoid(bus *cluster.Bus, letters []posting.DeadLetter) {
+	claims := map[string][]string{}
+	for _, d := range letters {
+		if d.User != "" { // a shard's rest that was on its way back is on offer again, and nobody was promised it
+			claims[d.Campaign] = append(claims[d.Campaign], d.Claim)
+		}
 	}
-	f.alarm(about.code, about.campaign, message)
+	for campaign, list := range claims {
+		bus.Alarm("void_win", campaign, fmt.Sprintf(
+			"%d wins from before redis lost the campaign came too late to be paid; "+
+				"their players may have been told, unless --confirm is stream: %s",
+			len(list),
+			strings.Join(list, " "),
+		))
+	}
 }

@@ -71,8 +71,7 @@ func TestDeadLettersAreToldTogether(t *testing.T) {
 		for range 100 {
 			f.Waiting(letter)
 		}
-		f.round()
-		f.round()
+		f.raiseAll(0)
 		if !slices.Equal(alarms[1:], []string{"dead_letter c1: a payout waits for a person",
 			"dead_letter c1: 99 payouts wait for a person"}) {
 			t.Errorf("%q", alarms)

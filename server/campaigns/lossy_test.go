@@ -65,11 +65,11 @@ func (l *lossy) another() *Rebuilder { return l.rebuilderWith(everybodys{}, "nod
 
 // rebuilderWith is the rebuilder of a node.
 func (l *lossy) rebuilderWith(leases cluster.Leases, node string) *Rebuilder {
+	n := l.node
+	n.Leases, n.Name = leases, node
 	return NewRebuilder(RebuilderOptions{
-		Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
-		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber, Leases: leases, Node: node,
-		Bus: l.bus,
-		Log: slog.New(slog.DiscardHandler),
+		Node: n, Service: l.service, Campaigns: l.ledger.Campaigns, Ledger: l.ledger.Rebuilds, Stream: l.settler,
+		Outbox: l.grabber, Wins: l.grabber, Letters: l.ledger.Poster, Restorer: l.grabber,
 	})
 }
 

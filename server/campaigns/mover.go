@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -118,19 +117,13 @@ func readShards(ctx context.Context, from ShardLevels, c *rain.Campaign) ([]stor
 	return levels, err
 }
 
-// MoverOptions of a mover. All are needed but those that say so.
+// MoverOptions of a mover. All are needed.
 type MoverOptions struct {
-	Stock      MovedStock
-	Ledger     MoveRows
-	Sums       ShardLevels
-	Leases     cluster.Leases
-	Known      Known
-	Bus        Bus
-	Node       string          // this node's name in the lease
-	Recoverer  *loop.Recoverer // nil: panics are logged only
-	Clock      rain.Clock
-	Log        *slog.Logger
-	Registerer prometheus.Registerer // nil: no metrics
+	Node
+
+	Stock  MovedStock
+	Ledger MoveRows
+	Sums   ShardLevels
 }
 
 // NewMover makes a mover. Its Run must be started.
@@ -138,9 +131,7 @@ func NewMover(o MoverOptions) *Mover {
 	metrics := promauto.With(o.Registerer)
 	return &Mover{
 		o: o, wake: loop.NewWake(), campaigns: map[string]*pace{},
-		coming: map[coming]int{},
-		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "mover", Part: "mover", Node: o.Node,
-			TTL: moveLease, Renew: moveRenew, Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log}),
+		coming: map[coming]int{}, lease: o.lease("mover", "mover", moveLease),
 		moved: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_moved_packets_total", Help: "Packets taken from one shard's stock to another's.",
 		}),

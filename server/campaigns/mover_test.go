@@ -4,13 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"testing"
-	"time"
 
-	"redrain/grab/grabtest"
-	"redrain/grab/outcome"
 	"redrain/grab/store"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger/posting"
@@ -26,7 +22,7 @@ var errCut = errors.New("cut off")
 type cutSteps struct {
 	stock MovedStock
 	rows  MoveRows
-	at    string // "lend", "row", "borrow", "done" (the row) or "forget"
+	at    string // "open", "lend", "row", "borrow", "done" (the row) or "forget"
 	after bool
 }
 
@@ -78,18 +74,15 @@ func (r cutRows) Done(ctx context.Context, move string, number int64) error {
 	return r.step("done", func() error { return r.rows.Done(ctx, move, number) })
 }
 
-func (r cutRows) Open(ctx context.Context, campaign string) ([]posting.Move, error) {
-	return r.rows.Open(ctx, campaign)
+func (r cutRows) Open(ctx context.Context, campaign string) (open []posting.Move, err error) {
+	err = r.step("open", func() (err error) { open, err = r.rows.Open(ctx, campaign); return err })
+	return open, err
 }
 
 // mover is one that listens; the test has it look.
 func (l *lossy) mover(change func(*MoverOptions)) *Mover {
 	l.Helper()
-	o := MoverOptions{
-		Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums, Leases: l.ledger.Leases,
-		Known: l.registry,
-		Bus:   l.bus, Node: "test", Clock: func() int64 { return l.now }, Log: slog.New(slog.DiscardHandler),
-	}
+	o := MoverOptions{Node: l.node, Stock: l.grabber.Moves, Ledger: l.ledger.Moves, Sums: l.grabber.Sums}
 	if change != nil {
 		change(&o)
 	}
@@ -226,52 +219,20 @@ func TestALostRecipientHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestStockFollowsThePlayers: all players are of one shard and win every packet of the campaign; only then it is
-// sold out, and all are told. The books balance.
-func TestStockFollowsThePlayers(t *testing.T) {
+// TestAMoveThatIsGoneIsNotMadeAgain: a move that was seen, and has been ended by another node since, is left alone: its
+// id is not used for other packets.
+func TestAMoveThatIsGoneIsNotMadeAgain(t *testing.T) {
 	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(120, 12, 4))
-	soldOut, restocked := make(chan string, 1), make(chan int, 100)
-	err := l.bus.Listen(nil, cluster.Listener{
-		SoldOut:   func(campaign string, _ rain.Lane) { soldOut <- campaign },
-		Restocked: func(_ string, shard int) { restocked <- shard },
-	})
-	testenv.Must(t, err)
-	testenv.Must(t, l.nc.Flush())
-	m, p := l.mover(nil), &pace{}
-	home := rain.HomeShard("u", 4)
-	drop := rain.DropID{N: c.Current().FirstWave}
-	for won, i := 0, 0; won < c.Packets; i++ {
-		user := fmt.Sprintf("u-%d", i)
-		if rain.HomeShard(user, 4) != home {
-			continue
+	c := l.raining(servertest.EvenSpec(300, 30, 3))
+	testenv.Must(t, testenv.Err(l.grabber.Lend(t.Context(), c.ID, 0, 1, "m", 4)))
+	seen, err := l.grabber.Shards(t.Context(), c)
+	if err != nil || len(seen[0].Lent) != 1 {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	for range 2 { // the second time of what is not so any more
+		testenv.Must(t, l.mover(nil).finish(t.Context(), c, seen, &pace{}))
+		if got := l.stock(c, "ended"); !slices.Equal(got, []int{6, 14, 10}) {
+			t.Errorf("the shards have %v", got)
 		}
-		m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-		testenv.Must(t, m.look(t.Context(), c, p))
-		if r := grabtest.TapOn(l.grabber.Gate(c), user, drop.String()); r.Outcome != outcome.Won {
-			t.Fatalf("%s, after %d wins: %+v; the shards have %v", user, won, r, l.stock(c, "dry"))
-		}
-		won++
-		l.now += 200
-	}
-	if len(soldOut) > 0 {
-		t.Error("sold out before the last packet was won")
-	}
-	m.Dry(c.ID, cluster.DryShard{Shard: home, Node: "n", Taps: 1})
-	testenv.Must(t, m.look(t.Context(), c, p))
-	select {
-	case got := <-soldOut:
-		if got != c.ID {
-			t.Error(got)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("nobody is told that it is sold out")
-	}
-	if shard := <-restocked; shard != home {
-		t.Errorf("told of stock on shard %d", shard)
-	}
-	l.stock(c, "sold out")
-	if got := l.books(c); !got.Balanced {
-		t.Errorf("the books: %+v", got)
 	}
 }

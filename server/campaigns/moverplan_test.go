@@ -247,7 +247,7 @@ func TestSoldOutIsOfTheCampaign(t *testing.T) {
 // short while, and as far as nobody has won there since; who does not move stock keeps nothing.
 func TestDryIsHeardOncePerNode(t *testing.T) {
 	now := int64(1_000)
-	m := NewMover(MoverOptions{Clock: func() int64 { return now }})
+	m := NewMover(MoverOptions{Node: Node{Clock: func() int64 { return now }}})
 	m.Dry("c", cluster.DryShard{Shard: 1, Node: "a", Taps: 5})
 	if m.dry != nil || len(m.wake) > 0 {
 		t.Error("it listens without moving stock")

@@ -102,20 +102,8 @@ func (m *Mover) lookOnce(ctx context.Context, c *rain.Campaign, p *pace) {
 
 // forget drops what is remembered of campaigns that are live no more.
 func (m *Mover) forget(live []*rain.Campaign) {
-	still := make(map[string]bool, len(live))
-	for _, c := range live {
-		still[c.ID] = true
-	}
-	for id := range m.campaigns {
-		if !still[id] {
-			delete(m.campaigns, id)
-		}
-	}
+	dropDead(m.campaigns, live)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id := range m.dry {
-		if !still[id] {
-			delete(m.dry, id)
-		}
-	}
+	dropDead(m.dry, live)
 }

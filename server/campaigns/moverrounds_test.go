@@ -3,8 +3,8 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,13 +18,25 @@ import (
 	"redrain/server/servertest"
 )
 
-// twoRaining knows two campaigns on which rain falls.
-type twoRaining struct{ oneRaining }
+// allRaining knows campaigns on which rain falls, and notes in their stock that it was restocked.
+type allRaining struct {
+	told
+	ids   []string
+	stock *illStock
+}
 
-func (k twoRaining) Live() []*rain.Campaign {
-	ill, well := k.oneRaining.Live()[0], k.oneRaining.Live()[0]
-	ill.ID, well.ID, well.Packets = "ill", "well", 100_000
-	return []*rain.Campaign{ill, well}
+func (k *allRaining) Restocked(campaign string, shard int) {
+	if campaign == "ill" {
+		k.stock.ended = append(k.stock.ended, "restocked "+strconv.Itoa(shard))
+	}
+}
+
+func (k *allRaining) Live() (all []*rain.Campaign) {
+	for _, id := range k.ids {
+		all = append(all, &rain.Campaign{ID: id, Status: rain.Open, Spec: rain.Spec{Shards: 2, Packets: 100_000},
+			Rains: []rain.Rain{{ID: "r", StartsAt: time.Now().UnixMilli() - 1, DurationMS: 60_000}}})
+	}
+	return all
 }
 
 // illStock is the stock of a campaign with which something is the matter, and of one that is well: packets of it are
@@ -32,8 +44,10 @@ func (k twoRaining) Live() []*rain.Campaign {
 type illStock struct {
 	ill   string
 	began time.Time
+	waits chan struct{} // a borrowing of the ill one waits for it, if that is what is the matter
 	mu    sync.Mutex
-	lends int // of the campaign that is well
+	lends map[string]int // by campaign
+	ended []string       // steps of the ill one
 }
 
 func (s *illStock) Lent(context.Context, string, int, string) (bool, error) { return true, nil }
@@ -57,6 +71,7 @@ func (s *illStock) Shards(ctx context.Context, c *rain.Campaign) ([]store.Level,
 		return nil, ctx.Err()
 	case "a look panics":
 		panic("torn")
+	case "a move waits":
 	default:
 		levels[1].Lent = []rain.Lent{{Move: "m"}}
 	}
@@ -64,32 +79,67 @@ func (s *illStock) Shards(ctx context.Context, c *rain.Campaign) ([]store.Level,
 }
 
 func (s *illStock) Lend(_ context.Context, campaign string, _, to int, move string, _ int) (*rain.Lent, error) {
-	if campaign == "well" {
-		s.mu.Lock()
-		s.lends++
-		s.mu.Unlock()
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lends[campaign]++
 	return &rain.Lent{Move: move, To: to}, nil
 }
 
 func (s *illStock) Borrow(ctx context.Context, campaign string, _ rain.Lent) (int64, error) {
-	if campaign == "ill" && s.ill == "a move hangs" {
+	if campaign == "well" {
+		return 1, nil
+	}
+	switch s.ill {
+	case "a move waits":
+		select {
+		case <-s.waits:
+			s.ended = append(s.ended, "borrowed")
+			return 1, nil
+		case <-ctx.Done():
+		}
+	case "a move hangs":
 		<-ctx.Done()
 	}
-	if campaign == "ill" {
-		return 0, errAway
-	}
-	return 1, nil
+	return 0, errAway
 }
 
-func (*illStock) Done(context.Context, string, int, string) error { return nil }
+func (s *illStock) Done(_ context.Context, campaign string, _ int, _ string) error {
+	if campaign == "ill" {
+		s.ended = append(s.ended, "done")
+	}
+	return nil
+}
 
-func (s *illStock) lent() int {
+// lent is how often packets were lent since the last call.
+func (s *illStock) lent(campaign string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.lends
-	s.lends = 0
+	n := s.lends[campaign]
+	s.lends[campaign] = 0
 	return n
+}
+
+// freeRows keep nothing of moves.
+type freeRows struct{}
+
+func (freeRows) Write(context.Context, string, int, rain.Lent) error  { return nil }
+func (freeRows) Done(context.Context, string, int64) error            { return nil }
+func (freeRows) Open(context.Context, string) ([]posting.Move, error) { return nil, nil }
+
+// runMover runs a mover with an ill stock until stop is called, which returns when it has ended.
+func runMover(t *testing.T, s *illStock, ids ...string) (m *Mover, stop func()) {
+	t.Helper()
+	s.began, s.lends = time.Now(), map[string]int{}
+	known := &allRaining{ids: ids, stock: s}
+	m = NewMover(MoverOptions{Node: memoryNode(known, known, func() int64 { return time.Now().UnixMilli() }),
+		Stock: s, Ledger: freeRows{}, Sums: s})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	return m, func() {
+		cancel()
+		testenv.Must(t, <-ended)
+	}
 }
 
 // TestOneCampaignHoldsUpNoOther: while something is the matter with one campaign, another one gets its stock: ahead,
@@ -99,32 +149,79 @@ func TestOneCampaignHoldsUpNoOther(t *testing.T) {
 		"a move cannot be ended", "a move hangs"} {
 		t.Run(ill, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &illStock{ill: ill, began: time.Now()}
-				m := NewMover(MoverOptions{Stock: s, Ledger: stillRows{}, Sums: s, Leases: stillRows{},
-					Known: &twoRaining{}, Bus: &told{}, Node: "n",
-					Clock: func() int64 { return time.Now().UnixMilli() }, Log: slog.New(slog.DiscardHandler)})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- m.Run(ctx) }()
+				s := &illStock{ill: ill}
+				m, stop := runMover(t, s, "ill", "well")
 				for range 10 { // each second nearly
 					sleepInBubble(900 * time.Millisecond)
 				}
-				if s.lent() == 0 {
+				if s.lent("well") == 0 {
 					t.Error("nothing was moved ahead")
 				}
 				for range 10 {
 					sleepInBubble(moveEvery + 70*time.Millisecond)
-					s.lent()
+					s.lent("well")
 					m.Dry("well", cluster.DryShard{Shard: 0, Node: "n", Taps: 50})
 					sleepInBubble(2 * moveGather)
-					if s.lent() == 0 {
+					if s.lent("well") == 0 {
 						t.Error("taps wait, and nothing was moved")
 					}
 				}
-				cancel()
-				testenv.Must(t, <-ended)
+				stop()
 			})
 		})
+	}
+}
+
+// TestAMoverThatIsToStop ends the move that it has begun, and begins no other; where a back end hangs it does not
+// wait for ever.
+func TestAMoverThatIsToStop(t *testing.T) {
+	for name, hangs := range map[string]bool{"a move in hand": false, "a Redis that hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &illStock{ill: "a move waits", waits: make(chan struct{})}
+				m, stop := runMover(t, s, "ill")
+				synctest.Wait()
+				m.Dry("ill", cluster.DryShard{Shard: 0, Node: "n", Taps: 2})
+				sleepInBubble(2 * moveGather)
+				if s.lends["ill"] != 1 {
+					t.Fatalf("%d moves have begun", s.lends["ill"])
+				}
+				stopped := time.Now()
+				if !hangs {
+					time.AfterFunc(moveGrace/2, func() { close(s.waits) })
+				}
+				stop()
+				took := time.Since(stopped)
+				if want := []string{"borrowed", "restocked 0", "done"}; !hangs &&
+					(!slices.Equal(s.ended, want) || took > moveGrace/2) {
+					t.Errorf("%v after %v", s.ended, took)
+				}
+				if hangs && (len(s.ended) > 0 || took > moveGrace) {
+					t.Errorf("%v after %v", s.ended, took)
+				}
+				if s.lends["ill"] != 1 || m.dry != nil {
+					t.Errorf("%d moves have begun; %v are remembered", s.lends["ill"], m.dry)
+				}
+			})
+		})
+	}
+}
+
+// A round has room for some moves only: the first of each lane are among them, whatever the others need.
+func TestLanesTakeTurns(t *testing.T) {
+	t.Parallel()
+	moves := func(first, n int) (all []transfer) {
+		for i := range n {
+			all = append(all, transfer{from: first + i})
+		}
+		return all
+	}
+	var from []int
+	for _, m := range inTurns([][]transfer{moves(0, 4), nil, moves(10, 2)}) {
+		from = append(from, m.from)
+	}
+	if want := []int{0, 10, 1, 11, 2, 3}; !slices.Equal(from, want) {
+		t.Errorf("%v, want %v", from, want)
 	}
 }
 
@@ -144,7 +241,7 @@ func (s *someAway) Lend(ctx context.Context, campaign string, from, to int, move
 }
 
 // TestAStockIsNotEmptiedByMovesThatWait: what cannot be brought to its end is lent once, and not anew in each round
-// in which taps wait.
+// in which taps wait. As long as the loss of a master can undo a lending, the ledger has no row of it.
 func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 	for _, fault := range []struct {
 		name, at string
@@ -155,6 +252,7 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 		{"the ledger ends nothing", "done", nil, 1},
 		{"a shard lends nothing that lasts", "", []int{0}, 1},
 		{"nothing that is lent lasts", "", []int{0, 2}, 2},
+		{"the ledger does not tell what is begun", "open", nil, 0},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			l := newLossy(t, forgetful["in-process"](t))
@@ -177,6 +275,13 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 			if len(fault.away) == 1 && levels[1].Left != 14 {
 				t.Errorf("the shard got nothing from another one that can lend: %+v", levels)
 			}
+			open, err := l.ledger.Moves.Open(t.Context(), c.ID)
+			if err != nil || len(fault.away) > 0 && len(open) > 0 {
+				t.Errorf("%v are built on what does not last (%v)", open, err)
+			}
+			if fault.at == "open" && levels[1].Left != 10 {
+				t.Errorf("packets were lent without the ledger: %+v", levels)
+			}
 			rows.at, away.shards = "", nil
 			l.now += finishEveryMS
 			testenv.Must(t, m.look(t.Context(), c, p))
@@ -185,22 +290,5 @@ func TestAStockIsNotEmptiedByMovesThatWait(t *testing.T) {
 				t.Errorf("%v are under way (%v)", open, err)
 			}
 		})
-	}
-}
-
-// noRows is a ledger that cannot be asked for its moves.
-type noRows struct{ *posting.Moves }
-
-func (noRows) Open(context.Context, string) ([]posting.Move, error) { return nil, errCut }
-
-// TestNothingIsLentWithoutTheLedger: where it does not tell which moves are under way, none is begun.
-func TestNothingIsLentWithoutTheLedger(t *testing.T) {
-	l := newLossy(t, forgetful["in-process"](t))
-	c := l.raining(servertest.EvenSpec(300, 30, 3))
-	m := l.mover(func(o *MoverOptions) { o.Ledger = noRows{l.ledger.Moves} })
-	m.Dry(c.ID, cluster.DryShard{Shard: 1, Node: "n", Taps: 14})
-	testenv.WantErr(t, m.look(t.Context(), c, &pace{}), errCut)
-	if levels, err := l.grabber.Shards(t.Context(), c); err != nil || levels[1].Left != 10 || levels[0].Left != 10 {
-		t.Errorf("%+v, %v", levels, err)
 	}
 }

@@ -116,6 +116,6 @@ func (m *Mover) remembers(ctx context.Context, campaign string, from int, lent r
 	if err != nil || !lost {
 		return nil //nolint:nilerr // see above
 	}
-	wentBack{m.o.Bus, m.o.Log}.tell(campaign, from, "it has forgotten that it lent packets", "move", lent.Move)
+	m.o.wentBack(campaign, from, "it has forgotten that it lent packets", "move", lent.Move)
 	return nil
 }

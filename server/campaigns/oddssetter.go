@@ -3,7 +3,7 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -41,26 +41,18 @@ type NodeReports interface {
 	Reports(ctx context.Context, campaign string) (map[string]store.NodeReport, error)
 }
 
-// OddsOptions of a setter of odds. All are needed but those that say so.
+// OddsOptions of a setter of odds. All are needed.
 type OddsOptions struct {
-	Service    *Service
-	Sums       Sums
-	Nodes      NodeReports
-	Leases     cluster.Leases
-	Known      Known
-	Bus        Bus
-	Node       string          // this node's name in the lease
-	Recoverer  *loop.Recoverer // nil: panics are logged only
-	Clock      rain.Clock
-	Log        *slog.Logger
-	Registerer prometheus.Registerer // nil: no metrics
+	Node
+
+	Service *Service
+	Sums    Sums
+	Nodes   NodeReports
 }
 
 // NewOdds makes a setter of odds. Its Run must be started.
 func NewOdds(o OddsOptions) *Odds {
-	return &Odds{o: o, crowds: map[string]*crowds{},
-		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "odds", Part: "odds", Node: o.Node,
-			TTL: oddsLease, Renew: oddsRenew, Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log}),
+	return &Odds{o: o, crowds: map[string]*crowds{}, lease: o.lease("odds", "odds", oddsLease),
 		set: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
 			Name: "redrain_odds_set_total", Help: "Odds that were set for beats to come, in rains with the odds auto.",
 		})}
@@ -91,11 +83,7 @@ func (s *Odds) round(ctx context.Context) error {
 		still[r.ID] = true
 		failed = errors.Join(failed, s.look(ctx, c, r))
 	}
-	for id := range s.crowds {
-		if !still[id] {
-			delete(s.crowds, id)
-		}
-	}
+	maps.DeleteFunc(s.crowds, func(id string, _ *crowds) bool { return !still[id] })
 	return failed
 }
 

@@ -2,7 +2,9 @@ package campaigns
 
 import (
 	"context"
-	"log/slog"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,11 +18,10 @@ import (
 
 const (
 	reconcileLease = "reconcile"
-	leaseTTL       = 30 * time.Second
-	leaseRenew     = 10 * time.Second
-	// unprovedRounds is after how many rounds of the schedule without a proof an alarm is raised: a campaign that
-	// cannot be read may hide a fault.
-	unprovedRounds = 3
+	// fullLease is of the full reconciliation that an operator has asked for: it costs as much as all that there is.
+	fullLease  = "reconcile-full"
+	leaseTTL   = 30 * time.Second
+	leaseRenew = leaseTTL / 4
 	// reconcileAtOnce is how many operators may have one campaign's rows checked at the same time. Each takes as
 	// much memory as the campaign's split.
 	reconcileAtOnce = 2
@@ -57,49 +58,36 @@ type Proofs struct {
 
 	mu     sync.Mutex
 	faulty map[string]string       // campaign → fingerprint of what was found last; "" is all books
-	missed map[string]missed       // campaign → since it was proved last, if it cannot be
 	proved map[string]ledger.Proof // campaign → what has been proved and is not noted yet
-	busy   bool                    // a full reconciliation is running
-	full   int64                   // when this node has made the last one, Unix ms
 
 	*proofAge
 }
 
 // ProofsOptions of proofs. All are needed but those that say so.
 type ProofsOptions struct {
+	Node
+
 	Books     Books
 	Campaigns ProvedCampaigns
-	Kept      KeptProofs // nil: nobody is told when the books were proved, and drained campaigns wait for the night
-	Leases    cluster.Leases
+	Kept      KeptProofs
 	Hot       reconcile.Hot
-	Node      string        // this node's name in the lease
 	Every     time.Duration // between two rounds; only Run needs it
 	Share     float64       // of the time that the nightly reconciliation may take; 0: there is none
-	Alarm     func(code, campaign, message string)
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Clock     rain.Clock      // nil: that of this process
-	Log       *slog.Logger
 }
 
 // NewProofs makes the proofs. Who asks gets one at once; Run makes those of the schedule.
 func NewProofs(o ProofsOptions) *Proofs {
-	if o.Clock == nil {
-		o.Clock = func() int64 { return time.Now().UnixMilli() }
-	}
-	return &Proofs{
-		o: o, campaigns: make(chan struct{}, reconcileAtOnce),
-		faulty: map[string]string{}, missed: map[string]missed{}, proved: map[string]ledger.Proof{},
-		proofAge: newProofAge(o.Log),
-		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: reconcileLease, Part: "reconciliation",
-			Node: o.Node, TTL: leaseTTL, Renew: leaseRenew, Recoverer: o.Recoverer, Alarm: o.Alarm,
-			Log: o.Log}),
-	}
+	return &Proofs{o: o, campaigns: make(chan struct{}, reconcileAtOnce), faulty: map[string]string{},
+		proved: map[string]ledger.Proof{}, proofAge: newProofAge(o.Registerer),
+		lease: o.lease(reconcileLease, "reconciliation", leaseTTL)}
 }
 
 // Campaign proves one campaign, for somebody who asks.
 func (r *Proofs) Campaign(ctx context.Context, id string) (reconcile.Reconciliation, error) {
-	if err := enter(ctx, r.campaigns); err != nil {
-		return reconcile.Reconciliation{}, err
+	select {
+	case r.campaigns <- struct{}{}:
+	case <-ctx.Done():
+		return reconcile.Reconciliation{}, ctx.Err()
 	}
 	defer func() { <-r.campaigns }()
 	defer r.clearGauges()
@@ -113,61 +101,68 @@ func (r *Proofs) clearGauges() {
 	}
 }
 
-func enter(ctx context.Context, door chan struct{}) error {
-	select {
-	case door <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// ErrFullProof is the error of a full reconciliation that is asked for while another one is running.
+var ErrFullProof = errors.New("another full proof is running; try again when it has ended")
+
+// Full reconciles all books by every row, for an operator. One runs at a time in the whole cluster: the error is
+// ErrFullProof if there is one. progress may be nil.
+func (r *Proofs) Full(ctx context.Context, progress func(reconcile.Progress)) (books reconcile.Books, err error) {
+	began := false
+	defer r.clearGauges()
+	asked := r.o.Node
+	asked.Name += " " + rand.Text()
+	lease := asked.lease(fullLease, "reconciliation", leaseTTL)
+	defer lease.Release(ctx)
+	err = lease.Under(ctx, func(ctx context.Context) (err error) {
+		began = true
+		books, err = r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{Progress: progress,
+			Each: r.heedEach(ctx, new(error))})
+		return err
+	})
+	switch {
+	case err != nil:
+		return reconcile.Books{}, err
+	case !began:
+		return reconcile.Books{}, ErrFullProof
+	case books.CheckedAt == 0:
+		return reconcile.Books{}, fmt.Errorf("%w: another node has taken over, because this one was too slow to say "+
+			"that it is at work", ErrFullProof)
 	}
+	return books, r.keepFull(ctx, books)
 }
 
 // Run reconciles the books until ctx ends, as long as this node has the lease. Each node checks when they were
 // reconciled last.
 func (r *Proofs) Run(ctx context.Context) error {
-	var beside sync.WaitGroup
-	beside.Go(func() { r.keepLease(ctx) })
-	defer beside.Wait()
-	proving := loop.FailureLog{Work: "the scheduled reconciliation", Log: r.o.Log}
-	tick := time.NewTicker(r.o.Every)
-	defer tick.Stop()
-	for had := false; ; {
-		r.o.Recoverer.Do("reconciliation", func() { r.lookAtAge(ctx) })
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		holds := r.holds.Load()
-		if had && !holds {
-			r.o.Recoverer.Do("reconciliation", r.rest)
-		}
-		if had = holds; !holds {
-			continue
-		}
-		proving.Record(ctx, r.o.Recoverer.Try("reconciliation", func() error { return r.round(ctx) }))
-		if r.isFullDue() {
-			r.beginFull(ctx, &beside)
-		}
+	check := r.spec("asking when the books were proved", r.lookAtAge)
+	prove := r.spec("taking the lease of the reconciliation", r.prove)
+	prove.Every, prove.Lease = leaseRenew, r.lease
+	return loop.Run(ctx, check, prove)
+}
+
+// spec describes a loop of the schedule.
+func (r *Proofs) spec(work string, do func(context.Context) error) loop.Spec {
+	return loop.Spec{Part: "reconciliation", Work: work, Every: r.o.Every, Do: do, Recoverer: r.o.Recoverer,
+		Log: r.o.Log}
+}
+
+// prove reconciles the books as long as this node has the lease. Then it forgets what it has proved and found, so that
+// it does not repeat alarms of another node.
+func (r *Proofs) prove(ctx context.Context) error {
+	r.holds.Store(true)
+	defer func() {
+		r.holds.Store(false)
+		r.mu.Lock()
+		clear(r.proved)
+		r.mu.Unlock()
+		r.o.Books.ForgetReconciliations()
+	}()
+	if !loop.Sleep(ctx, r.o.Every) { // a node that starts has more important work
+		return nil
 	}
-}
-
-// rest forgets what this node has proved, when another has the lease. It does not repeat alarms later.
-func (r *Proofs) rest() {
-	r.mu.Lock()
-	clear(r.missed)
-	clear(r.proved)
-	r.mu.Unlock()
-	r.o.Books.ForgetReconciliations()
-}
-
-// keepLease takes the lease when it is free, renews it, and gives it back in the end.
-func (r *Proofs) keepLease(ctx context.Context) {
-	_ = loop.Run(ctx, loop.Spec{Part: "reconciliation", Work: "taking the lease of the reconciliation",
-		Every: leaseRenew, Recoverer: r.o.Recoverer, Log: r.o.Log, Do: func(ctx context.Context) error {
-			held, err := r.lease.Take(ctx)
-			r.holds.Store(held)
-			return err
-		}})
-	r.lease.Release(ctx)
+	rounds := []loop.Spec{r.spec("the scheduled reconciliation", r.round)}
+	if r.o.Share > 0 {
+		rounds = append(rounds, r.spec("the scheduled reconciliation of everything", r.nightly))
+	}
+	return loop.Run(ctx, rounds...)
 }

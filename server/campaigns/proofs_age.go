@@ -2,17 +2,15 @@ package campaigns
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"redrain/internal/loop"
 	"redrain/payout/ledger"
 )
 
@@ -44,23 +42,19 @@ type Proved struct {
 
 // proofAge is how long ago the books were proved, as far as this node knows.
 type proofAge struct {
-	last       atomic.Pointer[Proved]
-	provingAll loop.FailureLog
-	asking     loop.FailureLog
-	since      int64           // when this node has begun to look; 0: not yet
-	said       map[string]bool // campaigns whose proof is too old, which was said; "" is everything
+	last  atomic.Pointer[Proved]
+	since int64           // when this node has begun to look; 0: not yet
+	said  map[string]bool // campaigns whose proof is too old, which was said; "" is everything
 
 	everythingAt, oldestAt, everythingTook prometheus.Gauge
 }
 
-func newProofAge(log *slog.Logger) *proofAge {
+func newProofAge(reg prometheus.Registerer) *proofAge {
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+		return promauto.With(reg).NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	return &proofAge{
-		provingAll: loop.FailureLog{Work: "the scheduled reconciliation of everything", Log: log},
-		asking:     loop.FailureLog{Work: "asking when the books were proved", Log: log},
-		said:       map[string]bool{},
+		said: map[string]bool{},
 		everythingAt: gauge("redrain_reconcile_everything_proved_timestamp_seconds",
 			"When every row of all books was reconciled last, by whichever node. An alarm if it does not rise."),
 		everythingTook: gauge("redrain_reconcile_everything_seconds",
@@ -70,44 +64,19 @@ func newProofAge(log *slog.Logger) *proofAge {
 	}
 }
 
-// Register adds the metrics of when the books were proved.
-func (r *Proofs) Register(reg prometheus.Registerer) error {
-	var err error
-	for _, g := range []prometheus.Gauge{r.everythingAt, r.oldestAt, r.everythingTook} {
-		err = errors.Join(err, reg.Register(g))
-	}
-	return err
-}
-
 // Proved is when the books were proved last; nil where this node has not looked yet.
 func (r *Proofs) Proved() *Proved { return r.last.Load() }
 
-// keepProofs tells the others what was proved.
-func (r *Proofs) keepProofs(ctx context.Context) error {
-	r.mu.Lock()
-	proved := slices.Collect(maps.Values(r.proved))
-	clear(r.proved)
-	r.mu.Unlock()
-	if len(proved) == 0 || r.o.Kept == nil {
-		return nil
-	}
-	return r.o.Kept.NoteProofs(ctx, proved)
-}
-
 // lookAtAge raises the alarm where the books were not proved for too long, on each node: the one that should prove them
 // may be frozen, or may not be there at all.
-func (r *Proofs) lookAtAge(ctx context.Context) {
+func (r *Proofs) lookAtAge(ctx context.Context) error {
 	now := r.o.Clock()
 	if r.since == 0 {
 		r.since = now // who has just started gives the others, and itself, the time to prove them
 	}
-	if r.o.Kept == nil {
-		return
-	}
 	last, err := r.o.Kept.LastProofs(ctx)
-	r.asking.Record(ctx, err)
 	if err != nil {
-		return
+		return err
 	}
 	live := last.Live
 	is := &Proved{Everything: last.Full, Campaigns: live}
@@ -129,6 +98,7 @@ func (r *Proofs) lookAtAge(ctx context.Context) {
 	r.everythingAt.Set(float64(last.Full.ProvedAt) / 1000)
 	r.everythingTook.Set(float64(last.Full.TookMS) / 1000)
 	r.oldestAt.Set(float64(is.Oldest) / 1000)
+	return nil
 }
 
 // tooOld tells whether a proof is too long ago, and raises the alarm when it begins to be. One of the future was
@@ -147,8 +117,8 @@ func (r *Proofs) tooOld(now int64, key string, p ledger.Proof, least int64) bool
 			what = "the books of the campaign were"
 		}
 		r.o.Log.Error("the books are not proved any more", "campaign", p.Campaign, "proved_at", p.ProvedAt)
-		r.o.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s ago: "+
-			"look whether a node with the role operator runs, and what it logs", what, when,
+		r.o.Bus.Alarm("reconciliation", p.Campaign, fmt.Sprintf("%s proved last at %s, which should be less than %s "+
+			"ago: look whether a node with the role operator runs, and what it logs", what, when,
 			time.Duration(limit)*time.Millisecond))
 	}
 	if old {

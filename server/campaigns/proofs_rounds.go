@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"redrain/internal/loop"
 	"redrain/payout/ledger"
 	"redrain/payout/reconcile"
 )
@@ -19,113 +20,113 @@ func (r *Proofs) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	byRow := r.faults()
-	delete(byRow, "")
-	var drained []string
-	if r.o.Kept != nil {
-		if drained, err = r.o.Kept.Pending(ctx); err != nil {
-			return err
-		}
+	byRow, err := r.o.Kept.Pending(ctx)
+	if err != nil {
+		return err
 	}
-	for _, id := range drained {
-		byRow[id] = ""
-	}
-	for id := range byRow {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	r.forgetMissed(ids)
+	r.mu.Lock()
+	byRow = slices.AppendSeq(byRow, maps.Keys(r.faulty)) // the sums alone cannot tell that a fault is gone
+	r.mu.Unlock()
+	ids = append(ids, byRow...)
+	slices.Sort(ids)
 	var unread error
-	for _, id := range ids {
+	each := r.heedEach(ctx, &unread)
+	for _, id := range slices.Compact(ids) {
 		depth := reconcile.Sums
-		if _, is := byRow[id]; is {
-			depth = reconcile.Rows // the sums alone cannot tell that a fault is gone
+		if slices.Contains(byRow, id) {
+			depth = reconcile.Rows
+		}
+		if id == "" { // all books: the night's
+			continue
 		}
 		rec, err := r.o.Books.ReconcileWith(ctx, id, r.o.Hot, depth)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		unread = errors.Join(unread, r.heed(id, rec, err))
-		r.miss(id, err)
+		each(id, rec, err)
 	}
 	return errors.Join(unread, r.keepProofs(ctx))
 }
 
-// missed is for how many rounds a campaign could not be proved, and when that was last found.
-type missed struct {
-	rounds int
-	at     time.Time
-}
-
-// miss counts a round of the schedule in which a campaign could not be proved because of Redis, and raises the alarm
-// after some. That the database is away is no secret, and is said elsewhere.
-func (r *Proofs) miss(campaign string, err error) {
-	if !errors.Is(err, reconcile.ErrHot) {
-		return
+// nightly reconciles all books by every row once a day, in UTC, with pauses that keep it to a share of the time.
+func (r *Proofs) nightly(ctx context.Context) error {
+	last, err := r.o.Kept.LastProofs(ctx)
+	day := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateOnly) }
+	if err != nil || day(last.Full.ProvedAt) == day(r.o.Clock()) {
+		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was := r.missed[campaign]
-	if time.Since(was.at) < r.o.Every/2 {
-		return // by the other look of this round
-	}
-	was = missed{was.rounds + 1, time.Now()}
-	r.missed[campaign] = was
-	if was.rounds == unprovedRounds {
-		r.o.Log.Error("a campaign cannot be proved", "campaign", campaign, "rounds", unprovedRounds, "err", err)
-		r.o.Alarm("reconciliation", campaign, fmt.Sprintf("the books could not be proved for %d rounds: %v. Nothing "+
-			"is known to be wrong, and nothing that is would be found", unprovedRounds, err))
-	}
-}
-
-// forgetMissed drops what was missed of campaigns that are not looked at any more.
-func (r *Proofs) forgetMissed(but []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.missed, func(id string, _ missed) bool { return !slices.Contains(but, id) })
-}
-
-// faults are the campaigns in which something is wrong.
-func (r *Proofs) faults() map[string]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.faulty)
-}
-
-// heed takes note of a campaign's reconciliation. One that could not be made changes nothing, and is returned.
-func (r *Proofs) heed(campaign string, rec reconcile.Reconciliation, err error) error {
+	var spent time.Duration
+	var unread error
+	books, err := r.o.Books.ReconcileFull(ctx, r.o.Hot, reconcile.FullOptions{
+		Each: r.heedEach(ctx, &unread),
+		Pause: func(ctx context.Context, took time.Duration) error {
+			spent += took
+			loop.Sleep(ctx, time.Duration(float64(took)*(1/r.o.Share-1)))
+			return ctx.Err()
+		},
+	})
 	if err != nil {
-		return fmt.Errorf("cannot be checked: %w", err)
+		return err
 	}
-	r.mu.Lock()
-	r.proved[campaign] = ledger.Proof{Campaign: campaign, ProvedAt: r.o.Clock(), TookMS: rec.TookMS,
-		Balanced: rec.Balanced, Findings: len(rec.Findings), Difference: rec.Difference, Final: rec.Final}
-	r.mu.Unlock()
-	r.note(campaign, rec.Balanced, rec.Fingerprint, rec.Findings, fmt.Sprintf("the difference is %s; ", rec.Difference))
-	return nil
+	r.o.Log.Info("all books were reconciled", "balanced", books.Balanced, "findings", len(books.Findings), "took_ms",
+		books.TookMS, "of_which_reading_ms", spent.Milliseconds())
+	return errors.Join(unread, r.keepFull(ctx, books))
 }
 
-// note raises the alarm where something has begun not to fit, or does not fit in another way than before.
-func (r *Proofs) note(campaign string, fits bool, fingerprint string, found []string, difference string) {
+// heedEach takes note of each campaign of a reconciliation. What could not be read is added to unread, and changes
+// nothing.
+func (r *Proofs) heedEach(ctx context.Context, unread *error) reconcile.CampaignProved {
+	return func(id string, rec reconcile.Reconciliation, err error) {
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			*unread = errors.Join(*unread, fmt.Errorf("cannot be checked: %w", err))
+		default:
+			r.note(ledger.Proof{Campaign: id, TookMS: rec.TookMS, Balanced: rec.Balanced, Difference: rec.Difference,
+				Final: rec.Final}, rec.Balanced, rec.Fingerprint, rec.Findings,
+				fmt.Sprintf("the difference is %s; ", rec.Difference))
+		}
+	}
+}
+
+// keepFull notes what a full reconciliation has found, and raises the alarm.
+func (r *Proofs) keepFull(ctx context.Context, books reconcile.Books) error {
+	r.note(ledger.Proof{TookMS: books.TookMS, Balanced: books.Balanced, Difference: books.Difference},
+		len(books.Findings) == 0, books.Fingerprint, books.Findings, "")
+	return r.keepProofs(ctx)
+}
+
+// keepProofs notes for all nodes what was proved.
+func (r *Proofs) keepProofs(ctx context.Context) error {
+	r.mu.Lock()
+	proved := slices.Collect(maps.Values(r.proved))
+	clear(r.proved)
+	r.mu.Unlock()
+	if len(proved) == 0 {
+		return nil
+	}
+	return r.o.Kept.NoteProofs(ctx, proved)
+}
+
+// note takes note of a proof. It raises the alarm where something has begun not to fit, or does not fit in another way
+// than before.
+func (r *Proofs) note(p ledger.Proof, fits bool, fingerprint string, found []string, difference string) {
+	p.ProvedAt, p.Findings = r.o.Clock(), len(found)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was, before := r.faulty[campaign]
-	if r.missed[campaign].rounds >= unprovedRounds {
-		r.o.Log.Info("the campaign can be proved again", "campaign", campaign)
-	}
-	delete(r.missed, campaign)
+	r.proved[p.Campaign] = p
+	was, before := r.faulty[p.Campaign]
 	switch {
 	case fits && before:
-		delete(r.faulty, campaign)
-		r.o.Log.Info("the books balance again", "campaign", campaign)
+		delete(r.faulty, p.Campaign)
+		r.o.Log.Info("the books balance again", "campaign", p.Campaign)
 	case fits, before && was == fingerprint:
 	default:
-		r.faulty[campaign] = fingerprint
+		r.faulty[p.Campaign] = fingerprint
 		for _, f := range found {
-			r.o.Log.Error("the books do not balance", "campaign", campaign, "finding", f)
+			r.o.Log.Error("the books do not balance", "campaign", p.Campaign, "finding", f)
 		}
-		r.o.Alarm("reconciliation", campaign, "the books do not balance: "+difference+inShort(found))
+		r.o.Bus.Alarm("reconciliation", p.Campaign, "the books do not balance: "+difference+inShort(found))
 	}
 }
 

@@ -1,10 +1,7 @@
 package campaigns
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -14,205 +11,12 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
-	"redrain/payout/reconcile"
 )
-
-// fakeBooks is a ledger whose reconciliations are what the test says.
-type fakeBooks struct {
-	mu        sync.Mutex
-	holder    string
-	full      string // who makes a full proof
-	until     time.Time
-	live      []string
-	found     map[string]string // campaign → what is wrong with it; "" is the ledger as a whole
-	hidden    map[string]bool   // those whose fault the sums do not show
-	rows      []string          // campaigns whose rows were looked at
-	away      map[string]bool   // those whose Redis is away
-	down      error             // the database
-	slices    int               // of a second each, in a full reconciliation
-	sums, all map[string]int    // by Node: campaigns looked at, and looks at everything
-	forgot    map[string]int
-	kept      *fakeKept // what all nodes have noted
-}
-
-func newFakeBooks(live ...string) *fakeBooks {
-	f := &fakeBooks{
-		live: live, found: map[string]string{}, hidden: map[string]bool{}, away: map[string]bool{},
-		sums: map[string]int{}, all: map[string]int{}, forgot: map[string]int{},
-	}
-	f.kept = &fakeKept{last: map[string]ledger.Proof{}, books: f}
-	return f
-}
-
-func (f *fakeBooks) set(change func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	change()
-}
-
-// nodeBooks is fakeBooks as one node sees it.
-type nodeBooks struct {
-	*fakeBooks
-	node string
-}
-
-func (f nodeBooks) look(id string, depth reconcile.Depth) (reconcile.Reconciliation, error) {
-	if f.away[id] {
-		return reconcile.Reconciliation{}, fmt.Errorf("%w: connection refused", reconcile.ErrHot)
-	}
-	what := f.found[id]
-	if what == "" || (f.hidden[id] && depth == reconcile.Sums) {
-		return reconcile.Reconciliation{Balanced: true,
-			Final: depth == reconcile.Rows && !slices.Contains(f.live, id)}, nil
-	}
-	return reconcile.Reconciliation{Difference: 7, Findings: []string{what, "more"}, Fingerprint: what}, nil
-}
-
-func (f nodeBooks) ReconcileWith(
-	_ context.Context,
-	id string,
-	_ reconcile.Hot,
-	depth reconcile.Depth,
-) (reconcile.Reconciliation,
-	error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sums[f.node]++
-	if depth == reconcile.Rows {
-		f.rows = append(f.rows, id)
-	}
-	if f.down != nil {
-		return reconcile.Reconciliation{}, f.down
-	}
-	return f.look(id, depth)
-}
-
-func (f nodeBooks) ReconcileFull(ctx context.Context, _ reconcile.Hot, o reconcile.FullOptions) (reconcile.Books,
-	error) {
-	for range f.slices {
-		time.Sleep(time.Second) //nolint:forbidigo // in a bubble, where time is not waited for
-		if o.Pause == nil {
-			continue
-		}
-		if err := o.Pause(ctx, time.Second); err != nil {
-			return reconcile.Books{}, err
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.all[f.node]++
-	if f.down != nil {
-		return reconcile.Books{}, f.down
-	}
-	for _, id := range append(slices.Clone(f.live), "drained") {
-		if r, err := f.look(id, reconcile.Rows); o.Each != nil {
-			o.Each(id, r, err)
-		}
-	}
-	b := reconcile.Books{Balanced: f.found[""] == "", CheckedAt: 1}
-	if what := f.found[""]; what != "" {
-		b.Findings, b.Fingerprint = []string{what}, what
-	}
-	return b, nil
-}
-
-func (f nodeBooks) ForgetReconciliations() { f.set(func() { f.forgot[f.node]++ }) }
-
-func (f nodeBooks) LiveIDs(context.Context) ([]string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.live), f.down
-}
-
-func (f nodeBooks) Lease(_ context.Context, name, holder string, ttl time.Duration) (ledger.Tenure, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if name == fullLease {
-		if f.full != "" && f.full != holder {
-			return ledger.Tenure{}, f.down
-		}
-		f.full = holder
-		return ledger.Tenure{Term: 1}, f.down
-	}
-	if name != reconcileLease || (f.holder != holder && time.Now().Before(f.until)) {
-		return ledger.Tenure{}, f.down
-	}
-	f.holder, f.until = holder, time.Now().Add(ttl)
-	return ledger.Tenure{Term: 1}, f.down
-}
-
-func (f nodeBooks) ReleaseLease(_ context.Context, _, holder string) error {
-	f.set(func() {
-		if f.holder == holder {
-			f.until = time.Now()
-		}
-		if f.full == holder {
-			f.full = ""
-		}
-	})
-	return nil
-}
-
-// reconcilerAt runs a node's reconciler, a round each minute. heard is its alarms and its log lines, since it was
-// asked last.
-func reconcilerAt(t *testing.T, f *fakeBooks, node string) (heard func() []string, stop func()) {
-	t.Helper()
-	var mu sync.Mutex
-	var lines []string
-	say := func(line string) {
-		mu.Lock()
-		defer mu.Unlock()
-		lines = append(lines, line)
-	}
-	log := slog.New(slog.NewTextHandler(lineWriter(say),
-		&slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		}}))
-	books := nodeBooks{f, node}
-	r := NewProofs(ProofsOptions{
-		Books: books, Campaigns: books, Leases: books, Node: node, Every: time.Minute, Share: 0.5,
-		Kept:  f.kept,
-		Log:   log,
-		Alarm: func(code, campaign, message string) { say("alarm " + code + " of " + campaign + ": " + message) },
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx) }()
-	synctest.Wait()
-	heard = func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		said := lines
-		lines = nil
-		return said
-	}
-	return heard, func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-type lineWriter func(string)
-
-func (w lineWriter) Write(p []byte) (int, error) {
-	w(strings.TrimSpace(string(p)))
-	return len(p), nil
-}
-
-func minutes(n int) {
-	time.Sleep(time.Duration(n) * time.Minute) //nolint:forbidigo // in a bubble, where time is not waited for
-	synctest.Wait()
-}
 
 func TestReconcilerSaysOnceWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks("c1", "c2")
-		heard, stop := reconcilerAt(t, f, "a")
+		_, heard, stop := reconcilerAt(t, f, "a")
 		defer stop()
 		expect := func(what string, want ...string) {
 			t.Helper()
@@ -284,8 +88,8 @@ func TestOneNodeReconciles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks("c1")
 		f.found["c1"] = "packet 7"
-		heardA, stopA := reconcilerAt(t, f, "a")
-		heardB, stopB := reconcilerAt(t, f, "b")
+		_, heardA, stopA := reconcilerAt(t, f, "a")
+		_, heardB, stopB := reconcilerAt(t, f, "b")
 		defer stopB()
 		minutes(25)
 		if len(heardA()) == 0 || f.sums["a"] != 25 || f.all["a"] != 1 || f.sums["b"] != 0 || f.all["b"] != 0 {
@@ -308,11 +112,7 @@ func TestOneFullProofAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeBooks()
 		f.slices = 10
-		of := func(node string) *Proofs {
-			books := nodeBooks{f, node}
-			return NewProofs(ProofsOptions{Books: books, Campaigns: books, Leases: books, Node: node,
-				Log: slog.New(slog.DiscardHandler), Alarm: func(string, string, string) {}})
-		}
+		of := func(node string) *Proofs { p, _ := proofsOf(f, node); return p }
 		var first sync.WaitGroup
 		first.Go(func() {
 			if books, err := of("a").Full(t.Context(), nil); err != nil || !books.Balanced {
@@ -325,5 +125,107 @@ func TestOneFullProofAtATime(t *testing.T) {
 		if books, err := of("b").Full(t.Context(), nil); err != nil || !books.Balanced {
 			t.Errorf("%+v, %v", books, err)
 		}
+	})
+}
+
+// TestADrainedCampaignIsProvedByRow: once, and again after an error, also by another node.
+func TestADrainedCampaignIsProvedByRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeBooks("c1", "c2")
+		_, _, stop := reconcilerAt(t, f, "a")
+		minutes(2)
+		f.set(func() { f.live, f.away["c2"], f.rows = []string{"c1"}, true, nil })
+		minutes(2)
+		stop()
+		f.set(func() {
+			if !slices.Equal(f.rows, []string{"c2", "c2"}) {
+				t.Errorf("rows were looked at of %q", f.rows)
+			}
+			f.rows = nil
+			delete(f.away, "c2")
+		})
+		_, _, stop = reconcilerAt(t, f, "b")
+		defer stop()
+		minutes(5)
+		f.set(func() {
+			if !slices.Equal(f.rows, []string{"c2"}) {
+				t.Errorf("after a restart rows were looked at of %q", f.rows)
+			}
+		})
+	})
+}
+
+// TestAnOperatorsRunRaisesAlarms: it counts as the nightly one. Its figures are forgotten without the lease.
+func TestAnOperatorsRunRaisesAlarms(t *testing.T) {
+	t.Parallel()
+	f := newFakeBooks("c1")
+	f.found["drained"] = "packet 1"
+	p, heard := proofsOf(f, "a")
+	testenv.Must(t, testenv.Err(p.Full(t.Context(), nil)))
+	said := heard()
+	if len(said) != 3 || !strings.HasPrefix(said[2], "alarm reconciliation of drained: ") || f.forgot["a"] != 1 ||
+		f.last["drained"].Findings != 2 {
+		t.Errorf("said %q, forgot %v, noted %+v", said, f.forgot, f.last)
+	}
+}
+
+// TestProofsThatGrowOldAreAnAlarm: on each node, also on one that does not prove, once for each campaign and for
+// everything, and again when it comes back after the books were proved. A campaign that alone cannot be proved, because
+// its Redis is away, is such a one.
+func TestProofsThatGrowOldAreAnAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeBooks("c1", "c2")
+		f.stuck = make(chan struct{})
+		a, heardA, stopA := reconcilerAt(t, f, "a")
+		b, heardB, stopB := reconcilerAt(t, f, "b")
+		defer stopA()
+		defer stopB()
+		// expect compares the alarms of each node.
+		expect := func(what string, want ...string) {
+			t.Helper()
+			for node, heard := range map[string]func() []string{"a": heardA, "b": heardB} {
+				said := slices.DeleteFunc(heard(), func(s string) bool { return !strings.HasPrefix(s, "alarm ") })
+				slices.Sort(said)
+				if len(said) != len(want) {
+					t.Errorf("%s: node %s has said %q", what, node, said)
+					continue
+				}
+				for i := range want {
+					if !strings.HasPrefix(said[i], "alarm reconciliation of "+want[i]) {
+						t.Errorf("%s: node %s has said %q", what, node, said)
+					}
+				}
+			}
+		}
+		const campaign = ": the books of the campaign were proved last at 2000-01-03T"
+		minutes(47 * 60)
+		if expect("too early"); a.Proved().Stale || b.Proved().Stale || b.Proved().Oldest == 0 {
+			t.Errorf("too early: %+v", b.Proved())
+		}
+		minutes(2 * 60) // everything is being proved for two days, and the live campaigns all the time
+		expect("everything is late", ": all books were proved last at never")
+		close(f.stuck)
+		minutes(11)
+		if expect("proved"); a.Proved().Stale || b.Proved().Everything.ProvedAt == 0 {
+			t.Errorf("proved: %+v", b.Proved())
+		}
+		f.set(func() { f.away["c2"] = true })
+		minutes(15)
+		expect("the Redis of one is away", "c2"+campaign)
+		f.set(func() { delete(f.away, "c2") })
+		minutes(2)
+		f.set(func() { f.down = errors.New("gone away") })
+		minutes(15)
+		expect("nobody proves", "c1"+campaign, "c2"+campaign)
+		f.set(func() { f.down = nil })
+		minutes(12)
+		if expect("proved again"); a.Proved().Stale {
+			t.Errorf("proved again: %+v", a.Proved())
+		}
+		f.set(func() {
+			f.last["c1"] = ledger.Proof{Campaign: "c1", ProvedAt: time.Now().Add(1000 * time.Hour).UnixMilli()}
+		})
+		testenv.Must(t, errors.Join(a.lookAtAge(t.Context()), b.lookAtAge(t.Context())))
+		expect("proved in the future", "c1: the books of the campaign were proved last at 2000-02-")
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
-	"redrain/server/cluster"
 )
 
 // ErrDrained is a campaign of which nothing has to be in Redis any more.
@@ -37,13 +35,12 @@ type Rebuilder struct {
 // ErrRebuilding says that the campaign is being rebuilt already.
 var ErrRebuilding = errors.New("another rebuild of the campaign is under way")
 
-const (
-	rebuildLease = 5 * time.Second
-	rebuildRenew = rebuildLease / 4
-)
+const rebuildLease = 5 * time.Second
 
-// RebuilderOptions of a rebuilder. All are needed but those that say so.
+// RebuilderOptions of a rebuilder. All are needed.
 type RebuilderOptions struct {
+	Node
+
 	Service   *Service
 	Campaigns CampaignReader
 	Ledger    RebuilderLedger
@@ -52,11 +49,6 @@ type RebuilderOptions struct {
 	Wins      ToldWins
 	Letters   MessageLetters
 	Restorer  Restorer
-	Leases    cluster.Leases
-	Node      string // this node's name in the lease
-	Bus       Bus
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
 }
 
 // NewRebuilder makes a rebuilder.
@@ -115,9 +107,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, id string) (Rebuilt, error) {
 		return done, ErrRebuilding
 	}
 	defer r.end(id)
-	lease := cluster.NewLease(cluster.LeaseOptions{Leases: r.o.Leases, Name: "rebuild " + id, Part: "rebuild",
-		Node: r.o.Node, TTL: rebuildLease, Renew: rebuildRenew, Recoverer: r.o.Recoverer, Alarm: r.o.Bus.Alarm,
-		Log: r.o.Log})
+	lease := r.o.lease("rebuild "+id, "rebuild", rebuildLease)
 	held := false
 	var failed error
 	err := lease.Under(ctx, func(work context.Context) error {
@@ -327,7 +317,7 @@ func (r *Rebuilder) RebuildAll(ctx context.Context) error {
 func (r *Rebuilder) rebuildSoon(ctx context.Context, campaign string) error {
 	for {
 		_, err := r.Rebuild(ctx, campaign)
-		if !errors.Is(err, ErrRebuilding) || !loop.Sleep(ctx, rebuildRenew/4) {
+		if !errors.Is(err, ErrRebuilding) || !loop.Sleep(ctx, rebuildLease/16) {
 			return err
 		}
 	}

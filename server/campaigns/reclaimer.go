@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -22,7 +21,6 @@ import (
 const (
 	reclaimEvery = time.Second
 	reclaimLease = 10 * time.Second
-	reclaimRenew = reclaimLease / 4 // a node that cannot renew it has three more tries before it ends
 	// reclaimAtOnce is how many campaigns are worked on at the same time.
 	reclaimAtOnce = 8
 	// reclaimPage is how many campaigns that are due are held in memory.
@@ -63,27 +61,20 @@ type Outbox interface {
 	Pending(ctx context.Context, c *rain.Campaign) (int64, error)
 }
 
-// ReclaimerOptions of a reclaimer. All are needed but those that say so.
+// ReclaimerOptions of a reclaimer. All are needed.
 type ReclaimerOptions struct {
-	Service   *Service
-	Ledger    ReclaimerLedger
-	Leases    cluster.Leases
-	Stock     ClosedStock
-	Outbox    Outbox
-	Known     Known
-	Bus       Bus
-	Clock     rain.Clock
-	Node      string          // this node's name in the lease
-	KeepFor   time.Duration   // how long a drained campaign stays in Redis
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
+	Node
+
+	Service *Service
+	Ledger  ReclaimerLedger
+	Stock   ClosedStock
+	Outbox  Outbox
+	KeepFor time.Duration // how long a drained campaign stays in Redis
 }
 
 // NewReclaimer makes a reclaimer. Its Run must be started.
 func NewReclaimer(o ReclaimerOptions) *Reclaimer {
-	return &Reclaimer{o: o, again: map[string]again{}, lease: cluster.NewLease(cluster.LeaseOptions{
-		Leases: o.Leases, Name: "reclaim", Part: "reclaimer", Node: o.Node, TTL: reclaimLease, Renew: reclaimRenew,
-		Recoverer: o.Recoverer, Alarm: alarmOn(o.Bus), Log: o.Log})}
+	return &Reclaimer{o: o, again: map[string]again{}, lease: o.lease("reclaim", "reclaimer", reclaimLease)}
 }
 
 // again is when a campaign is tried again, and what has been said of it.

@@ -9,17 +9,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
 	"redrain/payout/ledger"
 	"redrain/rain"
 	"redrain/server/servertest"
 )
 
-// node is the reclaimer of another node, on the same back ends.
-func (u *upkeep) node(name string) *Reclaimer {
+// reclaimerOf is the reclaimer of another node, on the same back ends.
+func (u *upkeep) reclaimerOf(node string) *Reclaimer {
 	o := u.reclaim.o
-	o.Node = name
+	o.Name = node
 	return NewReclaimer(o)
 }
 
@@ -91,7 +90,7 @@ func TestPagesAreDueAtOnce(t *testing.T) {
 	u.now += 2 * rain.DefaultExpiryMS
 	calls := &inFlight{}
 	u.rdb.AddHook(calls)
-	nodes := []*Reclaimer{u.node("a"), u.node("b")}
+	nodes := []*Reclaimer{u.reclaimerOf("a"), u.reclaimerOf("b")}
 	for round := 0; u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") > 0; round++ {
 		if round > 20 {
 			t.Fatal("they do not come to an end")
@@ -177,64 +176,6 @@ func TestOneThatFailsHoldsUpNobody(t *testing.T) {
 	if c := u.campaign(sick.ID); !c.Drained || len(u.reclaim.again) != 0 {
 		t.Errorf("drained %v, still noted: %v", c.Drained, u.reclaim.again)
 	}
-	u.wantSponsor(1_000_000_000)
-}
-
-// TestADeadHolderIsReplaced: after the lease's time, and not before.
-func TestADeadHolderIsReplaced(t *testing.T) {
-	u := newUpkeep(t, testenv.Redis(t))
-	dead, heir := u.reclaim, u.node("heir")
-	testenv.Must(t, dead.lease.Under(t.Context(), dead.sweep))
-	c := u.create(servertest.EvenSpec(100, 10, 1))
-	expire := func(c *rain.Campaign) error { c.ExpiresAt = u.now; return nil }
-	testenv.Must(t, testenv.Err(u.ledger.Campaigns.Update(t.Context(), c.ID, expire)))
-	u.now += reclaimLease.Milliseconds() - 1
-	testenv.Must(t, heir.lease.Under(t.Context(), heir.sweep))
-	if c := u.campaign(c.ID); c.Status != rain.Open {
-		t.Error("two nodes had the lease")
-	}
-	u.now++
-	testenv.Must(t, heir.lease.Under(t.Context(), heir.sweep))
-	if c := u.campaign(c.ID); c.Status != rain.Closed {
-		t.Errorf("nobody has gone on: %s", c.Status)
-	}
-	// An orderly end leaves the lease to the next at once.
-	heir.lease.Release(t.Context())
-	if held, err := u.ledger.Leases.Lease(t.Context(), "reclaim", "third", time.Second); !held.Held() || err != nil {
-		t.Error(held, err)
-	}
-}
-
-// TestExpiryWhileTheDatabaseIsDown: what was due meanwhile is done when it is back.
-func TestExpiryWhileTheDatabaseIsDown(t *testing.T) {
-	server := testenv.StartMySQL(t)
-	db, err := sqldb.OpenMySQL(server.DSN)
-	testenv.Must(t, err)
-	u := newUpkeepOn(t, testenv.Redis(t), db)
-	all := make([]*rain.Campaign, 20)
-	for i := range all {
-		u.now = max(u.now, time.Now().UnixMilli()) // Redis has a clock of its own, and takes no late stocking
-		all[i] = u.create(servertest.EvenSpec(100, 10, 2))
-	}
-	server.Kill()
-	u.now += 2 * rain.DefaultExpiryMS
-	if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err == nil {
-		t.Error("nobody has noticed that the database is away")
-	}
-	if levels, err := u.grabber.Levels(t.Context(), all[0]); err != nil || levels.Stock != 10 {
-		t.Errorf("a campaign was closed that the database knows nothing of: %+v, %v", levels, err)
-	}
-	server.Start()
-	testenv.Eventually(t, time.Minute, "everything is drained", func() bool {
-		u.now += 60_000
-		if err := u.reclaim.lease.Under(t.Context(), u.reclaim.sweep); err != nil {
-			return false
-		}
-		for _, c := range all {
-			u.settle(c)
-		}
-		return u.count("SELECT COUNT(*) FROM campaign WHERE drained = 0") == 0
-	})
 	u.wantSponsor(1_000_000_000)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"redrain/grab/store"
@@ -39,13 +38,10 @@ type ReconcileLoop struct {
 
 // ReconcileLoopOptions of a reconcile loop. All are needed but those that say so.
 type ReconcileLoopOptions struct {
-	Service   *Service
-	Known     Known
-	Bus       Bus
-	Rebuild   func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
-	Clock     rain.Clock
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
+	Node
+
+	Service *Service
+	Rebuild func(ctx context.Context, campaign string) (Rebuilt, error) // nil: only an operator has one rebuilt
 }
 
 // NewReconcileLoop makes a reconcile loop. Its Run must be started.
@@ -66,7 +62,7 @@ func (l *ReconcileLoop) Run(ctx context.Context) error {
 		Recoverer: l.o.Recoverer, Log: l.o.Log, Do: func(ctx context.Context) error {
 			live := l.o.Known.Live()
 			err := l.reconcile(ctx, live)
-			l.forget(live)
+			dropDead(l.done, live)
 			return err
 		}})
 }
@@ -147,16 +143,4 @@ func (l *ReconcileLoop) advice(campaign string) string {
 		return "redis has lost the campaign's state and its taps are unavailable; it is being rebuilt"
 	}
 	return "redis has lost the campaign's state and its taps are unavailable: run redrain rebuild " + campaign
-}
-
-func (l *ReconcileLoop) forget(live []*rain.Campaign) {
-	still := make(map[string]bool, len(live))
-	for _, c := range live {
-		still[c.ID] = true
-	}
-	for id := range l.done {
-		if !still[id] {
-			delete(l.done, id)
-		}
-	}
 }

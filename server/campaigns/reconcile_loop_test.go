@@ -59,12 +59,10 @@ func TestAPanicHoldsUpNoOtherCampaign(t *testing.T) {
 		testenv.Must(t, err)
 		known := &twoOpen{told{map[string]int64{}, map[string]int64{}}}
 		stock := &tornStock{applied: map[string]int{}}
-		clock := rain.Clock(func() int64 { return time.Now().UnixMilli() })
-		loop := NewReconcileLoop(ReconcileLoopOptions{
-			Service: NewService(ServiceOptions{Ledger: memoryLedger{}, Stock: stock, Known: known, Bus: known,
-				Clock: clock, Log: logger}),
-			Known: known, Bus: known, Recoverer: recoverer, Clock: clock, Log: logger,
-		})
+		node := memoryNode(known, known, func() int64 { return time.Now().UnixMilli() })
+		node.Recoverer, node.Log = recoverer, logger
+		loop := NewReconcileLoop(ReconcileLoopOptions{Node: node,
+			Service: NewService(ServiceOptions{Node: node, Ledger: memoryLedger{}, Stock: stock})})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- loop.Run(ctx) }()

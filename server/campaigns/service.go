@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
+	"time"
 
 	"redrain/payout/ledger"
 	"redrain/rain"
@@ -34,36 +34,12 @@ type Stock interface {
 	CloseCampaign(ctx context.Context, c *rain.Campaign) error
 }
 
-// Known is the campaigns that this node knows. [cluster.Registry] is that.
-type Known interface {
-	Put(c *rain.Campaign) (newest *rain.Campaign)
-	Cached(id string) *rain.Campaign // nil where this node does not know it
-	Live() []*rain.Campaign          // those that may still have something in Redis
-}
-
-// Bus tells the other nodes. [cluster.Bus] does.
-type Bus interface {
-	Changed(c *rain.Campaign)             // a campaign has a newer version
-	Restored(campaign string)             // Redis has a campaign's stock again, after it was lost
-	Restocked(campaign string, shard int) // stock has come to a shard
-	// SoldOut: nothing is left for a lane, nor on its way between its shards.
-	SoldOut(campaign string, lane rain.Lane)
-	Alarm(code, campaign, message string) // something needs a person
-}
-
-// alarmOn is a bus's Alarm for who wants no more of it.
-func alarmOn(bus Bus) func(code, campaign, message string) {
-	return func(code, campaign, message string) { bus.Alarm(code, campaign, message) }
-}
-
 // ServiceOptions of a service. All are needed.
 type ServiceOptions struct {
+	Node
+
 	Ledger ServiceLedger
 	Stock  Stock
-	Known  Known
-	Bus    Bus
-	Clock  rain.Clock
-	Log    *slog.Logger
 }
 
 // NewService makes the campaign service.
@@ -245,5 +221,35 @@ func (s *Service) Enforce(ctx context.Context, c *rain.Campaign) error {
 		return s.o.Stock.CloseCampaign(ctx, c)
 	default:
 		return s.o.Stock.Apply(ctx, c)
+	}
+}
+
+const (
+	// reclaimedWithin is how long an operator who closes a campaign waits for the ledger: where everything runs it has
+	// all in some hundredths of a second. What holds it up longer, an outage or wins by the thousands, holds up nobody.
+	reclaimedWithin = 2 * time.Second
+	// The ledger is asked again after these pauses, doubled each time.
+	firstLook, lastLook = 5 * time.Millisecond, 100 * time.Millisecond
+)
+
+// CloseAndReclaim is Close for who looks at the sponsor's account next: it answers when the ledger has what is left
+// back there, or after reclaimedWithin.
+func (s *Service) CloseAndReclaim(ctx context.Context, id string) (*rain.Campaign, error) {
+	c, err := s.Close(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	wait, cancel := context.WithTimeout(ctx, reclaimedWithin)
+	defer cancel()
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		// An error ends the wait, and not the command: it stands.
+		if cleared, err := s.o.Ledger.Cleared(wait, c.ID); cleared || err != nil {
+			return c, nil
+		}
+		select {
+		case <-wait.Done():
+			return c, nil
+		case <-time.After(pause):
+		}
 	}
 }

@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,8 +42,8 @@ func TestACloseWaitsForTheLedger(t *testing.T) {
 				hears := &told{map[string]int64{}, map[string]int64{}}
 				stock := &memoryStock{}
 				books := &slowBooks{memoryLedger: memoryLedger{}, from: time.Now().Add(is.reclaimed), err: is.err}
-				s := NewService(ServiceOptions{Ledger: books, Stock: stock, Known: hears, Bus: hears,
-					Clock: func() int64 { return 1_000 }, Log: slog.New(slog.DiscardHandler)})
+				s := NewService(ServiceOptions{Node: memoryNode(hears, hears, func() int64 { return 1_000 }),
+					Ledger: books, Stock: stock})
 				spec := rain.DefaultSpec()
 				spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
 				c, err := s.Create(t.Context(), spec, "")

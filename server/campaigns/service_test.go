@@ -12,6 +12,12 @@ import (
 	"redrain/rain"
 )
 
+// memoryNode is a node without back ends.
+func memoryNode(known Known, bus Bus, clock rain.Clock) Node {
+	return Node{Name: "n", Leases: everybodys{}, Known: known, Bus: bus, Clock: clock,
+		Log: slog.New(slog.DiscardHandler)}
+}
+
 // memoryLedger keeps campaigns in memory.
 type memoryLedger map[string]*rain.Campaign
 
@@ -86,10 +92,8 @@ func (h *told) Alarm(string, string, string)        {}
 func TestACommandIsToldToAll(t *testing.T) {
 	hears := &told{map[string]int64{}, map[string]int64{}}
 	stock := &memoryStock{}
-	s := NewService(ServiceOptions{
-		Ledger: memoryLedger{}, Stock: stock, Known: hears, Bus: hears, Clock: func() int64 { return 1_000 },
-		Log: slog.New(slog.DiscardHandler),
-	})
+	s := NewService(ServiceOptions{Node: memoryNode(hears, hears, func() int64 { return 1_000 }),
+		Ledger: memoryLedger{}, Stock: stock})
 	spec := rain.DefaultSpec()
 	spec.Name, spec.Sponsor, spec.Budget, spec.Packets = "Gala", "acme", 1_000, 10
 	c, err := s.Create(t.Context(), spec, "")

@@ -28,6 +28,7 @@ import (
 // that the test sets.
 type upkeep struct {
 	*testing.T
+	node     Node
 	service  *Service
 	loop     *ReconcileLoop
 	registry *cluster.Registry
@@ -84,15 +85,12 @@ func newUpkeepOn(t *testing.T, addr string, db *sqldb.DB) *upkeep {
 		Namespace: "rr", Sealer: grabtest.Ring, Log: log,
 		Clock: func() int64 { return time.Now().UnixMilli() }, // read on goroutines of NATS
 	})
-	u.service = NewService(ServiceOptions{
-		Ledger: u.ledger.Campaigns, Stock: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
-	})
-	u.loop = NewReconcileLoop(ReconcileLoopOptions{
-		Service: u.service, Known: u.registry, Bus: u.bus, Clock: clock, Log: log,
-	})
+	u.node = Node{Name: "test", Leases: u.ledger.Leases, Known: u.registry, Bus: u.bus, Clock: clock, Log: log}
+	u.service = NewService(ServiceOptions{Node: u.node, Ledger: u.ledger.Campaigns, Stock: u.grabber})
+	u.loop = NewReconcileLoop(ReconcileLoopOptions{Node: u.node, Service: u.service})
 	u.reclaim = NewReclaimer(ReclaimerOptions{
-		Service: u.service, Ledger: u.ledger.Campaigns, Leases: u.ledger.Leases, Stock: u.grabber,
-		Outbox: u.grabber, Known: u.registry, Bus: u.bus, Clock: clock, Node: "test", KeepFor: 24 * time.Hour, Log: log,
+		Node: u.node, Service: u.service, Ledger: u.ledger.Campaigns, Stock: u.grabber, Outbox: u.grabber,
+		KeepFor: 24 * time.Hour,
 	})
 	testenv.Must(t, testenv.Err(u.ledger.Sponsors.Deposit(t.Context(), "acme", "first", 1_000_000_000)))
 	return u

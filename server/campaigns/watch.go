@@ -3,7 +3,6 @@ package campaigns
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,17 +37,13 @@ type Loser interface {
 	Lose(ctx context.Context, campaign string, shard int, entry string, moves int64) (lost bool, err error)
 }
 
-// WatchOptions of a watch. All are needed but those that say so.
+// WatchOptions of a watch. All are needed.
 type WatchOptions struct {
-	Seen      Seen
-	Loser     Loser
-	Sums      ShardLevels
-	Known     Known
-	Bus       Bus
-	Recoverer *loop.Recoverer // nil: panics are logged only
-	Log       *slog.Logger
+	Node
 
-	Registerer prometheus.Registerer // nil: no metrics
+	Seen  Seen
+	Loser Loser
+	Sums  ShardLevels
 }
 
 // NewWatch makes a watch. Its Run must be started.
@@ -102,22 +97,17 @@ func (w *Watch) look(ctx context.Context, c *rain.Campaign) (unknown int, failed
 		lost, err := w.o.Loser.Lose(ctx, c.ID, shard, seen[shard].Entry, seen[shard].Moves)
 		failed = errors.Join(failed, err)
 		if lost {
-			wentBack{w.o.Bus, w.o.Log}.tell(c.ID, shard, "it knows less than the ledger has seen", "knows", l.Entry,
+			w.o.wentBack(c.ID, shard, "it knows less than the ledger has seen", "knows", l.Entry,
 				"ledger_has", seen[shard].Entry, "moves", l.Moves, "moves_seen", seen[shard].Moves)
 		}
 	}
 	return unknown, failed
 }
 
-// wentBack tells of a shard that was taken out of the game.
-type wentBack struct {
-	bus Bus
-	log *slog.Logger
-}
-
-func (w wentBack) tell(campaign string, shard int, why string, args ...any) {
-	w.log.Error("redis has gone back in time; the shard takes no taps until it is rebuilt",
+// wentBack reports a shard that was taken out of the game.
+func (n *Node) wentBack(campaign string, shard int, why string, args ...any) {
+	n.Log.Error("redis has gone back in time; the shard takes no taps until it is rebuilt",
 		append([]any{"campaign", campaign, "shard", shard, "why", why}, args...)...)
-	w.bus.Alarm("redis_went_back", campaign, "redis has lost a part of what it knew of the campaign; the shard takes "+
+	n.Bus.Alarm("redis_went_back", campaign, "redis has lost a part of what it knew of the campaign; the shard takes "+
 		"no taps until it is rebuilt: with --confirm stream that happens by itself, else run redrain rebuild "+campaign)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +41,7 @@ func (l *lossy) wentBack(c *rain.Campaign, shard int, meanwhile func()) {
 // watch returns a round of the watch over a campaign.
 func (l *lossy) watch(c *rain.Campaign) (look func()) {
 	l.Helper()
-	w := NewWatch(WatchOptions{Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums, Known: l.registry,
-		Bus: l.bus, Log: slog.New(slog.DiscardHandler)})
+	w := NewWatch(WatchOptions{Node: l.node, Seen: l.ledger.Moves, Loser: l.grabber.Moves, Sums: l.grabber.Sums})
 	return func() {
 		l.Helper()
 		if _, err := w.look(l.Context(), c); err != nil {

@@ -23,8 +23,7 @@ type LeaseOptions struct {
 	Name      string
 	Part      string // who works under it, for the recoverer
 	Node      string
-	TTL       time.Duration // how long a node that has died keeps the others from the work
-	Renew     time.Duration // how often who has the lease renews it
+	TTL       time.Duration // how long a dead node keeps the others from the work; it is renewed each quarter of that
 	Recoverer *loop.Recoverer
 	// Alarm hears of a lease that was dated so far ahead that it would have kept everybody from the work; nil = it is
 	// logged only.
@@ -101,7 +100,7 @@ func (l *Lease) Under(ctx context.Context, do func(context.Context) error) error
 
 // keep renews the lease of a term, and ends the work when it is lost.
 func (l *Lease) keep(ctx context.Context, term int64, lost context.CancelFunc) {
-	tick := time.NewTicker(l.o.Renew)
+	tick := time.NewTicker(l.o.TTL / 4) // three more tries before it ends
 	defer tick.Stop()
 	until := time.Now().Add(l.o.TTL)
 	for {

@@ -6,6 +6,7 @@ import (
 	"redrain/grab/outcome"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // metrics holds the counters of this package; other packages register their own. The names are the contract's.
@@ -21,42 +22,36 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
-	taps := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "redrain_taps_total", Help: "Taps answered, by outcome.",
-	}, []string{"outcome"})
+	auto := promauto.With(reg)
+	count := func(name, help string) prometheus.Counter {
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
 	m := &metrics{
-		tapSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		tapSeconds: auto.NewHistogram(prometheus.HistogramOpts{
 			Name:    "redrain_tap_seconds",
 			Help:    "From a tap's arrival at the socket to its result being handed to the socket.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
 		}),
-		full: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_full_refusals_total", Help: "Connections refused because the node had no seat left.",
-		}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_hello_refusals_total", Help: "Hellos with a bad token, or of a campaign that there is not.",
-		}),
-		dropped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "redrain_over_budget_total",
-			Help: "Messages and WebSocket pings of players that were dropped: they were more than a player needs.",
+		full: count("redrain_full_refusals_total", "Connections refused because the node had no seat left."),
+		tooSoon: count("redrain_arrivals_refused_total",
+			"Connections asked to come back a little later, because more came than the node takes in a second."),
+		turnedAway: count("redrain_not_admitted_total", "Hellos answered with a place in the waiting room."),
+		refused: count("redrain_hello_refusals_total",
+			"Hellos with a bad token, or of a campaign that there is not."),
+		dropped: count("redrain_over_budget_total",
+			"Messages and WebSocket pings of players that were dropped: they were more than a player needs."),
+		several: auto.NewGauge(prometheus.GaugeOpts{
+			Name: "redrain_players_on_several_nodes",
+			Help: "Players of this node who have connections to others as well, and share their tap rate among them.",
 		}),
 	}
-	m.several = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "redrain_players_on_several_nodes",
-		Help: "Players of this node who have connections to others as well, and share their tap rate among them.",
-	})
-	m.tooSoon = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "redrain_arrivals_refused_total",
-		Help: "Connections asked to come back a little later, because more came than the node takes in a second.",
-	})
-	m.turnedAway = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "redrain_not_admitted_total", Help: "Hellos answered with a place in the waiting room.",
-	})
+	taps := auto.NewCounterVec(prometheus.CounterOpts{
+		Name: "redrain_taps_total", Help: "Taps answered, by outcome.",
+	}, []string{"outcome"})
 	// Every outcome from the start, so that a dashboard shows zeros and not gaps.
 	for _, o := range outcome.All() {
 		m.taps[o] = taps.WithLabelValues(o.String())
 	}
-	reg.MustRegister(taps, m.tapSeconds, m.full, m.tooSoon, m.turnedAway, m.refused, m.dropped, m.several)
 	return m
 }
 

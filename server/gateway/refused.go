@@ -101,10 +101,8 @@ func (s *session) mayLookUp(campaign string) error {
 // endHello ends a connection whose hello has failed.
 func (s *session) endHello(ctx context.Context, id wire.ID, campaign string, err error) {
 	switch {
-	case waits(err) != nil:
-		s.turnAway(waits(err))
-	case errors.Is(err, errCrowded):
-		s.crowdOut()
+	case postpone(err) != nil:
+		s.turnAway(postpone(err))
 	case outsider(err) != nil:
 		s.send(wire.Error{Type: wire.TypeError, ID: id, Code: outsider(err).code, Message: err.Error()})
 		s.refuseHello(ctx, outsider(err).closes, err.Error())

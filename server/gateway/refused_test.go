@@ -61,6 +61,9 @@ func TestOnlyRefusedHellosCount(t *testing.T) {
 	if asked.Load() != 4 {
 		t.Errorf("Redis was asked %d times", asked.Load())
 	}
+	if code := refused(`{"type":"tap","id":1,"drop":"0.0"}`); code != room.CodeProtocol || asked.Load() != 4 {
+		t.Errorf("a tap before hello: %d, asked %d times", code, asked.Load())
+	}
 	d.play("honest")
 	if n := testutil.ToFloat64(d.gateway.metrics.refused); n != 5 {
 		t.Errorf("%v hellos were counted as refused", n)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"redrain/grab"
 	"redrain/grab/outcome"
 	"redrain/internal/auth"
@@ -14,8 +16,6 @@ import (
 	"redrain/server/live"
 	"redrain/server/risk"
 	"redrain/server/timeout"
-
-	"golang.org/x/time/rate"
 )
 
 // request handles a message that is not a plain tap, on another stack. Decoding with reflection, verifying a
@@ -133,10 +133,8 @@ func (s *session) move(req wire.Request) {
 	defer cancel()
 	err := s.enter(ctx, s.user, req)
 	switch {
-	case waits(err) != nil:
-		s.notYet(req.ID, waits(err))
-	case errors.Is(err, errCrowded):
-		s.crowdedOut(req.ID)
+	case postpone(err) != nil:
+		s.notYet(req.ID, postpone(err))
 	case outsider(err) != nil:
 		s.complain(req.ID, outsider(err).code, err.Error())
 	case errors.Is(err, errUnknownCampaign):
@@ -237,4 +235,27 @@ func (s *session) noSuchDrop(req wire.Request) {
 	began := time.Now()
 	s.send(wire.Result{Type: wire.TypeResult, ID: req.ID, Drop: req.Drop, Outcome: outcome.UnknownDrop.String()})
 	s.seat.counted(outcome.UnknownDrop, time.Since(began))
+}
+
+// renew takes a new token of the same player, so that the connection outlives the one before. A refused token changes
+// nothing: the one before remains valid until it expires.
+func (s *session) renew(req wire.Request) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout.Backend)
+	defer cancel()
+	grant, err := s.g.o.Players.Grant(ctx, req.Token)
+	switch {
+	case errors.Is(err, auth.ErrKeysUnavailable):
+		s.send(wire.Error{Type: wire.TypeError, ID: req.ID, Code: wire.CodeUnavailable, Message: "try again",
+			Retryable: true})
+	case err != nil:
+		s.g.o.Log.Debug("bad new token", "addr", s.addr, "err", err)
+		s.complain(req.ID, wire.CodeBadToken, "the new token is not valid")
+	case grant.User != s.user:
+		s.complain(req.ID, wire.CodeOtherPlayer, "the new token is another player's; connect anew to play as them")
+	case !s.term.extend(grant.Until):
+		s.complain(req.ID, wire.CodeBadToken, "the new token has expired")
+	default:
+		s.g.people.name(s.user, s.g.o.Face(grant))
+		s.send(wire.Renewed{Type: wire.TypeRenewed, ID: req.ID, ExpiresAt: grant.Until})
+	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -72,26 +73,6 @@ redrain_panics_total{part="socket"} 2
 `), "redrain_panics_total")
 	if err != nil {
 		t.Error(err)
-	}
-}
-
-// What a hello may be refused for, and with which code.
-func TestHelloIsRefused(t *testing.T) {
-	for name, c := range map[string]struct {
-		say  string
-		code int
-	}{
-		"no token":           {say: `{"type":"hello","campaign":"c"}`, code: room.CodeBadToken},
-		"unknown campaign":   {say: `{"type":"hello","token":"u","campaign":"x"}`, code: room.CodeUnknownCampaign},
-		"a tap before hello": {say: `{"type":"tap","id":1,"drop":"0.0"}`, code: room.CodeProtocol},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := openDoor(t, &neighbours{}, func(o *Options) { o.HelloRate = 1 }).connect()
-			conn.say(c.say)
-			if code := conn.closed(); code != c.code {
-				t.Errorf("closed with %d, want %d", code, c.code)
-			}
-		})
 	}
 }
 
@@ -254,5 +235,27 @@ func TestWelcomeClaims(t *testing.T) {
 	away.Store(true)
 	if got := hello(); strings.Count(got, `"granted"`) != welcomeClaims {
 		t.Error(got)
+	}
+}
+
+func TestOriginAllowed(t *testing.T) {
+	allowed := []string{"https://party.example"}
+	for origin, want := range map[string]bool{
+		"": true, "http://rain.example": true, "https://RAIN.example": true, "https://party.example": true,
+		"https://evil.example": false, "null": false, "https://rain.example.evil.example": false,
+		"http://party.example": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		if got := originAllowed(r, allowed); got != want {
+			t.Errorf("%q: %v", origin, got)
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "http://rain.example/ws", nil)
+	r.Header.Set("Origin", "https://anything.example")
+	if !originAllowed(r, []string{"*"}) {
+		t.Error("* does not allow everything")
 	}
 }

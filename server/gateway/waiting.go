@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"redrain/grab"
@@ -11,6 +12,7 @@ import (
 	"redrain/internal/wire"
 	"redrain/rain"
 	"redrain/room"
+	"redrain/server/admission"
 )
 
 // waitsError means that a room has no slot for the player yet.
@@ -20,10 +22,24 @@ func (e *waitsError) Error() string {
 	return fmt.Sprintf("place %d in the waiting room", e.turn.Position)
 }
 
-// waits returns the turn of a player who has to wait; nil for any other error and for none.
-func waits(err error) *store.Turn {
+// postponed is the answer to a player who may come in later.
+type postponed struct {
+	goodbye wire.Goodbye
+	message string
+}
+
+// postpone returns the answer for an error; nil for other errors and for none.
+func postpone(err error) *postponed {
 	if w, ok := errors.AsType[*waitsError](err); ok {
-		return &w.turn
+		return &postponed{wire.Goodbye{Reason: "waiting", ReconnectAfterMS: w.turn.Retry.Milliseconds(),
+			Position: w.turn.Position, WaitMS: max(0, w.turn.Wait.Milliseconds())},
+			fmt.Sprintf("place %d in the waiting room: try again in %s", w.turn.Position,
+				w.turn.Retry.Round(time.Second))}
+	}
+	if errors.Is(err, admission.ErrAddressFull) { // the waits are spread, since many guests of an address wait
+		after := 10*time.Second + rand.N(10*time.Second) //nolint:gosec // not a secret
+		return &postponed{wire.Goodbye{Reason: "address_full", ReconnectAfterMS: after.Milliseconds()},
+			admission.ErrAddressFull.Error()}
 	}
 	return nil
 }
@@ -37,9 +53,15 @@ func (s *session) letIn(ctx context.Context, c *rain.Campaign, user string) (gra
 	if !turn.Admitted {
 		return nil, &waitsError{turn}
 	}
-	allowed, err := s.g.ofAddress(ctx, c, s.addr, user)
+	if s.g.o.Addresses == nil {
+		return nil, nil //nolint:nilnil // no bound
+	}
+	allowed, err := s.g.o.Addresses.Enter(ctx, c, s.addr, user)
 	if err != nil {
 		s.g.o.Door.Leave(c.ID, user, true) // for a player of another address
+	}
+	if err != nil && !errors.Is(err, admission.ErrAddressFull) {
+		err = fmt.Errorf("find the address of a guest: %w", err)
 	}
 	return allowed, err
 }
@@ -60,23 +82,16 @@ func (s *session) leaveRoom() {
 	}
 }
 
-// turnAway sends a player their queue position, and asks them to come back. It keeps the position as GET /admission
-// does.
-func (s *session) turnAway(turn *store.Turn) {
+// turnAway asks a player to come back. A queue position is kept as GET /admission keeps it.
+func (s *session) turnAway(how *postponed) {
 	s.g.metrics.turnedAway.Inc()
-	s.send(wire.Goodbye{
-		Type: wire.TypeGoodbye, Reason: "waiting", ReconnectAfterMS: turn.Retry.Milliseconds(), Position: turn.Position,
-		WaitMS: max(0, turn.Wait.Milliseconds()),
-	})
-	s.end(room.CodeFull, "waiting")
+	how.goodbye.Type = wire.TypeGoodbye
+	s.send(how.goodbye)
+	s.end(room.CodeFull, how.goodbye.Reason)
 }
 
 // notYet does so for a player who wants to move to another room.
-func (s *session) notYet(id wire.ID, turn *store.Turn) {
-	s.send(wire.Error{
-		Type: wire.TypeError, ID: id, Code: wire.CodeNotAdmitted, Retryable: true,
-		RetryAfterMS: turn.Retry.Milliseconds(),
-		Message: fmt.Sprintf("place %d in the waiting room: try again in %s", turn.Position,
-			turn.Retry.Round(time.Second)),
-	})
+func (s *session) notYet(id wire.ID, how *postponed) {
+	s.send(wire.Error{Type: wire.TypeError, ID: id, Code: wire.CodeNotAdmitted, Retryable: true,
+		RetryAfterMS: how.goodbye.ReconnectAfterMS, Message: how.message})
 }

@@ -71,7 +71,7 @@ type Recorder struct {
 func NewRecorder(o RecorderOptions) *Recorder {
 	return &Recorder{o: o,
 		lease: cluster.NewLease(cluster.LeaseOptions{Leases: o.Leases, Name: "history", Part: "history", Node: o.Node,
-			TTL: lease, Renew: renew, Recoverer: o.Recoverer, Alarm: o.Alarm, Log: o.Log}),
+			TTL: lease, Recoverer: o.Recoverer, Alarm: o.Alarm, Log: o.Log}),
 		rows: promauto.With(o.Registerer).NewCounter(prometheus.CounterOpts{
 			Name: "redrain_history_rows_total", Help: "Seconds of campaigns' figures that were written for the charts.",
 		})}

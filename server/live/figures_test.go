@@ -72,6 +72,35 @@ func (s *sums) Counts(context.Context, *rain.Campaign) (waiting, seated int64, e
 	return 21, 22, nil
 }
 
+// hall is the figures of node a, with a lobby that runs, and an open campaign c.
+type hall struct {
+	*Figures
+	lobby  *room.Lobby
+	known  *cluster.Known
+	counts *Counts
+	stop   func()
+}
+
+func newHall(t *testing.T, s *sums) *hall {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	h := &hall{known: cluster.NewKnown(), counts: NewCounts(), lobby: room.NewLobby(room.Options{Log: quiet})}
+	h.known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
+	s.reports = map[string]store.NodeReport{}
+	h.Figures = NewFigures(FiguresOptions{
+		Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: h.known, Lobby: h.lobby,
+		Counts: h.counts, Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.lobby.Run(ctx) }()
+	h.stop = func() {
+		cancel()
+		testenv.Must(t, <-ended)
+	}
+	return h
+}
+
 // won tells that players have won.
 func won(users ...string) (n cluster.Won) {
 	for _, user := range users {
@@ -152,27 +181,17 @@ func TestStats(t *testing.T) {
 // where that cannot be read. A drained campaign that nobody looks at is reported once more, and forgotten.
 func TestFiguresAreReportedAndTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sums{reports: map[string]store.NodeReport{}, levels: store.Levels{Won: 2, Stock: 8}}
-		known, counts := cluster.NewKnown(), NewCounts()
-		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
-		quiet := slog.New(slog.DiscardHandler)
-		lobby := room.NewLobby(room.Options{Log: quiet})
-		f := NewFigures(FiguresOptions{
-			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
-			Counts:  counts,
-			Bus:     s,
-			KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
-		})
+		s := &sums{levels: store.Levels{Won: 2, Stock: 8}}
+		f := newHall(t, s)
 		f.Won("c", won("nobody is there"))
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		go func() { ended <- lobby.Run(ctx) }()
+		ended := make(chan error, 1)
 		ear := &servertest.Ear{}
-		member := lobby.NewMember(ear.Connect(t), nil)
-		lobby.Join("c", "u", member)
-		screen := lobby.NewMember((&servertest.Ear{}).Connect(t), nil)
-		lobby.Watch("c", "hall", screen) // counted by nobody
-		counts.Of("c").Tap(outcome.Won, time.Millisecond)
+		member := f.lobby.NewMember(ear.Connect(t), nil)
+		f.lobby.Join("c", "u", member)
+		screen := f.lobby.NewMember((&servertest.Ear{}).Connect(t), nil)
+		f.lobby.Watch("c", "hall", screen) // counted by nobody
+		f.counts.Of("c").Tap(outcome.Won, time.Millisecond)
 		f.Won("c", won("annabel", "bertrand"))
 		s.ranked = errors.New("away")
 		go func() { ended <- f.Run(ctx) }()
@@ -189,27 +208,24 @@ func TestFiguresAreReportedAndTold(t *testing.T) {
 		if got := string(told[0].Data); !strings.Contains(got, want) {
 			t.Errorf("the room was told %s, want %s", got, want)
 		}
-		known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
-		lobby.Leave(member)
+		f.known.Store(&rain.Campaign{ID: "c", Status: rain.Closed, Drained: true, Revision: 2})
+		f.lobby.Leave(member)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
 		synctest.Wait()
 		if len(f.newest("c")) == 0 {
 			t.Error("the winners are forgotten before a screen that shows them")
 		}
-		lobby.Leave(screen)
+		f.lobby.Leave(screen)
 		<-time.After(2*ReportEvery + ReportEvery/2) // of the bubble
 		synctest.Wait()
 		if r := s.reports["a"]; r.Online != 0 || r.Taps != 1 || r.GrabsPerSecond != 0 || r.Keep != time.Hour {
 			t.Errorf("reported in the end %+v", r)
 		}
-		if len(counts.campaigns()) != 0 || len(f.newest("c")) != 0 {
+		if len(f.counts.campaigns()) != 0 || len(f.newest("c")) != 0 {
 			t.Error("what is over is still remembered")
 		}
 		cancel()
-		for range 2 {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
+		testenv.Must(t, <-ended)
+		f.stop()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"redrain/internal/loop"
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
 	"redrain/rain"
@@ -198,4 +199,26 @@ func TestInAir(t *testing.T) {
 	if got := InAir(c, 11_000); len(got) > 0 {
 		t.Errorf("%d waves while paused", len(got))
 	}
+}
+
+// TestARoundThatPanicsEndsNoSchedule: it is counted, and the next one comes a second later.
+func TestARoundThatPanicsEndsNoSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet, alarms := slog.New(slog.DiscardHandler), 0
+		recoverer, err := loop.NewRecoverer(nil, quiet, func(string, string) { alarms++ })
+		testenv.Must(t, err)
+		known, rounds := cluster.NewKnown(), 0
+		s := NewSchedule(func() int64 { rounds++; panic("torn") }, known, recoverer)
+		lobby := room.NewLobby(room.Options{Log: quiet, OnOpen: s.Open, OnEmpty: s.Empty})
+		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+		known.Store(&rain.Campaign{ID: "c"}) // too late for Open, which looks for it as well
+		s.Changed(&rain.Campaign{ID: "c"})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		testenv.Must(t, lobby.Run(ctx))
+		s.Stop()
+		if rounds < 50 || alarms != 1 {
+			t.Errorf("%d rounds, %d alarms", rounds, alarms)
+		}
+	})
 }

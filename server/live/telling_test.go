@@ -1,9 +1,7 @@
 package live
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"redrain/grab/store"
 	"redrain/internal/wire"
 	"redrain/rain"
-	"redrain/room"
 	"redrain/server/cluster"
 	"redrain/server/servertest"
 )
@@ -23,26 +20,14 @@ import (
 // for long.
 func TestOneNodeTellsTheFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sums{reports: map[string]store.NodeReport{}, levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
-		known := cluster.NewKnown()
-		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
-		quiet := slog.New(slog.DiscardHandler)
-		lobby := room.NewLobby(room.Options{Log: quiet})
-		f := NewFigures(FiguresOptions{
-			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
-			Counts: NewCounts(),
-			Bus:    s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() }, Log: quiet,
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- lobby.Run(ctx) }()
+		s := &sums{levels: store.Levels{Won: 2, Stock: 8}, teller: "b"}
+		f := newHall(t, s)
 		ear := &servertest.Ear{}
-		member := lobby.NewMember(ear.Connect(t), nil)
-		lobby.Join("c", "u", member)
-		rm := lobby.Room("c")
+		f.lobby.Join("c", "u", f.lobby.NewMember(ear.Connect(t), nil))
+		rm := f.lobby.Room("c")
 		second := func() (shown []string) {
 			before := len(ear.Of(wire.TypeRoom))
-			f.tell(ctx, rm)
+			f.tell(t.Context(), rm)
 			<-time.After(ReportEvery) // of the bubble
 			synctest.Wait()
 			for _, h := range ear.Of(wire.TypeRoom)[before:] {
@@ -82,10 +67,7 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 		if len(second()) != 1 || len(s.told) != 0 {
 			t.Error("a room that hears nothing is shown nothing")
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		f.stop()
 	})
 }
 
@@ -93,25 +75,15 @@ func TestOneNodeTellsTheFigures(t *testing.T) {
 // nobody can say that it has any.
 func TestFiguresTellOfStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &sums{reports: map[string]store.NodeReport{}}
-		known := cluster.NewKnown()
-		known.Store(&rain.Campaign{ID: "c", Status: rain.Open, Revision: 1})
-		quiet := slog.New(slog.DiscardHandler)
-		lobby := room.NewLobby(room.Options{Log: quiet})
+		s := &sums{}
+		f := newHall(t, s)
 		var heard []rain.Lane
-		f := NewFigures(FiguresOptions{
-			Node: "a", Door: s, Sums: s, Reports: s, Ranking: s, Paid: s, Dead: s, Known: known, Lobby: lobby,
-			Counts: NewCounts(), Bus: s, KeepFor: time.Hour, Clock: func() int64 { return time.Now().UnixMilli() },
-			InStock: func(campaign string, lane rain.Lane) {
-				if campaign == "c" {
-					heard = append(heard, lane)
-				}
-			}, Log: quiet,
-		})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- lobby.Run(ctx) }()
-		lobby.Join("c", "u", lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
+		f.o.InStock = func(campaign string, lane rain.Lane) {
+			if campaign == "c" {
+				heard = append(heard, lane)
+			}
+		}
+		f.lobby.Join("c", "u", f.lobby.NewMember((&servertest.Ear{}).Connect(t), nil))
 		for _, is := range []struct {
 			levels store.Levels
 			lanes  []rain.Lane
@@ -124,7 +96,7 @@ func TestFiguresTellOfStock(t *testing.T) {
 			{store.Levels{Won: 7, Stock: 3, ByLane: [rain.LaneCount]int{2, 1}, Unknown: 1}, nil},
 		} {
 			s.levels, s.told, heard = is.levels, nil, nil
-			f.tell(ctx, lobby.Room("c"))
+			f.tell(t.Context(), f.lobby.Room("c"))
 			if len(s.told) != 1 || !slices.Equal(s.told[0].InStock, is.lanes) || !slices.Equal(heard, is.lanes) {
 				t.Errorf("%+v: heard of %v, the others are told %+v", is.levels, heard, s.told)
 			}
@@ -135,9 +107,6 @@ func TestFiguresTellOfStock(t *testing.T) {
 			}
 			f.forget("c") // this node tells again
 		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		f.stop()
 	})
 }

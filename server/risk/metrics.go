@@ -2,6 +2,7 @@ package risk
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"redrain/payout/ledger/standing"
 )
@@ -12,12 +13,13 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	auto := promauto.With(reg)
 	m := &metrics{
-		judgements: prometheus.NewCounterVec(prometheus.CounterOpts{
+		judgements: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_judgements_total",
 			Help: "Looks at a player who has tapped, by what the rules said of them.",
 		}, []string{"verdict"}),
-		reasons: prometheus.NewCounterVec(prometheus.CounterOpts{
+		reasons: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "redrain_risk_reasons_total", Help: "How often each rule has spoken against somebody.",
 		}, []string{"rule"}),
 	}
@@ -27,7 +29,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, r := range Rules {
 		m.reasons.WithLabelValues(r.Name)
 	}
-	reg.MustRegister(m.judgements, m.reasons)
 	return m
 }
 

@@ -83,7 +83,7 @@ func (r *redis) Hands(_ context.Context, node string, own map[string]string) (ma
 // nodes are watches that share a Redis and a book.
 func nodes(t *testing.T, n int, now *int64) (all []*Watch, r *redis, b *book) {
 	t.Helper()
-	r, b = newRedis(), &book{of: map[string]standing.Verdict{}}
+	r, b = newRedis(), newBook()
 	for i := range n {
 		all = append(all, NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b,
 			Clock:  func() int64 { return *now },
@@ -175,45 +175,47 @@ func TestWhatNoHandCanHaveDone(t *testing.T) {
 }
 
 // Accounts of one session, and a farm with one rhythm behind one address, are found where they are spread over nodes so
-// that none of these sees enough of them.
-func TestFarmsOverNodes(t *testing.T) {
-	now := int64(rainStarts - 1)
-	const many = 8
-	all, r, b := nodes(t, many, &now)
-	c := campaign()
-	for second := range int64(4) { // the first ones are compared again with their next taps
-		now = rainStarts + second*sharedFor
-		for i := range 10 {
-			h := all[i%many].Hand(Who{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"})
-			tapWave(h, c, second, 333+10*int64(i))
-		}
-		for i := range 24 {
-			h := all[i%many].Hand(Who{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
-			h.Won()
-			for wave := range int64(30) {
-				tapWave(h, c, wave, 300+(17*wave+7*int64(i))%45) // 13 ms of spread, around the same middle
+// that none of these sees enough of them; and without Redis where they are on one node.
+func TestFarms(t *testing.T) {
+	for _, many := range []int{8, 1} {
+		now := int64(rainStarts - 1)
+		all, r, b := nodes(t, many, &now)
+		r.fails = many == 1
+		c := campaign()
+		for second := range int64(4) { // the first ones are compared again with their next taps
+			now = rainStarts + second*sharedFor
+			for i := range 10 {
+				h := all[i%many].Hand(Who{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"})
+				tapWave(h, c, second, 333+10*int64(i))
+			}
+			for i := range 24 {
+				h := all[i%many].Hand(Who{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
+				h.Won()
+				for wave := range int64(30) {
+					tapWave(h, c, wave, 300+(17*wave+7*int64(i))%45) // 13 ms of spread, around the same middle
+				}
+			}
+			for _, w := range all {
+				look(t, w)
 			}
 		}
-		for _, w := range all {
-			look(t, w)
+		sessions, farm := 0, 0
+		for _, user := range slices.Sorted(maps.Keys(b.of)) {
+			switch rules := rulesOf(b, user); {
+			case slices.Contains(rules, "one_session"):
+				sessions++
+			case slices.Contains(rules, "same_rhythm"):
+				farm++
+			default:
+				t.Errorf("%s: %v", user, rules)
+			}
 		}
-	}
-	sessions, farm := 0, 0
-	for _, user := range slices.Sorted(maps.Keys(b.of)) {
-		switch rules := rulesOf(b, user); {
-		case slices.Contains(rules, "one_session"):
-			sessions++
-		case slices.Contains(rules, "same_rhythm"):
-			farm++
-		default:
-			t.Errorf("%s: %v", user, rules)
+		if sessions != 10 || farm < 24*9/10 {
+			t.Errorf("on %d nodes %d of 10 of a session and %d of 24 of a farm are held", many, sessions, farm)
 		}
-	}
-	if sessions != 10 || farm < 24*9/10 {
-		t.Errorf("%d of 10 of a session and %d of 24 of a farm are held", sessions, farm)
-	}
-	if r.told > 34*5 {
-		t.Errorf("34 players are told of %d times", r.told)
+		if r.told > 34*5 {
+			t.Errorf("34 players are told of %d times", r.told)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package risk
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 
 	"redrain/internal/loop"
 	"redrain/internal/signed"
@@ -40,12 +42,11 @@ type SystemOptions struct {
 	TLS        *tls.Config // for tests; nil: the system's authorities
 }
 
-// System is the operator's risk system. A question that is asked has a goroutine, for as long as somebody waits for its
-// answer.
+// System is the operator's risk system. A question in flight has a goroutine, until its time-out at most.
 type System struct {
 	o       SystemOptions
 	client  *systemClient
-	joined  joined
+	joined  singleflight.Group // questions in flight, by what they ask
 	records *records
 }
 
@@ -59,8 +60,7 @@ func NewSystem(o SystemOptions) (*System, error) {
 	if o.Known == nil {
 		o.Known = func(string) (standing.Verdict, bool) { return standing.Verdict{}, false }
 	}
-	return &System{o: o, joined: joined{recoverer: o.Recoverer, now: map[question]*inquiry{}},
-		records: newRecords(o.Verdicts, o.Told),
+	return &System{o: o, records: newRecords(o.Verdicts, o.Told, o.Recoverer),
 		client: &systemClient{sender: sender, timeout: o.Timeout, places: make(chan struct{}, atOnce),
 			state: newSystemState(o)}}, nil
 }
@@ -68,15 +68,29 @@ func NewSystem(o SystemOptions) (*System, error) {
 // Close lets go of idle connections.
 func (s *System) Close() { s.client.sender.Close() }
 
-// ask asks about a player, who may ask for the same many times at once.
+// ask asks about a player. The same question is asked once at a time, so that a player who comes with many connections
+// at once causes one request. It goes on until its time-out, even if nobody waits for it any more.
 func (s *System) ask(ctx context.Context, m Moment, who Caller, money *Money) (Answer, error) {
-	q := question{moment: m, who: who}
-	if money != nil {
-		q.money = *money
+	q := Request{Moment: m, Caller: who, Money: money}
+	key, err := json.Marshal(q)
+	if err != nil {
+		return Answer{}, err
 	}
-	return s.joined.ask(ctx, q, func(ctx context.Context) (Answer, error) {
-		return s.client.ask(ctx, Request{Moment: m, At: s.o.Clock(), Caller: who, Money: money})
+	answered := s.joined.DoChan(string(key), func() (any, error) {
+		var answer Answer
+		err := s.o.Recoverer.Try("risk_url", func() (err error) {
+			q.At = s.o.Clock()
+			answer, err = s.client.ask(context.WithoutCancel(ctx), q)
+			return err
+		})
+		return answer, err
 	})
+	select {
+	case a := <-answered:
+		return a.Val.(Answer), a.Err //nolint:forcetypeassert // see above
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
 }
 
 // Guest asks about a guest who is to be made: nil, standing.ErrDenied, ErrNoAnswer, or why a verdict cannot be

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -88,7 +89,7 @@ func TestFlapping(t *testing.T) {
 		}
 		works := func(want bool) {
 			t.Helper()
-			if _, got := s.works(time.Now()); got != want {
+			if got := s.works(time.Now()); got != want {
 				t.Errorf("works: %v", got)
 			}
 		}
@@ -110,8 +111,8 @@ func TestFlapping(t *testing.T) {
 
 // Verdicts that come while one is written are written together, and each that is told of is written.
 func TestRecordsTogether(t *testing.T) {
-	b := &systemBook{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
-	r := newRecords(b, func() {})
+	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	r := newRecords(b, func() {}, nil)
 	const all = 500
 	var wg sync.WaitGroup
 	waiting := func(n int) {
@@ -119,7 +120,7 @@ func TestRecordsTogether(t *testing.T) {
 		testenv.Eventually(t, time.Minute, "one writes, and the others wait", func() bool {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			return len(r.turn) == 1 && len(r.next.verdicts) == n
+			return r.writing && len(r.next.verdicts) == n
 		})
 	}
 	for i := range all {
@@ -145,5 +146,30 @@ func TestRecordsTogether(t *testing.T) {
 	b.fails = errors.New("down")
 	if err := r.write(t.Context(), standing.Verdict{User: "x"}); err == nil {
 		t.Error("not written, and nobody says so")
+	}
+}
+
+// A full page takes no more, and who does not wait for it any more has it written all the same.
+func TestAFullPageIsWritten(t *testing.T) {
+	b := &book{of: map[string]standing.Verdict{}, stuck: make(chan struct{})}
+	r := newRecords(b, func() {}, nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	write := func(i int) error { return r.write(gone, standing.Verdict{User: fmt.Sprint(i), Act: standing.Hold}) }
+	testenv.WantErr(t, write(-1), context.Canceled)
+	testenv.Eventually(t, time.Minute, "the first is being written", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.next.verdicts) == 0
+	})
+	for i := range maxPage {
+		testenv.WantErr(t, write(i), context.Canceled)
+	}
+	testenv.WantErr(t, write(maxPage), errBusy)
+	close(b.stuck)
+	testenv.Eventually(t, time.Minute, "all are written", func() bool { return b.act(fmt.Sprint(maxPage-1)) != "" })
+	testenv.Must(t, r.write(t.Context(), standing.Verdict{User: "later", Act: standing.Hold}))
+	if b.given != 3 || len(b.of) != maxPage+2 {
+		t.Errorf("%d verdicts in %d transactions", len(b.of), b.given)
 	}
 }

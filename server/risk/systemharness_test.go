@@ -22,15 +22,17 @@ import (
 const secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE="
 
 // book keeps verdicts in memory.
-type systemBook struct {
+type book struct {
 	mu    sync.Mutex
 	fails error
-	of    map[string]standing.Verdict
-	given int           // transactions
-	stuck chan struct{} // nil, or: each waits for it to be closed
+	of    map[string]standing.Verdict // the newest about each player
+	given int                         // transactions
+	stuck chan struct{}               // nil, or: each waits for it to be closed
 }
 
-func (b *systemBook) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
+func newBook() *book { return &book{of: map[string]standing.Verdict{}} }
+
+func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
 	if b.stuck != nil {
 		<-b.stuck
 	}
@@ -47,14 +49,14 @@ func (b *systemBook) Give(_ context.Context, by string, given ...standing.Verdic
 	return len(given), nil
 }
 
-func (b *systemBook) newest(user string) (standing.Verdict, bool) {
+func (b *book) newest(user string) (standing.Verdict, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	v, found := b.of[user]
 	return v, found
 }
 
-func (b *systemBook) act(user string) standing.VerdictAct {
+func (b *book) act(user string) standing.VerdictAct {
 	v, _ := b.newest(user)
 	return v.Act
 }
@@ -82,7 +84,7 @@ func (l *lines) count() int {
 type rig struct {
 	*System
 
-	book   *systemBook
+	book   *book
 	log    *lines
 	alarms chan string
 	reg    *prometheus.Registry
@@ -94,7 +96,7 @@ func open(t *testing.T, handler http.HandlerFunc, with func(*SystemOptions)) *ri
 	t.Helper()
 	key, err := signed.ParseSecret(secret)
 	testenv.Must(t, err)
-	r := &rig{book: &systemBook{of: map[string]standing.Verdict{}}, log: &lines{}, alarms: make(chan string, 100),
+	r := &rig{book: newBook(), log: &lines{}, alarms: make(chan string, 100),
 		reg: prometheus.NewRegistry(), asked: make(chan Request, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		body, err := io.ReadAll(hr.Body)

@@ -85,24 +85,22 @@ func (s *systemState) ended(m Moment, a Answer, err error, took time.Duration) {
 	}
 	s.answers.WithLabelValues(string(m), outcome).Inc()
 	s.seconds.Observe(took.Seconds())
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch now := time.Now(); {
 	case err != nil && s.fails(now):
 		s.gauge.Set(1)
 		s.log.Warn("the risk system does not answer", "err", err, "default", s.said)
 		s.alarm(fmt.Sprintf("the risk system of --risk-url does not answer, and --risk-default %s holds: %v", s.said,
 			err))
-	case err == nil:
-		if lasted, over := s.works(now); over {
-			s.gauge.Set(0)
-			s.log.Info("the risk system answers again", "after", lasted.Round(time.Millisecond).String())
-		}
+	case err == nil && s.works(now):
+		s.gauge.Set(0)
+		s.log.Info("the risk system answers again", "after", now.Sub(s.since).Round(time.Millisecond).String())
 	}
 }
 
-// fails tells whether the system counts as failing from now on.
+// fails reports whether the system counts as failing from now on. It needs the lock.
 func (s *systemState) fails(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.inARow++
 	if s.failing || s.inARow < failingAfter {
 		return false
@@ -111,15 +109,12 @@ func (s *systemState) fails(now time.Time) bool {
 	return true
 }
 
-// works tells whether the system has stopped failing, and for how long it had failed.
-func (s *systemState) works(now time.Time) (lasted time.Duration, over bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// works reports whether the system has stopped failing. It needs the lock.
+func (s *systemState) works(now time.Time) bool {
 	s.inARow = 0
-	lasted = now.Sub(s.since)
-	if !s.failing || lasted < failingFor {
-		return 0, false
+	if !s.failing || now.Sub(s.since) < failingFor {
+		return false
 	}
 	s.failing = false
-	return lasted, true
+	return true
 }

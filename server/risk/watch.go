@@ -35,7 +35,7 @@ type Options struct {
 	// Second is asked for an opinion that counts instead of the rules', where it has one. It may take a while. nil: the
 	// rules' counts.
 	Second     func(ctx context.Context, suspects []Suspect) map[string]standing.Verdict
-	Shared     Shared // what the players of all nodes have in common; nil: only those of this one are looked at
+	Shared     Shared // what the players of all nodes have in common
 	Node       string // this node's name there
 	Clock      rain.Clock
 	Recoverer  *loop.Recoverer
@@ -200,16 +200,13 @@ func (w *Watch) Look(ctx context.Context) error {
 func (w *Watch) overNodes(ctx context.Context, round []looked) error {
 	ctx, cancel := context.WithTimeout(ctx, sharedWithin)
 	defer cancel()
-	var failed error
-	if w.o.Shared != nil {
-		failed = w.joinHands(ctx, round)
-	}
+	failed := w.joinHands(ctx, round)
 	w.mu.Lock()
 	for i := range round {
 		w.compare(&round[i])
 	}
 	w.mu.Unlock()
-	if w.o.Shared == nil || failed != nil {
+	if failed != nil {
 		return failed
 	}
 	return w.count(ctx, round)

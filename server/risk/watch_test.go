@@ -4,37 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"redrain/internal/testenv"
+	"redrain/payout/ledger"
 	"redrain/payout/ledger/standing"
 	"redrain/rain"
-	"redrain/server/config"
 )
-
-// book keeps verdicts in memory.
-type book struct {
-	mu    sync.Mutex
-	fails bool
-	of    map[string]standing.Verdict
-}
-
-func (b *book) Give(_ context.Context, by string, given ...standing.Verdict) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.fails || by != "rules" {
-		return 0, errors.New("the database is down")
-	}
-	for _, v := range given {
-		b.of[v.User] = v
-	}
-	return len(given), nil
-}
 
 const rainStarts = 1_000_000
 
@@ -46,9 +24,8 @@ func campaign() *rain.Campaign {
 
 func watch(t *testing.T, now *int64) (*Watch, *book) {
 	t.Helper()
-	b := &book{of: map[string]standing.Verdict{}}
-	return NewWatch(Options{Limits: config.Default().RiskLimits, Verdicts: b, Clock: func() int64 { return *now },
-		Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}), b
+	all, _, b := nodes(t, 1, now)
+	return all[0], b
 }
 
 func look(t *testing.T, w *Watch) {
@@ -161,45 +138,6 @@ func people(random *rand.Rand, child bool) int64 {
 	return 250 + random.Int64N(350)
 }
 
-// A farm whose hands differ as much as the network lets them is found by what they have in common.
-func TestFarmsAreFound(t *testing.T) {
-	random := testenv.Random(t)
-	now := int64(rainStarts - 1)
-	w, b := watch(t, &now)
-	c := campaign()
-	const farm = 40
-	for range 2 { // the first ones are compared again with their next taps
-		for i := range farm {
-			h := w.Hand(Who{User: fmt.Sprint("f", i), Address: "farm", Issued: rainStarts})
-			h.Won()
-			for wave := range int64(30) {
-				tapWave(h, c, wave, 300+random.Int64N(45)) // 13 ms of spread
-			}
-		}
-		look(t, w)
-	}
-	if len(b.of) < farm*9/10 {
-		t.Errorf("%d of %d are held", len(b.of), farm)
-	}
-}
-
-// Accounts of one session of the issuer are found whatever they do.
-func TestOneSession(t *testing.T) {
-	now := int64(rainStarts)
-	w, b := watch(t, &now)
-	var all []*Hand
-	for i := range 10 {
-		all = append(all, w.Hand(Who{User: fmt.Sprint("s", i), Address: fmt.Sprint(i), Session: "one"}))
-	}
-	for _, h := range all {
-		tapWave(h, campaign(), 3, 333)
-	}
-	look(t, w)
-	if len(b.of) != 10 {
-		t.Errorf("%d are held", len(b.of))
-	}
-}
-
 // What cannot be written is written later, and is not lost; and who is no worse than before is written once.
 func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 	now := int64(rainStarts)
@@ -208,11 +146,11 @@ func TestVerdictsAreKeptUntilTheyAreWritten(t *testing.T) {
 	for wave := range int64(6) {
 		tapWave(h, campaign(), wave, 1)
 	}
-	b.fails = true
+	b.fails = errors.New("the database is down")
 	if w.Look(t.Context()) == nil {
 		t.Error("it was not said that the database is down")
 	}
-	b.fails = false
+	b.fails = nil
 	look(t, w)
 	if len(b.of) != 1 {
 		t.Errorf("verdicts %+v", b.of)
@@ -294,5 +232,52 @@ func TestTapsAtOnce(t *testing.T) {
 	look(t, w)
 	if len(b.of) != 4 {
 		t.Errorf("verdicts %+v", b.of)
+	}
+}
+
+// A second opinion counts instead of the rules', is asked for once for each finding, also where it cannot be written
+// down at first, and where there is none the rules' counts.
+func TestSecondOpinion(t *testing.T) {
+	now := int64(rainStarts)
+	w, b := watch(t, &now)
+	b.fails = errors.New("the database is down")
+	asked := map[string]int{}
+	w.o.Second = func(_ context.Context, suspects []Suspect) map[string]standing.Verdict {
+		said := map[string]standing.Verdict{}
+		for _, s := range suspects {
+			asked[s.User]++
+			if s.Act != standing.Hold || s.Score < 60 || s.Campaign != "c" || s.Session != "s" {
+				t.Errorf("%+v", s)
+			}
+			if s.User != "unknown" {
+				said[s.User] = standing.Verdict{User: s.User, Act: standing.VerdictAct(s.User)}
+			}
+		}
+		return said
+	}
+	c := campaign()
+	c.ID = "c"
+	for _, user := range []string{"allow", "deny", "unknown"} {
+		h := w.Hand(Who{User: user, Address: user, Session: "s"})
+		for wave := range int64(8) {
+			tapWave(h, c, wave, 1)
+		}
+	}
+	for range 3 {
+		if err := w.Look(t.Context()); err == nil {
+			t.Error("nobody says that nothing was written")
+		}
+	}
+	b.fails = nil
+	look(t, w)
+	look(t, w)
+	for user, want := range map[string]standing.Verdict{"allow": {Act: standing.Allow, By: ledger.ByService},
+		"deny": {Act: standing.Deny, By: ledger.ByService}, "unknown": {Act: standing.Hold, By: ledger.ByRules}} {
+		if v := b.of[user]; v.Act != want.Act || v.By != want.By || asked[user] != 1 {
+			t.Errorf("%s: %+v, asked %d times", user, v, asked[user])
+		}
+	}
+	if len(w.untold) != 0 {
+		t.Errorf("still to be written: %v", w.untold)
 	}
 }
