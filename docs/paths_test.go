@@ -18,7 +18,7 @@ var sourcePath = regexp.MustCompile(
 func TestPagesNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	pages := []string{"../README.md", "../CONTRIBUTING.md"}
-	for _, pattern := range []string{"*.md", "adr/*.md"} {
+	for _, pattern := range []string{"*.md", "*/*.md"} {
 		found, err := filepath.Glob(pattern)
 		testenv.Must(t, err)
 		pages = append(pages, found...)

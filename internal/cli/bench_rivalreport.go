@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rivalReport is what `redrain bench --farm` and `--bot` answer with --json; docs/bench.md describes it.
+// rivalReport is what `redrain bench --farm` and `--bot` answer with --json; docs/use/bench.md describes it.
 type rivalReport struct {
 	OK       bool              `json:"ok"`
 	Problems []string          `json:"problems"` // why not

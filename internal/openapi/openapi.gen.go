@@ -862,7 +862,7 @@ type Retried struct {
 
 // RiskReason defines model for RiskReason.
 type RiskReason struct {
-	// Rule Its name, as docs/abuse.md lists them.
+	// Rule Its name, as docs/use/abuse.md lists them.
 	Rule     string `json:"rule"`
 	Score    int    `json:"score"`
 	Sentence string `json:"sentence"`

@@ -38,8 +38,8 @@ const (
 //
 // Each field is a flag of the command line, a variable of the environment and a key of the file. Its tags are the only
 // place that describes it: name, default, oneof and range (the accepted values), zero (the meaning of 0) and main (a
-// setting that nearly every installation needs). The help, docs/settings.md, docs/redrain.yaml and the README's table
-// are made from them.
+// setting that nearly every installation needs). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's
+// table are made from them.
 type Config struct {
 	Redis     string `group:"backends" main:"" placeholder:"ADDR" help:"Redis: one address, several separated by commas for a Cluster, or a redis:// or rediss:// URL."`
 	NATS      string `group:"backends" main:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
@@ -130,7 +130,7 @@ type Config struct {
 }
 
 // RiskLimits are the limits of the rules that judge players. The defaults hold none of the honest players that were
-// measured: see docs/abuse.md.
+// measured: see docs/use/abuse.md.
 type RiskLimits struct {
 	Hold     int `name:"hold-score" default:"60" range:"0.." zero:"never" help:"Score of the rules at which wins are held."`
 	Deny     int `name:"deny-score" default:"0" range:"0.." zero:"never" help:"Score at which the verdict is deny, which also holds wins."`

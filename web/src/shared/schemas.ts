@@ -436,7 +436,7 @@ export interface paths {
         };
         /**
          * All that the ledger has of a campaign that is over
-         * @description A gzip file of lines of JSON, which `redrain campaign verify` proves without a server; see docs/books.md for what is in it. The campaign is proved before. 409 `campaign_not_over`: only one that is closed, whose leftover is back at the sponsor, and of which nothing waits, can be exported. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts were removed from the ledger. Where something fails half-way the connection is cut.
+         * @description A gzip file of lines of JSON, which `redrain campaign verify` proves without a server; see docs/understand/books.md for what is in it. The campaign is proved before. 409 `campaign_not_over`: only one that is closed, whose leftover is back at the sponsor, and of which nothing waits, can be exported. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts were removed from the ledger. Where something fails half-way the connection is cut.
          */
         get: operations["exportCampaign"];
         put?: never;
@@ -2634,7 +2634,7 @@ export interface components {
             list: string;
         } | null;
         RiskReason: {
-            /** @description Its name, as docs/abuse.md lists them. */
+            /** @description Its name, as docs/use/abuse.md lists them. */
             rule: string;
             score: number;
             sentence: string;
