@@ -18,7 +18,7 @@ var (
 	row      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ")
 )
 
-// TestEveryCodeIsInTheDocs: docs/build/protocol.md lists every code that an error can have, and no other.
+// TestEveryCodeIsInTheDocs: docs/build/api.md lists every code that an error can have, and no other.
 func TestEveryCodeIsInTheDocs(t *testing.T) {
 	codes := map[string]bool{}
 	for _, place := range []struct {
@@ -43,7 +43,7 @@ func TestEveryCodeIsInTheDocs(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile("build/protocol.md")
+	page, err := os.ReadFile("build/api.md")
 	testenv.Must(t, err)
 	var listed []string
 	for _, found := range row.FindAllSubmatch(page, -1) {
