@@ -12,6 +12,7 @@ ROWS      ?=
 # The packages whose comments follow our rules of prose; the list grows until it is complete.
 PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server/gateway internal/wire internal/ws \
              internal/auth internal/seal internal/signed internal/rawio internal/embedded internal/sqldb
+PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 
 # The pages' types of the API, which openapi-typescript makes; it needs version 5 of the compiler as a library.
@@ -93,8 +94,8 @@ lint: prose ## check go.mod, go vet, golangci-lint: format, faults, and the dire
 	cd tools && $(LINT) run ./...
 
 .PHONY: prose
-prose: ## check the comments of the packages in PROSE with Vale: short sentences, and the field's words
-	$(VALE) $(filter-out %_test.go,$(wildcard $(PROSE:%=%/*.go)))
+prose: ## check the comments of the packages in PROSE, and the pages, with Vale: short sentences, and the field's words
+	$(VALE) $(filter-out %_test.go,$(wildcard $(PROSE:%=%/*.go))) $(PAGES)
 
 .PHONY: types
 types: ## check the types of the pages' TypeScript, and that those of the API are fresh (needs npx, which fetches the tools)

@@ -1,6 +1,6 @@
 // Package client is a Go client of redrain for other programs. The command line, the simulated players and the tests
 // use it too. A Client calls the HTTP API (docs/openapi.yaml). A Socket speaks the WebSocket protocol redrain.v1
-// (docs/protocol.md). A Client has methods for the usual requests; Get, Post and Pages make all others.
+// (docs/build/protocol.md). A Client has methods for the usual requests; Get, Post and Pages make all others.
 //
 //	c, err := client.New(client.Options{Server: "http://127.0.0.1:8080", Token: token})
 //	…

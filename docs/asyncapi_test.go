@@ -17,7 +17,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// messages is every message type of the contract, and who sends it.
+// messages is every message type of the contract, and its direction.
 var messages = map[string]string{
 	"hello": "receive", "join": "receive", "tap": "receive", "ping": "receive", "token": "receive",
 	"welcome": "send", "campaign": "send", "rain": "send", "wave": "send", "result": "send", "settled": "send",
@@ -92,7 +92,7 @@ func TestAsyncAPIHasEveryMessageOfTheContract(t *testing.T) {
 	}
 }
 
-// TestAsyncAPISaysWhoSendsWhat: each message is part of an operation, in the right direction.
+// TestAsyncAPISaysWhoSendsWhat checks that each message is part of an operation, in the right direction.
 func TestAsyncAPISaysWhoSendsWhat(t *testing.T) {
 	sent := map[string]string{}
 	note := func(refs []reference, action string) {
@@ -127,7 +127,7 @@ func TestAsyncAPIExamplesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// TestGoldenMessagesFitTheirSchemas holds the description to what the code really reads and writes.
+// TestGoldenMessagesFitTheirSchemas compares the description with the messages that the code reads and writes.
 func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
 	doc := loadAsyncAPI(t)
 	golden, err := filepath.Glob("../internal/wire/testdata/*.json")
@@ -153,8 +153,8 @@ func TestGoldenMessagesFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// payloadSchema is the schema of a message. It lends AsyncAPI's schemas to a description that kin-openapi reads:
-// 3.1 has the same JSON Schema.
+// payloadSchema returns the schema of a message. It puts AsyncAPI's schemas into a description that kin-openapi reads:
+// OpenAPI 3.1 has the same JSON Schema.
 func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 	t.Helper()
 	host, err := json.Marshal(map[string]any{
@@ -172,7 +172,7 @@ func payloadSchema(t *testing.T, doc asyncAPI, kind string) *openapi3.Schema {
 	return schema.Value
 }
 
-// asJSON turns a value of YAML into what a JSON decoder makes of it.
+// asJSON converts a value of YAML to the types of a JSON decoder.
 func asJSON(t *testing.T, v any) any {
 	t.Helper()
 	data, err := json.Marshal(v)

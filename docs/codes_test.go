@@ -10,7 +10,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// The places where sources name a code of an error: beside its status, in a field, or as a constant of the socket's.
+// The forms in which sources name an error's code: beside its status, in a field, or as a constant of the socket's.
 var (
 	beside   = regexp.MustCompile(`(?:http\.Status\w+, |[^.]status, |Code: +)"([a-z_]+)"`)
 	refused  = regexp.MustCompile(`t\.refuse\(w, "([a-z_]+)"`)
@@ -18,7 +18,7 @@ var (
 	row      = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ")
 )
 
-// TestEveryCodeIsInTheDocs: docs/protocol.md lists every code that an error can have, and no other.
+// TestEveryCodeIsInTheDocs checks that docs/build/api.md lists every code of an error, and no other.
 func TestEveryCodeIsInTheDocs(t *testing.T) {
 	codes := map[string]bool{}
 	for _, place := range []struct {
@@ -43,7 +43,7 @@ func TestEveryCodeIsInTheDocs(t *testing.T) {
 			}
 		}
 	}
-	page, err := os.ReadFile("protocol.md")
+	page, err := os.ReadFile("build/api.md")
 	testenv.Must(t, err)
 	var listed []string
 	for _, found := range row.FindAllSubmatch(page, -1) {

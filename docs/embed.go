@@ -1,5 +1,5 @@
-// Package docs carries the two API descriptions, so that the server can show them and tests can hold it to them,
-// and the rights of its database user, so that a test can give them.
+// Package docs embeds the two API descriptions and the rights of a server's database user. The server shows the
+// descriptions, and tests compare both with the code.
 package docs
 
 import _ "embed"
@@ -16,7 +16,7 @@ var OpenAPI []byte
 //go:embed asyncapi.yaml
 var AsyncAPI []byte
 
-// Rights are the statements that give the database's user of a server what it needs.
+// Rights are the GRANT statements for a server's database user.
 //
 //go:embed rights.sql
 var Rights string

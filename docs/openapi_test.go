@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// operations is the contract's table of paths, and what stands outside /api/v1.
+// operations is the contract's table of paths, with those outside /api/v1.
 var operations = []string{
 	"POST /api/v1/sponsors/{sponsor}/deposits", "GET /api/v1/sponsors/{sponsor}", "GET /api/v1/sponsors",
 	"POST /api/v1/splits/preview", "POST /api/v1/campaigns", "GET /api/v1/campaigns",
@@ -51,7 +51,7 @@ var operations = []string{
 	"GET /healthz", "GET /readyz", "GET /metrics",
 }
 
-// TestOpenAPIHasEverySplit holds the list of splits to the code's.
+// TestOpenAPIHasEverySplit compares the list of splits with the code's.
 func TestOpenAPIHasEverySplit(t *testing.T) {
 	var listed []rain.SplitKind
 	for _, kind := range loadOpenAPI(t).Components.Schemas["Split"].Value.Enum {
@@ -69,7 +69,7 @@ func loadOpenAPI(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// TestOpenAPIIsValid also holds every example to its schema.
+// TestOpenAPIIsValid also validates every example.
 func TestOpenAPIIsValid(t *testing.T) {
 	if err := loadOpenAPI(t).Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
 		t.Error(err)
@@ -95,8 +95,8 @@ func TestOpenAPIHasEveryPathOfTheContract(t *testing.T) {
 	}
 }
 
-// TestOpenAPIErrorsAreProblems: every answer that is an error is a problem, and all that takes a token says what
-// happens without one. /readyz is for machines that read the status only.
+// TestOpenAPIErrorsAreProblems checks that every error is a problem, and that every path with a token has an answer
+// without one. /readyz is for machines that read the status only.
 func TestOpenAPIErrorsAreProblems(t *testing.T) {
 	doc := loadOpenAPI(t)
 	for path, item := range doc.Paths.Map() {
@@ -111,17 +111,17 @@ func TestOpenAPIErrorsAreProblems(t *testing.T) {
 			}
 			guarded := op.Security != nil && len(*op.Security) > 0
 			if _, says := op.Responses.Map()["401"]; guarded != says {
-				t.Errorf("%s %s: takes a token: %v, and says what 401 is: %v", method, path, guarded, says)
+				t.Errorf("%s %s: takes a token: %v, describes 401: %v", method, path, guarded, says)
 			}
 			if op.OperationID == "" || op.Summary == "" {
 				t.Errorf("%s %s: has no name or summary", method, path)
 			}
-			// A viewer has no player's token, so for them a player's path is 401; and some that only read are
-			// POST, because they are asked with much.
+			// A viewer has no player's token, so a player's path is 401. Some POSTs only read: their requests are
+			// large.
 			forViewers := guarded && (*op.Security)[0]["player"] == nil && op.OperationID != "previewSplit" &&
 				op.OperationID != "verifyAudit" && op.OperationID != "matchStatement"
 			if method == http.MethodPost && forViewers && op.Responses.Map()["403"] == nil {
-				t.Errorf("%s %s: says not that a viewer may not", method, path)
+				t.Errorf("%s %s: does not describe 403 for viewers", method, path)
 			}
 		}
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // TestFaultsAreTranslated: the console has words of its own, in both languages, for each code that a refusal can have,
-// and for no other. docs/protocol.md lists them all.
+// and for no other. docs/build/api.md lists them all.
 func TestFaultsAreTranslated(t *testing.T) {
-	listed := codesIn(t, "../docs/protocol.md", "(?m)^\\| `([a-z_]+)` \\| [0-9]")
+	listed := codesIn(t, "../docs/build/api.md", "(?m)^\\| `([a-z_]+)` \\| [0-9]")
 	said := codesIn(t, "src/console/strings/faults.ts", `(?m)^  ([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
 	for code := range listed {
 		if !said[code] {
@@ -22,7 +22,7 @@ func TestFaultsAreTranslated(t *testing.T) {
 	}
 	for code := range said {
 		if !listed[code] {
-			t.Errorf("%s is translated, and docs/protocol.md does not list it", code)
+			t.Errorf("%s is translated, and docs/build/api.md does not list it", code)
 		}
 	}
 	if len(listed) < 40 {

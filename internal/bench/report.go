@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Report is the result of a Play, and what `redrain bench --json` prints; docs/bench.md describes it. Fields may be
+// Report is the result of a Play, and what `redrain bench --json` prints; docs/use/bench.md describes it. Fields may be
 // added.
 type Report struct {
 	OK       bool     `json:"ok"`       // see Judge

@@ -32,7 +32,7 @@ type benchCmd struct {
 	Stay          time.Duration `group:"load" default:"0s" help:"Players go for good after so long, and leave their seats to those who wait; 0: nobody does."`
 	Wait          time.Duration `group:"load" default:"1m" help:"How long to wait for a rain of somebody else's."`
 	SettleWithin  time.Duration `group:"load" default:"1m" help:"How long to wait for the wins to be in the ledger."`
-	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/bench.md."`
+	JSON          bool          `name:"json" help:"Report as one JSON object, described in docs/use/bench.md."`
 
 	benchRainFlags
 	benchRivalFlags

@@ -137,7 +137,7 @@ func (s span) any() time.Duration {
 	return s.least + rand.N(s.most-s.least+1) //nolint:gosec // not a secret
 }
 
-// rivalReport is what `redrain bench --farm` and `--bot` answer with --json; docs/bench.md describes it.
+// rivalReport is what `redrain bench --farm` and `--bot` answer with --json; docs/use/bench.md describes it.
 type rivalReport struct {
 	OK       bool              `json:"ok"`
 	Problems []string          `json:"problems"` // why not

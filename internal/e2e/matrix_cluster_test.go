@@ -15,7 +15,7 @@ import (
 )
 
 // clusterFault is what becomes of a part of a Redis Cluster, or of stock that is on its way in it, while a rain falls:
-// a row of the second table of docs/reliability.md.
+// a row of the second table of docs/understand/reliability.md.
 type clusterFault struct {
 	name string
 	play func(c *clusterCell)
@@ -48,9 +48,9 @@ type clusterCell struct {
 //
 // What a mode promises is different: with "redis" and "replica" the loss of all that Redis knows of a shard takes back
 // what neither the ledger nor the stream has. There the players pause before the fault, until the ledger has what they
-// were told. docs/reliability.md says so.
+// were told. docs/understand/reliability.md says so.
 //
-// It prints the table that stands in docs/reliability.md.
+// It prints the table that stands in docs/understand/reliability.md.
 func TestClusterFaultMatrix(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()

@@ -110,7 +110,7 @@ func (c *cell) note(format string, args ...any) {
 // lock that it needs, or by a fault point in the node); and it waits until the stage has worked on after the
 // repair.
 //
-// It prints the table that stands in docs/reliability.md.
+// It prints the table that stands in docs/understand/reliability.md.
 func TestFaultMatrix(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()

@@ -25,8 +25,8 @@ import (
 	"redrain/rain"
 )
 
-// TestYesterdaysLedger is the drill of docs/backups.md: the ledger is put back from a backup beside a Redis, a NATS and
-// a payment provider that have gone on since. What was won comes back by itself; what was paid is entered from
+// TestYesterdaysLedger is the drill of docs/use/backups.md: the ledger is put back from a backup beside a Redis, a
+// NATS and a payment provider that have gone on since. What was won comes back by itself; what was paid is entered from
 // the provider's statement, and until then nobody is paid.
 func TestYesterdaysLedger(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
@@ -252,7 +252,7 @@ func (d *drill) copyFile() (path string) {
 	return path
 }
 
-// putBack puts the file back, as docs/backups.md says.
+// putBack puts the file back, as docs/use/backups.md says.
 func (d *drill) putBack(backup string) {
 	d.t.Helper()
 	file := filepath.Join(d.dir, "ledger.db")

@@ -22,7 +22,7 @@ type Admission struct {
 	// RetryAfterMS When to ask again; only for who is not admitted.
 	RetryAfterMS int64 `json:"retry_after_ms,omitempty"`
 
-	// WaitMS How long it will take, judged by those before; left out where that cannot be told.
+	// WaitMS The estimated wait, from the players before; missing if unknown.
 	WaitMS int64 `json:"wait_ms,omitempty"`
 }
 
@@ -31,14 +31,14 @@ type Alarm struct {
 	// Code Stable, for programs.
 	Code string `json:"code"`
 
-	// Campaign Empty where it is about the whole server.
+	// Campaign Empty if it is about the whole server.
 	Campaign string `json:"campaign"`
 
 	// Message For people.
 	Message string `json:"message"`
 }
 
-// Approval An order that two people give together. It can be confirmed until `expires_at`, by a person with a name and the right to do the same by themselves, as long as nothing has changed of what it is about.
+// Approval An order that needs two people. It can be confirmed until `expires_at`, by a person with a name and the right to the operation, as long as its target has not changed.
 type Approval struct {
 	Approval string `json:"approval"`
 	Action   string `json:"action"`
@@ -63,7 +63,7 @@ type Approval struct {
 	ExpiresAt Time   `json:"expires_at"`
 	State     string `json:"state"`
 
-	// DecidedBy Who has confirmed or rejected it; missing while it is pending.
+	// DecidedBy The person who confirmed or rejected it; missing while it is pending.
 	DecidedBy string `json:"decided_by,omitempty"`
 
 	// DecidedAt Unix milliseconds on the server's clock.
@@ -106,13 +106,13 @@ type AuditRecord struct {
 	// Target Example: campaign:c1
 	Target string `json:"target"`
 
-	// Detail What the action changed; null where there is no more to say.
+	// Detail The change; null if there is no more to record.
 	Detail json.RawMessage `json:"detail"`
 }
 
 // AuditRoot defines model for AuditRoot.
 type AuditRoot struct {
-	// Day That had ended, in UTC.
+	// Day The day of the root, in UTC.
 	//
 	// Example: 2026-11-22
 	Day string `json:"day"`
@@ -155,7 +155,7 @@ type Balance struct {
 	// Balance Minor units, 1/100 yuan.
 	Balance Money `json:"balance"`
 
-	// Payout Where a withdrawal goes. A page names it before it asks once more.
+	// Payout The destination of withdrawals. A page shows it before it asks for a confirmation.
 	Payout *Payout `json:"payout,omitempty"`
 }
 
@@ -164,7 +164,7 @@ type Banned struct {
 	User   string `json:"user"`
 	Reason string `json:"reason"`
 
-	// By Who has done it.
+	// By The person.
 	By string `json:"by"`
 
 	// At Unix milliseconds on the server's clock.
@@ -185,10 +185,10 @@ type Books struct {
 	// Unbalanced Campaigns in which something is wrong.
 	Unbalanced int `json:"unbalanced"`
 
-	// Transactions That were looked at.
+	// Transactions The checked campaigns.
 	Transactions int64 `json:"transactions"`
 
-	// Accounts That were looked at.
+	// Accounts The checked campaigns.
 	Accounts int64 `json:"accounts"`
 
 	// Campaigns The first 500 of those in which something is wrong.
@@ -197,7 +197,7 @@ type Books struct {
 	// Unchecked The first 500 campaigns whose Redis could not be read.
 	Unchecked []UncheckedCampaign `json:"unchecked"`
 
-	// Findings What is wrong with the ledger itself, in words. Amounts are minor units.
+	// Findings The faults of the ledger itself. Amounts are minor units.
 	Findings []string `json:"findings"`
 
 	// Letters All dead letters that wait for a person, in words; ten of each kind. They do not unbalance the books.
@@ -250,7 +250,7 @@ type CampaignBooks struct {
 // CampaignState `loading` is shown only while the campaign is being stocked.
 type CampaignState = string
 
-// Challenge What to do before asking for a guest again, with `challenge_required` and `challenge_failed`.
+// Challenge The challenge to solve before the next request, with `challenge_required` and `challenge_failed`.
 type Challenge struct {
 	Kind string `json:"kind"`
 
@@ -285,7 +285,7 @@ type Claim struct {
 	// Held It is `granted`, and kept apart until a person has decided. Left out: it is not.
 	Held bool `json:"held,omitempty"`
 
-	// Ticket What it was won with: a drop, "7.3", or in a rain in which players have draws a beat, "b" and the number of its first wave. Left out where that is not known.
+	// Ticket The key of the win: a drop, "7.3", or in a rain with draws "b" and the number of the beat's first wave. Missing if unknown.
 	Ticket string `json:"ticket,omitempty"`
 }
 
@@ -302,19 +302,19 @@ type ClaimState = string
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
-	// Letter Its own id: a claim may have several letters.
+	// Letter Its own id: a claim may have several dead letters.
 	Letter string `json:"letter"`
 
-	// Claim What a retry and a dismissal take.
+	// Claim The id for a retry or a dismissal.
 	Claim string `json:"claim"`
 
 	// Campaign Empty with a withdrawal; of a message, whose subject it came on.
 	Campaign string `json:"campaign"`
 
-	// User Empty where it is no player's.
+	// User Empty without a player.
 	User string `json:"user"`
 
-	// Packet -1 where it is not about one packet.
+	// Packet -1 if it is not about one packet.
 	Packet string `json:"packet"`
 
 	// Amount Minor units, 1/100 yuan.
@@ -326,7 +326,7 @@ type DeadLetter struct {
 	// State `granted`: won; `settled`: in the ledger; `failed`: will be tried again; `dead`: waits for a person.
 	State ClaimState `json:"state"`
 
-	// Kind A win; the rest of a closed shard; a win or a rest that nobody has sealed, which is no money of anybody's; a message that could not be read, or that nobody has sealed; or a withdrawal without a clear answer of the provider.
+	// Kind `pay`: a win. `reclaim`: the rest of a closed shard. `forged`: a win or a rest without a valid seal, without any money. `message`: an unreadable or unsealed message. `withdrawal`: a withdrawal without a clear answer of the provider.
 	Kind string `json:"kind"`
 
 	// Reason Why it was given up.
@@ -349,10 +349,10 @@ type Deposit struct {
 type Dismissed struct {
 	Claim string `json:"claim"`
 
-	// Dismissed Dead letters that do not wait any more.
+	// Dismissed The dead letters that no longer wait.
 	Dismissed int `json:"dismissed"`
 
-	// Reclaimed What they kept, and went back to the sponsor, in minor units.
+	// Reclaimed Their reserved amount, which returned to the sponsor, in minor units.
 	Reclaimed rain.Money `json:"reclaimed"`
 
 	// Kept Why others of the claim were not dismissed.
@@ -395,7 +395,7 @@ type Guest struct {
 	ExpiresAt Time `json:"expires_at"`
 }
 
-// GuestsShare The part of the packets, rounded down, that guests win from, and nobody else; the others are for players with a token of yours. What one of the two leaves goes back to the sponsor in the end. In millionths; null: guests and players win from one stock.
+// GuestsShare The part of the packets that guests win from, rounded down; the others are for players with a token of yours. The rest of each part returns to the sponsor in the end. In millionths; null: guests and players share one stock.
 type GuestsShare = float64
 
 // Health defines model for Health.
@@ -405,7 +405,7 @@ type Health struct {
 	// Missing The back ends that do not answer.
 	Missing []string `json:"missing,omitempty"`
 
-	// Errors What is wrong with each.
+	// Errors The fault of each field.
 	Errors map[string]string `json:"errors,omitempty"`
 }
 
@@ -470,7 +470,7 @@ type History struct {
 	// GrabsPerSecond Taps a second, the most of the span.
 	GrabsPerSecond []int64 `json:"grabs_per_second"`
 
-	// TapP50MS Within which half of the taps were answered; the longest of the span, null where nobody tapped.
+	// TapP50MS Half of the taps were answered within this time; the longest of the span, null without taps.
 	TapP50MS []*float64 `json:"tap_p50_ms"`
 
 	// TapP99MS The same of 99 of 100.
@@ -531,10 +531,10 @@ type Lobby struct {
 	// Guests Whether anybody may play under a generated name.
 	Guests bool `json:"guests"`
 
-	// StartsInMS Until the next rain begins; left out where none is to come, or it falls already. Clients that all come in at this moment do so at random moments within a part of that.
+	// StartsInMS Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
 	StartsInMS int64 `json:"starts_in_ms,omitempty"`
 
-	// Join Where phones find the player's page: at --public-url, else at an address of the local network. Only for a browser on the server's own machine that has opened it as localhost, and only where the server listens on more than that.
+	// Join The address of the player's page for phones: --public-url, else an address of the local network. Only for a browser on the server's own machine that opened it as localhost, and only if the server listens on other addresses too.
 	Join string `json:"join,omitempty"`
 }
 
@@ -554,7 +554,7 @@ type LoginCodeRequest struct {
 	// User The player, with an operator's token only.
 	User string `json:"user,omitempty"`
 
-	// Name What the player is called by: the claim `name` of the token that is made. With an operator's token only.
+	// Name The player's name: the claim `name` of the new token. With an operator's token only.
 	Name string `json:"name,omitempty"`
 
 	// Campaign Of the link.
@@ -588,7 +588,7 @@ type NewWithdrawal struct {
 	Amount rain.Money `json:"amount"`
 }
 
-// Odds 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats, and a player has one draw in each, taken by their first tap on a packet drop in it; this is its chance. "auto" sets it while the rain falls, so that the stock ends with the rain.
+// Odds 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain.
 type Odds = rain.Odds
 
 // OddsFrom defines model for OddsFrom.
@@ -621,7 +621,7 @@ type Page struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-// Payout Where a withdrawal goes. A page names it before it asks once more.
+// Payout The destination of withdrawals. A page shows it before it asks for a confirmation.
 type Payout struct {
 	// Provider `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays.
 	Provider string `json:"provider"`
@@ -630,15 +630,15 @@ type Payout struct {
 	Name string `json:"name,omitempty"`
 }
 
-// PendingOrder What one operator has asked for and another can confirm. It is void after `until`, or once anything else happens to the withdrawal.
+// PendingOrder An operator's order that another one can confirm. It is void after `until`, or once the withdrawal changes.
 type PendingOrder struct {
-	// Approval What `/approvals/{approval}/confirm` takes.
+	// Approval The id for `/approvals/{approval}/confirm`.
 	Approval string `json:"approval"`
 
 	// What Mark it as paid, or give the money back to its player.
 	What string `json:"what"`
 
-	// By Who has asked for it.
+	// By The person who asked.
 	By string `json:"by"`
 
 	// Reason Why, in their words.
@@ -662,13 +662,13 @@ type Player struct {
 	Balance Money `json:"balance"`
 	Banned  bool  `json:"banned"`
 
-	// Sanctions What operators have done about the player, the newest first, at most 100.
+	// Sanctions The operators' acts about the player, the newest first, at most 100.
 	Sanctions []Sanction `json:"sanctions"`
 
-	// Verdicts What was said against the player, the newest first, which counts; at most 20.
+	// Verdicts The verdicts about the player, the newest first, which counts; at most 20.
 	Verdicts []RiskVerdict `json:"verdicts"`
 
-	// Connections The sockets that there are now, on all nodes, the oldest first. Left out where nobody can say.
+	// Connections The player's open sockets, on all nodes, the oldest first. Missing if unknown.
 	Connections []PlayerConnection `json:"connections,omitzero"`
 }
 
@@ -685,7 +685,7 @@ type PlayerList struct {
 	List string `json:"list"`
 	Of   string `json:"of"`
 
-	// Purpose `leaving`: its removal has begun, so it invites and denies nobody. Where that has broken off, the same again ends it.
+	// Purpose `leaving`: its removal has begun, so it invites and denies no player. If it broke off, repeat the removal.
 	Purpose string `json:"purpose"`
 
 	// Members How many are on it.
@@ -699,7 +699,7 @@ type PlayerList struct {
 	ChangedBy string `json:"changed_by"`
 }
 
-// Players Who may take part; null is everybody.
+// Players The players who may take part; null means all.
 type Players struct {
 	// List The name of a list of players: only who is on it may take part.
 	List string `json:"list"`
@@ -721,13 +721,13 @@ type Problem struct {
 	// Errors Each faulty field, with `invalid`.
 	Errors []FieldError `json:"errors,omitempty"`
 
-	// Challenge What to do before asking for a guest again, with `challenge_required` and `challenge_failed`.
+	// Challenge The challenge to solve before the next request, with `challenge_required` and `challenge_failed`.
 	Challenge *Challenge `json:"challenge,omitempty"`
 }
 
 // Proof When a campaign was proved last.
 type Proof struct {
-	// Campaign Missing where it is all books.
+	// Campaign Missing for all books.
 	Campaign string `json:"campaign,omitempty"`
 
 	// ProvedAt Unix ms; 0: never.
@@ -742,7 +742,7 @@ type Proof struct {
 
 // ProofProgress defines model for ProofProgress.
 type ProofProgress struct {
-	// Part What is being read, in words.
+	// Part The part that is being read.
 	Part string `json:"part"`
 
 	// Done Rows that were read.
@@ -772,7 +772,7 @@ type Proved struct {
 	// Stale One of these is too long ago, which is an alarm.
 	Stale bool `json:"stale"`
 
-	// Campaigns The last proof of each live campaign. One that was never proved counts from when it was created.
+	// Campaigns The last reconciliation of each live campaign. One without any counts from its creation.
 	Campaigns []Proof `json:"campaigns"`
 }
 
@@ -786,13 +786,13 @@ type RainPhase = string
 type Rebuilt struct {
 	Campaign string `json:"campaign"`
 
-	// Shards Those that were lost and are there again.
+	// Shards The shards that were lost and are restored.
 	Shards []int `json:"shards"`
 
 	// Packets In their stock.
 	Packets int `json:"packets"`
 
-	// Wins That Redis knows again.
+	// Wins The number of wins that Redis has again.
 	Wins int `json:"wins"`
 }
 
@@ -807,16 +807,16 @@ type Reconciliation struct {
 	// Reclaimed Given back to the sponsor.
 	Reclaimed rain.Money `json:"reclaimed"`
 
-	// Stock In packets that nobody has won yet.
+	// Stock In packets that are not won yet.
 	Stock rain.Money `json:"stock"`
 
-	// Held Of what is paid: kept apart until somebody has decided about it.
+	// Held Of the paid amount: held until a person decides.
 	Held rain.Money `json:"held,omitempty"`
 
-	// Confirmed Of what is paid: kept apart once, and given back to the sponsor.
+	// Confirmed Of the paid amount: was held, and returned to the sponsor.
 	Confirmed rain.Money `json:"confirmed,omitempty"`
 
-	// Unsettled Won, and on its way to the ledger.
+	// Unsettled Won, and not in the ledger yet.
 	Unsettled rain.Money `json:"unsettled"`
 
 	// Dead In dead letters.
@@ -826,7 +826,7 @@ type Reconciliation struct {
 	Difference rain.Money `json:"difference"`
 	Balanced   bool       `json:"balanced"`
 
-	// Findings What is wrong, in words that name the row; ten of each kind of fault. Amounts are minor units.
+	// Findings The faults, each naming its row; ten of each kind. Amounts are minor units.
 	Findings []string `json:"findings,omitempty"`
 
 	// CheckedAt Unix milliseconds on the server's clock.
@@ -835,16 +835,16 @@ type Reconciliation struct {
 	// TookMS How long it took.
 	TookMS int64 `json:"took_ms,omitempty"`
 
-	// Letters The campaign's dead letters that wait for a person, in words; ten of each kind. Their money is in `dead`, and a forged one costs nobody anything: so they do not unbalance the books.
+	// Letters The campaign's dead letters that wait for a person; ten of each kind. Their money is in `dead`, and forged ones have none, so they do not unbalance the books.
 	Letters []string `json:"letters,omitempty"`
 
-	// Later Packets that were paid while this was done. Redis was read before that, so they count as stock; none of them is newer than what its shard has written by the end.
+	// Later Packets that were paid meanwhile. Redis was read before, so they count as stock. None of them is newer than the newest entry of its shard at the end.
 	Later int64 `json:"later,omitempty"`
 }
 
 // Retried defines model for Retried.
 type Retried struct {
-	// Retried Dead letters that were tried again.
+	// Retried The retried dead letters.
 	Retried int `json:"retried"`
 
 	// Settled Of them, those that wait no more: settled now, or withdrawals that are tried again.
@@ -862,7 +862,7 @@ type Retried struct {
 
 // RiskReason defines model for RiskReason.
 type RiskReason struct {
-	// Rule Its name, as docs/abuse.md lists them.
+	// Rule Its name, as docs/use/abuse.md lists them.
 	Rule     string `json:"rule"`
 	Score    int    `json:"score"`
 	Sentence string `json:"sentence"`
@@ -886,7 +886,7 @@ type Sanction struct {
 	Act    string `json:"act"`
 	Reason string `json:"reason"`
 
-	// By Who has done it.
+	// By The person.
 	By string `json:"by"`
 
 	// At Unix milliseconds on the server's clock.
@@ -908,7 +908,7 @@ type Schedule struct {
 	// Pacing Whether the stock is released all at once or in proportion to the time that has passed.
 	Pacing Pacing `json:"pacing"`
 
-	// Odds 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats, and a player has one draw in each, taken by their first tap on a packet drop in it; this is its chance. "auto" sets it while the rain falls, so that the stock ends with the rain.
+	// Odds 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain.
 	Odds   Odds  `json:"odds"`
 	BeatMS int64 `json:"beat_ms"`
 
@@ -938,11 +938,11 @@ type SignInConfig struct {
 	OIDC *IdentityProvider `json:"oidc,omitempty"`
 }
 
-// Split How the budget is cut. The sum is the budget exactly, each packet is within `min` and `max`, and the order is shuffled.
+// Split The split of the budget. The sum is the budget exactly, each packet is within `min` and `max`, and the order is shuffled.
 //
-// * `double_mean`: each packet is uniform between `min` and twice the mean of what is left.
+// * `double_mean`: each packet is uniform between `min` and twice the mean of the rest.
 // * `low_variance`: each packet is the same share, and a little more or less of one further share.
-// * `gaussian`: each packet is normally distributed around the mean, cut off at three deviations, where the nearer bound is.
+// * `gaussian`: each packet is normally distributed around the mean, cut off at three deviations, which end at the nearer bound.
 // * `even`: all alike, to one minor unit.
 // * `list`: the given amounts; their sum is the budget.
 type Split = string
@@ -962,10 +962,10 @@ type Sponsor struct {
 type StatementFinding struct {
 	Kind string `json:"kind"`
 
-	// Line Of the statement: its line, or the number of the entry. Left out of what it has not.
+	// Line In the statement: the line, or the number of the entry. Missing if it is not in the statement.
 	Line int `json:"line,omitempty"`
 
-	// Name The withdrawal's id, the deposit's reference, or what the statement calls it.
+	// Name The withdrawal's id, the deposit's reference, or the statement's name for it.
 	Name string `json:"name"`
 
 	// Ours Minor units, 1/100 yuan.
@@ -981,10 +981,10 @@ type StatementReport struct {
 	// Lines Payments of the statement.
 	Lines int `json:"lines"`
 
-	// Matched Those that the ledger has in the same way.
+	// Matched Payments that the ledger has too.
 	Matched int `json:"matched"`
 
-	// Ignored Those that are none of the kind, such as what a bank has paid out.
+	// Ignored Rows of another kind, such as a bank's outgoing payments.
 	Ignored int `json:"ignored"`
 
 	// Differences All, also those that are not named.
@@ -1014,7 +1014,7 @@ type Stats struct {
 	// Stock Packets left.
 	Stock int64 `json:"stock"`
 
-	// StockGuests What of the stock is the guests'. Left out where the campaign has no `guests_share`.
+	// StockGuests The guests' part of the stock. Missing without `guests_share`.
 	StockGuests *int64 `json:"stock_guests,omitempty"`
 
 	// Paid Packets settled in the ledger.
@@ -1032,23 +1032,23 @@ type Stats struct {
 	// AmountReclaimed Minor units, 1/100 yuan.
 	AmountReclaimed Money `json:"amount_reclaimed"`
 
-	// UnknownShards Shards of which Redis does not tell now: their master does not answer, or has lost them. What they had at the beginning counts as left, and what was won there is not counted as won. Usually 0.
+	// UnknownShards Shards that Redis does not report now: their master does not answer, or has lost them. Their first stock counts as left, and their wins do not count. Usually 0.
 	UnknownShards  int     `json:"unknown_shards"`
 	GrabsPerSecond float64 `json:"grabs_per_second"`
 
 	// Outcomes The taps since the nodes started, by outcome. They sum to `taps`; every outcome is there, zeros too.
 	Outcomes map[string]int64 `json:"outcomes"`
 
-	// TapP50MS Half of the taps of the last five seconds were answered within it, from socket to socket, on all nodes; null where there was none.
+	// TapP50MS Half of the taps of the last five seconds were answered within this time, from socket to socket, on all nodes; null without taps.
 	TapP50MS *float64 `json:"tap_p50_ms"`
 
 	// TapP99MS 99 of 100 of them were.
 	TapP99MS *float64 `json:"tap_p99_ms"`
 
-	// Outbox Wins that are on their way to the ledger: neither paid nor dead letters. It is the number of those whose amount the reconciliation calls unsettled, without what goes back to the sponsor.
+	// Outbox Wins that are not in the ledger yet: neither paid nor dead letters. Reconciliation calls their amount unsettled. Reclaims do not count.
 	Outbox int64 `json:"outbox"`
 
-	// Dead Dead letters of this campaign that wait for a person.
+	// Dead The campaign's dead letters that wait for a person.
 	Dead int64 `json:"dead"`
 }
 
@@ -1069,13 +1069,13 @@ type WhoAmI struct {
 	// Role `viewer`, `operator`, `cashier` or `admin`, or several with commas.
 	Role string `json:"role"`
 
-	// Rights What the token may do: `read` everything; `campaigns` and their rains; sponsors' `deposits`; orders about `withdrawals`; retry or dismiss dead `letters`; be the second person of `approvals`; rotate the `seal`; disconnect and ban `players`; make codes for `logins` of any player.
+	// Rights The rights of the token. `read`: everything. `campaigns`: with their rains. `deposits`: of sponsors. `withdrawals`: orders about them. `letters`: retry or dismiss dead letters. `approvals`: be the second person. `seal`: rotate the key. `players`: disconnect and ban. `logins`: codes for any player.
 	Rights []string `json:"rights"`
 
-	// Shared The token is nobody's own. That of the operators may do everything, but where two people are needed it is neither of them.
+	// Shared The token is shared. The shared operator token may do everything, but is neither of two people.
 	Shared bool `json:"shared"`
 
-	// Version Of the server; `(devel)` where it was built from no released version.
+	// Version The server's version; `(devel)` if it was not built from a release.
 	Version string `json:"version"`
 
 	// ServerTime Unix milliseconds on the server's clock.
@@ -1091,7 +1091,7 @@ type WhoAmI struct {
 // Withdrawal defines model for Withdrawal.
 type Withdrawal = wire.Withdrawal
 
-// WithdrawalAction What the player has to do before the withdrawal is paid. Only in the stage `action_required`.
+// WithdrawalAction The player's task before the withdrawal is paid. Only in the stage `action_required`.
 type WithdrawalAction = wire.Action
 
 // WithdrawalEvent defines model for WithdrawalEvent.
@@ -1099,10 +1099,10 @@ type WithdrawalEvent struct {
 	// At Unix milliseconds on the server's clock.
 	At Time `json:"at"`
 
-	// Stage The state more exactly. Pending: `requested` (nobody was asked to pay it yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player has to do what `action` says). Failed: `refused` (by the provider, for good), `returned` (by operators).
+	// Stage The exact state. Pending: `requested` (the provider was not asked yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player must do `action`). Failed: `refused` (by the provider, for good), `returned` (by operators).
 	Stage WithdrawalStage `json:"stage"`
 
-	// Actor `player:` and an id, `operator:` and a name, `risk-url` for the operator's own risk system, or `redrain` for what it does by itself.
+	// Actor `player:` and an id, `operator:` and a name, `risk-url` for the operator's own risk system, or `redrain` itself.
 	Actor  string `json:"actor"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -1118,13 +1118,13 @@ type WithdrawalRecord struct {
 	// Attempts Tries since it was made or retried.
 	Attempts int `json:"attempts"`
 
-	// Receiver Whom it was first sent to. Nobody else is ever asked to pay it.
+	// Receiver Its first receiver. No other receiver is ever asked to pay it.
 	Receiver string `json:"receiver,omitempty"`
 
 	// SentAt When that was.
 	SentAt int64 `json:"sent_at,omitempty"`
 
-	// History What has happened to it, the oldest first; only where one withdrawal is asked for by its id.
+	// History Its history, the oldest first. Only in the answer about a single withdrawal.
 	History []WithdrawalEvent `json:"history,omitempty"`
 
 	// NextAt When it is tried next; during a try, when that counts as lost.
@@ -1133,11 +1133,11 @@ type WithdrawalRecord struct {
 	// LastError Of the last try.
 	LastError string `json:"last_error,omitempty"`
 
-	// Order What one operator has asked for and another can confirm. It is void after `until`, or once anything else happens to the withdrawal.
+	// Order An operator's order that another one can confirm. It is void after `until`, or once the withdrawal changes.
 	Order *PendingOrder `json:"order,omitempty"`
 }
 
-// WithdrawalStage The state more exactly. Pending: `requested` (nobody was asked to pay it yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player has to do what `action` says). Failed: `refused` (by the provider, for good), `returned` (by operators).
+// WithdrawalStage The exact state. Pending: `requested` (the provider was not asked yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player must do `action`). Failed: `refused` (by the provider, for good), `returned` (by operators).
 type WithdrawalStage = string
 
 // WithdrawalState `pending`: out of the account, not paid yet; `failed`: refused or returned, and the money is back in the account.
@@ -1191,7 +1191,7 @@ type UserID = string
 // WithdrawalID defines model for WithdrawalID.
 type WithdrawalID = string
 
-// Asked An order that two people give together. It can be confirmed until `expires_at`, by a person with a name and the right to do the same by themselves, as long as nothing has changed of what it is about.
+// Asked An order that needs two people. It can be confirmed until `expires_at`, by a person with a name and the right to the operation, as long as its target has not changed.
 type Asked = Approval
 
 // Conflict defines model for Conflict.
@@ -1260,7 +1260,7 @@ type Unavailable = Problem
 
 // Decision defines model for Decision.
 type Decision struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -1268,7 +1268,7 @@ type Decision struct {
 type HeldDecision struct {
 	Claims []string `json:"claims,omitempty"`
 
-	// Users Of a release: players who may take part again, and are paid, whatever rules say of them from now on. What of theirs is held already stays so, but for the claims.
+	// Users Of a release: players who may take part again and are paid, despite the rules' later verdicts. Other held wins of theirs stay held.
 	Users  []string `json:"users,omitempty"`
 	Reason string   `json:"reason"`
 }
@@ -1281,7 +1281,7 @@ type WithdrawalOrder struct {
 	// Reason Why. The history keeps it.
 	Reason string `json:"reason"`
 
-	// Reference Of what is marked as paid: the receiver's name for the payment.
+	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
 }
 
@@ -1304,19 +1304,19 @@ type ListApprovalsParams struct {
 
 // ConfirmApprovalJSONBody defines parameters for ConfirmApproval.
 type ConfirmApprovalJSONBody struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
 // RejectApprovalJSONBody defines parameters for RejectApproval.
 type RejectApprovalJSONBody struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
 // AuditParams defines parameters for Audit.
 type AuditParams struct {
-	// Target Only what is about this, as the records have it: `user:u1`.
+	// Target Only records about this subject, such as `user:u1`.
 	Target string `form:"target,omitempty" json:"target,omitempty"`
 
 	// Limit How many items a page holds at most.
@@ -1337,7 +1337,7 @@ type AuditRootsParams struct {
 
 // VerifyAuditJSONBody defines parameters for VerifyAudit.
 type VerifyAuditJSONBody struct {
-	// From Begin with the root of this day, and take what was before as it is. Left out: from the beginning.
+	// From Begin with the root of this day, and trust the rows before it. Defaults to the beginning.
 	From string `json:"from,omitempty"`
 
 	// Roots Roots from outside of the database. They are believed before its own.
@@ -1364,7 +1364,7 @@ type ListCampaignsParams struct {
 	// Sponsor Only those of this sponsor.
 	Sponsor string `form:"sponsor,omitempty" json:"sponsor,omitempty"`
 
-	// Sort By what they are ordered.
+	// Sort The order of the list.
 	Sort  string `form:"sort,omitempty" json:"sort,omitempty"`
 	Order string `form:"order,omitempty" json:"order,omitempty"`
 
@@ -1401,10 +1401,10 @@ type ListClaimsParams struct {
 
 // GetHistoryParams defines parameters for GetHistory.
 type GetHistoryParams struct {
-	// From From this time on, Unix ms; 15 minutes before `to` where it is not given.
+	// From From this time on, Unix ms. Defaults to 15 minutes before `to`.
 	From int64 `form:"from,omitempty" json:"from,omitempty"`
 
-	// To Before this time, Unix ms; now where it is not given.
+	// To Before this time, Unix ms. Defaults to now.
 	To int64 `form:"to,omitempty" json:"to,omitempty"`
 
 	// Points How many points are wanted at most.
@@ -1419,7 +1419,7 @@ type StartRainParams struct {
 
 // EventsParams defines parameters for Events.
 type EventsParams struct {
-	// Campaign The id of the only campaign to be told of.
+	// Campaign The id of the only campaign in the stream.
 	Campaign string `form:"campaign,omitempty" json:"campaign,omitempty"`
 }
 
@@ -1453,7 +1453,7 @@ type CreatePlayerListParams struct {
 
 // ListListMembersParams defines parameters for ListListMembers.
 type ListListMembersParams struct {
-	// Member Only this one, where they are on it.
+	// Member Only this member.
 	Member string `form:"member,omitempty" json:"member,omitempty"`
 
 	// Limit How many items a page holds at most.
@@ -1521,10 +1521,10 @@ type RetryAllPayoutsJSONBody struct {
 
 // DismissPayoutJSONBody defines parameters for DismissPayout.
 type DismissPayoutJSONBody struct {
-	// Reason Why it is nobody's. The audit log keeps it.
+	// Reason The reason. The audit log keeps it.
 	Reason string `json:"reason"`
 
-	// Letter Only this one of the claim's letters.
+	// Letter Only this one of the claim's dead letters.
 	Letter string `json:"letter,omitempty"`
 }
 
@@ -1532,7 +1532,7 @@ type DismissPayoutJSONBody struct {
 type ConfirmHeldWinsJSONBody struct {
 	Claims []string `json:"claims,omitempty"`
 
-	// Users Of a release: players who may take part again, and are paid, whatever rules say of them from now on. What of theirs is held already stays so, but for the claims.
+	// Users Of a release: players who may take part again and are paid, despite the rules' later verdicts. Other held wins of theirs stay held.
 	Users  []string `json:"users,omitempty"`
 	Reason string   `json:"reason"`
 }
@@ -1558,7 +1558,7 @@ type ListHeldWinsParams struct {
 type ReleaseHeldWinsJSONBody struct {
 	Claims []string `json:"claims,omitempty"`
 
-	// Users Of a release: players who may take part again, and are paid, whatever rules say of them from now on. What of theirs is held already stays so, but for the claims.
+	// Users Of a release: players who may take part again and are paid, despite the rules' later verdicts. Other held wins of theirs stay held.
 	Users  []string `json:"users,omitempty"`
 	Reason string   `json:"reason"`
 }
@@ -1597,10 +1597,10 @@ type MatchStatementJSONBody struct {
 	// Minor Amounts of a CSV are in the smallest unit, fen.
 	Minor bool `json:"minor,omitempty"`
 
-	// End With what the first cell of a CSV's row begins after which no payments come, such as a summary.
+	// End The beginning of the first cell of a CSV's row that ends the payments, such as a summary.
 	End string `json:"end,omitempty"`
 
-	// Currency What the ledger's amounts are in.
+	// Currency The currency of the ledger's amounts.
 	Currency string `json:"currency,omitempty"`
 
 	// Receiver Only withdrawals that were sent to this receiver are missed, as `GET /withdrawals` names it.
@@ -1609,7 +1609,7 @@ type MatchStatementJSONBody struct {
 
 // ListUsersParams defines parameters for ListUsers.
 type ListUsersParams struct {
-	// Prefix With what their ids begin; everybody where it is not given.
+	// Prefix The beginning of the ids. Defaults to all players.
 	Prefix string `form:"prefix,omitempty" json:"prefix,omitempty"`
 
 	// Limit How many items a page holds at most.
@@ -1621,7 +1621,7 @@ type ListUsersParams struct {
 
 // BanUserJSONBody defines parameters for BanUser.
 type BanUserJSONBody struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -1636,13 +1636,13 @@ type ListUserClaimsParams struct {
 
 // DisconnectUserJSONBody defines parameters for DisconnectUser.
 type DisconnectUserJSONBody struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
 // UnbanUserJSONBody defines parameters for UnbanUser.
 type UnbanUserJSONBody struct {
-	// Reason What the person says; needed to reject.
+	// Reason The person's reason; required to reject.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -1675,7 +1675,7 @@ type GiveWithdrawalBackJSONBody struct {
 	// Reason Why. The history keeps it.
 	Reason string `json:"reason"`
 
-	// Reference Of what is marked as paid: the receiver's name for the payment.
+	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
 }
 
@@ -1684,7 +1684,7 @@ type HoldWithdrawalJSONBody struct {
 	// Reason Why. The history keeps it.
 	Reason string `json:"reason"`
 
-	// Reference Of what is marked as paid: the receiver's name for the payment.
+	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
 }
 
@@ -1693,7 +1693,7 @@ type MarkWithdrawalPaidJSONBody struct {
 	// Reason Why. The history keeps it.
 	Reason string `json:"reason"`
 
-	// Reference Of what is marked as paid: the receiver's name for the payment.
+	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
 }
 
@@ -1702,7 +1702,7 @@ type ReleaseWithdrawalJSONBody struct {
 	// Reason Why. The history keeps it.
 	Reason string `json:"reason"`
 
-	// Reference Of what is marked as paid: the receiver's name for the payment.
+	// Reference If marked as paid: the receiver's name for the payment.
 	Reference string `json:"reference,omitempty"`
 }
 

@@ -13,9 +13,9 @@ import (
 	"redrain/rain"
 )
 
-// The payouts of a campaign may be removed once they are exported: see docs/retention.md. The transactions with their
-// lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive says
-// which export has the payouts and what they sum to.
+// The payouts of a campaign may be removed once they are exported: see docs/use/retention.md. The transactions with
+// their lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive
+// says which export has the payouts and what they sum to.
 
 // readRemoved finds the payments of a page whose payouts were removed, or are being removed: no row is compared with
 // their lines, which their hashes prove.

@@ -199,6 +199,6 @@ func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
 	d.untold = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was put back from a "+
 		"backup, or has lost its newest commits. No withdrawal is taken or sent, because it may have been paid "+
 		"before. Start every node again, so that the stream is read once more, and go on at step 5 of "+
-		"docs/backups.md", had, missing)
+		"docs/use/backups.md", had, missing)
 	return nil
 }

@@ -16,8 +16,8 @@ import (
 const keyKeptMS = 24 * 3_600_000
 
 // NewID is a fresh id, or with an idempotency key the first id that belongs to it: a request that was cut off anywhere,
-// and is sent again, finds what it made the first time. docs/architecture.md, "Asked for twice", says why the answers
-// that the ledger keeps are not enough for that.
+// and is sent again, finds what it made the first time. docs/understand/architecture.md, "Repeated requests", says why
+// the answers that the ledger keeps are not enough for that.
 func NewID(prefix, key string) string {
 	for id := range ids(prefix, key) {
 		return id

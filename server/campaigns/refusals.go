@@ -101,5 +101,5 @@ func (m *Mover) alarm(campaign string, shard int, move string, err error) {
 		"move", move, "err", err)
 	m.o.Bus.Alarm("move_refused", campaign, fmt.Sprintf("shard %d, move %.64s: %v. Somebody has written to Redis, or "+
 		"it has gone back in time. Nothing is moved by it; the shard lends nothing for a while. What to do: "+
-		"docs/operations.md, \"A shard that somebody has written to\"", shard, move, err))
+		"docs/use/operate.md, \"A shard's records were altered\"", shard, move, err))
 }

@@ -38,8 +38,8 @@ const (
 //
 // Each field is a flag of the command line, a variable of the environment and a key of the file. Its tags are the only
 // place that describes it: name, default, oneof and range (the accepted values), zero (the meaning of 0) and main (a
-// setting that nearly every installation needs). The help, docs/settings.md, docs/redrain.yaml and the README's table
-// are made from them.
+// setting that nearly every installation needs). The help, docs/use/settings.md, docs/use/redrain.yaml and the README's
+// table are made from them.
 type Config struct {
 	Redis     string `group:"backends" main:"" placeholder:"ADDR" help:"Redis: one address, several separated by commas for a Cluster, or a redis:// or rediss:// URL."`
 	NATS      string `group:"backends" main:"" name:"nats" placeholder:"URL" help:"NATS with JetStream, such as nats://host:4222; several separated by commas."`
@@ -55,7 +55,7 @@ type Config struct {
 	OIDCRolesClaim    string        `group:"access" name:"oidc-roles-claim" default:"roles" help:"Claim with an operator's roles. Dots lead into objects, as in realm_access.roles."`
 	OIDCRoles         []string      `group:"access" name:"oidc-roles" placeholder:"VALUE=ROLE" help:"Role for each value of that claim. Defaults to the roles' names: viewer, operator, cashier, admin."`
 	OIDCNameClaim     string        `group:"access" name:"oidc-name-claim" default:"email" help:"Claim with an operator's name. Without this claim the name is sub."`
-	SecondPersonAbove *int64        `group:"access" range:"0.." placeholder:"N" help:"Amount in minor units above which a command on money needs two people: deposits, retries and dismissals of dead letters, withdrawals that are marked as paid or returned. 0: always. Defaults to the last two, always."`
+	SecondPersonAbove *int64        `group:"access" range:"0.." placeholder:"N" help:"Amount in minor units above which deposits, retries and dismissals of dead letters, and withdrawals ended by hand need two people. 0: always. Defaults to withdrawals ended by hand only, always."`
 	JWTSecret         string        `group:"access" main:"" name:"jwt-secret" placeholder:"SECRET" help:"Secret of players' HS256 tokens. Real back ends require it or --jwks-url. Defaults to a generated secret with the in-process back ends."`
 	JWKSURL           string        `group:"access" main:"" name:"jwks-url" placeholder:"URL" help:"Public keys of players' RS256, ES256 and EdDSA tokens."`
 	JWTAudience       string        `group:"access" name:"jwt-audience" placeholder:"AUD" help:"Required audience (aud) of players' tokens."`
@@ -117,7 +117,7 @@ type Config struct {
 	Proxies       []string      `group:"process" main:"" name:"trusted-proxies" placeholder:"CIDR" help:"Networks and addresses of trusted proxies. The client is the right-most address in X-Forwarded-For that is not one of them."`
 	ProxyProtocol bool          `group:"process" help:"Connections from --trusted-proxies may begin with a PROXY header, version 1 or 2."`
 	Roles         []string      `group:"process" main:"" default:"gateway,relay,settle,operator" oneof:"gateway,relay,settle,operator" help:"Roles of this process: gateway (players' sockets), relay (outbox to JetStream), settle (JetStream to ledger and provider), operator (the campaigns' upkeep)."`
-	Confirm       string        `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Where a win is stored before its player is notified: redis; replica, also in each replica that could become master; or stream, also in JetStream. Defaults to stream with --data-dir, else redis."`
+	Confirm       string        `group:"process" main:"" oneof:"redis,replica,stream" placeholder:"MODE" help:"Stores that have a win before its player is notified: redis; replica, also each replica that could become master; or stream, also JetStream. Defaults to stream with --data-dir, else redis."`
 	Demo          bool          `group:"process" default:"true" negatable:"" help:"Run a demo campaign, if all back ends are in-process."`
 	DrainTimeout  time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest duration of a shutdown."`
 	BackendWait   time.Duration `group:"process" default:"30s" range:"1ms.." help:"Longest wait for a back end at start."`
@@ -130,7 +130,7 @@ type Config struct {
 }
 
 // RiskLimits are the limits of the rules that judge players. The defaults hold none of the honest players that were
-// measured: see docs/abuse.md.
+// measured: see docs/use/abuse.md.
 type RiskLimits struct {
 	Hold     int `name:"hold-score" default:"60" range:"0.." zero:"never" help:"Score of the rules at which wins are held."`
 	Deny     int `name:"deny-score" default:"0" range:"0.." zero:"never" help:"Score at which the verdict is deny, which also holds wins."`

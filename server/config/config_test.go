@@ -185,7 +185,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		t.Fatal("the README has no place for the table of settings")
 	}
 	for name, want := range map[string]string{
-		"../../docs/settings.md": Reference(), "../../docs/redrain.yaml": Sample(),
+		"../../docs/use/settings.md": Reference(), "../../docs/use/redrain.yaml": Sample(),
 		"../../README.md": before + begin + MainTable() + end + after,
 	} {
 		if *update {

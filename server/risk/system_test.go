@@ -264,7 +264,7 @@ func TestWhoAsksIsGone(t *testing.T) {
 	}
 }
 
-// What is asked is in docs/abuse.md, letter by letter.
+// What is asked is in docs/use/abuse.md, letter by letter.
 func TestRequestIsAsDescribed(t *testing.T) {
 	body, err := json.Marshal(Request{ID: "r1", Moment: MomentHold, At: 1, Caller: Caller{User: "u", Campaign: "c",
 		Address: "a", Session: "s", Issued: 2}, Rules: &Opinion{Verdict: standing.Hold, Score: 70,

@@ -91,7 +91,7 @@ type rig struct {
 	asked  chan Request // what came, in order
 }
 
-// open makes a rig whose server answers so. Whatever comes is verified first, as docs/abuse.md says.
+// open makes a rig whose server answers so. Whatever comes is verified first, as docs/use/abuse.md says.
 func open(t *testing.T, handler http.HandlerFunc, with func(*SystemOptions)) *rig {
 	t.Helper()
 	key, err := signed.ParseSecret(secret)

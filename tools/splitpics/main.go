@@ -1,6 +1,6 @@
-// Command splitpics draws the pictures of docs/splits.md, one for each distribution, into the given directory. It cuts
-// real splits from fixed seeds and draws with whole numbers only, so that it makes the same files on every machine. A
-// test compares the checked-in pictures with it.
+// Command splitpics draws the pictures of docs/understand/splits.md, one for each distribution, into the given
+// directory. It cuts real splits from fixed seeds and draws with whole numbers only, so that it makes the same files on
+// every machine. A test compares the checked-in pictures with it.
 package main
 
 import (

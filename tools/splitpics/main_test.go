@@ -58,15 +58,15 @@ func wellFormed(t *testing.T, text []byte) {
 
 // Every split has a picture, and the page shows them all.
 func TestEverySplitHasItsPicture(t *testing.T) {
-	page, err := os.ReadFile("../../docs/splits.md")
+	page, err := os.ReadFile("../../docs/understand/splits.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var drawn []rain.SplitKind
 	for _, p := range pictures() {
 		drawn = append(drawn, p.split.Split)
-		if !strings.Contains(string(page), "](img/"+p.File+")") {
-			t.Errorf("docs/splits.md does not show %s", p.File)
+		if !strings.Contains(string(page), "](../img/"+p.File+")") {
+			t.Errorf("docs/understand/splits.md does not show %s", p.File)
 		}
 	}
 	for _, kind := range rain.SplitKinds() {

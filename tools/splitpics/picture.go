@@ -28,7 +28,7 @@ type picture struct {
 	split rain.SplitSpec
 }
 
-// pictures are those of docs/splits.md.
+// pictures are those of docs/understand/splits.md.
 func pictures() []picture {
 	of := func(file, title string, kind rain.SplitKind, least rain.Money, most *rain.Money,
 		amounts ...rain.Money) picture {

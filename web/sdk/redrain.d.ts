@@ -1,4 +1,4 @@
-// Types of redrain.js, the client of a redrain server (protocol redrain.v1). docs/sdk.md tells how to use it.
+// Types of redrain.js, the client of a redrain server (protocol redrain.v1). docs/build/sdk.md tells how to use it.
 //
 // Units, everywhere: money is an integer in minor units (分, cents); a moment is Unix milliseconds on the server's clock;
 // a name that ends in `_ms` (or `retryIn`, `rtt`) is a duration in milliseconds. Fields that a newer server adds are

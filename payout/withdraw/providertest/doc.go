@@ -2,5 +2,5 @@
 // whatever is lost on the way, and says nothing that the receiver's books do not.
 //
 // Who writes a provider writes a Sandbox for it, mostly an httptest.Server with a Breaker around its handler, and calls
-// Run in a test. docs/withdrawals.md leads through it, and wechatlike_test.go is an example.
+// Run in a test. docs/use/payments.md leads through it, and wechatlike_test.go is an example.
 package providertest

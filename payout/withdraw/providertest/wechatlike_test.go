@@ -17,7 +17,7 @@ import (
 
 // wechatLike is a provider for a receiver like WeChat's transfers to users since 2025: the withdrawal's id is the
 // number of a bill, the player confirms with a package in the receiver's app within a day, and the same number is the
-// same bill for ever. It is the example of docs/withdrawals.md.
+// same bill for ever. It is the example of docs/use/payments.md.
 type wechatLike struct {
 	client
 

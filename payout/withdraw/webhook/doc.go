@@ -12,6 +12,6 @@
 //
 //	{"id":"w4k…","user":"u1","amount":250,"currency":"CNY","created_at":1763712000000}
 //
-// docs/withdrawals.md is for who writes a receiver. The one rule of this package: only a clear answer is believed.
+// docs/use/payments.md is for who writes a receiver. The one rule of this package: only a clear answer is believed.
 // Whatever else comes, or does not come, leaves the payment to be asked for again.
 package webhook

@@ -21,7 +21,7 @@ export interface paths {
         put?: never;
         /**
          * Deposit money for a sponsor
-         * @description Moves an amount from outside to the sponsor's account. The reference is the idempotency key: the same reference with the same amount counts once and, for 24 hours, is answered with the balance that it was answered with first; with another amount it is refused (422 `idempotency_mismatch`). Above `--second-person-above` it waits for a second person (202).
+         * @description Moves an amount from outside to the sponsor's account. The reference is the idempotency key. The same reference with the same amount counts once, and for 24 hours gets the first answer. With another amount it is refused (422 `idempotency_mismatch`). Above `--second-person-above` it waits for a second person (202).
          */
         post: operations["deposit"];
         delete?: never;
@@ -81,7 +81,7 @@ export interface paths {
         put?: never;
         /**
          * Look at a split before money is bound to it
-         * @description Cuts a budget as a campaign's would be, from a random seed, and tells what came out. Nothing is kept, and a campaign made of the same fields gets a seed of its own. The fields and their faults are those of a campaign.
+         * @description Cuts a budget as a campaign would, from a random seed, and shows the result. Nothing is kept. A campaign with the same fields gets a seed of its own. Fields and faults are those of a campaign.
          */
         post: operations["previewSplit"];
         delete?: never;
@@ -203,7 +203,7 @@ export interface paths {
         put?: never;
         /**
          * End it for good
-         * @description Stops the rain and gives what nobody has won back to the sponsor. It answers when that is in the sponsor's account, or after two seconds where wins or an outage hold it up; it comes all the same. Closing a closed campaign changes nothing.
+         * @description Stops the rain and returns the rest to the sponsor. It answers when the rest is in the sponsor's account, or after two seconds if wins or an outage delay it; the rest still arrives. Closing a closed campaign changes nothing.
          */
         post: operations["closeCampaign"];
         delete?: never;
@@ -223,7 +223,7 @@ export interface paths {
         put?: never;
         /**
          * Make a new key for the seals
-         * @description Everything that players win is sealed with a key that only the ledger's database has. From now on the new key seals. What is sealed with the one before is still good, and what is sealed with older ones waits for a person. Within a minute of the last time it is a 409 `rotated_just_now`.
+         * @description Wins are sealed with a key that only the ledger's database has. The new key seals from now on. Wins with the key before stay valid; wins with older keys wait for a person. Within a minute of the last rotation it is 409 `rotated_just_now`.
          */
         post: operations["rotateSeal"];
         delete?: never;
@@ -249,7 +249,7 @@ export interface paths {
         put?: never;
         /**
          * Restore what Redis has lost of the campaign
-         * @description From the ledger and the payout stream: what they know to be won is won, the rest is in the stock again. It may take minutes, and can be repeated after any failure. Where nothing is lost it is a 409 `campaign_alive`; `campaign_loading` and `campaign_drained` are other campaigns that need none. `rebuild_superseded`: another rebuild is under way, or has begun meanwhile. `outbox_unsettled`: Redis still holds wins that have to reach the ledger first; try again.
+         * @description Restores Redis from the ledger and the payout stream: their wins are won, the rest is stock again. It may take minutes, and can be repeated after any failure. If nothing is lost it is 409 `campaign_alive`; `campaign_loading` and `campaign_drained` campaigns need no rebuild either. `rebuild_superseded`: another rebuild runs, or has begun meanwhile. `outbox_unsettled`: Redis still has wins that must reach the ledger first; try again.
          */
         post: operations["rebuildCampaign"];
         delete?: never;
@@ -383,8 +383,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the figures were
-         * @description The figures of the seconds in which a rain of the campaign was counted down, fell, or had just ended; a column each, as a chart takes them. Seconds become spans of ten seconds after an hour, and of a minute after a day; the rows are kept for 400 days. A second in which nobody could write them is not there.
+         * Past figures
+         * @description Figures of each second in which a rain of the campaign was counted down, fell, or had just ended. Each figure is a column, as a chart needs it. Seconds become spans of ten seconds after an hour, and of a minute after a day. Rows are kept for 400 days. A second in which no node could write is missing.
          */
         get: operations["getHistory"];
         put?: never;
@@ -409,8 +409,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who won what
-         * @description In the order of the packets. With `Accept` text/csv all claims are streamed as CSV with a header row, and `limit` and `cursor` play no part. `user`, `packet` and `state` leave out what is not exactly that, in both forms. 410 `campaign_dropped`: its payouts were removed from the ledger, and its export has them.
+         * The winners
+         * @description In the order of the packets. With `Accept: text/csv` all claims are streamed as CSV with a header row, and `limit` and `cursor` have no effect. `user`, `packet` and `state` filter by the exact value, in both forms. 410 `campaign_dropped`: the payouts were removed from the ledger, and the export has them.
          */
         get: operations["listClaims"];
         put?: never;
@@ -436,7 +436,7 @@ export interface paths {
         };
         /**
          * All that the ledger has of a campaign that is over
-         * @description A gzip file of lines of JSON, which `redrain campaign verify` proves without a server; see docs/books.md for what is in it. The campaign is proved before. 409 `campaign_not_over`: only one that is closed, whose leftover is back at the sponsor, and of which nothing waits, can be exported. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts were removed from the ledger. Where something fails half-way the connection is cut.
+         * @description A gzip file of lines of JSON, which `redrain campaign verify` checks without a server. docs/understand/books.md describes it. The campaign is reconciled first. 409 `campaign_not_over`: only a closed campaign can be exported, whose rest is back at the sponsor and without waiting wins. 409 `unbalanced`: its books do not balance. 410 `campaign_dropped`: its payouts were removed from the ledger. If it fails half-way, the connection is cut.
          */
         get: operations["exportCampaign"];
         put?: never;
@@ -461,7 +461,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where every cent of the budget is
+         * The place of every cent of the budget
          * @description funded = paid + reclaimed + stock + unsettled + dead, or else `difference` says by how much not. Reads every row of the campaign, and every win in Redis. Compares its transactions with their hashes. It is exact also while a rain falls.
          */
         get: operations["reconcile"];
@@ -482,7 +482,7 @@ export interface paths {
         };
         /**
          * Whether all books balance
-         * @description Reads every row of the ledger and of every campaign, as GET /reconciliation/full does, and answers at the end. A reader of a large ledger asks that one, which reports its progress. 409 `proof_running`: another one is under way. A campaign whose Redis does not answer is in `unchecked`, and then nothing is proved: `balanced` is false.
+         * @description Reads every row of the ledger and of every campaign, as GET /reconciliation/full does, and answers at the end. For a large ledger use that one, which reports its progress. 409 `proof_running`: another one is running. A campaign whose Redis does not answer is in `unchecked`; then nothing is proved and `balanced` is false.
          */
         get: operations["reconcileAll"];
         put?: never;
@@ -502,7 +502,7 @@ export interface paths {
         };
         /**
          * Whether all books balance, by every row
-         * @description Reads every row of the ledger and of every campaign. The answer is a line of JSON each second, with `progress`, and a last one with `books`; without that the answer was cut off, and nothing is proved. It takes as long as there are rows, and ends when its reader goes. One is made at a time, by all nodes together.
+         * @description Reads every row of the ledger and of every campaign. The answer has a line of JSON each second with `progress`, and a last one with `books`. Without the last line it was cut off, and nothing is proved. It ends when its reader disconnects. All nodes together run one at a time.
          */
         get: operations["reconcileFull"];
         put?: never;
@@ -522,7 +522,7 @@ export interface paths {
         };
         /**
          * When the books were proved last
-         * @description What the schedule has proved, by whichever node; nothing is proved for this answer. null where this node does not know: it has just started, or nothing is proved on schedule (`--reconcile-every 0`).
+         * @description The last scheduled reconciliation of any node; this request proves nothing. null if this node does not know: it has just started, or nothing runs on schedule (`--reconcile-every 0`).
          */
         get: operations["proved"];
         put?: never;
@@ -606,8 +606,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End dead letters that are nobody's
-         * @description For an operator who has looked. What the ledger can bear out is somebody's, and refused; so is a withdrawal. A letter that keeps a packet from others is dismissed when its campaign is over, and what it kept goes back to the sponsor. A forged letter and a message keep nothing. Of a claim with several letters those are dismissed that may be.
+         * End dead letters that belong to no player
+         * @description For an operator who has checked them. redrain refuses dead letters that the ledger confirms, and withdrawals. A dead letter that reserves a packet can be dismissed when its campaign is over; the packet's amount then returns to the sponsor. Forged ones and messages reserve nothing. If a claim has several dead letters, those that may be dismissed are.
          */
         post: operations["dismissPayout"];
         delete?: never;
@@ -667,7 +667,7 @@ export interface paths {
         put?: never;
         /**
          * Be the second person
-         * @description Carries the order out, once, in one step with the confirmation. Whoever has asked for it is refused with `same_person`, a shared token with `name_needed`; an order that has ended or is too old with `approval_over`, and one about something that has changed since it was asked for with `changed_meanwhile`.
+         * @description Carries the order out, once, in one step with the confirmation. Refusals: `same_person` for the person who asked, `name_needed` for a shared token, `approval_over` for an order that has ended or expired, `changed_meanwhile` if its target has changed.
          */
         post: operations["confirmApproval"];
         delete?: never;
@@ -690,7 +690,7 @@ export interface paths {
         put?: never;
         /**
          * End an order without its being carried out
-         * @description Needs a reason. Whoever has asked for it may do so too.
+         * @description Needs a reason. The person who asked may reject too.
          */
         post: operations["rejectApproval"];
         delete?: never;
@@ -726,7 +726,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is banned, the newest first */
+        /** Banned players, the newest first */
         get: operations["listBans"];
         put?: never;
         post?: never;
@@ -749,7 +749,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** A player, what was said and done about them, and their connections */
+        /** A player, the verdicts and sanctions about them, and their connections */
         get: operations["getUser"];
         put?: never;
         post?: never;
@@ -802,7 +802,7 @@ export interface paths {
         put?: never;
         /**
          * Ban a player
-         * @description The connections end with 4506, on all nodes within a second. The player cannot say hello or withdraw, and what they win from then on is not paid; it waits as a dead letter for a person.
+         * @description The connections end with 4506, on all nodes within a second. The player cannot say hello or withdraw. Later wins are not paid; they wait as dead letters for a person.
          */
         post: operations["banUser"];
         delete?: never;
@@ -863,7 +863,7 @@ export interface paths {
         };
         /**
          * Wins that are kept apart
-         * @description With `--risk hold`, what a player wins against whom the risk rules speak. The oldest first.
+         * @description With `--risk hold`, the wins of players whom the risk rules suspect. The oldest first.
          */
         get: operations["listHeldWins"];
         put?: never;
@@ -885,7 +885,7 @@ export interface paths {
         put?: never;
         /**
          * Give held wins to their players
-         * @description The players are told as of every settlement, and are not held again for what the rules say. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer.
+         * @description The players are notified as of every settlement, and are not held again for the rules. A win that was decided before stays as it is, so a repeated request changes nothing. A claim that is not held is left out of the answer.
          */
         post: operations["releaseHeldWins"];
         delete?: never;
@@ -905,7 +905,7 @@ export interface paths {
         put?: never;
         /**
          * Give held wins back to their sponsors
-         * @description The claims are `dead` then. A win that was decided about before stays as it is, so the same again changes nothing; a claim that is not kept apart is left out of the answer.
+         * @description The claims are `dead` then. A win that was decided before stays as it is, so a repeated request changes nothing. A claim that is not held is left out of the answer.
          */
         post: operations["confirmHeldWins"];
         delete?: never;
@@ -929,7 +929,7 @@ export interface paths {
         put?: never;
         /**
          * Make an empty list
-         * @description A list to `invite` is of players; a campaign names it in `players`, and only who is on it takes part. A list to `deny` is of players or of addresses; who is on it takes part in nothing: they get no guest's name, are not let in, win nothing and withdraw nothing.
+         * @description A list to `invite` has players. A campaign names it in `players`, and only its members take part. A list to `deny` has players or addresses. Its members get no guest's name, do not enter, win nothing and withdraw nothing.
          */
         post: operations["createPlayerList"];
         delete?: never;
@@ -957,7 +957,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a list
-         * @description While a campaign that is not over names it, 409 `list_in_use`. Its members leave in many small steps, and from the first on its purpose is `leaving`: it invites and denies nobody, no campaign can name it, and any other change of it is 409 `list_leaving`. One that breaks off (a process that dies) is finished by the same again.
+         * @description While a campaign that is not over uses it, 409 `list_in_use`. Members are removed in many small steps. From the first one its purpose is `leaving`: it invites and denies no player, no campaign can use it, and any other change is 409 `list_leaving`. Repeat the request to complete a removal that broke off.
          */
         delete: operations["deletePlayerList"];
         options?: never;
@@ -978,16 +978,16 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Who is on a list */
+        /** The members of a list */
         get: operations["listListMembers"];
         /**
          * Replace who is on a list
-         * @description As adding them; then who was not among them is taken off. What players whom it leaves out win after the answer is not paid.
+         * @description As adding; then members who are not in the request are removed. Later wins of removed players are not paid.
          */
         put: operations["replaceListMembers"];
         /**
          * Put some, or a whole file, on a list
-         * @description At most 1,000 as JSON, or any number as CSV, 128 MiB at most: its first column has the members, and a first line of `player`, `user`, `address` or `network` is a heading. Where some of them make no sense, 422 names the first ten, and nothing is changed. A file is written in many small steps, and the nodes go by it when all are done; what is broken off (a process that dies) is finished by the same again. Meanwhile any other change of the list is 409 `list_busy`. Who is on it already stays.
+         * @description At most 1,000 as JSON, or any number as CSV, 128 MiB at most. The first column has the members. A first line of `player`, `user`, `address` or `network` is a heading. If lines are invalid, 422 names the first ten, and nothing is changed. A file is written in many small steps, and the nodes use it when all are done. Repeat the request to complete one that broke off. Meanwhile any other change of the list is 409 `list_busy`. Existing members are kept.
          */
         post: operations["addListMembers"];
         delete?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
         put?: never;
         /**
          * Take some off a list
-         * @description Players who are in a campaign that is for those on the list are sent away, on all nodes within a second, with 4508; what they win after the answer is not paid, and waits as a dead letter for a person.
+         * @description Players in a campaign for the list's members are disconnected with 4508, on all nodes within a second. Later wins are not paid, and wait as dead letters for a person.
          */
         post: operations["removeListMembers"];
         delete?: never;
@@ -1119,7 +1119,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a withdrawal before anybody is asked to pay it
-         * @description Only in the stage `requested`; one that was sent is refused with `withdrawal_sent`. One that is held already stays so.
+         * @description Only in the stage `requested`. A sent one is refused with `withdrawal_sent`. A held one stays held.
          */
         post: operations["holdWithdrawal"];
         delete?: never;
@@ -1142,7 +1142,7 @@ export interface paths {
         put?: never;
         /**
          * Let a withdrawal that is held be paid
-         * @description One that is not held is refused with `withdrawal_not_held`.
+         * @description Without a hold it is refused with `withdrawal_not_held`.
          */
         post: operations["releaseWithdrawal"];
         delete?: never;
@@ -1165,7 +1165,7 @@ export interface paths {
         put?: never;
         /**
          * Mark a dead withdrawal as paid
-         * @description For one that is a dead letter, when the receiver’s own books say that it has paid; any other is refused with `withdrawal_not_waiting`. Where it needs two people (always, unless `--second-person-above` says from which amount on), it is asked for (202), and another person confirms it: `/approvals/{approval}/confirm`.
+         * @description For a dead letter whose receiver has paid, as its own books show. Any other is refused with `withdrawal_not_waiting`. If it needs two people (always, unless `--second-person-above` sets an amount), it becomes an order (202), and another person confirms it with `/approvals/{approval}/confirm`.
          */
         post: operations["markWithdrawalPaid"];
         delete?: never;
@@ -1188,7 +1188,7 @@ export interface paths {
         put?: never;
         /**
          * Give a withdrawal’s money back to its player
-         * @description For one that is a dead letter, when the receiver’s own books say that it has not paid and never will, or one that is held; any other is refused with `withdrawal_not_waiting`. It may need two people, as `paid` does.
+         * @description For a dead letter whose receiver has not paid and never will, as its own books show, or for a held withdrawal. Any other is refused with `withdrawal_not_waiting`. It may need two people, as `paid` does.
          */
         post: operations["giveWithdrawalBack"];
         delete?: never;
@@ -1205,8 +1205,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What needs a person
-         * @description The alarms of the last day that the node which answers has heard of, from any node, the newest first. One that is raised again is the same. They are kept in memory: a node that has started since knows none of before; metrics and logs have them all.
+         * The open alarms
+         * @description The alarms of the last day that the answering node has received from any node, the newest first. A repeated alarm is one entry. They are kept in memory, so a restarted node has only later ones. Metrics and logs have all.
          */
         get: operations["listAlarms"];
         put?: never;
@@ -1226,8 +1226,8 @@ export interface paths {
         };
         /**
          * Live figures and changes, as Server-Sent Events
-         * @description `stats` once a second for each running campaign; `campaign` and `rain` when one changes; `alarm` when something needs a person. The data of each is one JSON object: the schemas `Stats` (with `campaign`, the id), `Campaign`, `Rain` and `Alarm`.
-         *     With `campaign`, only what is of that one, and the alarms that are of none. It begins with the `campaign`, and the newest `rain` where there is one, as they are; after a lost connection nothing needs to be asked for. `stats` come once a second, whether a rain is running or not.
+         * @description `stats` once a second for each running campaign, `campaign` and `rain` at a change, `alarm` if a person must act. The data of each is one JSON object: the schemas `Stats` (with `campaign`, the id), `Campaign`, `Rain` and `Alarm`.
+         *     With `campaign` it has the events of that campaign, and alarms without a campaign. It begins with the current `campaign`, and the newest `rain` if there is one, so after a lost connection nothing is missing. `stats` come once a second, also without a rain.
          */
         get: operations["events"];
         put?: never;
@@ -1265,7 +1265,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the token may do, and what this server is */
+        /** The rights of the token, and the server's version */
         get: operations["whoAmI"];
         put?: never;
         post?: never;
@@ -1282,7 +1282,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who did what, and when */
+        /** The operators' operations, with name and time */
         get: operations["audit"];
         put?: never;
         post?: never;
@@ -1343,7 +1343,7 @@ export interface paths {
         put?: never;
         /**
          * Hold a provider's or a bank's statement against the ledger
-         * @description A payment provider's statement against withdrawals, a bank's against deposits: CSV, whose columns the header names (UTF-8, UTF-16 or GB18030), or camt.052, camt.053 or camt.054. A payment is found by the withdrawal's id or the provider's reference, a deposit by its reference. Nothing is changed: what differs is for a person.
+         * @description Compares a payment provider's statement with withdrawals, or a bank's with deposits. Formats: CSV with a header (UTF-8, UTF-16 or GB18030), camt.052, camt.053, camt.054. A payment is found by the withdrawal's id or the provider's reference, a deposit by its reference. Nothing is changed; a person acts on the differences.
          */
         post: operations["matchStatement"];
         delete?: never;
@@ -1361,7 +1361,7 @@ export interface paths {
         };
         /**
          * The campaign to play
-         * @description For a page that was opened without a campaign, and for what it tells before anybody signs in: one whose rain is falling, else the one whose rain starts soonest, else the newest that is ready, else the demo campaign; the campaign "" while none is on. With `campaign` that one, where this node has it at hand.
+         * @description For a page without a campaign, and before a player signs in. The campaign whose rain falls; else the one whose rain starts soonest, the newest that is ready, or the demo campaign. The campaign is "" if there is none. With `campaign` that one, if this node knows it.
          */
         get: operations["getLobby"];
         put?: never;
@@ -1381,7 +1381,7 @@ export interface paths {
         };
         /**
          * May I come in?
-         * @description For campaigns with a `capacity` or an `admit_per_second`; everybody may come in everywhere else. Who is admitted has half a minute to say `hello`. Who is not has a place, first come first served, over all nodes, which is kept while they ask again after `retry_after_ms` (also the header `Retry-After`) and for half of that and ten seconds more. A `hello` that is refused with 4003 asks just the same.
+         * @description For campaigns with `capacity` or `admit_per_second`; all others admit every player. An admitted player has half a minute for the `hello`. Another player has a position, first come first served, over all nodes. It is kept while they ask again after `retry_after_ms` (also the header `Retry-After`), and for half of that and ten seconds more. A `hello` that is refused with 4003 asks the same question.
          */
         get: operations["askAdmission"];
         put?: never;
@@ -1403,7 +1403,7 @@ export interface paths {
         put?: never;
         /**
          * Play under a generated name
-         * @description Only where the server lets guests in; by default with the in-process back ends only. Where it asks for a proof first (`--guest-challenge`), the answer without one, or with one that is too old or for too little, is 403 `challenge_required` or `challenge_failed` with a `challenge`: do it, and ask again with the proof. 403 `denied` is for addresses on a list to deny, and for whom the operator's risk system (`--risk-url`) denies; 503 `unavailable` where that has to be asked and does not answer.
+         * @description Only if the server admits guests (default: with in-process back ends only). With `--guest-challenge`, an answer without a proof, or with an old or small one, is 403 `challenge_required` or `challenge_failed` with a `challenge`. Solve it, and ask again with the proof. 403 `denied`: the address is on a list that denies, or the operator's risk system (`--risk-url`) denies. 503 `unavailable`: that system must be asked and does not answer.
          */
         post: operations["createGuest"];
         delete?: never;
@@ -1423,7 +1423,7 @@ export interface paths {
         put?: never;
         /**
          * Make a code that signs a player in, once
-         * @description For the player whose token asks, who gets that same token for the code; or, with an operator's token that has the right `logins` (admins and the shared one), for the player `user`, for whom a token is made. The code works once, on any node, for two minutes at most and never longer than the token. A banned player gets none. The link goes behind the address of the server; what follows `#` is sent to nobody, and the page takes it out of the address.
+         * @description For the calling player: the code returns the same token. With an operator's token with the right `logins` (admins, and the shared one): for the player `user`, with a new token. The code works once, on any node, for two minutes at most and never longer than the token. A banned player gets none. Append the link to the server's address. A browser sends the part after `#` to no server, and the page removes it from the address.
          */
         post: operations["createLoginCode"];
         delete?: never;
@@ -1521,7 +1521,7 @@ export interface paths {
         put?: never;
         /**
          * Take money out
-         * @description The amount leaves the account at once, and the payment provider pays it. The withdrawal is `pending` until the provider has answered; then it is `paid`, or `failed` and the money is back in the account. With an `Idempotency-Key`, which every client should give, a request that is sent again finds the first withdrawal, also after the 24 hours for which the answer itself is kept. A key belongs to the player who uses it. Refused with `insufficient_funds` (409) where the account holds less, and where the organizer limits withdrawals: `withdrawal_too_small` (422), `daily_limit` (409), `hourly_limit` (429, with `Retry-After`), `guests_cannot_withdraw` (403). The `detail` says what is allowed.
+         * @description The amount leaves the account at once, and the payment provider pays it. The withdrawal is `pending` until the provider has answered. Then it is `paid`, or `failed` and the money is back in the account. With an `Idempotency-Key`, which every client should send, a repeated request finds the first withdrawal, also after 24 hours. A key belongs to its player. 409 `insufficient_funds`: the account holds less. With the organizer's limits: `withdrawal_too_small` (422), `daily_limit` (409), `hourly_limit` (429, with `Retry-After`), `guests_cannot_withdraw` (403). The `detail` has the limit.
          */
         post: operations["withdraw"];
         delete?: never;
@@ -1628,7 +1628,7 @@ export interface components {
             errors?: components["schemas"]["FieldError"][];
             challenge?: components["schemas"]["Challenge"];
         };
-        /** @description What to do before asking for a guest again, with `challenge_required` and `challenge_failed`. */
+        /** @description The challenge to solve before the next request, with `challenge_required` and `challenge_failed`. */
         Challenge: {
             /** @enum {string} */
             kind: "work" | "turnstile" | "hcaptcha";
@@ -1669,11 +1669,11 @@ export interface components {
             balance: components["schemas"]["Money"];
         };
         /**
-         * @description How the budget is cut. The sum is the budget exactly, each packet is within `min` and `max`, and the order is shuffled.
+         * @description The split of the budget. The sum is the budget exactly, each packet is within `min` and `max`, and the order is shuffled.
          *
-         *     * `double_mean`: each packet is uniform between `min` and twice the mean of what is left.
+         *     * `double_mean`: each packet is uniform between `min` and twice the mean of the rest.
          *     * `low_variance`: each packet is the same share, and a little more or less of one further share.
-         *     * `gaussian`: each packet is normally distributed around the mean, cut off at three deviations, where the nearer bound is.
+         *     * `gaussian`: each packet is normally distributed around the mean, cut off at three deviations, which end at the nearer bound.
          *     * `even`: all alike, to one minor unit.
          *     * `list`: the given amounts; their sum is the budget.
          * @default double_mean
@@ -1759,7 +1759,7 @@ export interface components {
              */
             taps_per_user?: number;
             /**
-             * @description How many slots of Redis share the stock. There may be fewer packets than shards: what is won on one without any has to come from another first. With `guests_share` half of them are the guests', so 1 is taken as 2.
+             * @description Number of Redis slots that share the stock. A shard may start without packets; stock then comes from another one. With `guests_share` half of them are the guests', so 1 becomes 2.
              * @default 1
              */
             shards?: number;
@@ -1777,7 +1777,7 @@ export interface components {
             guests_share?: components["schemas"]["GuestsShare"];
             /**
              * Format: int64
-             * @description After that, what is left goes back to the sponsor.
+             * @description After that, the rest returns to the sponsor.
              * @default 86400000
              */
             expires_in_ms?: number;
@@ -1834,11 +1834,11 @@ export interface components {
         };
         Rebuilt: {
             campaign: string;
-            /** @description Those that were lost and are there again. */
+            /** @description The shards that were lost and are restored. */
             shards: number[];
             /** @description In their stock. */
             packets: number;
-            /** @description That Redis knows again. */
+            /** @description The number of wins that Redis has again. */
             wins: number;
         };
         NewRain: {
@@ -1878,7 +1878,7 @@ export interface components {
             beat_ms?: number;
         };
         /**
-         * @description 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats, and a player has one draw in each, taken by their first tap on a packet drop in it; this is its chance. "auto" sets it while the rain falls, so that the stock ends with the rain.
+         * @description 1: every packet drop can win. Below 1, or "auto", a rain is cut into beats. A player has one draw in each beat, with the first tap on a packet drop in it. This is its chance. "auto" sets it during the rain, so that the stock ends with the rain.
          * @default 1
          */
         Odds: number | "auto";
@@ -1980,7 +1980,7 @@ export interface components {
             waiting: number[];
             /** @description Taps a second, the most of the span. */
             grabs_per_second: number[];
-            /** @description Within which half of the taps were answered; the longest of the span, null where nobody tapped. */
+            /** @description Half of the taps were answered within this time; the longest of the span, null without taps. */
             tap_p50_ms: (number | null)[];
             /** @description The same of 99 of 100. */
             tap_p99_ms: (number | null)[];
@@ -2030,7 +2030,7 @@ export interface components {
             stock: number;
             /**
              * Format: int64
-             * @description What of the stock is the guests'. Left out where the campaign has no `guests_share`.
+             * @description The guests' part of the stock. Missing without `guests_share`.
              */
             stock_guests?: number;
             /**
@@ -2042,25 +2042,25 @@ export interface components {
             amount_paid: components["schemas"]["Money"];
             amount_left: components["schemas"]["Money"];
             amount_reclaimed: components["schemas"]["Money"];
-            /** @description Shards of which Redis does not tell now: their master does not answer, or has lost them. What they had at the beginning counts as left, and what was won there is not counted as won. Usually 0. */
+            /** @description Shards that Redis does not report now: their master does not answer, or has lost them. Their first stock counts as left, and their wins do not count. Usually 0. */
             unknown_shards: number;
             grabs_per_second: number;
             /** @description The taps since the nodes started, by outcome. They sum to `taps`; every outcome is there, zeros too. */
             outcomes: {
                 [key: string]: number;
             };
-            /** @description Half of the taps of the last five seconds were answered within it, from socket to socket, on all nodes; null where there was none. */
+            /** @description Half of the taps of the last five seconds were answered within this time, from socket to socket, on all nodes; null without taps. */
             tap_p50_ms: number | null;
             /** @description 99 of 100 of them were. */
             tap_p99_ms: number | null;
             /**
              * Format: int64
-             * @description Wins that are on their way to the ledger: neither paid nor dead letters. It is the number of those whose amount the reconciliation calls unsettled, without what goes back to the sponsor.
+             * @description Wins that are not in the ledger yet: neither paid nor dead letters. Reconciliation calls their amount unsettled. Reclaims do not count.
              */
             outbox: number;
             /**
              * Format: int64
-             * @description Dead letters of this campaign that wait for a person.
+             * @description The campaign's dead letters that wait for a person.
              */
             dead: number;
         };
@@ -2079,7 +2079,7 @@ export interface components {
             state: components["schemas"]["ClaimState"];
             /** @description It is `granted`, and kept apart until a person has decided. Left out: it is not. */
             held?: boolean;
-            /** @description What it was won with: a drop, "7.3", or in a rain in which players have draws a beat, "b" and the number of its first wave. Left out where that is not known. */
+            /** @description The key of the win: a drop, "7.3", or in a rain with draws "b" and the number of the beat's first wave. Missing if unknown. */
             ticket?: string;
         };
         /**
@@ -2122,18 +2122,18 @@ export interface components {
          */
         WithdrawalState: "pending" | "paid" | "failed";
         /**
-         * @description The state more exactly. Pending: `requested` (nobody was asked to pay it yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player has to do what `action` says). Failed: `refused` (by the provider, for good), `returned` (by operators).
+         * @description The exact state. Pending: `requested` (the provider was not asked yet), `held` (by an operator), `sent` (to the provider), `action_required` (the player must do `action`). Failed: `refused` (by the provider, for good), `returned` (by operators).
          * @enum {string}
          */
         WithdrawalStage: "requested" | "held" | "sent" | "action_required" | "paid" | "refused" | "returned";
-        /** @description What the player has to do before the withdrawal is paid. Only in the stage `action_required`. */
+        /** @description The player's task before the withdrawal is paid. Only in the stage `action_required`. */
         WithdrawalAction: {
             /**
              * Format: uri
              * @description An https address to open.
              */
             url?: string;
-            /** @description What the provider's own app is to be given; its form is the provider's. */
+            /** @description Data for the provider's own app, in the provider's form. */
             data?: string;
             /**
              * Format: int64
@@ -2144,7 +2144,7 @@ export interface components {
         WithdrawalEvent: {
             at: components["schemas"]["Time"];
             stage: components["schemas"]["WithdrawalStage"];
-            /** @description `player:` and an id, `operator:` and a name, `risk-url` for the operator's own risk system, or `redrain` for what it does by itself. */
+            /** @description `player:` and an id, `operator:` and a name, `risk-url` for the operator's own risk system, or `redrain` itself. */
             actor: string;
             reason?: string;
         };
@@ -2160,14 +2160,14 @@ export interface components {
             dead: boolean;
             /** @description Tries since it was made or retried. */
             attempts: number;
-            /** @description Whom it was first sent to. Nobody else is ever asked to pay it. */
+            /** @description Its first receiver. No other receiver is ever asked to pay it. */
             receiver?: string;
             /**
              * Format: int64
              * @description When that was.
              */
             sent_at?: number;
-            /** @description What has happened to it, the oldest first; only where one withdrawal is asked for by its id. */
+            /** @description Its history, the oldest first. Only in the answer about a single withdrawal. */
             history?: components["schemas"]["WithdrawalEvent"][];
             /**
              * Format: int64
@@ -2178,23 +2178,23 @@ export interface components {
             last_error?: string;
             order?: components["schemas"]["PendingOrder"];
         };
-        /** @description What one operator has asked for and another can confirm. It is void after `until`, or once anything else happens to the withdrawal. */
+        /** @description An operator's order that another one can confirm. It is void after `until`, or once the withdrawal changes. */
         PendingOrder: {
-            /** @description What `/approvals/{approval}/confirm` takes. */
+            /** @description The id for `/approvals/{approval}/confirm`. */
             approval: string;
             /**
              * @description Mark it as paid, or give the money back to its player.
              * @enum {string}
              */
             what: "paid" | "back";
-            /** @description Who has asked for it. */
+            /** @description The person who asked. */
             by: string;
             /** @description Why, in their words. */
             reason: string;
             asked_at: components["schemas"]["Time"];
             until: components["schemas"]["Time"];
         };
-        /** @description An order that two people give together. It can be confirmed until `expires_at`, by a person with a name and the right to do the same by themselves, as long as nothing has changed of what it is about. */
+        /** @description An order that needs two people. It can be confirmed until `expires_at`, by a person with a name and the right to the operation, as long as its target has not changed. */
         Approval: {
             approval: string;
             /** @enum {string} */
@@ -2211,7 +2211,7 @@ export interface components {
             expires_at: components["schemas"]["Time"];
             /** @enum {string} */
             state: "pending" | "confirmed" | "rejected" | "expired";
-            /** @description Who has confirmed or rejected it; missing while it is pending. */
+            /** @description The person who confirmed or rejected it; missing while it is pending. */
             decided_by?: string;
             decided_at?: components["schemas"]["Time"];
             /** @description Why, in their words. */
@@ -2228,22 +2228,22 @@ export interface components {
             reclaimed: number;
             /**
              * Format: int64
-             * @description In packets that nobody has won yet.
+             * @description In packets that are not won yet.
              */
             stock: number;
             /**
              * Format: int64
-             * @description Of what is paid: kept apart until somebody has decided about it.
+             * @description Of the paid amount: held until a person decides.
              */
             held?: number;
             /**
              * Format: int64
-             * @description Of what is paid: kept apart once, and given back to the sponsor.
+             * @description Of the paid amount: was held, and returned to the sponsor.
              */
             confirmed?: number;
             /**
              * Format: int64
-             * @description Won, and on its way to the ledger.
+             * @description Won, and not in the ledger yet.
              */
             unsettled: number;
             /**
@@ -2257,7 +2257,7 @@ export interface components {
              */
             difference: number;
             balanced: boolean;
-            /** @description What is wrong, in words that name the row; ten of each kind of fault. Amounts are minor units. */
+            /** @description The faults, each naming its row; ten of each kind. Amounts are minor units. */
             findings?: string[];
             checked_at?: components["schemas"]["Time"];
             /**
@@ -2265,11 +2265,11 @@ export interface components {
              * @description How long it took.
              */
             took_ms?: number;
-            /** @description The campaign's dead letters that wait for a person, in words; ten of each kind. Their money is in `dead`, and a forged one costs nobody anything: so they do not unbalance the books. */
+            /** @description The campaign's dead letters that wait for a person; ten of each kind. Their money is in `dead`, and forged ones have none, so they do not unbalance the books. */
             letters?: string[];
             /**
              * Format: int64
-             * @description Packets that were paid while this was done. Redis was read before that, so they count as stock; none of them is newer than what its shard has written by the end.
+             * @description Packets that were paid meanwhile. Redis was read before, so they count as stock. None of them is newer than the newest entry of its shard at the end.
              */
             later?: number;
         };
@@ -2287,19 +2287,19 @@ export interface components {
             unbalanced: number;
             /**
              * Format: int64
-             * @description That were looked at.
+             * @description The checked campaigns.
              */
             transactions: number;
             /**
              * Format: int64
-             * @description That were looked at.
+             * @description The checked campaigns.
              */
             accounts: number;
             /** @description The first 500 of those in which something is wrong. */
             campaigns: components["schemas"]["CampaignBooks"][];
             /** @description The first 500 campaigns whose Redis could not be read. */
             unchecked: components["schemas"]["UncheckedCampaign"][];
-            /** @description What is wrong with the ledger itself, in words. Amounts are minor units. */
+            /** @description The faults of the ledger itself. Amounts are minor units. */
             findings: string[];
             /** @description All dead letters that wait for a person, in words; ten of each kind. They do not unbalance the books. */
             letters: string[];
@@ -2323,7 +2323,7 @@ export interface components {
             books?: components["schemas"]["Books"];
         };
         ProofProgress: {
-            /** @description What is being read, in words. */
+            /** @description The part that is being read. */
             part: string;
             /**
              * Format: int64
@@ -2345,7 +2345,7 @@ export interface components {
         };
         /** @description When a campaign was proved last. */
         Proof: {
-            /** @description Missing where it is all books. */
+            /** @description Missing for all books. */
             campaign?: string;
             /**
              * Format: int64
@@ -2371,19 +2371,19 @@ export interface components {
             oldest: number;
             /** @description One of these is too long ago, which is an alarm. */
             stale: boolean;
-            /** @description The last proof of each live campaign. One that was never proved counts from when it was created. */
+            /** @description The last reconciliation of each live campaign. One without any counts from its creation. */
             campaigns: components["schemas"]["Proof"][];
         };
         DeadLetter: {
-            /** @description Its own id: a claim may have several letters. */
+            /** @description Its own id: a claim may have several dead letters. */
             letter: string;
-            /** @description What a retry and a dismissal take. */
+            /** @description The id for a retry or a dismissal. */
             claim: string;
             /** @description Empty with a withdrawal; of a message, whose subject it came on. */
             campaign: string;
-            /** @description Empty where it is no player's. */
+            /** @description Empty without a player. */
             user: string;
-            /** @description -1 where it is not about one packet. */
+            /** @description -1 if it is not about one packet. */
             packet: string;
             amount: components["schemas"]["Money"];
             /**
@@ -2393,7 +2393,7 @@ export interface components {
             at: number;
             state: components["schemas"]["ClaimState"];
             /**
-             * @description A win; the rest of a closed shard; a win or a rest that nobody has sealed, which is no money of anybody's; a message that could not be read, or that nobody has sealed; or a withdrawal without a clear answer of the provider.
+             * @description `pay`: a win. `reclaim`: the rest of a closed shard. `forged`: a win or a rest without a valid seal, without any money. `message`: an unreadable or unsealed message. `withdrawal`: a withdrawal without a clear answer of the provider.
              * @enum {string}
              */
             kind: "pay" | "reclaim" | "forged" | "message" | "withdrawal";
@@ -2406,7 +2406,7 @@ export interface components {
             created_at: number;
         };
         Retried: {
-            /** @description Dead letters that were tried again. */
+            /** @description The retried dead letters. */
             retried: number;
             /** @description Of them, those that wait no more: settled now, or withdrawals that are tried again. */
             settled: number;
@@ -2419,11 +2419,11 @@ export interface components {
         };
         Dismissed: {
             claim: string;
-            /** @description Dead letters that do not wait any more. */
+            /** @description The dead letters that no longer wait. */
             dismissed: number;
             /**
              * Format: int64
-             * @description What they kept, and went back to the sponsor, in minor units.
+             * @description Their reserved amount, which returned to the sponsor, in minor units.
              */
             reclaimed: number;
             /** @description Why others of the claim were not dismissed. */
@@ -2433,7 +2433,7 @@ export interface components {
         Alarm: {
             /** @description Stable, for programs. */
             code: string;
-            /** @description Empty where it is about the whole server. */
+            /** @description Empty if it is about the whole server. */
             campaign: string;
             /** @description For people. */
             message: string;
@@ -2446,7 +2446,7 @@ export interface components {
             action: string;
             /** @example campaign:c1 */
             target: string;
-            /** @description What the action changed; null where there is no more to say. */
+            /** @description The change; null if there is no more to record. */
             detail: {
                 [key: string]: unknown;
             } | null;
@@ -2478,7 +2478,7 @@ export interface components {
         };
         AuditRoot: {
             /**
-             * @description That had ended, in UTC.
+             * @description The day of the root, in UTC.
              * @example 2026-11-22
              */
             day: string;
@@ -2514,9 +2514,9 @@ export interface components {
         StatementReport: {
             /** @description Payments of the statement. */
             lines: number;
-            /** @description Those that the ledger has in the same way. */
+            /** @description Payments that the ledger has too. */
             matched: number;
-            /** @description Those that are none of the kind, such as what a bank has paid out. */
+            /** @description Rows of another kind, such as a bank's outgoing payments. */
             ignored: number;
             /** @description All, also those that are not named. */
             differences: number;
@@ -2526,9 +2526,9 @@ export interface components {
         StatementFinding: {
             /** @enum {string} */
             kind: "missing_there" | "missing_here" | "amount" | "state" | "currency" | "twice" | "unreadable";
-            /** @description Of the statement: its line, or the number of the entry. Left out of what it has not. */
+            /** @description In the statement: the line, or the number of the entry. Missing if it is not in the statement. */
             line?: number;
-            /** @description The withdrawal's id, the deposit's reference, or what the statement calls it. */
+            /** @description The withdrawal's id, the deposit's reference, or the statement's name for it. */
             name: string;
             ours?: components["schemas"]["Money"];
             theirs?: components["schemas"]["Money"];
@@ -2540,11 +2540,11 @@ export interface components {
             name?: string;
             balance: components["schemas"]["Money"];
             banned: boolean;
-            /** @description What operators have done about the player, the newest first, at most 100. */
+            /** @description The operators' acts about the player, the newest first, at most 100. */
             sanctions: components["schemas"]["Sanction"][];
-            /** @description What was said against the player, the newest first, which counts; at most 20. */
+            /** @description The verdicts about the player, the newest first, which counts; at most 20. */
             verdicts: components["schemas"]["RiskVerdict"][];
-            /** @description The sockets that there are now, on all nodes, the oldest first. Left out where nobody can say. */
+            /** @description The player's open sockets, on all nodes, the oldest first. Missing if unknown. */
             connections?: components["schemas"]["PlayerConnection"][];
         };
         FoundPlayer: {
@@ -2555,7 +2555,7 @@ export interface components {
         Banned: {
             user: string;
             reason: string;
-            /** @description Who has done it. */
+            /** @description The person. */
             by: string;
             at: components["schemas"]["Time"];
         };
@@ -2596,7 +2596,7 @@ export interface components {
             /** @enum {string} */
             of: "players" | "addresses";
             /**
-             * @description `leaving`: its removal has begun, so it invites and denies nobody. Where that has broken off, the same again ends it.
+             * @description `leaving`: its removal has begun, so it invites and denies no player. If it broke off, repeat the removal.
              * @enum {string}
              */
             purpose: "invite" | "deny" | "leaving";
@@ -2626,15 +2626,15 @@ export interface components {
             /** @description Players' ids; or addresses, and networks such as 192.0.2.0/24. */
             members: string[];
         };
-        /** @description The part of the packets, rounded down, that guests win from, and nobody else; the others are for players with a token of yours. What one of the two leaves goes back to the sponsor in the end. In millionths; null: guests and players win from one stock. */
+        /** @description The part of the packets that guests win from, rounded down; the others are for players with a token of yours. The rest of each part returns to the sponsor in the end. In millionths; null: guests and players share one stock. */
         GuestsShare: number | null;
-        /** @description Who may take part; null is everybody. */
+        /** @description The players who may take part; null means all. */
         Players: {
             /** @description The name of a list of players: only who is on it may take part. */
             list: string;
         } | null;
         RiskReason: {
-            /** @description Its name, as docs/abuse.md lists them. */
+            /** @description Its name, as docs/use/abuse.md lists them. */
             rule: string;
             score: number;
             sentence: string;
@@ -2669,7 +2669,7 @@ export interface components {
             /** @enum {string} */
             act: "disconnect" | "ban" | "unban";
             reason: string;
-            /** @description Who has done it. */
+            /** @description The person. */
             by: string;
             at: components["schemas"]["Time"];
         };
@@ -2678,7 +2678,7 @@ export interface components {
             balance: components["schemas"]["Money"];
             payout?: components["schemas"]["Payout"];
         };
-        /** @description Where a withdrawal goes. A page names it before it asks once more. */
+        /** @description The destination of withdrawals. A page shows it before it asks for a confirmation. */
         Payout: {
             /**
              * @description `wallet`: the ledger's entry is the payment, and the organizer pays by means of their own; `http`: another system pays.
@@ -2696,7 +2696,7 @@ export interface components {
         LoginCodeRequest: {
             /** @description The player, with an operator's token only. */
             user?: string;
-            /** @description What the player is called by: the claim `name` of the token that is made. With an operator's token only. */
+            /** @description The player's name: the claim `name` of the new token. With an operator's token only. */
             name?: string;
             /** @description Of the link. */
             campaign?: string;
@@ -2717,7 +2717,7 @@ export interface components {
             status: string;
             /** @description The back ends that do not answer. */
             missing?: string[];
-            /** @description What is wrong with each. */
+            /** @description The fault of each field. */
             errors?: {
                 [key: string]: string;
             };
@@ -2740,11 +2740,11 @@ export interface components {
             name: string;
             /** @description `viewer`, `operator`, `cashier` or `admin`, or several with commas. */
             role: string;
-            /** @description What the token may do: `read` everything; `campaigns` and their rains; sponsors' `deposits`; orders about `withdrawals`; retry or dismiss dead `letters`; be the second person of `approvals`; rotate the `seal`; disconnect and ban `players`; make codes for `logins` of any player. */
+            /** @description The rights of the token. `read`: everything. `campaigns`: with their rains. `deposits`: of sponsors. `withdrawals`: orders about them. `letters`: retry or dismiss dead letters. `approvals`: be the second person. `seal`: rotate the key. `players`: disconnect and ban. `logins`: codes for any player. */
             rights: string[];
-            /** @description The token is nobody's own. That of the operators may do everything, but where two people are needed it is neither of them. */
+            /** @description The token is shared. The shared operator token may do everything, but is neither of two people. */
             shared: boolean;
-            /** @description Of the server; `(devel)` where it was built from no released version. */
+            /** @description The server's version; `(devel)` if it was not built from a release. */
             version: string;
             server_time: components["schemas"]["Time"];
             /** @description None of the back ends is a real one: a trial. */
@@ -2763,7 +2763,7 @@ export interface components {
             retry_after_ms?: number;
             /**
              * Format: int64
-             * @description How long it will take, judged by those before; left out where that cannot be told.
+             * @description The estimated wait, from the players before; missing if unknown.
              */
             wait_ms?: number;
         };
@@ -2777,10 +2777,10 @@ export interface components {
             guests: boolean;
             /**
              * Format: int64
-             * @description Until the next rain begins; left out where none is to come, or it falls already. Clients that all come in at this moment do so at random moments within a part of that.
+             * @description Time until the next rain; missing if there is none, or if it falls already. Clients that all enter at this moment do so at random moments within a part of it.
              */
             starts_in_ms?: number;
-            /** @description Where phones find the player's page: at --public-url, else at an address of the local network. Only for a browser on the server's own machine that has opened it as localhost, and only where the server listens on more than that. */
+            /** @description The address of the player's page for phones: --public-url, else an address of the local network. Only for a browser on the server's own machine that opened it as localhost, and only if the server listens on other addresses too. */
             join?: string;
         };
     };
@@ -3061,7 +3061,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A back end does not answer (`unavailable`), or what the request needs was in use for some seconds (`busy`), or withdrawals wait because the ledger was put back from a backup (`withdrawals_held`). Nothing was changed by a request that is told `busy`. Try again after Retry-After. */
+        /** @description A back end does not answer (`unavailable`), a needed row was locked for some seconds (`busy`), or withdrawals wait because the ledger was restored from a backup (`withdrawals_held`). A `busy` request has changed nothing. Try again after Retry-After. */
         Unavailable: {
             headers: {
                 /** @description Seconds. */
@@ -3127,7 +3127,7 @@ export interface components {
                  */
                 "application/json": {
                     claims?: string[];
-                    /** @description Of a release: players who may take part again, and are paid, whatever rules say of them from now on. What of theirs is held already stays so, but for the claims. */
+                    /** @description Of a release: players who may take part again and are paid, despite the rules' later verdicts. Other held wins of theirs stay held. */
                     users?: string[];
                     reason: string;
                 };
@@ -3152,7 +3152,7 @@ export interface components {
                  *     }
                  */
                 "application/json": {
-                    /** @description What the person says; needed to reject. */
+                    /** @description The person's reason; required to reject. */
                     reason?: string;
                 };
             };
@@ -3168,7 +3168,7 @@ export interface components {
                 "application/json": {
                     /** @description Why. The history keeps it. */
                     reason: string;
-                    /** @description Of what is marked as paid: the receiver's name for the payment. */
+                    /** @description If marked as paid: the receiver's name for the payment. */
                     reference?: string;
                 };
             };
@@ -3442,7 +3442,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What came out. */
+            /** @description The result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3494,7 +3494,7 @@ export interface operations {
                 state?: "loading" | "ready" | "raining" | "paused" | "closed";
                 /** @description Only those of this sponsor. */
                 sponsor?: string;
-                /** @description By what they are ordered. */
+                /** @description The order of the list. */
                 sort?: "created" | "expires" | "name" | "budget";
                 order?: "asc" | "desc";
                 /** @description How many items a page holds at most. */
@@ -3693,7 +3693,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The key's number. Nobody is ever told what it is. */
+            /** @description The key's number. The key itself is never shown. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3723,7 +3723,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was restored. */
+            /** @description The restored shards. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3903,9 +3903,9 @@ export interface operations {
     getHistory: {
         parameters: {
             query?: {
-                /** @description From this time on, Unix ms; 15 minutes before `to` where it is not given. */
+                /** @description From this time on, Unix ms. Defaults to 15 minutes before `to`. */
                 from?: number;
-                /** @description Before this time, Unix ms; now where it is not given. */
+                /** @description Before this time, Unix ms. Defaults to now. */
                 to?: number;
                 /** @description How many points are wanted at most. */
                 points?: number;
@@ -4066,7 +4066,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was checked, and what is wrong. */
+            /** @description The checked parts, and the faults. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4110,7 +4110,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description `proof_running`: another one is under way. */
+            /** @description `proof_running`: another one is running. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4131,7 +4131,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How far it has come, and at last what was found. */
+            /** @description The progress, and at last the findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4152,7 +4152,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
-            /** @description `proof_running`: somebody else's is under way. */
+            /** @description `proof_running`: another one is running. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4173,7 +4173,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description When, and what was found. */
+            /** @description Its time, and its findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4256,7 +4256,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What has become of them. */
+            /** @description Their results. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4286,7 +4286,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The claim, on its way again or settled. */
+            /** @description The claim, in flight again or settled. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4316,15 +4316,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Why it is nobody's. The audit log keeps it. */
+                    /** @description The reason. The audit log keeps it. */
                     reason: string;
-                    /** @description Only this one of the claim's letters. */
+                    /** @description Only this one of the claim's dead letters. */
                     letter?: string;
                 };
             };
         };
         responses: {
-            /** @description What has become of them. */
+            /** @description Their results. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4468,7 +4468,7 @@ export interface operations {
     listUsers: {
         parameters: {
             query?: {
-                /** @description With what their ids begin; everybody where it is not given. */
+                /** @description The beginning of the ids. Defaults to all players. */
                 prefix?: string;
                 /** @description How many items a page holds at most. */
                 limit?: components["parameters"]["PageLimit"];
@@ -4862,7 +4862,7 @@ export interface operations {
     listListMembers: {
         parameters: {
             query?: {
-                /** @description Only this one, where they are on it. */
+                /** @description Only this member. */
                 member?: string;
                 /** @description How many items a page holds at most. */
                 limit?: components["parameters"]["PageLimit"];
@@ -5249,7 +5249,7 @@ export interface operations {
     events: {
         parameters: {
             query?: {
-                /** @description The id of the only campaign to be told of. */
+                /** @description The id of the only campaign in the stream. */
                 campaign?: string;
             };
             header?: never;
@@ -5346,7 +5346,7 @@ export interface operations {
     audit: {
         parameters: {
             query?: {
-                /** @description Only what is about this, as the records have it: `user:u1`. */
+                /** @description Only records about this subject, such as `user:u1`. */
                 target?: string;
                 /** @description How many items a page holds at most. */
                 limit?: components["parameters"]["PageLimit"];
@@ -5414,7 +5414,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Begin with the root of this day, and take what was before as it is. Left out: from the beginning. */
+                    /** @description Begin with the root of this day, and trust the rows before it. Defaults to the beginning. */
                     from?: string;
                     /** @description Roots from outside of the database. They are believed before its own. */
                     roots?: components["schemas"]["AuditRoot"][];
@@ -5422,7 +5422,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was looked at, and what is wrong. */
+            /** @description The checked rows, and the faults. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5478,10 +5478,10 @@ export interface operations {
                      * @default false
                      */
                     minor?: boolean;
-                    /** @description With what the first cell of a CSV's row begins after which no payments come, such as a summary. */
+                    /** @description The beginning of the first cell of a CSV's row that ends the payments, such as a summary. */
                     end?: string;
                     /**
-                     * @description What the ledger's amounts are in.
+                     * @description The currency of the ledger's amounts.
                      * @default CNY
                      */
                     currency?: string;
@@ -5491,7 +5491,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was compared, and what differs. */
+            /** @description The compared payments, and the differences. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -2,7 +2,7 @@
 
 -- +goose Up
 -- +goose StatementBegin
--- Written by the job of docs/retention.md, by a user who may delete payouts; servers only read it. The transactions,
+-- Written by the job of docs/use/retention.md, by a user who may delete payouts; servers only read it. The transactions,
 -- lines, balances, reclaims and the tally of the campaign stay, so every sum can still be checked.
 CREATE TABLE IF NOT EXISTS archive (
     campaign_id   VARBINARY(64)  NOT NULL PRIMARY KEY,

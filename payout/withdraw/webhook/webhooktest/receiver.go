@@ -1,4 +1,4 @@
-// Package webhooktest is the reference receiver of payments: what docs/withdrawals.md asks of one, and on demand
+// Package webhooktest is the reference receiver of payments: what docs/use/payments.md asks of one, and on demand
 // everything that goes wrong with them. It is for tests.
 package webhooktest
 

@@ -1,4 +1,4 @@
-// What the codes of the server's refusals mean. A test holds them against docs/protocol.md.
+// What the codes of the server's refusals mean. A test holds them against docs/build/api.md.
 
 import type { Table } from "../../shared/i18n.ts";
 
