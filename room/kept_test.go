@@ -48,19 +48,6 @@ func TestARestingWorkerKeepsNothing(t *testing.T) {
 	}
 }
 
-func TestAnEmptyQueueIsSmall(t *testing.T) {
-	var q queue
-	for range 100 {
-		q.push(frame{})
-	}
-	for range 100 {
-		q.pop()
-	}
-	if len(q.ring) > keptRing {
-		t.Errorf("an empty queue keeps room for %d frames", len(q.ring))
-	}
-}
-
 // Messages are joined up to the limit, and not by one byte above it.
 func TestJoinedFramesReachTheLimit(t *testing.T) {
 	for last, want := range map[int]int{joinMax - 11: 2, joinMax - 10: 1} {
@@ -79,12 +66,12 @@ func TestACrowdIsHandedOverInParts(t *testing.T) {
 	p.limit = 0 // no workers
 	h := handover{lane: Rain, to: p}
 	for range handoverSize {
-		h.add(&node{})
+		h.add(&Member{})
 	}
 	if n := p.queues[Rain].n; n != handoverSize {
 		t.Errorf("the workers have %d members, want %d", n, handoverSize)
 	}
-	h.add(&node{})
+	h.add(&Member{})
 	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
 		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)
 	}

@@ -38,7 +38,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 			defer m.mu.Unlock()
 			m.lanes[Results].push(frame{bytes: []byte("x")})
 			if m.startClose(drain, CodeShutdown, "") {
-				m.engine.workers.ready(Results, listOf(Results, &m.node))
+				m.lobby.workers.ready(Results, listOf(Results, m))
 			}
 		}, CodeShutdown},
 		"the close frame": {&breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") },
