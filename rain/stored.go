@@ -16,7 +16,7 @@ func (c *Campaign) CheckStored() error {
 	split.validateSize(&e)
 	switch {
 	case !slices.Contains(SplitKinds(), c.Split):
-		e.add("split", "is one of %s", join(SplitKinds()))
+		e.add("split", splitRule)
 	case c.Split == List && len(c.Amounts) != c.Packets:
 		e.add("amounts", "holds %d amounts for %d packets", len(c.Amounts), c.Packets)
 	}

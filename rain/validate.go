@@ -135,6 +135,8 @@ func (s *SplitSpec) validateSize(e *Invalid) {
 	}
 }
 
+const splitRule = "is one of double_mean, low_variance, gaussian, even, list"
+
 // validateBounds checks the bounds of the packets against the budget. It compares by division, because
 // packets × min may overflow.
 func (s *SplitSpec) validateBounds(e *Invalid) {
@@ -146,7 +148,7 @@ func (s *SplitSpec) validateBounds(e *Invalid) {
 	case List:
 		s.validateList(e)
 	default:
-		e.add("split", "is one of %s", join(SplitKinds()))
+		e.add("split", splitRule)
 	}
 	if s.Min < 1 || s.Min > MaxBudget {
 		e.add("min", "is 1 to %d minor units", MaxBudget)
@@ -165,14 +167,6 @@ func (s *SplitSpec) validateBounds(e *Invalid) {
 	if s.Max != nil && (s.Budget-1)/Money(s.Packets) >= *s.Max {
 		e.add("budget", "is more than packets × max (%d × %d)", s.Packets, *s.Max)
 	}
-}
-
-func join(kinds []SplitKind) string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (s *SplitSpec) validateList(e *Invalid) {
