@@ -25,12 +25,6 @@ type Gate[T any] struct {
 	view atomic.Pointer[view]
 }
 
-// shard decides the taps of one shard.
-type shard[T any] struct {
-	*coalescer[*Tap[T]]
-	shortage *shortage[T]
-}
-
 // view is the gate's copy of its campaign at one moment. A view is not changed but replaced, so that a tap is checked
 // against one version of the campaign from beginning to end.
 type view struct {
@@ -131,7 +125,8 @@ func (g *Gate[T]) Restocked(shard int) {
 // Restored notifies the gate that sold-out lanes may have stock again: Redis had lost the stock and has it again.
 func (g *Gate[T]) Restored() {
 	for lane := range rain.Lane(g.layout.Lanes()) {
-		g.clearSoldOut(lane)
+		g.soldOut[lane].Store(false)
+		g.endShortages(lane)
 	}
 }
 
@@ -139,19 +134,13 @@ func (g *Gate[T]) Restored() {
 // missed a message. A figure that is older than the last win does no harm: the next tap finds the lane sold out
 // again.
 func (g *Gate[T]) InStock(lane rain.Lane) {
-	if g.has(lane) && g.soldOut[lane].Load() {
-		g.clearSoldOut(lane)
+	if g.has(lane) && g.soldOut[lane].Swap(false) {
+		g.endShortages(lane)
 	}
 }
 
 // has reports whether the campaign has a lane. Messages of other nodes may be wrong.
 func (g *Gate[T]) has(lane rain.Lane) bool { return lane >= 0 && int(lane) < g.layout.Lanes() }
-
-// clearSoldOut clears the sold-out mark of a lane.
-func (g *Gate[T]) clearSoldOut(lane rain.Lane) {
-	g.soldOut[lane].Store(false)
-	g.endShortages(lane)
-}
 
 // endShortages notifies the waiting taps of a lane of news.
 func (g *Gate[T]) endShortages(lane rain.Lane) {

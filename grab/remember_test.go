@@ -1,9 +1,6 @@
 package grab
 
 import (
-	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"redrain/grab/outcome"
@@ -85,29 +82,4 @@ func TestAWinnerWhoWasNotToldMayAskAgain(t *testing.T) {
 	if c.asked != 1 {
 		t.Errorf("%d confirmations of one batch with a win", c.asked)
 	}
-}
-
-// The log of a gate's node hears of its failures.
-func TestGatesHaveALog(t *testing.T) {
-	var log strings.Builder
-	b := newBench(t, &fakeScript{}, &fakeConfirmer{immediate: true})
-	failing := &fakeScript{err: errors.New("away")}
-	gates := newGates(func(string, int) script { return failing }, &fakeConfirmer{immediate: true},
-		func([]*Tap[string]) {}, Options{
-			Clock: func() int64 { return 2_000 }, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		})
-	gates.Gate(b.gate.view.Load().campaign).Tap(&Tap[string]{User: "p"})
-	gates.Close()
-	if !strings.Contains(log.String(), "away") {
-		t.Errorf("the log has %q", log.String())
-	}
-}
-
-func TestNothingStartsAfterTheEnd(t *testing.T) {
-	w := newWorkers()
-	w.close()
-	if w.start(func() { t.Error("started") }) {
-		t.Error("said to be started")
-	}
-	w.wg.Wait()
 }
