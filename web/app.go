@@ -57,9 +57,7 @@ func appManifests(m manifest) map[string]*file {
 	files := map[string]*file{}
 	for _, a := range []app{zh, en} {
 		text, err := json.Marshal(a)
-		if err != nil {
-			panic("web: " + err.Error()) // the same at every start: a test would have met it
-		}
+		must(err)
 		files[a.Lang] = newFile(appManifest, text)
 	}
 	return files
