@@ -97,7 +97,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
 		log.Reset()
 		user := strconv.Itoa(i)
-		err := d.decide([]*Tap[string]{{User: user, player: d.gate.players.stripe(user).add(user)}})
+		err := d.decide([]*Tap[string]{{User: user, player: d.gate.stripe(user).add(user)}})
 		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts {
 			t.Errorf("step %d: %v, told %q, %d answers last", i, err, told, s.lasted)
 		}

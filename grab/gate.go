@@ -14,10 +14,11 @@ import (
 // Gate takes the taps on one campaign on this node. It answers as many as it can without Redis. The others go to the
 // script through the coalescer of the player's home shard. Its methods are safe for concurrent use.
 type Gate[T any] struct {
+	*playerCache[T]
+
 	campaign string
 	o        Options
 	shards   []*shard[T]
-	players  *playerCache[T]
 	layout   rain.Layout
 	soldOut  [rain.LaneCount]atomic.Bool // no stock is left for a lane's players, nor in flight between its shards
 
@@ -53,8 +54,8 @@ func (v *view) next(c *rain.Campaign) *view {
 
 // newGate returns a gate without shards.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
-	g := &Gate[T]{campaign: c.ID, o: o, layout: c.Layout(), shards: make([]*shard[T], store.Shards(c)),
-		players: newPlayerCache[T]()}
+	g := &Gate[T]{playerCache: newPlayerCache[T](), campaign: c.ID, o: o, layout: c.Layout(),
+		shards: make([]*shard[T], store.Shards(c))}
 	g.view.Store(viewOf(c))
 	return g
 }
@@ -88,22 +89,11 @@ func rainID(r *rain.Rain) string {
 	return r.ID
 }
 
-// Remember gives the gate the player's wins in the campaign. So a winning tap that is sent again is answered here,
-// and so are the taps of a player with all the wins allowed.
-func (g *Gate[T]) Remember(user string, wins []rain.Win) { g.players.addWins(user, wins) }
-
-// Settled marks a win of a player on this node as in the ledger. It reports whether that is news: a settlement may be
-// received more than once, and the player is notified once.
-func (g *Gate[T]) Settled(user string, win rain.Win) (news bool) { return g.players.settle(user, win) }
-
 // RememberUnsure gives the gate wins that the player may not be notified of yet. A tap that asks for one again goes
 // to the script, even if no stock is left.
 func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) {
-	g.players.addUnsure(user, rainID(g.view.Load().rain), wins)
+	g.addUnsure(user, rainID(g.view.Load().rain), wins)
 }
-
-// Forget drops the cached state of a player who has left this node.
-func (g *Gate[T]) Forget(user string) { g.players.forget(user) }
 
 // SoldOut notifies the gate that no stock is left for the players of a lane, nor in flight between its shards.
 func (g *Gate[T]) SoldOut(lane rain.Lane) {
@@ -154,7 +144,7 @@ func (g *Gate[T]) endShortages(lane rain.Lane) {
 // through Answer, exactly once.
 func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	v := g.view.Load()
-	s := g.players.stripe(t.User)
+	s := g.stripe(t.User)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := g.o.Clock()

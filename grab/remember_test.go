@@ -19,7 +19,7 @@ func TestTwoMakersGetOneGate(t *testing.T) {
 func TestAGateIsToldOfWins(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	b.gate.Remember("nobody", nil)
-	if p := b.gate.players.stripe("nobody").players["nobody"]; p != nil {
+	if p := b.gate.stripe("nobody").players["nobody"]; p != nil {
 		t.Errorf("who has won nothing is remembered as %+v", p)
 	}
 	for _, drop := range []string{"0.0", "0.1"} {

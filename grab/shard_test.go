@@ -165,7 +165,7 @@ func aShard(s *fakeScript, c *fakeConfirmer, o Options, answer Answer[string], u
 	gate := newGates(func(string, int) script { return s }, c, answer, o).Gate(aCampaign(1))
 	taps := make([]*Tap[string], len(users))
 	for i, user := range users {
-		taps[i] = &Tap[string]{User: user, Caller: user, player: gate.players.stripe(user).add(user)}
+		taps[i] = &Tap[string]{User: user, Caller: user, player: gate.stripe(user).add(user)}
 	}
 	return gate.shards[0], taps
 }

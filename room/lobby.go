@@ -72,21 +72,18 @@ func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 // Join seats a member in a campaign's room, as a connection of the user. It moves a member from another room. A
 // closed or closing member is not seated.
 func (l *Lobby) Join(campaign, user string, m *Member) {
-	l.seating.Lock()
-	defer l.seating.Unlock()
 	l.enter(m, seat{campaign: campaign, user: user})
 }
 
 // Watch is Join for a connection that only watches, such as a big screen. It receives all messages of the room and
 // the user, and is not counted as a player.
 func (l *Lobby) Watch(campaign, user string, m *Member) {
-	l.seating.Lock()
-	defer l.seating.Unlock()
 	l.enter(m, seat{campaign: campaign, user: user, watches: true})
 }
 
-// enter needs l.seating.
 func (l *Lobby) enter(m *Member, to seat) {
+	l.seating.Lock()
+	defer l.seating.Unlock()
 	if m.isOpen() { // otherwise the goroutine that closes the member has taken it out already, or waits for us to do it
 		l.move(m, to)
 	}
