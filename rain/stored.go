@@ -23,9 +23,7 @@ func (c *Campaign) CheckStored() error {
 	if c.Min < 1 || c.Max != nil && *c.Max < c.Min {
 		e.add("min", "is above 0 and not above max")
 	}
-	if c.Shards < 1 || c.Shards > MaxShards {
-		e.add("shards", "is 1 to %d", MaxShards)
-	}
+	between(&e, "shards", c.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
 	c.validateLanes(&e)
 	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
 		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")

@@ -75,22 +75,14 @@ func parseWins(user string, answer []any) (total int, page []Record, next string
 }
 
 // EachRecord calls fn with all records of a shard's wins hash, page by page. It is not a snapshot: wins that happen
-// meanwhile may be missing, and a record may come twice. fn's error ends it and is returned.
+// meanwhile may be missing, and a record may come twice. fn's error ends it.
 func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
-	key := w.keys.shard(c.ID, shard).Wins
-	for cursor := uint64(0); ; {
-		page, next, err := w.rdb.HScan(ctx, key, cursor, "", winsAtOnce).Result()
-		if w.checked(err) != nil {
-			return fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, unreadable(err))
-		}
-		if err := fn(parseRecords(page)); err != nil {
-			return err
-		}
-		if next == 0 {
-			return nil
-		}
-		cursor = next
+	err := w.eachPage(ctx, w.keys.shard(c.ID, shard).Wins, winsAtOnce,
+		func(page []string) error { return fn(parseRecords(page)) })
+	if err != nil {
+		return fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, err)
 	}
+	return nil
 }
 
 // parseRecords parses alternating fields and values of the wins hash.
