@@ -75,14 +75,10 @@ func parseWins(user string, answer []any) (total int, page []Record, next string
 }
 
 // EachRecord calls fn with all records of a shard's wins hash, page by page. It is not a snapshot: wins that happen
-// meanwhile may be missing, and a record may come twice. fn's error ends it.
+// meanwhile may be missing, and a record may come twice. fn's error ends it and is returned.
 func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
-	err := w.eachPage(ctx, w.keys.shard(c.ID, shard).Wins, winsAtOnce,
-		func(page []string) error { return fn(parseRecords(page)) })
-	if err != nil {
-		return fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, err)
-	}
-	return nil
+	key, what := w.keys.shard(c.ID, shard).Wins, fmt.Sprintf("the wins of %s.%d", c.ID, shard)
+	return w.eachPage(ctx, key, winsAtOnce, what, func(page []string) error { return fn(parseRecords(page)) })
 }
 
 // parseRecords parses alternating fields and values of the wins hash.
