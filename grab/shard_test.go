@@ -2,7 +2,6 @@ package grab
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -253,36 +252,6 @@ func TestLosersDoNotWait(t *testing.T) {
 	if len(told) != 0 {
 		t.Errorf("and %s: told twice", <-told)
 	}
-}
-
-// BenchmarkCoalescer is a tap from the gate to its result without Redis: what batching costs each tap.
-func BenchmarkCoalescer(b *testing.B) {
-	var all sync.WaitGroup
-	players := newPlayerCache[struct{}]()
-	p := players.stripe("u").add("u")
-	a := answers[struct{}]{report: func(taps []*Tap[struct{}]) {
-		for range taps {
-			all.Done()
-		}
-	}}
-	answer := func(taps []*Tap[struct{}]) {
-		for _, t := range taps {
-			a.add(t, outcome.Result{Outcome: outcome.NotOpen}, true)
-		}
-		a.send()
-	}
-	c := newCoalescer(newWorkers(), func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			all.Add(1)
-			t := &Tap[struct{}]{User: "u", player: p}
-			for !c.push(t) {
-				runtime.Gosched() // the queue is full
-			}
-		}
-	})
-	all.Wait()
 }
 
 // A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It
