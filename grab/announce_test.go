@@ -70,8 +70,8 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	away := errors.New("away")
 	var log strings.Builder
 	s, c := &fakeScript{stock: 100}, &fakeConfirmer{}
-	told := ""
-	d, _ := aShard(s, c, Options{Log: slog.New(slog.NewTextHandler(&log, nil))},
+	told, sent := "", 0
+	d, _ := aShard(s, c, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), OnWin: func(*rain.Entry) { sent++ }},
 		func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() })
 	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=0 err=`,
 		`level=INFO msg="taps are decided again" campaign=c shard=0`
@@ -93,13 +93,13 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		{all: true, told: "won", lasts: 1, logged: good},
 		{immediate: true, told: "won", lasts: 1},
 	} {
-		s.lasted = 0
+		s.lasted, sent = 0, 0
 		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
 		log.Reset()
 		user := strconv.Itoa(i)
 		err := d.decide([]*Tap[string]{{User: user, player: d.gate.stripe(user).add(user)}})
-		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts {
-			t.Errorf("step %d: %v, told %q, %d answers last", i, err, told, s.lasted)
+		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts || sent != step.lasts {
+			t.Errorf("step %d: %v, told %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)

@@ -83,3 +83,12 @@ func TestAWinnerWhoWasNotToldMayAskAgain(t *testing.T) {
 		t.Errorf("%d confirmations of one batch with a win", c.asked)
 	}
 }
+
+func TestNothingStartsAfterTheEnd(t *testing.T) {
+	w := newWorkers()
+	w.close()
+	if w.start(func() { t.Error("started") }) {
+		t.Error("said to be started")
+	}
+	w.wg.Wait()
+}

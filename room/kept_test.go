@@ -48,6 +48,19 @@ func TestARestingWorkerKeepsNothing(t *testing.T) {
 	}
 }
 
+func TestAnEmptyQueueIsSmall(t *testing.T) {
+	var q queue
+	for range 100 {
+		q.push(frame{})
+	}
+	for range 100 {
+		q.pop()
+	}
+	if len(q.ring) > keptRing {
+		t.Errorf("an empty queue keeps room for %d frames", len(q.ring))
+	}
+}
+
 // Messages are joined up to the limit, and not by one byte above it.
 func TestJoinedFramesReachTheLimit(t *testing.T) {
 	for last, want := range map[int]int{joinMax - 11: 2, joinMax - 10: 1} {
