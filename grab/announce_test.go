@@ -70,16 +70,11 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	away := errors.New("away")
 	var log strings.Builder
 	s, c := &fakeScript{stock: 100}, &fakeConfirmer{}
-	d := &decider[string]{
-		campaign: "c", shard: 3, script: s, confirmer: c, metrics: newMetrics(nil),
-		log: slog.New(slog.NewTextHandler(&log, nil)), onWin: func(*rain.Entry) {}, onSoldOut: func() {},
-		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
-	}
-	told := ""
-	d.answers.report = func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() }
-	players := newPlayerCache[string]()
-	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=3 err=`,
-		`level=INFO msg="taps are decided again" campaign=c shard=3`
+	told, sent := "", 0
+	d, _ := aShard(s, c, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), OnWin: func(*rain.Entry) { sent++ }},
+		func(taps []*Tap[string]) { told += taps[0].Result().Outcome.String() })
+	const failing, good = `level=WARN msg="taps cannot be decided" campaign=c shard=0 err=`,
+		`level=INFO msg="taps are decided again" campaign=c shard=0`
 	for i, step := range []struct {
 		script, confirmer error
 		all, immediate    bool
@@ -98,13 +93,13 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 		{all: true, told: "won", lasts: 1, logged: good},
 		{immediate: true, told: "won", lasts: 1},
 	} {
-		s.lasted = 0
+		s.lasted, sent = 0, 0
 		s.err, *c, told = step.script, fakeConfirmer{err: step.confirmer, all: step.all, immediate: step.immediate}, ""
 		log.Reset()
 		user := strconv.Itoa(i)
-		err := d.decide([]*Tap[string]{{User: user, player: players.stripe(user).add(user)}})
-		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts {
-			t.Errorf("step %d: %v, told %q, %d answers last", i, err, told, s.lasted)
+		err := d.decide([]*Tap[string]{{User: user, player: d.gate.stripe(user).add(user)}})
+		if !errors.Is(err, step.fails) || told != step.told || s.lasted != step.lasts || sent != step.lasts {
+			t.Errorf("step %d: %v, told %q, %d answers last, %d entries are published", i, err, told, s.lasted, sent)
 		}
 		if _, line, _ := strings.Cut(strings.TrimSpace(log.String()), " "); line != step.logged {
 			t.Errorf("step %d: the log has %q, want %q", i, line, step.logged)
@@ -114,17 +109,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 
 func TestBatchesAreMeasured(t *testing.T) {
 	reg, c := prometheus.NewRegistry(), &fakeConfirmer{all: true}
-	d := &decider[string]{
-		script: &fakeScript{stock: 2}, confirmer: c, metrics: newMetrics(reg),
-		log: slog.New(slog.DiscardHandler), onWin: func(*rain.Entry) {}, onSoldOut: func() {},
-		alone: true, rain: aRain, clock: func() int64 { return 2_000 },
-	}
-	d.answers.report = func([]*Tap[string]) {}
-	players := newPlayerCache[string]()
-	taps := []*Tap[string]{{User: "p"}, {User: "q"}, {User: "r"}}
-	for _, tap := range taps {
-		tap.player = players.stripe(tap.User).add(tap.User)
-	}
+	d, taps := aShard(&fakeScript{stock: 2}, c, Options{Registerer: reg}, func([]*Tap[string]) {}, "p", "q", "r")
 	if err := d.decide(taps); err != nil || c.losers {
 		t.Fatalf("%v; a loser was to be confirmed: %t", err, c.losers)
 	}

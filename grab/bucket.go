@@ -15,13 +15,12 @@ const bucketFillsIn = 1000
 func (b *bucket) take(now int64, rate, nodes int) bool {
 	perSecond := float64(rate) / float64(max(nodes, 1))
 	full := max(perSecond, 1)
-	switch {
-	case b.at == 0:
-		b.tokens, b.at = full, now
-	default: // a clock that was set back costs the time it was set back by, and no more
+	if b.at == 0 {
+		b.tokens = full
+	} else { // a clock that was set back costs the time it was set back by, and no more
 		b.tokens = min(full, b.tokens+float64(max(now-b.at, 0))*perSecond/1000)
-		b.at = now
 	}
+	b.at = now
 	if b.tokens < 1 {
 		return false
 	}

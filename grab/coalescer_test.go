@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// workbench is a coalescer of players' names, with a decider that does what the test says.
+// workbench is a coalescer of players' names, with a function that does what the test says.
 type workbench struct {
 	*coalescer[string]
 

@@ -2,7 +2,7 @@
 //
 //	Gate.Tap ── known already? in the air? a decoy? too fast? sold out? ──▶ answered here, at no cost to Redis
 //	   │
-//	   └─▶ coalescer ── all that came while the last batch was away ──▶ decider ──▶ store.Batch (grab.lua) ──▶ outbox
+//	   └─▶ coalescer ── all that came while the last batch was away ──▶  shard  ──▶ store.Batch (grab.lua) ──▶ outbox
 //	                                                                       ├─▶ losers: Answer
 //	                                                                       └─▶ confirm.Confirmer ──▶ winners: Answer
 //

@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"cmp"
 	"slices"
 
 	"redrain/rain"
@@ -66,13 +67,5 @@ func (d draws) of(ticket rain.Ticket) (with dropKey, taken bool) {
 }
 
 func (d draws) find(beat dropKey) (int, bool) {
-	return slices.BinarySearchFunc(d, beat, func(one drawn, beat dropKey) int {
-		switch {
-		case one.beat < beat:
-			return -1
-		case one.beat > beat:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(d, beat, func(one drawn, beat dropKey) int { return cmp.Compare(one.beat, beat) })
 }

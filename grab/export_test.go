@@ -11,8 +11,8 @@ func (g *Gate[T]) WaitForStock(atMost time.Duration) {
 
 // UnderWay is how many taps are with the script, or wait behind one that is.
 func (g *Gate[T]) UnderWay() (n int) {
-	for i := range g.players.stripes {
-		for _, p := range g.players.stripes[i].players {
+	for i := range g.stripes {
+		for _, p := range g.stripes[i].players {
 			n += len(p.flying)
 		}
 	}

@@ -14,21 +14,16 @@ import (
 // Gate takes the taps on one campaign on this node. It answers as many as it can without Redis. The others go to the
 // script through the coalescer of the player's home shard. Its methods are safe for concurrent use.
 type Gate[T any] struct {
+	*playerCache[T]
+
 	campaign string
 	o        Options
 	shards   []*shard[T]
-	players  *playerCache[T]
 	layout   rain.Layout
 	soldOut  [rain.LaneCount]atomic.Bool // no stock is left for a lane's players, nor in flight between its shards
 
 	mu   sync.Mutex // one Update at a time
 	view atomic.Pointer[view]
-}
-
-// shard decides the taps of one shard.
-type shard[T any] struct {
-	*coalescer[*Tap[T]]
-	shortage *shortage[T]
 }
 
 // view is the gate's copy of its campaign at one moment. A view is not changed but replaced, so that a tap is checked
@@ -59,8 +54,8 @@ func (v *view) next(c *rain.Campaign) *view {
 
 // newGate returns a gate without shards.
 func newGate[T any](c *rain.Campaign, o Options) *Gate[T] {
-	g := &Gate[T]{campaign: c.ID, o: o, layout: c.Layout(), shards: make([]*shard[T], store.Shards(c)),
-		players: newPlayerCache[T]()}
+	g := &Gate[T]{playerCache: newPlayerCache[T](), campaign: c.ID, o: o, layout: c.Layout(),
+		shards: make([]*shard[T], store.Shards(c))}
 	g.view.Store(viewOf(c))
 	return g
 }
@@ -94,22 +89,11 @@ func rainID(r *rain.Rain) string {
 	return r.ID
 }
 
-// Remember gives the gate the player's wins in the campaign. So a winning tap that is sent again is answered here,
-// and so are the taps of a player with all the wins allowed.
-func (g *Gate[T]) Remember(user string, wins []rain.Win) { g.players.addWins(user, wins) }
-
-// Settled marks a win of a player on this node as in the ledger. It reports whether that is news: a settlement may be
-// received more than once, and the player is notified once.
-func (g *Gate[T]) Settled(user string, win rain.Win) (news bool) { return g.players.settle(user, win) }
-
 // RememberUnsure gives the gate wins that the player may not be notified of yet. A tap that asks for one again goes
 // to the script, even if no stock is left.
 func (g *Gate[T]) RememberUnsure(user string, wins []rain.Win) {
-	g.players.addUnsure(user, rainID(g.view.Load().rain), wins)
+	g.addUnsure(user, rainID(g.view.Load().rain), wins)
 }
-
-// Forget drops the cached state of a player who has left this node.
-func (g *Gate[T]) Forget(user string) { g.players.forget(user) }
 
 // SoldOut notifies the gate that no stock is left for the players of a lane, nor in flight between its shards.
 func (g *Gate[T]) SoldOut(lane rain.Lane) {
@@ -131,7 +115,8 @@ func (g *Gate[T]) Restocked(shard int) {
 // Restored notifies the gate that sold-out lanes may have stock again: Redis had lost the stock and has it again.
 func (g *Gate[T]) Restored() {
 	for lane := range rain.Lane(g.layout.Lanes()) {
-		g.clearSoldOut(lane)
+		g.soldOut[lane].Store(false)
+		g.endShortages(lane)
 	}
 }
 
@@ -139,19 +124,13 @@ func (g *Gate[T]) Restored() {
 // missed a message. A figure that is older than the last win does no harm: the next tap finds the lane sold out
 // again.
 func (g *Gate[T]) InStock(lane rain.Lane) {
-	if g.has(lane) && g.soldOut[lane].Load() {
-		g.clearSoldOut(lane)
+	if g.has(lane) && g.soldOut[lane].Swap(false) {
+		g.endShortages(lane)
 	}
 }
 
 // has reports whether the campaign has a lane. Messages of other nodes may be wrong.
 func (g *Gate[T]) has(lane rain.Lane) bool { return lane >= 0 && int(lane) < g.layout.Lanes() }
-
-// clearSoldOut clears the sold-out mark of a lane.
-func (g *Gate[T]) clearSoldOut(lane rain.Lane) {
-	g.soldOut[lane].Store(false)
-	g.endShortages(lane)
-}
 
 // endShortages notifies the waiting taps of a lane of news.
 func (g *Gate[T]) endShortages(lane rain.Lane) {
@@ -165,7 +144,7 @@ func (g *Gate[T]) endShortages(lane rain.Lane) {
 // through Answer, exactly once.
 func (g *Gate[T]) Tap(t *Tap[T]) (r outcome.Result, known bool) {
 	v := g.view.Load()
-	s := g.players.stripe(t.User)
+	s := g.stripe(t.User)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := g.o.Clock()

@@ -1,7 +1,6 @@
 package grab_test
 
 import (
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -84,19 +83,5 @@ func TestEveryTapHasOneResult(t *testing.T) {
 	gm.Balance()
 	if n := gm.Gate.UnderWay(); n != 0 {
 		t.Errorf("%d taps are under way for ever", n)
-	}
-}
-
-func TestAfterCloseTapsAreUnavailable(t *testing.T) {
-	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{})
-	first := gm.Want("p", gm.Drop(0), outcome.Won)
-	gm.G.Close()
-	gm.G.Close()
-	gm.Want("q", gm.Drop(0), outcome.Unavailable)
-	if r := gm.Tap("p", gm.Drop(0)); r != first {
-		t.Errorf("what is known: %v", r)
-	}
-	if l := fmt.Sprint(gm.Levels().Won); l != "1" {
-		t.Errorf("%s wins", l)
 	}
 }

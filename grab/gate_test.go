@@ -3,7 +3,6 @@ package grab_test
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -263,19 +262,5 @@ func TestGatesAreKeptAndDropped(t *testing.T) {
 	gm.G.Drop(gm.C.ID)
 	if gm.G.Gate(gm.C) == gm.Gate {
 		t.Error("the gate is still there")
-	}
-}
-
-// Of an entry that was not confirmed at once, one winner may ask again: the whole entry is published then.
-func TestAnOlderEntryIsPublishedWhole(t *testing.T) {
-	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{})
-	drop := gm.Drop(0)
-	to.Refuse(true)
-	gm.BatchOf([2]string{"p", drop}, [2]string{"q", drop})
-	to.Refuse(false)
-	gm.Want("p", drop, outcome.Won)
-	if got, want := to.Entries(), gm.Read(10); len(want) != 1 || len(want[0].Wins) != 2 ||
-		!reflect.DeepEqual(got, want) {
-		t.Errorf("published %+v, the outbox has %+v", got, want)
 	}
 }

@@ -69,28 +69,6 @@ func (gs *Gates[T]) make(c *rain.Campaign) *Gate[T] {
 	return g
 }
 
-// shard makes the decider of one shard's taps.
-func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[T] {
-	s := &shard[T]{}
-	push := func(t *Tap[T]) bool { return s.push(t) } // the coalescer comes last
-	results := answers[T]{report: gs.answer, next: push}
-	s.shortage = newShortage(gs.work, results)
-	lane := g.layout.LaneOfShard(number)
-	shards, _ := g.layout.Part(lane)
-	soldOut := g.soldOut[lane].Load
-	s.shortage.again, s.shortage.soldOut = push, soldOut
-	s.shortage.onEmpty = func(taps int) { gs.o.OnEmpty(g.campaign, number, taps) }
-	d := &decider[T]{
-		campaign: g.campaign, shard: number, script: gs.scripts(g.campaign, number), confirmer: gs.confirmer,
-		answers: results, metrics: gs.metrics, log: gs.o.Log, rain: func() *rain.Rain { return g.view.Load().rain },
-		amounts: amounts, clock: gs.o.Clock, shortage: s.shortage, alone: shards.Count() == 1,
-		onWin:     gs.o.OnWin,
-		onSoldOut: func() { g.SoldOut(lane) }, soldOut: soldOut,
-	}
-	s.coalescer = newCoalescer(gs.work, d.decide, d.giveUp)
-	return s
-}
-
 // Drop removes a campaign's gate and its cache. Taps in flight still get their results.
 func (gs *Gates[T]) Drop(campaign string) {
 	gs.mu.Lock()

@@ -1,6 +1,7 @@
 package grab
 
 import (
+	"cmp"
 	"slices"
 
 	"redrain/grab/outcome"
@@ -119,15 +120,7 @@ func (p *player) findWin(drop dropKey) (int, bool) {
 	if n := len(p.won); n == 0 || p.newest < drop { // nearly always
 		return n, false
 	}
-	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int {
-		switch {
-		case w.drop < drop:
-			return -1
-		case w.drop > drop:
-			return 1
-		}
-		return 0
-	})
+	return slices.BinarySearchFunc(p.won, drop, func(w wonDrop, drop dropKey) int { return cmp.Compare(w.drop, drop) })
 }
 
 // remember keeps a result: a win by its ticket, any other by its drop. The first result of a drop stays, except that

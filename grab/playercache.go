@@ -44,8 +44,9 @@ func (c *playerCache[T]) stripe(user string) *stripe[T] {
 	return &c.stripes[maphash.String(c.seed, user)%stripes]
 }
 
-// addWins adds wins of a player.
-func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
+// Remember gives the gate the player's wins in the campaign. So a winning tap that is sent again is answered here,
+// and so are the taps of a player with all the wins allowed.
+func (c *playerCache[T]) Remember(user string, wins []rain.Win) {
 	if len(wins) == 0 {
 		return
 	}
@@ -60,8 +61,9 @@ func (c *playerCache[T]) addWins(user string, wins []rain.Win) {
 	}
 }
 
-// settle marks a win of a player as in the ledger. It reports whether that is news.
-func (c *playerCache[T]) settle(user string, w rain.Win) (news bool) {
+// Settled marks a win of a player on this node as in the ledger. It reports whether that is news: a settlement may be
+// received more than once, and the player is notified once.
+func (c *playerCache[T]) Settled(user string, w rain.Win) (news bool) {
 	ticket, ok := rain.ParseTicket(w.Drop)
 	if !ok {
 		return true
@@ -91,9 +93,9 @@ func (c *playerCache[T]) addUnsure(user, ofRain string, wins []rain.Win) {
 	}
 }
 
-// forget drops a player. If a tap is in flight, the player is dropped when it is decided, unless the player has
-// tapped again.
-func (c *playerCache[T]) forget(user string) {
+// Forget drops the cached state of a player who has left this node. If a tap is in flight, the player is dropped when
+// it is decided, unless the player has tapped again.
+func (c *playerCache[T]) Forget(user string) {
 	s := c.stripe(user)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,7 @@ func TestUndecidedTapsAreBounded(t *testing.T) {
 // Of a rain that is over only the wins are kept, and how fast the player taps.
 func TestWinsOutliveTheirRain(t *testing.T) {
 	m := newPlayerCache[int]()
-	m.addWins("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}, {User: "u", Drop: "no drop"}})
+	m.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}, {User: "u", Drop: "no drop"}})
 	p := m.stripe("u").players["u"]
 	p.enter("r1")
 	p.remember(drop(1), outcome.Result{Outcome: outcome.Empty})
@@ -134,12 +134,12 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 	c := newPlayerCache[int]()
 	s := c.stripe("u")
 	here := func() bool { return s.players["u"] != nil }
-	c.forget("u")
+	c.Forget("u")
 	c.addUnsure("u", "r", []rain.Win{{User: "u", Drop: "7.3"}})
 	if len(s.players["u"].undecided) != 1 || s.players["u"].wins() != 0 {
 		t.Errorf("%+v", s.players["u"].player)
 	}
-	c.forget("u")
+	c.Forget("u")
 	if here() {
 		t.Error("who has left is kept")
 	}
@@ -147,12 +147,12 @@ func TestWhoHasLeftIsForgotten(t *testing.T) {
 	for _, back := range []bool{false, true} {
 		p := s.add("u")
 		p.flying = []*Tap[int]{first, second}
-		c.forget("u")
+		c.Forget("u")
 		if !here() {
 			t.Fatal("forgotten with a tap under way")
 		}
 		if back {
-			c.addWins("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})
+			c.Remember("u", []rain.Win{{User: "u", Packet: 3, Amount: 5, Drop: "7.3"}})
 		}
 		if next := p.land(first); next != second || !here() {
 			t.Errorf("next is %v, here %t", next, here())

@@ -55,27 +55,30 @@ func (p *purse) is(t *testing.T, won, lost int) {
 	}
 }
 
+// tap taps with the quota.
+func (p *purse) tap(t *testing.T, gate *grabtest.Gate, user, drop string, want outcome.Outcome) {
+	t.Helper()
+	id, ok := rain.ParseDrop(drop)
+	if !ok {
+		t.Fatal(drop)
+	}
+	results := make(chan outcome.Result, 2)
+	r, known := gate.Tap(&grab.Tap[grabtest.Done]{User: user, Drop: id, Quota: p,
+		Caller: func(r outcome.Result) { results <- r }})
+	if !known {
+		r = <-results
+	}
+	if r.Outcome != want || len(results) > 0 {
+		t.Errorf("%s on %s: %v, want %v; %d more results", user, drop, r.Outcome, want, len(results))
+	}
+}
+
 // Players with one quota win no more than it has. A tap that cannot win, or is answered from memory, costs nothing
 // of it; and who has none is not concerned.
 func TestAnAllowance(t *testing.T) {
 	gm := grabtest.New(t, grabtest.InProcess(t), grabtest.Setup{Packets: 9, Wins: 2})
 	p := &purse{left: 3}
-	tap := func(user string, drop string, want outcome.Outcome) {
-		t.Helper()
-		id, ok := rain.ParseDrop(drop)
-		if !ok {
-			t.Fatal(drop)
-		}
-		results := make(chan outcome.Result, 1)
-		r, known := gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: user, Drop: id, Quota: p,
-			Caller: func(r outcome.Result) { results <- r }})
-		if !known {
-			r = <-results
-		}
-		if r.Outcome != want {
-			t.Errorf("%s on %s: %v, want %v", user, drop, r.Outcome, want)
-		}
-	}
+	tap := func(user string, drop string, want outcome.Outcome) { t.Helper(); p.tap(t, gm.Gate, user, drop, want) }
 	tap("a", gm.Drop(0), outcome.Won)
 	tap("a", gm.Drop(0), outcome.Won) // again
 	tap("a", gm.Drop(1), outcome.Won)
@@ -100,23 +103,10 @@ func TestAnAllowanceIsGivenBack(t *testing.T) {
 	p := &purse{left: 5}
 	other := gm.Node().Gate(gm.C)
 	gm.Want("a", gm.Drop(0), outcome.Won)
-	results := make(chan outcome.Result, 1)
-	drop, _ := rain.ParseDrop(gm.Drop(1))
 	// All that one player may win is won already, which this node does not know.
-	r, known := other.Tap(&grab.Tap[grabtest.Done]{User: "a", Drop: drop, Quota: p,
-		Caller: func(r outcome.Result) { results <- r }})
-	if !known {
-		r = <-results
-	}
-	if r.Outcome != outcome.Already {
-		t.Errorf("%v", r.Outcome)
-	}
+	p.tap(t, other, "a", gm.Drop(1), outcome.Already)
 	p.is(t, 0, 1)
 	gm.G.Gates.Close()
-	r, known = gm.Gate.Tap(&grab.Tap[grabtest.Done]{User: "b", Drop: drop, Quota: p,
-		Caller: func(outcome.Result) { t.Error("told twice") }})
-	if !known || r.Outcome != outcome.Unavailable {
-		t.Errorf("%v, %v", r.Outcome, known)
-	}
+	p.tap(t, gm.Gate, "b", gm.Drop(1), outcome.Unavailable)
 	p.is(t, 0, 2)
 }

@@ -1,9 +1,6 @@
 package grab
 
 import (
-	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"redrain/grab/outcome"
@@ -22,7 +19,7 @@ func TestTwoMakersGetOneGate(t *testing.T) {
 func TestAGateIsToldOfWins(t *testing.T) {
 	b := newBench(t, &fakeScript{}, &fakeConfirmer{})
 	b.gate.Remember("nobody", nil)
-	if p := b.gate.players.stripe("nobody").players["nobody"]; p != nil {
+	if p := b.gate.stripe("nobody").players["nobody"]; p != nil {
 		t.Errorf("who has won nothing is remembered as %+v", p)
 	}
 	for _, drop := range []string{"0.0", "0.1"} {
@@ -84,22 +81,6 @@ func TestAWinnerWhoWasNotToldMayAskAgain(t *testing.T) {
 	b.wantTold(t, "p2 sold_out") // says the fake, which does not know its winners
 	if c.asked != 1 {
 		t.Errorf("%d confirmations of one batch with a win", c.asked)
-	}
-}
-
-// The log of a gate's node hears of its failures.
-func TestGatesHaveALog(t *testing.T) {
-	var log strings.Builder
-	b := newBench(t, &fakeScript{}, &fakeConfirmer{immediate: true})
-	failing := &fakeScript{err: errors.New("away")}
-	gates := newGates(func(string, int) script { return failing }, &fakeConfirmer{immediate: true},
-		func([]*Tap[string]) {}, Options{
-			Clock: func() int64 { return 2_000 }, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		})
-	gates.Gate(b.gate.view.Load().campaign).Tap(&Tap[string]{User: "p"})
-	gates.Close()
-	if !strings.Contains(log.String(), "away") {
-		t.Errorf("the log has %q", log.String())
 	}
 }
 

@@ -13,11 +13,8 @@ const shortageTime = 300 * time.Millisecond
 // shortage holds the taps of an empty shard while its campaign may have stock elsewhere. They are sent again when
 // stock has come. A tap that has waited for atMost is answered with its losing result.
 type shortage[T any] struct {
-	workers *workers
-	again   func(*Tap[T]) bool // puts a tap into the queue of its shard
-	soldOut func() bool        // no stock is left for the lane
-	onEmpty func(taps int)
-	atMost  time.Duration // longest wait of a tap
+	of     *shard[T]
+	atMost time.Duration // longest wait of a tap
 
 	mu      sync.Mutex
 	taps    []*Tap[T]
@@ -28,17 +25,17 @@ type shortage[T any] struct {
 	answers answers[T]    // the waiting goroutine's
 }
 
-func newShortage[T any](w *workers, a answers[T]) *shortage[T] {
+func newShortage[T any](of *shard[T]) *shortage[T] {
 	timer := time.NewTimer(shortageTime)
 	timer.Stop()
-	return &shortage[T]{workers: w, answers: a, atMost: shortageTime, timer: timer, news: make(chan struct{}, 1)}
+	return &shortage[T]{of: of, answers: of.answers, atMost: shortageTime, timer: timer, news: make(chan struct{}, 1)}
 }
 
 // add lets taps wait. At the end of the node it returns false, and does not take them.
 func (d *shortage[T]) add(taps []*Tap[T]) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.running && !d.workers.start(d.wait) {
+	if !d.running && !d.of.workers.start(d.wait) {
 		return false
 	}
 	d.running = true
@@ -50,7 +47,7 @@ func (d *shortage[T]) add(taps []*Tap[T]) bool {
 		d.wake(t) // a tap that was sent again in vain has waited longer than those that are here
 	}
 	d.taps = append(d.taps, taps...)
-	d.onEmpty(len(d.taps))
+	d.of.gate.o.OnEmpty(d.of.gate.campaign, d.of.number, len(d.taps))
 	return true
 }
 
@@ -80,7 +77,7 @@ func (d *shortage[T]) wait() {
 		case <-d.news:
 			again = true
 		case <-d.timer.C:
-		case <-d.workers.ending:
+		case <-d.of.workers.ending:
 		}
 		if more := d.round(again); !more {
 			return
@@ -98,10 +95,10 @@ func (d *shortage[T]) round(again bool) (more bool) {
 	var waiting []*Tap[T]
 	for _, t := range taps {
 		switch {
-		case d.soldOut():
+		case d.of.soldOut():
 			d.answers.add(t, outcome.Result{Outcome: outcome.SoldOut}, true)
-		case again && d.again(t):
-		case time.Since(t.waits) >= d.atMost || d.workers.closed.Load():
+		case again && d.of.push(t):
+		case time.Since(t.waits) >= d.atMost || d.of.workers.closed.Load():
 			d.answers.add(t, outcome.Result{Outcome: outcome.Empty}, true)
 		default:
 			waiting = append(waiting, t)

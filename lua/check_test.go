@@ -2,13 +2,11 @@ package lua_test
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/yuin/gopher-lua/ast"
 	"github.com/yuin/gopher-lua/parse"
 )
 
@@ -40,21 +38,137 @@ func check(file, source string) (faults []string) {
 		}
 	}
 	declared := declaredKeys(header["KEYS"], fault)
-	stmts, err := parse.Parse(strings.NewReader(source), file)
-	if err != nil {
+	if _, err := parse.Parse(strings.NewReader(source), file); err != nil {
 		fault("syntax: %v", err)
 		return faults
 	}
-	u := &usage{fault: fault, declared: len(declared), used: map[int]bool{}, names: map[string]int{},
-		errors: strings.Join(header["RETURNS"], "\n")}
-	u.collectNames(reflect.ValueOf(stmts))
-	u.walk(reflect.ValueOf(stmts))
-	for i := 1; i <= len(declared); i++ {
-		if !u.used[i] {
-			fault("KEYS[%d] is declared and not used", i)
+	code := comment.ReplaceAllString(source, "")
+	used := indices(numbered, code)
+	for i := range len(declared) {
+		if !slices.Contains(used, strconv.Itoa(i+1)) {
+			fault("KEYS[%d] is declared and not used", i+1)
+		}
+	}
+	for _, n := range used {
+		if i, _ := strconv.Atoi(n); i > len(declared) {
+			fault("KEYS[%d] is not declared", i)
+		}
+	}
+	if len(used) != len(anyKey.FindAllString(code, -1)) {
+		fault("KEYS is used other than by a number")
+	}
+	if len(call.FindAllString(code, -1)) != len(anyCall.FindAllString(code, -1)) {
+		fault("redis.call is used other than by calling it")
+	}
+	aliases := aliasesOf(code)
+	for _, at := range call.FindAllStringIndex(code, -1) {
+		checkCall(arguments(code[at[1]:]), aliases, fault)
+	}
+	for _, name := range indices(errorReply, code) {
+		if name == "" {
+			fault("an error whose name is computed")
+		} else if !strings.Contains(strings.Join(header["RETURNS"], "\n"), "error "+name+" ") {
+			fault("the header does not tell of the error %s", name)
 		}
 	}
 	return faults
+}
+
+var (
+	comment    = regexp.MustCompile(`--[^\n]*`)
+	anyKey     = regexp.MustCompile(`\bKEYS\b`)
+	numbered   = regexp.MustCompile(`\bKEYS\[(\d+)\]`)
+	oneKey     = regexp.MustCompile(`^KEYS\[\d+\]$`)
+	anyCall    = regexp.MustCompile(`\bredis\.p?call\b`)
+	call       = regexp.MustCompile(`\bredis\.p?call\(`)
+	errorReply = regexp.MustCompile(`\bredis\.error_reply\((?:'(\w+))?`)
+	given      = regexp.MustCompile(`(?:(local)\s+)?(\w+(?:\s*,\s*\w+)*)\s*=([^=\n][^\n]*)`)
+	parameters = regexp.MustCompile(`\bfunction\b[^(]*\(([^)]*)\)|\bfor\s+([\w\s,]+?)\s+in\b`)
+)
+
+// indices are the first group of each match.
+func indices(of *regexp.Regexp, code string) (all []string) {
+	for _, m := range of.FindAllStringSubmatch(code, -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// names splits a list of names.
+func names(list string) []string {
+	all := strings.Split(list, ",")
+	for i := range all {
+		all[i] = strings.TrimSpace(all[i])
+	}
+	return all
+}
+
+// aliasesOf finds the names that stand for a key. A name that is given twice is not trusted to.
+func aliasesOf(code string) (aliases []string) {
+	times := map[string]int{}
+	for _, m := range parameters.FindAllStringSubmatch(code, -1) {
+		for _, name := range names(m[1] + m[2]) {
+			times[name]++
+		}
+	}
+	for _, m := range given.FindAllStringSubmatch(code, -1) {
+		values := names(m[3])
+		for i, name := range names(m[2]) {
+			times[name]++
+			if m[1] == "local" && i < len(values) && !slices.ContainsFunc(values[:i+1],
+				func(v string) bool { return !oneKey.MatchString(v) }) {
+				aliases = append(aliases, name)
+			}
+		}
+	}
+	return slices.DeleteFunc(aliases, func(name string) bool { return times[name] != 1 })
+}
+
+// arguments are those of a call whose parenthesis has been opened.
+func arguments(code string) (all []string) {
+	depth, from, quoted := 0, 0, false
+	for i, c := range code {
+		switch {
+		case c == '\'':
+			quoted = !quoted
+		case quoted:
+		case strings.ContainsRune("([{", c):
+			depth++
+		case c == ',' && depth == 0, c == ')' && depth == 0:
+			all, from = append(all, strings.TrimSpace(code[from:i])), i+1
+			if c == ')' {
+				return all
+			}
+		case strings.ContainsRune(")]}", c):
+			depth--
+		}
+	}
+	return all
+}
+
+// checkCall checks that the keys of a command are keys that were given.
+func checkCall(args, aliases []string, fault func(string, ...any)) {
+	command := strings.Trim(args[0], "'")
+	where, known := keyArguments[command]
+	switch {
+	case command == args[0]:
+		fault("a command that is computed")
+		return
+	case !known:
+		fault("%s is a command that this test does not know", command)
+		return
+	case where.at == 0:
+		return
+	}
+	last := where.at
+	if where.all {
+		last = len(args) - 1
+	}
+	for _, key := range args[where.at : last+1] {
+		if !oneKey.MatchString(key) && !slices.Contains(aliases, key) {
+			fault("%s: the key %s is not one of KEYS", command, key)
+		}
+	}
 }
 
 // headerOf splits the comment at the top into its sections.
@@ -97,182 +211,4 @@ func declaredKeys(lines []string, fault func(string, ...any)) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// usage follows the keys through the script.
-type usage struct {
-	fault    func(string, ...any)
-	declared int
-	used     map[int]bool
-	names    map[string]int // how often a name is given to something
-	aliases  []string       // names given to KEYS[n]
-	errors   string         // the header's words about errors
-}
-
-// collectNames finds every name that the script gives, and those that stand for a key. A name that is given twice
-// is not trusted to.
-func (u *usage) collectNames(v reflect.Value) {
-	each(v, func(node any) {
-		switch n := node.(type) {
-		case *ast.LocalAssignStmt:
-			for i, name := range n.Names {
-				u.names[name]++
-				if i < len(n.Exprs) && u.keyIndex(n.Exprs[i]) > 0 {
-					u.aliases = append(u.aliases, name)
-				}
-			}
-		case *ast.AssignStmt:
-			for _, l := range n.Lhs {
-				if id, ok := l.(*ast.IdentExpr); ok {
-					u.names[id.Value]++
-				}
-			}
-		case *ast.ParList:
-			for _, name := range n.Names {
-				u.names[name]++
-			}
-		case *ast.NumberForStmt:
-			u.names[n.Name]++
-		case *ast.GenericForStmt:
-			for _, name := range n.Names {
-				u.names[name]++
-			}
-		}
-	})
-}
-
-// keyIndex is n for the expression KEYS[n], or 0.
-func (u *usage) keyIndex(e ast.Expr) int {
-	get, ok := e.(*ast.AttrGetExpr)
-	if !ok || !isName(get.Object, "KEYS") {
-		return 0
-	}
-	if n, ok := get.Key.(*ast.NumberExpr); ok {
-		i, _ := strconv.Atoi(n.Value)
-		return i
-	}
-	return 0
-}
-
-func (u *usage) walk(v reflect.Value) {
-	keysSeen, keysByNumber, callsSeen, calls := 0, 0, 0, 0
-	each(v, func(node any) {
-		switch n := node.(type) {
-		case *ast.IdentExpr:
-			if n.Value == "KEYS" {
-				keysSeen++
-			}
-		case *ast.AttrGetExpr:
-			if i := u.keyIndex(n); i > 0 {
-				keysByNumber++
-				u.used[i] = true
-				if i > u.declared {
-					u.fault("KEYS[%d] is not declared", i)
-				}
-			}
-			if isRedis(n, "call") || isRedis(n, "pcall") {
-				callsSeen++
-			}
-		case *ast.FuncCallExpr:
-			switch {
-			case isRedis(n.Func, "call"), isRedis(n.Func, "pcall"):
-				calls++
-				u.call(n.Args)
-			case isRedis(n.Func, "error_reply"):
-				u.errorReply(n.Args[0])
-			}
-		}
-	})
-	if keysSeen != keysByNumber {
-		u.fault("KEYS is used other than by a number")
-	}
-	if callsSeen != calls {
-		u.fault("redis.call is used other than by calling it")
-	}
-}
-
-// call checks that the keys of a command are keys that were given.
-func (u *usage) call(args []ast.Expr) {
-	command, ok := args[0].(*ast.StringExpr)
-	if !ok {
-		u.fault("a command that is computed")
-		return
-	}
-	where, known := keyArguments[command.Value]
-	switch {
-	case !known:
-		u.fault("%s is a command that this test does not know", command.Value)
-		return
-	case where.at == 0:
-		return
-	}
-	last := where.at
-	if where.all {
-		last = len(args) - 1
-	}
-	for i := where.at; i <= last; i++ {
-		id, isIdent := args[i].(*ast.IdentExpr)
-		alias := isIdent && slices.Contains(u.aliases, id.Value) && u.names[id.Value] == 1
-		if u.keyIndex(args[i]) == 0 && !alias {
-			u.fault("line %d: a key of %s is not one of KEYS", args[i].Line(), command.Value)
-		}
-	}
-}
-
-func (u *usage) errorReply(e ast.Expr) {
-	for {
-		concat, ok := e.(*ast.StringConcatOpExpr)
-		if !ok {
-			break
-		}
-		e = concat.Lhs
-	}
-	text, ok := e.(*ast.StringExpr)
-	if !ok {
-		u.fault("an error whose name is computed")
-		return
-	}
-	name, _, _ := strings.Cut(text.Value, " ")
-	if !strings.Contains(u.errors, "error "+name+" ") {
-		u.fault("the header does not tell of the error %s", name)
-	}
-}
-
-func isName(e ast.Expr, name string) bool {
-	id, ok := e.(*ast.IdentExpr)
-	return ok && id.Value == name
-}
-
-func isRedis(e ast.Expr, function string) bool {
-	get, ok := e.(*ast.AttrGetExpr)
-	if !ok || !isName(get.Object, "redis") {
-		return false
-	}
-	key, ok := get.Key.(*ast.StringExpr)
-	return ok && key.Value == function
-}
-
-// each visits every node below v, parents first.
-func each(v reflect.Value, visit func(node any)) {
-	switch v.Kind() {
-	case reflect.Interface:
-		if !v.IsNil() {
-			each(v.Elem(), visit)
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			visit(v.Interface())
-			each(v.Elem(), visit)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			each(v.Index(i), visit)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				each(v.Field(i), visit)
-			}
-		}
-	}
 }

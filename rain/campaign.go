@@ -159,13 +159,21 @@ func (c *Campaign) Pause() error { return c.setStatus(Paused) }
 func (c *Campaign) Resume() error { return c.setStatus(Open) }
 
 func (c *Campaign) setStatus(to Status) error {
+	if err := c.checkOpened(); err != nil {
+		return err
+	}
+	c.Status = to
+	return nil
+}
+
+// checkOpened returns an error unless the campaign is open or paused.
+func (c *Campaign) checkOpened() error {
 	switch c.Status {
 	case Closed:
 		return ErrClosed
 	case Loading:
 		return ErrNotStocked
 	}
-	c.Status = to
 	return nil
 }
 
@@ -183,11 +191,8 @@ func (c *Campaign) Close(now int64) error {
 
 // AddRain schedules a rain. The caller supplies the id and the seed, so that this is a pure function.
 func (c *Campaign) AddRain(id string, spec RainSpec, seed Seed, now int64) (*Rain, error) {
-	switch c.Status {
-	case Closed:
-		return nil, ErrClosed
-	case Loading:
-		return nil, ErrNotStocked
+	if err := c.checkOpened(); err != nil {
+		return nil, err
 	}
 	var first int64
 	if last := c.Current(); last != nil {

@@ -2,6 +2,7 @@ package rain_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -37,72 +38,37 @@ func TestTransitions(t *testing.T) {
 		},
 		"stop": func(c *rain.Campaign) error { _, err := c.StopRain("r2", now); return err },
 	}
-	type result struct {
-		status  rain.Status
-		err     error
-		stopped bool // the rain
-	}
-	for name, table := range map[string]map[rain.Status]result{
-		"stocked": {
-			rain.Loading: {rain.Open, nil, false},
-			rain.Open:    {rain.Open, nil, false},
-			rain.Paused:  {rain.Paused, nil, false},
-			rain.Closed:  {rain.Closed, nil, false},
-		},
-		"pause": {
-			rain.Loading: {rain.Loading, rain.ErrNotStocked, false},
-			rain.Open:    {rain.Paused, nil, false},
-			rain.Paused:  {rain.Paused, nil, false},
-			rain.Closed:  {rain.Closed, rain.ErrClosed, false},
-		},
-		"resume": {
-			rain.Loading: {rain.Loading, rain.ErrNotStocked, false},
-			rain.Open:    {rain.Open, nil, false},
-			rain.Paused:  {rain.Open, nil, false},
-			rain.Closed:  {rain.Closed, rain.ErrClosed, false},
-		},
-		"close": {
-			rain.Loading: {rain.Loading, rain.ErrNotStocked, false},
-			rain.Open:    {rain.Closed, nil, true},
-			rain.Paused:  {rain.Closed, nil, true},
-			rain.Closed:  {rain.Closed, nil, false},
-		},
-		"add while one falls": {
-			rain.Loading: {rain.Loading, rain.ErrNotStocked, false},
-			rain.Open:    {rain.Open, rain.ErrRainRunning, false},
-			rain.Paused:  {rain.Paused, rain.ErrRainRunning, false},
-			rain.Closed:  {rain.Closed, rain.ErrClosed, false},
-		},
-		"stop": {
-			rain.Loading: {rain.Loading, rain.ErrUnknownRain, false},
-			rain.Open:    {rain.Open, nil, true},
-			rain.Paused:  {rain.Paused, nil, true},
-			// a closed campaign's rain has ended in truth; see TestCloseEndsTheRain
-			rain.Closed: {rain.Closed, nil, true},
-		},
+	statuses := []rain.Status{rain.Loading, rain.Open, rain.Paused, rain.Closed}
+	none := []error{nil, nil, nil, nil}
+	started := []error{rain.ErrNotStocked, nil, nil, rain.ErrClosed}
+	for name, want := range map[string]struct {
+		becomes []rain.Status // from each status
+		err     []error
+		stops   []rain.Status // from these the action stops the rain
+	}{
+		"stocked": {[]rain.Status{rain.Open, rain.Open, rain.Paused, rain.Closed}, none, nil},
+		"pause":   {[]rain.Status{rain.Loading, rain.Paused, rain.Paused, rain.Closed}, started, nil},
+		"resume":  {[]rain.Status{rain.Loading, rain.Open, rain.Open, rain.Closed}, started, nil},
+		"close": {[]rain.Status{rain.Loading, rain.Closed, rain.Closed, rain.Closed},
+			[]error{rain.ErrNotStocked, nil, nil, nil}, statuses[1:3]},
+		"add while one falls": {statuses,
+			[]error{rain.ErrNotStocked, rain.ErrRainRunning, rain.ErrRainRunning, rain.ErrClosed}, nil},
+		// a closed campaign's rain has ended in truth; see TestCloseEndsTheRain
+		"stop": {statuses, []error{rain.ErrUnknownRain, nil, nil, nil}, statuses[1:]},
 	} {
-		for status, want := range table {
-			t.Run(name+" "+string(status), func(t *testing.T) {
-				t.Parallel()
-				c := campaign(status)
-				rains := len(c.Rains)
-				err := actions[name](c)
-				if !errors.Is(err, want.err) || (err == nil) != (want.err == nil) {
-					t.Errorf("the error is %v, want %v", err, want.err)
-				}
-				if c.Status != want.status {
-					t.Errorf("the status is %s, want %s", c.Status, want.status)
-				}
-				if len(c.Rains) != rains {
-					t.Errorf("%d rains, want %d", len(c.Rains), rains)
-				}
-				if r := c.Current(); r != nil && (r.StoppedAt == now) != want.stopped {
-					t.Errorf("the rain was stopped at %d", r.StoppedAt)
-				}
-				if c.Revision != 4 {
-					t.Errorf("the revision moved to %d: it is the ledger's to raise", c.Revision)
-				}
-			})
+		for i, status := range statuses {
+			c := campaign(status)
+			rains := len(c.Rains)
+			if err := actions[name](c); !errors.Is(err, want.err[i]) || (err == nil) != (want.err[i] == nil) {
+				t.Errorf("%s, %s: the error is %v, want %v", name, status, err, want.err[i])
+			}
+			// The revision is the ledger's to raise.
+			if c.Status != want.becomes[i] || len(c.Rains) != rains || c.Revision != 4 {
+				t.Errorf("%s, %s: status %s, %d rains, revision %d", name, status, c.Status, len(c.Rains), c.Revision)
+			}
+			if r := c.Current(); r != nil && (r.StoppedAt == now) != slices.Contains(want.stops, status) {
+				t.Errorf("%s, %s: the rain was stopped at %d", name, status, r.StoppedAt)
+			}
 		}
 	}
 }
@@ -289,7 +255,7 @@ func TestAnyLifeOfACampaign(t *testing.T) {
 					}
 				}
 				if state := c.State(clock); state == rain.StateRaining &&
-					c.Current().Classify(rain.DropID{}, clock, false) == rain.NotOpen {
+					classify(c.Current(), rain.DropID{}, clock, false) == rain.NotOpen {
 					t.Fatalf("raining, yet taps are not open")
 				}
 			},

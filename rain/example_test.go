@@ -56,16 +56,17 @@ func ExampleRain_Wave() {
 }
 
 // A tap is judged by the schedule alone, before it costs anything.
-func ExampleRain_Classify() {
-	r := rain.Rain{StartsAt: 1_000, DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000, Seed: rain.Seed{4, 5, 6}}
+func ExampleSky_Classify() {
+	sky := rain.NewSky(&rain.Rain{StartsAt: 1_000, DurationMS: 2_000, DropsPerSecond: 8, FallMS: 4_000,
+		Seed: rain.Seed{4, 5, 6}})
 	words := map[rain.TapClass]string{
 		rain.InAir: "in the air", rain.UnknownDrop: "unknown", rain.TooLate: "late", rain.NotOpen: "not open",
 	}
 	drop := rain.DropID{N: 1, K: 0} // appears a quarter of a second after the start
 	for _, now := range []int64{999, 1_249, 1_250, 6_000} {
-		fmt.Printf("%d ms: drop %s is %s\n", now, drop, words[r.Classify(drop, now, false)])
+		fmt.Printf("%d ms: drop %s is %s\n", now, drop, words[sky.Classify(drop, now, false)])
 	}
-	fmt.Println("drop 1.7 is", words[r.Classify(rain.DropID{N: 1, K: 7}, 1_250, false)])
+	fmt.Println("drop 1.7 is", words[sky.Classify(rain.DropID{N: 1, K: 7}, 1_250, false)])
 	// Output:
 	// 999 ms: drop 1.0 is not open
 	// 1249 ms: drop 1.0 is unknown

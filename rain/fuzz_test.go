@@ -3,8 +3,6 @@ package rain_test
 import (
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"redrain/rain"
@@ -48,34 +46,6 @@ func FuzzCut(f *testing.F) {
 			t.Fatalf("%v, %v", amounts, err)
 		case slices.Contains(drawn, s.Split) && len(infeasible(&s)) == 0:
 			t.Fatalf("a feasible spec is refused: %v", err)
-		}
-	})
-}
-
-// FuzzParseDrop compares with a slow reading by the standard library.
-func FuzzParseDrop(f *testing.F) {
-	for _, text := range []string{"7.3", "07.3", "+1.2", "1.", ".1", "0.0", "999999999999999.0", "9999999999999999.0",
-		"1.2.3", "-1.0", "", "１.1"} {
-		f.Add(text)
-	}
-	number := func(s string) (int64, bool) {
-		n, err := strconv.ParseInt(s, 10, 64)
-		return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == s && len(s) <= 15
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		a, b, _ := strings.Cut(text, ".")
-		n, okN := number(a)
-		k, okK := number(b)
-		want := rain.DropID{N: n, K: int(k)}
-		if !okN || !okK {
-			want = rain.DropID{}
-		}
-		id, ok := rain.ParseDrop(text)
-		if ok != (okN && okK) || id != want {
-			t.Fatalf("%q: %v, %v", text, id, ok)
-		}
-		if ok && id.String() != text {
-			t.Fatalf("%q prints as %q", text, id)
 		}
 	})
 }

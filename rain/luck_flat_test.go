@@ -12,6 +12,7 @@ import (
 // flat is a rain of 20 beats, in each of which everybody has one draw of four. Each of its waves has packets.
 type flat struct {
 	rain    *rain.Rain
+	sky     *rain.Sky
 	packets map[int64][]int // of each wave, their places in it
 	random  *rand.Rand
 }
@@ -19,6 +20,7 @@ type flat struct {
 func newFlat() *flat {
 	f := &flat{rain: drawing(1_000, rain.OddsOne/4), packets: map[int64][]int{}, random: rand.New(rand.NewPCG(1, 2))}
 	f.rain.DropsPerSecond = 80
+	f.sky = rain.NewSky(f.rain)
 	for n := f.rain.FirstWave; f.rain.Has(n); n++ {
 		for _, d := range f.rain.Wave(n).Drops {
 			if d.Kind == rain.Packet {
@@ -42,7 +44,7 @@ func (f *flat) wins(user string, everyMS, reactionMS int64) (wins int) {
 		n := min(r.FirstWave+(seen-r.StartsAt)/rain.WaveMS, last)
 		drop := rain.DropID{N: n, K: f.packets[n][f.random.IntN(len(f.packets[n]))]}
 		ticket := r.TicketOf(drop)
-		if taken[ticket] || r.Classify(drop, tap, false) != rain.InAir {
+		if taken[ticket] || f.sky.Classify(drop, tap, false) != rain.InAir {
 			continue
 		}
 		if taken[ticket] = true; r.Lucky(user, ticket) {

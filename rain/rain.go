@@ -1,5 +1,8 @@
 package rain
 
+// Clock returns Unix milliseconds on the cluster's clock, never on the machine's (see store.Clock). Tests pass a fake.
+type Clock func() int64
+
 // Pacing is the release of the stock over a rain's duration.
 type Pacing string
 

@@ -138,11 +138,6 @@ func TestDropsDependOnSeedAndNumberOnly(t *testing.T) {
 	if !reflect.DeepEqual(a.Wave(50).Drops, b.Wave(50).Drops) {
 		t.Error("the drops changed with start, stop or duration")
 	}
-	b = a
-	b.Seed = seedOf(6)
-	if reflect.DeepEqual(a.Wave(50).Drops, b.Wave(50).Drops) || a.Digest() == b.Digest() {
-		t.Error("another seed gives the same drops")
-	}
 	if reflect.DeepEqual(a.Wave(50).Drops, a.Wave(54).Drops) {
 		t.Error("two waves are alike")
 	}

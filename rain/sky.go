@@ -28,7 +28,8 @@ func NewSky(r *Rain) *Sky {
 	return &Sky{rain: r, waves: make([]atomic.Pointer[falls], (r.FallMS+GraceMS)/WaveMS+1)}
 }
 
-// Classify is Rain.Classify.
+// Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now, the
+// cluster's time. The campaign may be paused. Without a rain it returns NotOpen.
 func (s *Sky) Classify(id DropID, now int64, paused bool) TapClass {
 	r := s.rain
 	if class := r.classifyWave(id, now, paused); class != InAir {
@@ -40,8 +41,13 @@ func (s *Sky) Classify(id DropID, now int64, paused bool) TapClass {
 		known = r.falls(id.N)
 		slot.Store(known)
 	}
-	d := known.drops[id.K]
-	return r.classifyDrop(id.N, int64(d.ms), d.decoy, now)
+	switch d := known.drops[id.K]; {
+	case now >= r.WaveAt(id.N)+int64(d.ms)+GraceMS:
+		return TooLate
+	case d.decoy:
+		return IsDecoy
+	}
+	return InAir
 }
 
 func (r *Rain) falls(wave int64) *falls {

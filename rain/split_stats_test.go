@@ -34,30 +34,10 @@ var meanCases = []struct {
 	{"minimum and maximum one apart", 13, 10, 1, new(rain.Money(2))},
 }
 
-// TestEachTurnHasTheSameMean looks at the packets in the order they are drawn in. A split
-// that rounds down at each turn, or cuts at the maximum without raising the lower end, leaves the rest
+// TestEachPacketHasTheSameMean looks at the packets in the order they are drawn in, and by their number, after the
+// shuffle. A split that rounds down at each turn, or cuts at the maximum without raising the lower end, leaves the rest
 // to the last turns and fails here.
-func TestEachTurnHasTheSameMean(t *testing.T) {
-	t.Parallel()
-	const trials = 20_000
-	for _, tc := range meanCases {
-		for _, kind := range random {
-			t.Run(string(kind)+" "+tc.name, func(t *testing.T) {
-				t.Parallel()
-				turns := make([]sample, tc.packets)
-				for i := range trials {
-					for j, a := range rain.Draw(kind, tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
-						turns[j].add(float64(a))
-					}
-				}
-				checkMeans(t, turns, float64(tc.budget)/float64(tc.packets))
-			})
-		}
-	}
-}
-
-// TestCutGivesEachPacketTheSameMean looks at the packets by their number, after the shuffle.
-func TestCutGivesEachPacketTheSameMean(t *testing.T) {
+func TestEachPacketHasTheSameMean(t *testing.T) {
 	t.Parallel()
 	const trials = 20_000
 	for _, tc := range meanCases {
@@ -65,9 +45,12 @@ func TestCutGivesEachPacketTheSameMean(t *testing.T) {
 			t.Run(string(kind)+" "+tc.name, func(t *testing.T) {
 				t.Parallel()
 				s := spec(kind, tc.budget, tc.packets, tc.least, tc.most)
-				numbers := make([]sample, tc.packets)
+				turns, numbers := make([]sample, tc.packets), make([]sample, tc.packets)
 				largest := make([]int, tc.packets)
 				for i := range trials {
+					for j, a := range rain.Draw(kind, tc.packets, tc.budget, tc.least, tc.most, seedOf(i)) {
+						turns[j].add(float64(a))
+					}
 					amounts, err := s.Cut(seedOf(i))
 					must(t, err)
 					top := slices.Max(amounts)
@@ -78,6 +61,7 @@ func TestCutGivesEachPacketTheSameMean(t *testing.T) {
 						}
 					}
 				}
+				checkMeans(t, turns, float64(tc.budget)/float64(tc.packets))
 				checkMeans(t, numbers, float64(tc.budget)/float64(tc.packets))
 				if d := chiSquare(largest); d > tooFar {
 					t.Errorf("the largest packet prefers some numbers (%.1f deviations): %v", d, largest)
@@ -130,16 +114,6 @@ func TestFirstDrawIsUniform(t *testing.T) {
 				t.Errorf("not uniform: %v", counts)
 			}
 		})
-	}
-}
-
-// TestDoubleMeanKeepsALongSplitEven: no packet of a long split is far above the mean.
-func TestDoubleMeanKeepsALongSplitEven(t *testing.T) {
-	t.Parallel()
-	const packets, mean = 100_000, 100
-	amounts := rain.Draw(rain.DoubleMean, packets, packets*mean, 1, nil, seedOf(3))
-	if top := slices.Max(amounts); top > 3*mean {
-		t.Errorf("the largest packet is %d with a mean of %d", top, mean)
 	}
 }
 

@@ -16,16 +16,14 @@ func (c *Campaign) CheckStored() error {
 	split.validateSize(&e)
 	switch {
 	case !slices.Contains(SplitKinds(), c.Split):
-		e.add("split", "is one of %s", join(SplitKinds()))
+		e.add("split", splitRule)
 	case c.Split == List && len(c.Amounts) != c.Packets:
 		e.add("amounts", "holds %d amounts for %d packets", len(c.Amounts), c.Packets)
 	}
 	if c.Min < 1 || c.Max != nil && *c.Max < c.Min {
 		e.add("min", "is above 0 and not above max")
 	}
-	if c.Shards < 1 || c.Shards > MaxShards {
-		e.add("shards", "is 1 to %d", MaxShards)
-	}
+	between(&e, "shards", c.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
 	c.validateLanes(&e)
 	if c.WinsPerUser < 0 || c.TapsPerUser < 0 {
 		e.add("wins_per_user", "wins_per_user and taps_per_user are not below 0")

@@ -17,16 +17,6 @@ const (
 	NotOpen                     // no rain falls: it counts down, is paused, has ended, or does not exist
 )
 
-// Classify looks a tap up in the schedule: whether the drop exists, and whether it is in the air at now, the
-// cluster's time. The campaign may be paused. A nil rain is NotOpen.
-func (r *Rain) Classify(id DropID, now int64, paused bool) TapClass {
-	if class := r.classifyWave(id, now, paused); class != InAir {
-		return class
-	}
-	d := r.drop(id.N, id.K)
-	return r.classifyDrop(id.N, d.FallMS, d.Kind == Decoy, now)
-}
-
 // classifyWave applies the rules that hold for all drops of a wave. It returns InAir if the drop decides.
 func (r *Rain) classifyWave(id DropID, now int64, paused bool) TapClass {
 	switch {
@@ -38,17 +28,6 @@ func (r *Rain) classifyWave(id DropID, now int64, paused bool) TapClass {
 		return UnknownDrop
 	case now >= r.WaveAt(id.N)+r.FallMS+GraceMS: // no drop falls longer
 		return TooLate
-	}
-	return InAir
-}
-
-// classifyDrop checks whether a drop has landed.
-func (r *Rain) classifyDrop(wave, fallMS int64, decoy bool, now int64) TapClass {
-	switch {
-	case now >= r.WaveAt(wave)+fallMS+GraceMS:
-		return TooLate
-	case decoy:
-		return IsDecoy
 	}
 	return InAir
 }

@@ -45,6 +45,13 @@ func (e *Invalid) add(field, format string, args ...any) {
 	*e = append(*e, FieldError{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
+// between records a fault of a number that is not least to most.
+func between[N ~int | ~int64](e *Invalid, field string, v, least, most N, rule string, args ...any) {
+	if v < least || v > most {
+		e.add(field, rule, args...)
+	}
+}
+
 // orNil returns a nil error if there is no fault; an empty Invalid would be a non-nil error.
 func (e Invalid) orNil() error {
 	if len(e) == 0 {
@@ -90,30 +97,19 @@ func (s *Spec) Validate() error {
 	}
 	split := s.SplitSpec()
 	split.validateSize(&e)
-	if s.WinsPerUser < 1 || s.WinsPerUser > maxPerUser {
-		e.add("wins_per_user", "is 1 to %d", maxPerUser)
-	}
-	if s.TapsPerUser < 0 || s.TapsPerUser > maxPerUser {
-		e.add("taps_per_user", "is 0 (no limit) to %d", maxPerUser)
-	}
-	if s.Shards < 1 || s.Shards > MaxShards {
-		e.add("shards", "is 1 to %d", MaxShards)
-	}
-	if s.Capacity < 0 || s.Capacity > maxCapacity {
-		e.add("capacity", "is 0 (no limit) to %d", maxCapacity)
-	}
-	if s.AdmitPerSecond < 0 || s.AdmitPerSecond > maxAdmitPerSecond {
-		e.add("admit_per_second", "is 0 (all at once) to %d", maxAdmitPerSecond)
-	}
+	between(&e, "wins_per_user", s.WinsPerUser, 1, maxPerUser, "is 1 to %d", maxPerUser)
+	between(&e, "taps_per_user", s.TapsPerUser, 0, maxPerUser, "is 0 (no limit) to %d", maxPerUser)
+	between(&e, "shards", s.Shards, 1, MaxShards, "is 1 to %d", MaxShards)
+	between(&e, "capacity", s.Capacity, 0, maxCapacity, "is 0 (no limit) to %d", maxCapacity)
+	between(&e, "admit_per_second", s.AdmitPerSecond, 0, maxAdmitPerSecond, "is 0 (all at once) to %d",
+		maxAdmitPerSecond)
 	if s.Players != nil {
 		if err := CheckList(s.Players.List); err != nil {
 			e.add("players.list", "%s", err)
 		}
 	}
 	s.validateLanes(&e)
-	if s.ExpiresInMS < 1_000 || s.ExpiresInMS > maxExpiresInMS {
-		e.add("expires_in_ms", "is 1,000 to %d", int64(maxExpiresInMS))
-	}
+	between(&e, "expires_in_ms", s.ExpiresInMS, 1_000, maxExpiresInMS, "is 1,000 to %d", int64(maxExpiresInMS))
 	split.validateBounds(&e)
 	return e.orNil()
 }
@@ -127,13 +123,11 @@ func (s *SplitSpec) Validate() error {
 }
 
 func (s *SplitSpec) validateSize(e *Invalid) {
-	if s.Budget < 1 || s.Budget > MaxBudget {
-		e.add("budget", "is required: 1 to %d minor units", MaxBudget)
-	}
-	if s.Packets < 1 || s.Packets > MaxPackets {
-		e.add("packets", "is required: 1 to %d", MaxPackets)
-	}
+	between(e, "budget", s.Budget, 1, MaxBudget, "is required: 1 to %d minor units", int64(MaxBudget))
+	between(e, "packets", s.Packets, 1, MaxPackets, "is required: 1 to %d", MaxPackets)
 }
+
+const splitRule = "is one of double_mean, low_variance, gaussian, even, list"
 
 // validateBounds checks the bounds of the packets against the budget. It compares by division, because
 // packets × min may overflow.
@@ -146,7 +140,7 @@ func (s *SplitSpec) validateBounds(e *Invalid) {
 	case List:
 		s.validateList(e)
 	default:
-		e.add("split", "is one of %s", join(SplitKinds()))
+		e.add("split", splitRule)
 	}
 	if s.Min < 1 || s.Min > MaxBudget {
 		e.add("min", "is 1 to %d minor units", MaxBudget)
@@ -165,14 +159,6 @@ func (s *SplitSpec) validateBounds(e *Invalid) {
 	if s.Max != nil && (s.Budget-1)/Money(s.Packets) >= *s.Max {
 		e.add("budget", "is more than packets × max (%d × %d)", s.Packets, *s.Max)
 	}
-}
-
-func join(kinds []SplitKind) string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = string(k)
-	}
-	return strings.Join(names, ", ")
 }
 
 func (s *SplitSpec) validateList(e *Invalid) {
@@ -202,35 +188,25 @@ func (s *RainSpec) Validate(now int64) error {
 	} else {
 		s.validateStart(&e, now)
 	}
-	if s.DurationMS < 1_000 || s.DurationMS > 600_000 {
-		e.add("duration_ms", "is 1,000 to 600,000")
-	}
-	if s.DropsPerSecond < 1 || s.DropsPerSecond > MaxDropsPerSecond {
-		e.add("drops_per_second", "is 1 to %d", MaxDropsPerSecond)
-	}
-	if s.FallMS < 500 || s.FallMS > 20_000 {
-		e.add("fall_ms", "is 500 to 20,000")
-	}
-	if s.DecoyPercent < 0 || s.DecoyPercent > 100 {
-		e.add("decoy_percent", "is 0 to 100")
-	}
+	between(&e, "duration_ms", s.DurationMS, 1_000, 600_000, "is 1,000 to 600,000")
+	between(&e, "drops_per_second", s.DropsPerSecond, 1, MaxDropsPerSecond, "is 1 to %d", MaxDropsPerSecond)
+	between(&e, "fall_ms", s.FallMS, 500, 20_000, "is 500 to 20,000")
+	between(&e, "decoy_percent", s.DecoyPercent, 0, 100, "is 0 to 100")
 	if s.Pacing != PacingNone && s.Pacing != PacingEven {
 		e.add("pacing", "is %s or %s", PacingEven, PacingNone)
 	}
 	if !s.Odds.valid() {
 		e.add("odds", oddsRule)
 	}
-	if s.BeatMS < MinBeatMS || s.BeatMS > MaxBeatMS {
-		e.add("beat_ms", "is %d to 10,000", MinBeatMS)
-	}
+	between(&e, "beat_ms", s.BeatMS, MinBeatMS, MaxBeatMS, "is %d to 10,000", MinBeatMS)
 	return e.orNil()
 }
 
 func (s *RainSpec) validateStart(e *Invalid, now int64) {
-	if s.StartsInMS != nil && (*s.StartsInMS < 0 || *s.StartsInMS > MaxAheadMS) {
-		e.add("starts_in_ms", "is 0 to %d, seven days", int64(MaxAheadMS))
+	if s.StartsInMS != nil {
+		between(e, "starts_in_ms", *s.StartsInMS, 0, MaxAheadMS, "is 0 to %d, seven days", int64(MaxAheadMS))
 	}
-	if s.StartsAt != nil && (*s.StartsAt < now || *s.StartsAt > now+MaxAheadMS) {
-		e.add("starts_at", "is from now (%d) to seven days ahead", now)
+	if s.StartsAt != nil {
+		between(e, "starts_at", *s.StartsAt, now, now+MaxAheadMS, "is from now (%d) to seven days ahead", now)
 	}
 }

@@ -2,6 +2,7 @@ package rain_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -50,143 +51,138 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	}
 }
 
-func TestValidateSpec(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		name   string
-		change func(*rain.Spec)
-		want   string // the faulty field; "" where the spec is fine
-	}{
-		{"unchanged", func(*rain.Spec) {}, ""},
+// bound is a number of a request, and the fault that names its limits.
+type bound[S any] struct {
+	set         func(*S, int64)
+	least, most int64
+	fault       string
+}
 
-		{"no name", func(s *rain.Spec) { s.Name = "" }, "name"},
-		{"longest name", func(s *rain.Spec) { s.Name = strings.Repeat("n", 200) }, ""},
-		{"longer name", func(s *rain.Spec) { s.Name = strings.Repeat("n", 201) }, "name"},
-		{"name in Chinese", func(s *rain.Spec) { s.Name = "红包雨" }, ""},
-		{"name not UTF-8", func(s *rain.Spec) { s.Name = "a\xff" }, "name"},
-
-		{"no sponsor", func(s *rain.Spec) { s.Sponsor = "" }, "sponsor"},
-		{"all letters of a sponsor", func(s *rain.Spec) { s.Sponsor = "azAZ09-_." }, ""},
-		{"longest sponsor", func(s *rain.Spec) { s.Sponsor = strings.Repeat("a", 64) }, ""},
-		{"longer sponsor", func(s *rain.Spec) { s.Sponsor = strings.Repeat("a", 65) }, "sponsor"},
-		{"sponsor with a colon", func(s *rain.Spec) { s.Sponsor = "user:1" }, "sponsor"},
-		{"sponsor with a slash", func(s *rain.Spec) { s.Sponsor = "a/b" }, "sponsor"},
-		{"sponsor with a space", func(s *rain.Spec) { s.Sponsor = "a " }, "sponsor"},
-		{"sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = "商家-２０26" }, ""},
-		{"longest sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = strings.Repeat("商", 21) + "a" }, ""},
-		{"longer sponsor in Chinese", func(s *rain.Spec) { s.Sponsor = strings.Repeat("商", 22) }, "sponsor"},
-		{"sponsor that is not seen", func(s *rain.Spec) { s.Sponsor = "a\u3164" }, "sponsor"},
-		{"sponsor with a joiner", func(s *rain.Spec) { s.Sponsor = "a\u200db" }, "sponsor"},
-		{"sponsor that is no text", func(s *rain.Spec) { s.Sponsor = "a\xff" }, "sponsor"},
-
-		{"no budget", func(s *rain.Spec) { s.Budget = 0 }, "budget"},
-		{"negative budget", func(s *rain.Spec) { s.Budget = -1 }, "budget"},
-		{"smallest number as budget", func(s *rain.Spec) { s.Budget = math.MinInt64 }, "budget"},
-		{"largest budget", func(s *rain.Spec) { s.Budget = rain.MaxBudget }, ""},
-		{"larger budget", func(s *rain.Spec) { s.Budget = rain.MaxBudget + 1 }, "budget"},
-		{"largest number as budget", func(s *rain.Spec) { s.Budget = math.MaxInt64 }, "budget"},
-
-		{"no packets", func(s *rain.Spec) { s.Packets = 0 }, "packets"},
-		{"negative packets", func(s *rain.Spec) { s.Packets = -5 }, "packets"},
-		{"most packets", func(s *rain.Spec) { s.Packets, s.Budget = rain.MaxPackets, rain.MaxPackets }, ""},
-		{"more packets", func(s *rain.Spec) { s.Packets, s.Budget = rain.MaxPackets+1, rain.MaxBudget }, "packets"},
-
-		{"a minor unit for each", func(s *rain.Spec) { s.Budget = 10 }, ""},
-		{"less than that", func(s *rain.Spec) { s.Budget = 9 }, "budget"},
-		{"one for two", func(s *rain.Spec) { s.Budget, s.Packets = 1, 2 }, "budget"},
-		{"no minimum", func(s *rain.Spec) { s.Min = 0 }, "min"},
-		{"negative minimum", func(s *rain.Spec) { s.Min = -1 }, "min"},
-		{"minimum above all budgets", func(s *rain.Spec) { s.Min = rain.MaxBudget + 1 }, "min"},
-		{"largest number as minimum", func(s *rain.Spec) { s.Min = math.MaxInt64 }, "min"},
-		{"minimum above the budget", func(s *rain.Spec) { s.Min = rain.MaxBudget }, "budget"},
-		{"minimum times packets overflows", func(s *rain.Spec) { s.Min, s.Packets = rain.MaxBudget, 9_224 }, "budget"},
-		{"minimum is the mean", func(s *rain.Spec) { s.Min = 100 }, ""},
-		{"minimum above the mean", func(s *rain.Spec) { s.Min = 101 }, "budget"},
-
-		{"maximum is the mean", func(s *rain.Spec) { s.Max = new(rain.Money(100)) }, ""},
-		{"maximum below the mean", func(s *rain.Spec) { s.Max = new(rain.Money(99)) }, "budget"},
-		{"maximum below the mean by a fraction", func(s *rain.Spec) { s.Budget, s.Max = 1_001, new(rain.Money(100)) },
-			"budget"},
-		{"maximum is the minimum", func(s *rain.Spec) { s.Min, s.Max = 100, new(rain.Money(100)) }, ""},
-		{"maximum below the minimum", func(s *rain.Spec) { s.Min, s.Max = 50, new(rain.Money(49)) }, "max"},
-		{"maximum of nothing", func(s *rain.Spec) { s.Max = new(rain.Money(0)) }, "max"},
-		{"negative maximum", func(s *rain.Spec) { s.Max = new(rain.Money(-1)) }, "max"},
-		{"largest number as maximum", func(s *rain.Spec) { s.Max = new(rain.Money(math.MaxInt64)) }, ""},
-
-		{"even", func(s *rain.Spec) { s.Split = rain.Even }, ""},
-		{"no split", func(s *rain.Spec) { s.Split = "" }, "split"},
-		{"unknown split", func(s *rain.Spec) { s.Split = "fair" }, "split"},
-		{"amounts without the split list", func(s *rain.Spec) { s.Amounts = []rain.Money{1_000} }, "amounts"},
-		{"list", list(400, 600), ""},
-		{"list without amounts", list(), "amounts"},
-		{"list too short", func(s *rain.Spec) { list(1_000)(s); s.Packets = 2 }, "amounts"},
-		{"list too long", func(s *rain.Spec) { list(400, 600)(s); s.Packets = 1 }, "amounts"},
-		{"list with a cent too much", list(400, 601), "amounts"},
-		{"list with a cent too little", list(400, 599), "amounts"},
-		{"list with nothing in a packet", list(0, 1_000), "amounts"},
-		{"list with a negative packet", list(-1, 1_001), "amounts"},
-		{"list below the minimum", func(s *rain.Spec) { list(400, 600)(s); s.Min = 401 }, "amounts"},
-		{"list above the maximum", func(s *rain.Spec) { list(400, 600)(s); s.Max = new(rain.Money(599)) }, "amounts"},
-		{"list up to the maximum", func(s *rain.Spec) { list(400, 600)(s); s.Max = new(rain.Money(600)) }, ""},
-		{"list with more than any budget", list(math.MaxInt64, 1), "amounts"},
-		{"list whose sum wraps round to the budget", func(s *rain.Spec) {
-			s.Split, s.Packets, s.Budget = rain.List, 20_000, 1_000_000
-			s.Amounts = slices.Repeat([]rain.Money{rain.MaxBudget}, s.Packets)
-		}, "amounts"},
-
-		{"no wins", func(s *rain.Spec) { s.WinsPerUser = 0 }, "wins_per_user"},
-		{"most wins", func(s *rain.Spec) { s.WinsPerUser = 1_000_000 }, ""},
-		{"more wins", func(s *rain.Spec) { s.WinsPerUser = 1_000_001 }, "wins_per_user"},
-		{"negative taps", func(s *rain.Spec) { s.TapsPerUser = -1 }, "taps_per_user"},
-		{"most taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_000 }, ""},
-		{"most seats", func(s *rain.Spec) { s.Capacity = 100_000_000 }, ""},
-		{"more seats", func(s *rain.Spec) { s.Capacity = 100_000_001 }, "capacity"},
-		{"negative seats", func(s *rain.Spec) { s.Capacity = -1 }, "capacity"},
-		{"most at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_000 }, ""},
-		{"more at once", func(s *rain.Spec) { s.AdmitPerSecond = 1_000_001 }, "admit_per_second"},
-		{"negative rate", func(s *rain.Spec) { s.AdmitPerSecond = -1 }, "admit_per_second"},
-		{"more taps", func(s *rain.Spec) { s.TapsPerUser = 1_000_001 }, "taps_per_user"},
-
-		{"no shards", func(s *rain.Spec) { s.Shards = 0 }, "shards"},
-		{"negative shards", func(s *rain.Spec) { s.Shards = -1 }, "shards"},
-		{"a packet for each shard", func(s *rain.Spec) { s.Shards = 10 }, ""},
-		{"more shards than packets", func(s *rain.Spec) { s.Shards = 11 }, ""},
-		{"more shards than the only packet", func(s *rain.Spec) { s.Packets, s.Shards = 1, 256 }, ""},
-		{"one packet below the minimum", func(s *rain.Spec) { s.Packets, s.Min = 1, 1_001 }, "budget"},
-		{"most shards", func(s *rain.Spec) { s.Shards, s.Packets = 256, 1_000 }, ""},
-		{"more shards", func(s *rain.Spec) { s.Shards, s.Packets = 257, 1_000 }, "shards"},
-
-		{"shortest life", func(s *rain.Spec) { s.ExpiresInMS = 1_000 }, ""},
-		{"shorter life", func(s *rain.Spec) { s.ExpiresInMS = 999 }, "expires_in_ms"},
-		{"longest life", func(s *rain.Spec) { s.ExpiresInMS = 366 * 86_400_000 }, ""},
-		{"longer life", func(s *rain.Spec) { s.ExpiresInMS = 366*86_400_000 + 1 }, "expires_in_ms"},
-		{"life that overflows", func(s *rain.Spec) { s.ExpiresInMS = math.MaxInt64 }, "expires_in_ms"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			s := spec(rain.DoubleMean, 1_000, 10, 1, nil)
-			tc.change(&s)
-			var want []string
-			if tc.want != "" {
-				want = []string{tc.want}
+// checkBounds tries each number at its limits and beyond.
+func checkBounds[S any](t *testing.T, valid func() S, validate func(*S) error, bounds []bound[S]) {
+	t.Helper()
+	for _, b := range bounds {
+		for v, good := range map[int64]bool{math.MinInt64: false, b.least - 1: false, b.least: true, b.most: true,
+			b.most + 1: false, math.MaxInt64: false} {
+			s := valid()
+			b.set(&s, v)
+			err := validate(&s)
+			text := fmt.Sprint(err)
+			same := text == b.fault || v == math.MaxInt64 && strings.HasPrefix(text, b.fault)
+			if (err == nil) != good || !good && !same {
+				t.Errorf("%d: %v, want valid %t or %q", v, err, good, b.fault)
 			}
-			if got := fields(t, s.Validate()); !slices.Equal(slices.Compact(got), want) {
-				t.Errorf("faults in %v, want %v: %v", got, want, s.Validate())
-			}
-			if s.Packets == rain.MaxPackets {
-				return // TestCutAtTheLimits cuts that many
-			}
-			if _, err := s.Cut(seedOf(0)); (err == nil) != (tc.want == "") {
-				t.Errorf("Cut does not agree: %v", err)
-			}
-		})
+		}
 	}
 }
 
-// list makes a spec one of given amounts, with the budget that it has.
+func plain() rain.Spec { return spec(rain.DoubleMean, 1_000, 10, 1, nil) }
+
+func TestNumbersOfACampaignHaveLimits(t *testing.T) {
+	t.Parallel()
+	checkBounds(t, plain, (*rain.Spec).Validate, []bound[rain.Spec]{
+		{func(s *rain.Spec, v int64) { s.Packets, s.Budget = 1, rain.Money(v) }, 1, int64(rain.MaxBudget),
+			"budget: is required: 1 to 1000000000000000 minor units"},
+		{func(s *rain.Spec, v int64) { s.Budget, s.Packets = rain.MaxBudget, int(v) }, 1, rain.MaxPackets,
+			"packets: is required: 1 to 100000000"},
+		{func(s *rain.Spec, v int64) { s.Budget, s.Packets, s.Min = rain.MaxBudget, 1, rain.Money(v) }, 1,
+			int64(rain.MaxBudget), "min: is 1 to 1000000000000000 minor units"},
+		{func(s *rain.Spec, v int64) { s.WinsPerUser = int(v) }, 1, 1_000_000, "wins_per_user: is 1 to 1000000"},
+		{func(s *rain.Spec, v int64) { s.TapsPerUser = int(v) }, 0, 1_000_000,
+			"taps_per_user: is 0 (no limit) to 1000000"},
+		{func(s *rain.Spec, v int64) { s.Shards = int(v) }, 1, 256, "shards: is 1 to 256"},
+		{func(s *rain.Spec, v int64) { s.Capacity = int(v) }, 0, 100_000_000,
+			"capacity: is 0 (no limit) to 100000000"},
+		{func(s *rain.Spec, v int64) { s.AdmitPerSecond = int(v) }, 0, 1_000_000,
+			"admit_per_second: is 0 (all at once) to 1000000"},
+		{func(s *rain.Spec, v int64) { s.ExpiresInMS = v }, 1_000, 366 * 86_400_000,
+			"expires_in_ms: is 1,000 to 31622400000"},
+	})
+}
+
+func name(text string) func(*rain.Spec)    { return func(s *rain.Spec) { s.Name = text } }
+func sponsor(text string) func(*rain.Spec) { return func(s *rain.Spec) { s.Sponsor = text } }
+
+// least and most bound the packets of a campaign of ten packets with 1,000.
+func least(m rain.Money) func(*rain.Spec) { return func(s *rain.Spec) { s.Min = m } }
+func most(m rain.Money) func(*rain.Spec)  { return func(s *rain.Spec) { s.Max = &m } }
+
+// list makes a spec one of given amounts, with a budget of 1,000.
 func list(amounts ...rain.Money) func(*rain.Spec) {
 	return func(s *rain.Spec) {
 		s.Split, s.Packets, s.Budget, s.Amounts = rain.List, max(len(amounts), 1), 1_000, amounts
+	}
+}
+
+// both makes two changes.
+func both(a, b func(*rain.Spec)) func(*rain.Spec) { return func(s *rain.Spec) { a(s); b(s) } }
+
+func packets(n int) func(*rain.Spec) { return func(s *rain.Spec) { s.Packets = n } }
+
+func TestValidateSpec(t *testing.T) {
+	t.Parallel()
+	alike := func(n int, budget rain.Money) func(*rain.Spec) {
+		return func(s *rain.Spec) {
+			list(slices.Repeat([]rain.Money{rain.MaxBudget}, n)...)(s)
+			s.Budget = budget
+		}
+	}
+	const letters = "sponsor: holds letters, digits, and - _ . only"
+	for want, changes := range map[string][]func(*rain.Spec){
+		"": {
+			func(*rain.Spec) {}, name(strings.Repeat("n", 200)), name("红包雨"), sponsor("azAZ09-_."),
+			sponsor(strings.Repeat("a", 64)), sponsor("商家-２０26"), sponsor(strings.Repeat("商", 21) + "a"),
+			func(s *rain.Spec) { s.Budget = 10 }, least(100), most(100), both(least(100), most(100)),
+			most(math.MaxInt64), func(s *rain.Spec) { s.Split = rain.Even }, list(400, 600),
+			both(list(400, 600), most(600)), func(s *rain.Spec) { s.Shards = 11 },
+			func(s *rain.Spec) { s.Packets, s.Shards = 1, 256 },
+		},
+		"name: is required: 1 to 200 bytes of UTF-8": {name(""), name(strings.Repeat("n", 201)), name("a\xff")},
+		"sponsor: is 1 to 64 bytes": {sponsor(""), sponsor(strings.Repeat("a", 65)),
+			sponsor(strings.Repeat("商", 22))},
+		letters: {sponsor("user:1"), sponsor("a/b"), sponsor("a "), sponsor("a\u3164"), sponsor("a\u200db"),
+			sponsor("a\xff")},
+		"budget: is less than packets × min (10 × 1)":   {func(s *rain.Spec) { s.Budget = 9 }},
+		"budget: is less than packets × min (2 × 1)":    {func(s *rain.Spec) { s.Budget, s.Packets = 1, 2 }},
+		"budget: is less than packets × min (1 × 1001)": {both(packets(1), least(1_001))},
+		"budget: is less than packets × min (10 × 101)": {least(101)},
+		"budget: is less than packets × min (9224 × 1000000000000000)": { // overflows
+			both(packets(9_224), least(rain.MaxBudget))},
+		"budget: is more than packets × max (10 × 99)":  {most(99)},
+		"budget: is more than packets × max (10 × 100)": {both(most(100), func(s *rain.Spec) { s.Budget++ })},
+		"max: is less than min":                         {both(least(50), most(49)), most(0), most(-1)},
+		"split: is one of double_mean, low_variance, gaussian, even, list": {
+			func(s *rain.Spec) { s.Split = "" }, func(s *rain.Spec) { s.Split = "fair" }},
+		"amounts: goes with the split \"list\" only": {func(s *rain.Spec) {
+			s.Amounts = []rain.Money{1_000}
+		}},
+		"amounts: holds 0 amounts for 1 packets":                                  {list()},
+		"amounts: holds 1 amounts for 2 packets":                                  {both(list(1_000), packets(2))},
+		"amounts: holds 2 amounts for 1 packets":                                  {both(list(400, 600), packets(1))},
+		"amounts: add up to 1001, not to the budget":                              {list(400, 601)},
+		"amounts: add up to 999, not to the budget":                               {list(400, 599)},
+		"amounts: amount 1 of the list, 0, is outside min and max":                {list(0, 1_000)},
+		"amounts: amount 2 of the list, -1, is outside min and max":               {list(1_001, -1)},
+		"amounts: amount 1 of the list, 400, is outside min and max":              {both(list(400, 600), least(401))},
+		"amounts: amount 2 of the list, 600, is outside min and max":              {both(list(400, 600), most(599))},
+		"amounts: amount 1 of the list, 1000000000000001, is outside min and max": {list(rain.MaxBudget+1, 1)},
+		// A sum that wraps round to the budget is refused like any other that does not fit.
+		"amounts: " + rain.ErrMoneyOverflow.Error(): {alike(10_000, rain.MaxBudget), alike(20_000, 1_000_000)},
+	} {
+		for i, change := range changes {
+			s := plain()
+			change(&s)
+			text := ""
+			if err := s.Validate(); err != nil {
+				text = err.Error()
+			}
+			if text != want {
+				t.Errorf("change %d: %q, want %q", i, text, want)
+			}
+			if _, err := s.Cut(seedOf(0)); (err == nil) != (want == "") {
+				t.Errorf("%q, change %d: Cut does not agree: %v", want, i, err)
+			}
+		}
 	}
 }
 
@@ -200,67 +196,46 @@ func TestValidateSpecNamesEveryFault(t *testing.T) {
 	}
 }
 
-func TestValidateSaysThatAListOverflows(t *testing.T) {
+// TestASplitAloneIsValidated: by the rules of the campaign that it will belong to, and with its defaults.
+func TestASplitAloneIsValidated(t *testing.T) {
 	t.Parallel()
-	s := spec(rain.List, rain.MaxBudget, 10_000, 1, nil)
-	s.Amounts = slices.Repeat([]rain.Money{rain.MaxBudget}, s.Packets)
-	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), rain.ErrMoneyOverflow.Error()) {
-		t.Errorf("the error is %v", err)
+	s := rain.DefaultSplit()
+	if s.Split != rain.DoubleMean || s.Min != 1 || s.Max != nil || s.Amounts != nil {
+		t.Errorf("the default is %+v", s)
 	}
+	if got := fields(t, s.Validate()); !slices.Equal(got, []string{"budget", "packets"}) {
+		t.Errorf("required are %v", got)
+	}
+	s.Budget, s.Packets = 10, 10
+	must(t, s.Validate())
 }
 
 func TestValidateRain(t *testing.T) {
 	t.Parallel()
 	const week = int64(7 * 86_400_000)
-	for _, tc := range []struct {
-		name   string
-		change func(*rain.RainSpec)
-		want   string
-	}{
-		{"unchanged", func(*rain.RainSpec) {}, ""},
-		{"start at once", func(r *rain.RainSpec) { r.StartsInMS = new(int64(0)) }, ""},
-		{"start in a week", func(r *rain.RainSpec) { r.StartsInMS = new(week) }, ""},
-		{"start in more than a week", func(r *rain.RainSpec) { r.StartsInMS = new(week + 1) }, "starts_in_ms"},
-		{"start a ms ago", func(r *rain.RainSpec) { r.StartsInMS = new(int64(-1)) }, "starts_in_ms"},
-		{"start that overflows", func(r *rain.RainSpec) { r.StartsInMS = new(int64(math.MaxInt64)) }, "starts_in_ms"},
-		{"start now", func(r *rain.RainSpec) { r.StartsAt = new(now) }, ""},
-		{"start on a day in a week", func(r *rain.RainSpec) { r.StartsAt = new(now + week) }, ""},
-		{"start on a later day", func(r *rain.RainSpec) { r.StartsAt = new(now + week + 1) }, "starts_at"},
-		{"start in the past", func(r *rain.RainSpec) { r.StartsAt = new(now - 1) }, "starts_at"},
-		{"start at the end of time", func(r *rain.RainSpec) { r.StartsAt = new(int64(math.MaxInt64)) }, "starts_at"},
-		{"two starts", func(r *rain.RainSpec) { r.StartsAt, r.StartsInMS = new(now), new(int64(0)) }, "starts_at"},
-
-		{"shortest", func(r *rain.RainSpec) { r.DurationMS = 1_000 }, ""},
-		{"shorter", func(r *rain.RainSpec) { r.DurationMS = 999 }, "duration_ms"},
-		{"longest", func(r *rain.RainSpec) { r.DurationMS = 600_000 }, ""},
-		{"longer", func(r *rain.RainSpec) { r.DurationMS = 600_001 }, "duration_ms"},
-		{"thinnest", func(r *rain.RainSpec) { r.DropsPerSecond = 1 }, ""},
-		{"thinner", func(r *rain.RainSpec) { r.DropsPerSecond = 0 }, "drops_per_second"},
-		{"densest", func(r *rain.RainSpec) { r.DropsPerSecond = 400 }, ""},
-		{"denser", func(r *rain.RainSpec) { r.DropsPerSecond = 401 }, "drops_per_second"},
-		{"fastest", func(r *rain.RainSpec) { r.FallMS = 500 }, ""},
-		{"faster", func(r *rain.RainSpec) { r.FallMS = 499 }, "fall_ms"},
-		{"slowest", func(r *rain.RainSpec) { r.FallMS = 20_000 }, ""},
-		{"slower", func(r *rain.RainSpec) { r.FallMS = 20_001 }, "fall_ms"},
-		{"all decoys", func(r *rain.RainSpec) { r.DecoyPercent = 100 }, ""},
-		{"more than all", func(r *rain.RainSpec) { r.DecoyPercent = 101 }, "decoy_percent"},
-		{"less than none", func(r *rain.RainSpec) { r.DecoyPercent = -1 }, "decoy_percent"},
-		{"even", func(r *rain.RainSpec) { r.Pacing = rain.PacingEven }, ""},
-		{"no pacing", func(r *rain.RainSpec) { r.Pacing = "" }, "pacing"},
-		{"unknown pacing", func(r *rain.RainSpec) { r.Pacing = "fast" }, "pacing"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			r := rain.DefaultRain()
-			tc.change(&r)
-			var want []string
-			if tc.want != "" {
-				want = []string{tc.want}
-			}
-			if got := fields(t, r.Validate(now)); !slices.Equal(got, want) {
-				t.Errorf("faults in %v, want %v", got, want)
-			}
-		})
+	validate := func(r *rain.RainSpec) error { return r.Validate(now) }
+	checkBounds(t, rain.DefaultRain, validate, []bound[rain.RainSpec]{
+		{func(r *rain.RainSpec, v int64) { r.StartsInMS = &v }, 0, week, "starts_in_ms: is 0 to 604800000, seven days"},
+		{func(r *rain.RainSpec, v int64) { r.StartsAt = &v }, now, now + week,
+			fmt.Sprintf("starts_at: is from now (%d) to seven days ahead", now)},
+		{func(r *rain.RainSpec, v int64) { r.DurationMS = v }, 1_000, 600_000, "duration_ms: is 1,000 to 600,000"},
+		{func(r *rain.RainSpec, v int64) { r.DropsPerSecond = int(v) }, 1, 400, "drops_per_second: is 1 to 400"},
+		{func(r *rain.RainSpec, v int64) { r.FallMS = v }, 500, 20_000, "fall_ms: is 500 to 20,000"},
+		{func(r *rain.RainSpec, v int64) { r.DecoyPercent = int(v) }, 0, 100, "decoy_percent: is 0 to 100"},
+		{func(r *rain.RainSpec, v int64) { r.BeatMS = v }, 250, 10_000, "beat_ms: is 250 to 10,000"},
+	})
+	for pacing, want := range map[rain.Pacing][]string{rain.PacingNone: nil, rain.PacingEven: nil, "": {"pacing"},
+		"fast": {"pacing"}} {
+		r := rain.DefaultRain()
+		r.Pacing = pacing
+		if got := fields(t, r.Validate(now)); !slices.Equal(got, want) {
+			t.Errorf("pacing %q: faults in %v, want %v", pacing, got, want)
+		}
+	}
+	twice := rain.DefaultRain()
+	twice.StartsAt, twice.StartsInMS = new(now), new(int64(0))
+	if got := fields(t, twice.Validate(now)); !slices.Equal(got, []string{"starts_at"}) {
+		t.Errorf("two starts: faults in %v", got)
 	}
 	all := rain.RainSpec{StartsInMS: new(int64(-1))}
 	if got := fields(t, all.Validate(now)); !slices.Equal(got,

@@ -12,9 +12,6 @@ import (
 // wave has the size of a wave of the default rain.
 var wave = bytes.Repeat([]byte("x"), 450)
 
-// result has the size of a result that won.
-var result = wave[:110]
-
 // BenchmarkWave hands one wave to everybody in a room, and waits until the last has been written. ns/member is what
 // a delivered frame costs in time of the whole machine; divide by the members to compare the other figures.
 func BenchmarkWave(b *testing.B) {
@@ -24,24 +21,14 @@ func BenchmarkWave(b *testing.B) {
 			for i := range n {
 				l.Join("c", strconv.Itoa(i), l.newMember(idleConn{}, nil))
 			}
-			benchmarkWave(b, l, n)
-		})
-		b.Run(fmt.Sprintf("loopback/%d", n), func(b *testing.B) {
-			l := running(b)
-			loopback(b, l, "c", n)
-			benchmarkWave(b, l, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				l.Room("c").Broadcast(Rain, wave)
+				l.workers.wait()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/member")
 		})
 	}
-}
-
-func benchmarkWave(b *testing.B, l *Lobby, n int) {
-	b.Helper()
-	b.ReportAllocs()
-	for b.Loop() {
-		l.Room("c").Broadcast(Rain, wave)
-		l.workers.wait()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/member")
 }
 
 // BenchmarkResult is one result to one member: queued, and written.

@@ -27,7 +27,7 @@ func (l *Lobby) Deliver(b *Bundle) {
 	ready := handover{lane: Results, to: l.workers}
 	for i := range b.parcels {
 		if to := b.parcels[i].to; to.push(Results, frame{bytes: b.parcels[i].payload}) {
-			ready.add(&to.node)
+			ready.add(to)
 		}
 	}
 	ready.flush()

@@ -64,7 +64,7 @@ func (m *Member) startClose(e event, code int, reason string) (ready bool) {
 		return false
 	}
 	m.code, m.reason = code, reason
-	m.deadline = time.Now().Add(m.engine.o.WriteTimeout)
+	m.deadline = time.Now().Add(m.lobby.o.WriteTimeout)
 	return m.on(e) && m.enqueue(Results)
 }
 
@@ -81,8 +81,8 @@ func (m *Member) slow() (ready bool) {
 	if m.state != open {
 		return false
 	}
-	m.engine.metrics.slow.Inc()
-	m.engine.metrics.dropped[Results].Add(float64(m.lanes[Results].n))
+	m.lobby.metrics.slow.Inc()
+	m.lobby.metrics.dropped[Results].Add(float64(m.lanes[Results].n))
 	return m.startClose(shut, CodeSlowConsumer, "slow consumer")
 }
 
@@ -113,12 +113,12 @@ func (m *Member) expired() {
 
 // beat asks for a ping, or ends a member that has been silent for too long. It needs m.mu.
 func (m *Member) beat() (ready bool) {
-	o := &m.engine.o
-	silent := time.Since(m.engine.started) - time.Duration(m.lastPong.Load())
+	o := &m.lobby.o
+	silent := time.Since(m.lobby.started) - time.Duration(m.lastPong.Load())
 	switch {
 	case silent >= o.PongWait:
 		return m.startClose(shut, CodeNoPong, "no pong")
-	case !m.engine.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
+	case !m.lobby.wheel.schedule(&m.timer, min(o.PingEvery, o.PongWait-silent)): // Run is ending
 		return m.startClose(shut, CodeShutdown, "shutdown")
 	}
 	m.ping = true
@@ -127,7 +127,7 @@ func (m *Member) beat() (ready bool) {
 
 // sayGoodbye takes the member out of its room and writes the close frame. It is called once, in the state farewell.
 func (m *Member) sayGoodbye() {
-	m.seats.Leave(m)
+	m.lobby.Leave(m)
 	wire := m.closeFrame()
 	if wire == nil {
 		m.finish(false)
@@ -154,7 +154,7 @@ func (m *Member) closeFrame() []byte {
 
 // finish ends the state farewell: the close frame is written, or abandoned. It is called once.
 func (m *Member) finish(written bool) {
-	m.engine.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
+	m.lobby.o.Log.Debug("a member has been closed", "code", m.code, "reason", m.reason)
 	if m.onClose != nil {
 		defer m.onClose(m.code)
 	}
@@ -169,7 +169,7 @@ func (m *Member) waitsForAnswer(written bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := unsaid
-	if written && !m.peerGone && m.engine.wheel.schedule(&m.timer, lingerFor) {
+	if written && !m.peerGone && m.lobby.wheel.schedule(&m.timer, lingerFor) {
 		e = said
 	}
 	m.on(e)
@@ -178,9 +178,9 @@ func (m *Member) waitsForAnswer(written bool) bool {
 
 // closeConn closes the connection. It is called once, in the state closed.
 func (m *Member) closeConn() {
-	defer m.engine.metrics.connections.Dec()
+	defer m.lobby.metrics.connections.Dec()
 	if err := m.conn.Close(); err != nil {
-		m.engine.o.Log.Debug("closing a connection", "err", err)
+		m.lobby.o.Log.Debug("closing a connection", "err", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func (m *Member) on(e event) (changed bool) {
 		return false
 	}
 	if m.state == open || next == hangingUp {
-		m.engine.wheel.cancel(&m.timer)
+		m.lobby.wheel.cancel(&m.timer)
 	}
 	m.state = next
 	if next == closing {

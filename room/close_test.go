@@ -195,17 +195,6 @@ type promptConn struct {
 func (c *promptConn) tryWrite(p []byte) (int, error) { c.m.Gone(); return len(p), nil }
 func (c *promptConn) Close() error                   { c.closed = true; return nil }
 
-func TestALongReasonDoesNotCostTheCode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, p := seatPeer(t, running(t), nil)
-		p.reads()
-		m.Close(CodeProtocol, strings.Repeat("雨", 100))
-		if code, _ := p.closeCode(); code != CodeProtocol {
-			t.Errorf("a long reason cost the code: %d", code)
-		}
-	})
-}
-
 // failingConn writes nothing.
 type failingConn struct{ idleConn }
 

@@ -56,26 +56,6 @@ func TestFirstPingsAreSpread(t *testing.T) {
 	})
 }
 
-func TestSilentPeerIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		closed := make(chan int, 2)
-		l := running(t)
-		_, p := seatPeer(t, l, func(code int) { closed <- code })
-		p.conn.SetPingHandler(func(string) error { return nil }) // reads, and never answers
-		go p.drain()
-		from := time.Now()
-		if code := <-closed; code != CodeNoPong {
-			t.Errorf("closed with %d, want %d", code, CodeNoPong)
-		}
-		if d := time.Since(from); d < 60*time.Second || d > 60*time.Second+2*wheelTick {
-			t.Errorf("closed after %v of silence, want 60 s", d)
-		}
-		if code, reason := p.closeCode(); code != CodeNoPong {
-			t.Errorf("the peer was told %d %q", code, reason)
-		}
-	})
-}
-
 func TestRunClosesWhoIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLobby(Options{})
@@ -115,14 +95,6 @@ func TestRunClosesWhoIsLeft(t *testing.T) {
 			t.Error("a member made after Run has not been closed at once")
 		}
 	})
-}
-
-// drain reads without remembering.
-func (p *peer) drain() {
-	defer close(p.done)
-	for p.err == nil {
-		_, _, p.err = p.conn.ReadMessage()
-	}
 }
 
 // pingConn takes everything and tells of pings.

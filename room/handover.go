@@ -11,7 +11,7 @@ type handover struct {
 	ready list
 }
 
-func (h *handover) add(member *node) {
+func (h *handover) add(member *Member) {
 	if h.ready.add(h.lane, member); h.ready.n == handoverSize {
 		h.flush()
 	}

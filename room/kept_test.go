@@ -79,12 +79,12 @@ func TestACrowdIsHandedOverInParts(t *testing.T) {
 	p.limit = 0 // no workers
 	h := handover{lane: Rain, to: p}
 	for range handoverSize {
-		h.add(&node{})
+		h.add(&Member{})
 	}
 	if n := p.queues[Rain].n; n != handoverSize {
 		t.Errorf("the workers have %d members, want %d", n, handoverSize)
 	}
-	h.add(&node{})
+	h.add(&Member{})
 	if h.flush(); p.queues[Rain].n != handoverSize+1 || h.ready.n != 0 {
 		t.Errorf("the workers have %d members, and %d are left", p.queues[Rain].n, h.ready.n)
 	}

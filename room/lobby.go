@@ -4,11 +4,17 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"time"
 )
 
-// Lobby holds all rooms and members of this node.
+// Lobby holds all rooms and members of this node. It writes for the members, and runs their timers.
 type Lobby struct {
-	*engine
+	o       Options
+	metrics *metrics
+	wheel   *wheel
+	workers *workers
+	news    *news
+	started time.Time // origin of Member.lastPong
 
 	seating sync.Mutex // one Join or Leave at a time, with its callbacks
 
@@ -20,7 +26,13 @@ type Lobby struct {
 
 // NewLobby returns a lobby without members. Its Run must be started for pings and deadlines to happen.
 func NewLobby(o Options) *Lobby {
-	return &Lobby{engine: newEngine(o), rooms: map[string]*Room{}, users: map[string]*Member{}}
+	o = o.withDefaults()
+	l := &Lobby{
+		o: o, metrics: newMetrics(o.Registerer), wheel: newWheel(o.Recoverer), workers: newWorkers(o.Recoverer),
+		started: time.Now(), rooms: map[string]*Room{}, users: map[string]*Member{},
+	}
+	l.news = newNews(l.workers, l.wheel, l.started)
+	return l
 }
 
 // Run keeps the pings and deadlines until ctx ends. Then it closes the remaining members with CodeShutdown. It
@@ -46,8 +58,8 @@ func (l *Lobby) NewMember(s *Socket, onClose func(code int)) *Member {
 }
 
 func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
-	m := &Member{engine: l.engine, seats: l, conn: c, onClose: onClose, state: open}
-	m.node.owner, m.timer.fn = m, m.expired
+	m := &Member{lobby: l, conn: c, onClose: onClose, state: open}
+	m.timer.fn = m.expired
 	m.Pong()
 	l.metrics.connections.Inc()
 	if !l.wheel.schedule(&m.timer, min(rand.N(l.o.PingEvery), l.o.PongWait)) { //nolint:gosec // not a secret
@@ -60,21 +72,18 @@ func (l *Lobby) newMember(c conn, onClose func(code int)) *Member {
 // Join seats a member in a campaign's room, as a connection of the user. It moves a member from another room. A
 // closed or closing member is not seated.
 func (l *Lobby) Join(campaign, user string, m *Member) {
-	l.seating.Lock()
-	defer l.seating.Unlock()
 	l.enter(m, seat{campaign: campaign, user: user})
 }
 
 // Watch is Join for a connection that only watches, such as a big screen. It receives all messages of the room and
 // the user, and is not counted as a player.
 func (l *Lobby) Watch(campaign, user string, m *Member) {
-	l.seating.Lock()
-	defer l.seating.Unlock()
 	l.enter(m, seat{campaign: campaign, user: user, watches: true})
 }
 
-// enter needs l.seating.
 func (l *Lobby) enter(m *Member, to seat) {
+	l.seating.Lock()
+	defer l.seating.Unlock()
 	if m.isOpen() { // otherwise the goroutine that closes the member has taken it out already, or waits for us to do it
 		l.move(m, to)
 	}

@@ -1,12 +1,9 @@
 package room
 
 import (
-	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"pgregory.net/rapid"
 )
@@ -149,36 +146,6 @@ func TestEverybodySitsWhereTheyShould(t *testing.T) {
 			m.Close(CodeShutdown, "")
 		}
 		s.lobby.workers.wait()
-	})
-}
-
-func TestBroadcastReachesTheRoomInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		var here, elsewhere []*peer
-		for i := range 20 {
-			m, p := seatPeer(t, l, nil)
-			l.Join("here", fmt.Sprint("u", i), m)
-			here = append(here, p.reads())
-			m, p = seatPeer(t, l, nil)
-			l.Join("elsewhere", "u", m)
-			elsewhere = append(elsewhere, p.reads())
-		}
-		want := numbered("rain change", 0, 50)
-		for _, message := range want {
-			l.Room("here").Broadcast(Results, []byte(message))
-		}
-		synctest.Wait()
-		for _, p := range here {
-			if got := p.got(); !slices.Equal(got, want) {
-				t.Fatalf("got %q", got)
-			}
-		}
-		for _, p := range elsewhere {
-			if got := p.got(); len(got) != 0 {
-				t.Fatalf("another room got %q", got)
-			}
-		}
 	})
 }
 

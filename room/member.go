@@ -8,16 +8,15 @@ import (
 
 // Member is one connection. Its methods are safe for concurrent use, and none of them waits for the connection.
 type Member struct {
-	engine   *engine
-	seats    seats
+	lobby    *Lobby
 	conn     conn
 	onClose  func(code int)
 	timer    timer        // open: the next ping, or the end of the wait for a pong; lingering: the end of that
-	lastPong atomic.Int64 // the peer's last sign of life, in nanoseconds since engine.started
+	lastPong atomic.Int64 // the peer's last sign of life, in nanoseconds since Lobby.started
 
-	seat  seat // guarded by Lobby.mu
-	place int  // in the segment; guarded by segment.mu
-	node  node
+	seat  seat               // guarded by Lobby.mu
+	place int                // in the segment; guarded by segment.mu
+	next  [laneCount]*Member // the next in the lane's ready queue; owned by the owner of the queue
 
 	mu    sync.Mutex
 	state state // changed by Member.on alone
@@ -52,11 +51,6 @@ const (
 	after
 )
 
-// seats assigns members to rooms. A Lobby implements it.
-type seats interface {
-	Leave(m *Member)
-}
-
 // conn is a member's view of a connection. A Socket implements it.
 type conn interface {
 	// tryWrite writes as much as the connection takes at once, and never waits. Fewer bytes than given are no error.
@@ -76,7 +70,7 @@ func (m *Member) Send(payload []byte) { m.queue(Results, frame{bytes: payload}) 
 func (m *Member) Pong() { m.PongAt(time.Now()) }
 
 // PongAt is Pong for callers that have the current time.
-func (m *Member) PongAt(now time.Time) { m.lastPong.Store(int64(now.Sub(m.engine.started))) }
+func (m *Member) PongAt(now time.Time) { m.lastPong.Store(int64(now.Sub(m.lobby.started))) }
 
 func (m *Member) isOpen() bool {
 	m.mu.Lock()
@@ -87,7 +81,7 @@ func (m *Member) isOpen() bool {
 // queue queues a frame, and hands the member to the workers if they do not have it.
 func (m *Member) queue(lane Lane, f frame) {
 	if m.push(lane, f) {
-		m.engine.workers.ready(lane, listOf(lane, &m.node))
+		m.lobby.workers.ready(lane, listOf(lane, m))
 	}
 }
 
@@ -98,11 +92,11 @@ func (m *Member) push(lane Lane, f frame) bool {
 	if m.state != open {
 		return false
 	}
-	q, o := &m.lanes[lane], &m.engine.o
+	q, o := &m.lanes[lane], &m.lobby.o
 	switch {
 	case lane == Rain && q.n >= o.RainMax:
 		q.pop()
-		m.engine.metrics.dropped[Rain].Inc()
+		m.lobby.metrics.dropped[Rain].Inc()
 	case lane == Results && q.n >= o.ResultsMax:
 		return m.slow()
 	}
@@ -115,7 +109,7 @@ func (m *Member) do(f func() (ready bool)) {
 	m.mu.Lock()
 	ready := func() bool { defer m.mu.Unlock(); return f() }()
 	if ready {
-		m.engine.workers.ready(Results, listOf(Results, &m.node))
+		m.lobby.workers.ready(Results, listOf(Results, m))
 	}
 }
 

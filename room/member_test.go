@@ -3,7 +3,6 @@ package room
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,24 +13,6 @@ func numbered(name string, from, to int) (messages []string) {
 		messages = append(messages, fmt.Sprintf("%s %d", name, i))
 	}
 	return messages
-}
-
-func TestResultsArriveInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, p := seatPeer(t, running(t), nil)
-		p.reads()
-		want := numbered("result", 0, 1_000)
-		for i, message := range want {
-			m.Send([]byte(message))
-			if i%100 == 0 {
-				synctest.Wait() // now and then the lane runs empty
-			}
-		}
-		synctest.Wait()
-		if got := p.got(); !slices.Equal(got, want) {
-			t.Errorf("got %d messages, or in another order", len(got))
-		}
-	})
 }
 
 // What has queued up goes out in one frame, results before the rain; a message alone is a frame as it is.
@@ -58,32 +39,6 @@ func TestQueuedMessagesShareAFrame(t *testing.T) {
 			t.Errorf("counted %v frames, want 3", n)
 		}
 	})
-}
-
-func TestFramesStayBelowTheLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, p := seatPeer(t, running(t), nil)
-		want := []string{"first", strings.Repeat("a", joinMax-10), "123456789", "b", strings.Repeat("c", 2*joinMax),
-			"d"}
-		for _, message := range want {
-			m.Send([]byte(message))
-			synctest.Wait()
-		}
-		p.reads()
-		synctest.Wait()
-		frames := []string{want[0], want[1] + "\n" + want[2], want[3], want[4], want[5]}
-		if !slices.Equal(p.frames, frames) {
-			t.Errorf("the messages were not joined as they should be: %d frames of %v bytes", len(p.frames),
-				lengths(p.frames))
-		}
-	})
-}
-
-func lengths(texts []string) (n []int) {
-	for _, s := range texts {
-		n = append(n, len(s))
-	}
-	return n
 }
 
 func TestRainDropsTheOldest(t *testing.T) {

@@ -52,7 +52,7 @@ func (n *news) hold(m *Member, f frame) {
 	since := time.Since(n.started)
 	ready, held := m.hold(f, since)
 	if ready {
-		n.workers.ready(Results, listOf(Results, &m.node))
+		n.workers.ready(Results, listOf(Results, m))
 	}
 	if n.add(waiter{member: m, since: since}, held) {
 		n.wheel.schedule(&n.timer, newsQuiet) // it fails only after Run, which has closed all members
@@ -99,7 +99,7 @@ func (n *news) release(due []waiter) {
 	ready := handover{lane: Results, to: n.workers}
 	for _, w := range due {
 		if w.member.release(w.since) {
-			ready.add(&w.member.node)
+			ready.add(w.member)
 		}
 	}
 	ready.flush()
@@ -115,7 +115,7 @@ func (m *Member) hold(f frame, since time.Duration) (ready, held bool) {
 	switch {
 	case m.state != open:
 		return false, false
-	case q.n >= m.engine.o.ResultsMax:
+	case q.n >= m.lobby.o.ResultsMax:
 		return m.slow(), false
 	}
 	q.push(f)

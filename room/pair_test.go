@@ -23,6 +23,16 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
+func readUntilGone(conn *websocket.Conn, m *Member) {
+	defer m.Gone()
+	for {
+		if _, _, err := conn.NextReader(); err != nil {
+			return
+		}
+		m.Pong()
+	}
+}
+
 // pair is the two ends of a WebSocket in memory. It works inside a synctest bubble, and what the server writes blocks
 // until the client reads: a client that does not is a stalled peer.
 func pair(t *testing.T) (server, client *websocket.Conn) {

@@ -16,16 +16,13 @@ import (
 // Wherever the serving of one member panics, that member is closed and everybody else is served on.
 func TestAPanicHarmsNobodyElse(t *testing.T) {
 	for name, test := range map[string]struct {
-		conn    *breakingConn
-		onClose func()
-		begin   func(m *Member)
-		code    int // that onClose is given
+		conn  *breakingConn
+		begin func(m *Member)
+		code  int // that onClose is given
 	}{
-		"a write at once": {&breakingConn{now: true}, nil, func(m *Member) { m.Send([]byte("x")) },
-			ws.CloseAbnormal},
-		"a write that waits": {&breakingConn{later: true}, nil, func(m *Member) { m.Send([]byte("x")) },
-			ws.CloseAbnormal},
-		"while it is closed": {&breakingConn{later: true}, nil, func(m *Member) {
+		"a write at once":    {&breakingConn{now: true}, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"a write that waits": {&breakingConn{later: true}, func(m *Member) { m.Send([]byte("x")) }, ws.CloseAbnormal},
+		"while it is closed": {&breakingConn{later: true}, func(m *Member) {
 			conn := m.conn.(*breakingConn)
 			conn.held = make(chan struct{})
 			m.Send([]byte("x"))
@@ -33,23 +30,20 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 			m.Close(CodeShutdown, "")
 			close(conn.held)
 		}, CodeShutdown},
-		"while it drains": {&breakingConn{now: true}, nil, func(m *Member) {
+		"while it drains": {&breakingConn{now: true}, func(m *Member) {
 			m.mu.Lock() // the worker waits for both
 			defer m.mu.Unlock()
 			m.lanes[Results].push(frame{bytes: []byte("x")})
 			if m.startClose(drain, CodeShutdown, "") {
-				m.engine.workers.ready(Results, listOf(Results, &m.node))
+				m.lobby.workers.ready(Results, listOf(Results, m))
 			}
 		}, CodeShutdown},
-		"the close frame": {&breakingConn{now: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") },
+		"the close frame": {&breakingConn{now: true}, func(m *Member) { m.Close(CodeShutdown, "") },
 			CodeShutdown},
-		"the rest of the close frame": {&breakingConn{later: true}, nil, func(m *Member) { m.Close(CodeShutdown, "") },
+		"the rest of the close frame": {&breakingConn{later: true}, func(m *Member) { m.Close(CodeShutdown, "") },
 			CodeShutdown},
-		"closing": {&breakingConn{close: true}, nil,
-			func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
-		"onClose": {&breakingConn{}, func() { panic("torn") }, func(m *Member) {
-			m.Close(CodeShutdown, "")
-		}, CodeShutdown},
+		"closing": {&breakingConn{close: true}, func(m *Member) { m.Close(CodeShutdown, ""); m.Gone() }, CodeShutdown},
+		"onClose": {&breakingConn{}, func(m *Member) { m.Close(CodeShutdown, "") }, CodeShutdown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -64,8 +58,8 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				conn := test.conn
 				m := l.newMember(conn, func(code int) {
 					codes = append(codes, code)
-					if test.onClose != nil {
-						test.onClose()
+					if name == "onClose" {
+						panic("torn")
 					}
 				})
 				l.Join("c", "u", m)
@@ -73,7 +67,7 @@ func TestAPanicHarmsNobodyElse(t *testing.T) {
 				test.begin(m)
 				other.Send([]byte("served"))
 				pass(lingerFor / 2)
-				if lingers := conn.closed.Load() == 0; lingers != (test.onClose != nil) {
+				if lingers := conn.closed.Load() == 0; lingers != (name == "onClose") {
 					t.Errorf("the peer has time to answer the close frame: %v", lingers)
 				}
 				pass(lingerFor/2 + 2*wheelTick)

@@ -36,7 +36,7 @@ func (s *segment) broadcast(lane Lane, f frame, to *workers) {
 	defer s.mu.Unlock()
 	for _, m := range s.members {
 		if m.push(lane, f) {
-			ready.add(&m.node)
+			ready.add(m)
 		}
 	}
 	ready.flush()

@@ -60,7 +60,7 @@ func (m *Member) write(b *batch) (next Lane, again bool) {
 	if err == nil && n < len(wire) {
 		m.writeLater(bytes.Clone(wire[n:]), func(err error) {
 			if lane, again := m.wrote(frames, err); again {
-				m.engine.workers.ready(lane, listOf(lane, &m.node))
+				m.lobby.workers.ready(lane, listOf(lane, m))
 			}
 		})
 		return 0, false
@@ -71,7 +71,7 @@ func (m *Member) write(b *batch) (next Lane, again bool) {
 // wrote ends a time slice: all is written, or the connection is broken.
 func (m *Member) wrote(frames int, err error) (next Lane, again bool) {
 	if err == nil {
-		m.engine.metrics.frames.Add(float64(frames))
+		m.lobby.metrics.frames.Add(float64(frames))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

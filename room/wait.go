@@ -9,7 +9,7 @@ const closeTimeout = 500 * time.Millisecond
 // it calls then.
 func (m *Member) writeLater(rest []byte, then func(err error)) {
 	m.setWaiting(true)
-	m.engine.workers.await(m, func() {
+	m.lobby.workers.await(m, func() {
 		err := m.conn.write(rest)
 		m.setWaiting(false)
 		then(err)
@@ -32,7 +32,7 @@ func (m *Member) writeDeadline() time.Time {
 	now := time.Now()
 	switch {
 	case m.state == open:
-		return now.Add(m.engine.o.WriteTimeout)
+		return now.Add(m.lobby.o.WriteTimeout)
 	case m.state == draining:
 		return m.deadline
 	case m.peerGone && m.control == nil:

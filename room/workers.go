@@ -39,9 +39,9 @@ type workers struct {
 // worker is one goroutine that gives members their time slices.
 type worker struct {
 	pool   *workers
-	member *node  // in its time slice
-	batch  batch  // output of the member in its time slice
-	run    func() // work; kept, because making it is an allocation
+	member *Member // in its time slice
+	batch  batch   // output of the member in its time slice
+	run    func()  // work; kept, because making it is an allocation
 }
 
 func newWorkers(recoverer *loop.Recoverer) *workers {
@@ -64,7 +64,7 @@ func (p *workers) ready(lane Lane, members list) {
 }
 
 // again is ready for a member that the calling worker has just served: that worker continues, and no other starts.
-func (p *workers) again(lane Lane, member *node) {
+func (p *workers) again(lane Lane, member *Member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queues[lane].add(lane, member)
@@ -86,7 +86,7 @@ func (p *workers) start() {
 // work gives time slices until no member is ready. A turn that panics costs only its own member the connection.
 func (w *worker) work() {
 	for !w.pool.recoverer.Do("room", w.serve) {
-		w.pool.recoverer.Do("room", w.member.owner.crashed)
+		w.pool.recoverer.Do("room", w.member.crashed)
 	}
 }
 
@@ -103,14 +103,14 @@ func (w *worker) serve() {
 			}
 		}
 		w.member = member
-		if lane, again := member.owner.turn(lane, &w.batch); again {
+		if lane, again := member.turn(lane, &w.batch); again {
 			w.pool.again(lane, member)
 		}
 	}
 }
 
 // next returns the member that is served next. If it returns nil, the worker has ended.
-func (p *workers) next(w *worker) (*node, Lane) {
+func (p *workers) next(w *worker) (*Member, Lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	lane := Results
@@ -133,7 +133,7 @@ func (p *workers) next(w *worker) (*node, Lane) {
 }
 
 // await runs f, which may wait for a member's peer, in a separate goroutine.
-func (p *workers) await(member turner, f func()) {
+func (p *workers) await(member *Member, f func()) {
 	p.mu.Lock()
 	p.waiting++
 	p.mu.Unlock()

@@ -45,24 +45,6 @@ func TestStalledMembersDelayNobody(t *testing.T) {
 	})
 }
 
-// Nobody waits for a stalled member either that comes when all workers are idle, or about to go.
-func TestNobodyIsLeftWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := running(t)
-		m, p := seatPeer(t, l, nil)
-		p.reads()
-		for n := range 4 * l.workers.limit {
-			stalled, _ := seatPeer(t, l, nil)
-			stalled.Send([]byte("never read"))
-			m.Send([]byte("result"))
-			synctest.Wait() // no time passes
-			if got := p.got(); len(got) != n+1 {
-				t.Fatalf("with %d stalled members there are %d of %d results", n+1, len(got), n+1)
-			}
-		}
-	})
-}
-
 func TestWorkersAreFewAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := running(t)
@@ -95,14 +77,14 @@ func TestWorkersAreFewAndGo(t *testing.T) {
 func TestResultsOvertakeTheRain(t *testing.T) {
 	p := newWorkers(nil)
 	p.limit = 0 // no workers: the turns are asked for here
-	isRain := map[*node]bool{}
+	isRain := map[*Member]bool{}
 	for range 100 {
-		m := &node{}
+		m := &Member{}
 		isRain[m] = true
 		p.ready(Rain, listOf(Rain, m))
 	}
 	for range 50 {
-		p.ready(Results, listOf(Results, &node{}))
+		p.ready(Results, listOf(Results, &Member{}))
 	}
 	rain := 0
 	for range 5 * rainShare {

@@ -17,50 +17,28 @@ const (
 // night is the colour of the player's page around everything, as its style sheet has it.
 const night = "#3a0a1c"
 
-type appIcon struct {
-	Src     string `json:"src"`
-	Sizes   string `json:"sizes"`
-	Type    string `json:"type"`
-	Purpose string `json:"purpose"`
-}
-
-type app struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	ShortName   string    `json:"short_name"`
-	Description string    `json:"description"`
-	Lang        string    `json:"lang"`
-	StartURL    string    `json:"start_url"`
-	Scope       string    `json:"scope"`
-	Display     string    `json:"display"`
-	Background  string    `json:"background_color"`
-	Theme       string    `json:"theme_color"`
-	Icons       []appIcon `json:"icons"`
-}
-
 // appManifests are the manifests of the player's page, by language.
 func appManifests(m manifest) map[string]*file {
-	common := app{
-		ID: "/", StartURL: "/", Scope: "/", Display: "standalone", Background: night, Theme: night,
-	}
+	var icons []map[string]string
 	// The drawing has nothing that matters outside the circle that a phone may cut out of it.
 	for _, purpose := range []string{"any", "maskable"} {
 		for _, size := range []string{"192", "512"} {
-			common.Icons = append(common.Icons, appIcon{Src: m["icon-"+size+".png"], Sizes: size + "x" + size,
-				Type: contentTypes[".png"], Purpose: purpose})
+			icons = append(icons, map[string]string{"src": m["icon-"+size+".png"], "sizes": size + "x" + size,
+				"type": contentTypes[".png"], "purpose": purpose})
 		}
 	}
-	zh, en := common, common
-	zh.Lang, zh.Name, zh.ShortName, zh.Description = chinese, "红包雨", "红包雨", "红包从天而降，手快有手慢无"
-	en.Lang, en.Name, en.ShortName = english, "Red packet rain", "Packets"
-	en.Description = "Red packets fall from the sky. Be quick and they’re yours"
 	files := map[string]*file{}
-	for _, a := range []app{zh, en} {
-		text, err := json.Marshal(a)
-		if err != nil {
-			panic("web: " + err.Error()) // the same at every start: a test would have met it
-		}
-		files[a.Lang] = newFile(appManifest, text)
+	for language, words := range map[string][3]string{
+		chinese: {"红包雨", "红包雨", "红包从天而降，手快有手慢无"},
+		english: {"Red packet rain", "Packets", "Red packets fall from the sky. Be quick and they’re yours"},
+	} {
+		text, err := json.Marshal(map[string]any{
+			"id": "/", "name": words[0], "short_name": words[1], "description": words[2], "lang": language,
+			"start_url": "/", "scope": "/", "display": "standalone", "background_color": night, "theme_color": night,
+			"icons": icons,
+		})
+		must(err)
+		files[language] = newFile(appManifest, text)
 	}
 	return files
 }

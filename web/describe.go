@@ -50,7 +50,7 @@ func describeHTTP() []group {
 		}
 		Paths yaml.Node
 	}
-	mustUnmarshal(docs.OpenAPI, &doc)
+	must(yaml.Unmarshal(docs.OpenAPI, &doc))
 	groups := make([]group, len(doc.Tags))
 	for i, t := range doc.Tags {
 		groups[i] = group{Name: t.Name, About: t.Description}
@@ -92,7 +92,7 @@ func describeSocket() []messageView {
 			Messages yaml.Node
 		}
 	}
-	mustUnmarshal(docs.AsyncAPI, &doc)
+	must(yaml.Unmarshal(docs.AsyncAPI, &doc))
 	client := map[string]bool{}
 	for _, op := range doc.Operations {
 		for _, m := range op.Messages {
@@ -171,12 +171,4 @@ func prose(text string) template.HTML {
 		out.WriteString(escaped)
 	}
 	return template.HTML(out.String()) //nolint:gosec // escaped just above
-}
-
-func mustUnmarshal(data []byte, into any) { must(yaml.Unmarshal(data, into)) }
-
-func must(err error) {
-	if err != nil {
-		panic("web: the API descriptions cannot be shown: " + err.Error())
-	}
 }

@@ -58,9 +58,7 @@ func newFile(name string, data []byte) *file {
 func compress(data []byte) []byte {
 	var out bytes.Buffer
 	zw, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		panic("web: " + err.Error()) // the level is a constant
-	}
+	must(err)
 	_, _ = zw.Write(data) // a bytes.Buffer takes everything
 	_ = zw.Close()
 	return out.Bytes()

@@ -18,31 +18,30 @@ var content embed.FS
 // built is every file below dist/, by its path.
 func built() map[string][]byte {
 	dist, err := fs.Sub(content, "dist")
-	if err != nil {
-		panic("web: " + err.Error())
-	}
+	must(err)
 	found := map[string][]byte{}
-	err = fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
+	must(fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		found[name], err = fs.ReadFile(dist, name)
 		return err
-	})
-	if err != nil {
-		panic("web: the embedded files cannot be read: " + err.Error())
-	}
+	}))
 	return found
+}
+
+// must panics at a fault of the embedded files. It is the same at every start, so a test meets it.
+func must(err error) {
+	if err != nil {
+		panic("web: the embedded files are invalid: " + err.Error())
+	}
 }
 
 // manifest tells under which path a file is served: play.js is /assets/play-ABCD.js.
 type manifest map[string]string
 
-func readManifest(data []byte) manifest {
-	var m manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		panic("web: the manifest cannot be read: " + err.Error())
-	}
+func readManifest(data []byte) (m manifest) {
+	must(json.Unmarshal(data, &m))
 	return m
 }
 
@@ -71,9 +70,7 @@ func buildPages(m manifest, o Options) map[string]*file {
 			data = describe()
 		}
 		var out bytes.Buffer
-		if err := p.Execute(&out, data); err != nil {
-			panic("web: " + err.Error()) // the same at every start: a test would have met it
-		}
+		must(p.Execute(&out, data))
 		pages[p.Name()] = newFile(p.Name(), out.Bytes())
 	}
 	return pages

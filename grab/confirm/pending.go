@@ -16,7 +16,7 @@ type Pending struct {
 type entry struct {
 	id        string
 	sample    rain.Win    // one of its wins
-	written   *rain.Entry // the entry, if it has just been written; nil for an older one
+	written   *rain.Entry // the whole entry; nil for an older one that has not been read
 	confirmed bool        // its winners may be notified
 }
 

@@ -17,12 +17,12 @@ func TestEightEntriesArePublishedAtOnce(t *testing.T) {
 			return nil
 		})}
 		began := time.Now()
-		publications := make([]publication, 17)
-		for i := range publications {
-			publications[i] = publication{&entry{}, &rain.Entry{}}
+		entries := make([]*entry, 17)
+		for i := range entries {
+			entries[i] = &entry{written: &rain.Entry{}}
 		}
-		done, err := s.publish(t.Context(), publications)
-		if took := time.Since(began); err != nil || len(done) != len(publications) || took != 3*time.Second {
+		done, err := s.publish(t.Context(), entries)
+		if took := time.Since(began); err != nil || len(done) != len(entries) || took != 3*time.Second {
 			t.Errorf("%d of 17 in %v (%v)", len(done), took, err)
 		}
 	})

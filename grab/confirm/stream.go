@@ -54,11 +54,11 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 		}
 		e.confirmed = false // not yet
 	}
-	publications, err := s.publications(ctx, campaign, shard, lasting)
+	lasting, err := s.lookUp(ctx, campaign, shard, lasting)
 	if err != nil {
 		return err
 	}
-	acknowledged, failure := s.publish(ctx, publications)
+	acknowledged, failure := s.publish(ctx, lasting)
 	if len(acknowledged) == 0 {
 		return failure
 	}
@@ -68,52 +68,45 @@ func (s *stream) confirm(ctx context.Context, campaign string, shard int, of []*
 	return errors.Join(failure, err)
 }
 
-// publication is a pending entry and the message that the stream has to acknowledge, or nil if the ledger has it.
-type publication struct {
-	pending *entry
-	publish *rain.Entry
-}
-
-// publications returns the entries with their wins: a fresh one as it was written, older ones from the outbox. An
-// entry that cannot be read there is left out; an operator has to inspect it, as the log says.
-func (s *stream) publications(ctx context.Context, campaign string, shard int, of []*entry) ([]publication, error) {
-	publications := make([]publication, 0, len(of))
-	var older []*entry
+// lookUp returns the entries that can be published. It reads older ones from the outbox; those that are gone from there
+// need no message. An entry that cannot be read there is left out; an operator has to inspect it, as the log says.
+func (s *stream) lookUp(ctx context.Context, campaign string, shard int, of []*entry) ([]*entry, error) {
+	var ready, older []*entry
 	var ids []string
 	for _, e := range of {
-		if e.written == nil {
+		if e.written != nil {
+			ready = append(ready, e)
+		} else {
 			older, ids = append(older, e), append(ids, e.id)
-			continue
 		}
-		publications = append(publications, publication{e, e.written})
 	}
 	found, err := s.outbox.Lookup(ctx, campaign, shard, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i, e := range older {
-		if found[i].Entry != nil || found[i].Gone {
-			publications = append(publications, publication{e, found[i].Entry})
+		if e.written = found[i].Entry; e.written != nil || found[i].Gone {
+			ready = append(ready, e)
 		}
 	}
-	return publications, nil
+	return ready, nil
 }
 
 // publish publishes the entries, and returns the acknowledged ones.
-func (s *stream) publish(ctx context.Context, publications []publication) (acknowledged []*entry, failure error) {
+func (s *stream) publish(ctx context.Context, of []*entry) (acknowledged []*entry, failure error) {
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(publishAtOnce)
-	for _, l := range publications {
+	for _, e := range of {
 		all.Go(func() error {
-			if l.publish != nil {
-				if err := s.publisher.Publish(ctx, *l.publish); err != nil {
+			if e.written != nil {
+				if err := s.publisher.Publish(ctx, *e.written); err != nil {
 					return err
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			acknowledged = append(acknowledged, l.pending)
+			acknowledged = append(acknowledged, e)
 			return nil
 		})
 	}

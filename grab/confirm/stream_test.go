@@ -72,22 +72,6 @@ func withoutAmounts(entries []rain.Entry) []rain.Entry {
 	return entries
 }
 
-// The last packet may go to one who is not told at first: then "sold out", as all others hear, is no answer.
-func TestTheLastWinIsToldAfterAll(t *testing.T) {
-	gm, to := grabtest.Streaming(t, grabtest.InProcess(t), grabtest.Setup{Packets: 1})
-	to.Refuse(true)
-	gm.Want("p", gm.Drop(0), outcome.Unavailable)
-	gm.Want("q", gm.Drop(0), outcome.SoldOut)
-	gm.Want("p", gm.Drop(0), outcome.Unavailable)
-	gm.Want("p", gm.Drop(1), outcome.SoldOut) // on which nothing was decided
-	to.Refuse(false)
-	gm.UntilWon("p", gm.Drop(0)) // what comes while the batch before is still failing is given up with it
-	gm.Want("p", gm.Drop(0), outcome.Won)
-	if n := len(to.Entries()); n != 1 {
-		t.Errorf("published %d times", n)
-	}
-}
-
 func TestAWinIsToldWhenTheStreamHasIt(t *testing.T) {
 	grabtest.EachBackend(t, func(t *testing.T, rdb grabtest.Client) {
 		var left atomic.Int64

@@ -171,11 +171,12 @@ func (gm *Game) Apply() {
 func (gm *Game) Drop(i int) string {
 	gm.T.Helper()
 	r, now := gm.C.Current(), gm.Options.Clock()
+	sky := rain.NewSky(r)
 	landed := max(0, (now-r.StartsAt-r.FallMS-rain.GraceMS)/rain.WaveMS)
 	for n := r.FirstWave + landed; n < r.FirstWave+r.Waves(); n++ {
 		for _, d := range r.Wave(n).Drops {
 			id := rain.DropID{N: n, K: d.K}
-			if r.Classify(id, now, false) != rain.InAir || r.Classify(id, now+1_000, false) != rain.InAir {
+			if sky.Classify(id, now, false) != rain.InAir || sky.Classify(id, now+1_000, false) != rain.InAir {
 				continue
 			}
 			if i == 0 {

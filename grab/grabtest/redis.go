@@ -53,35 +53,49 @@ func Connect(t testing.TB, addrs string) redis.UniversalClient {
 	return rdb
 }
 
+// Hook stands before a client's commands. What it leaves out goes on as it is.
+type Hook struct {
+	Command  func(next redis.ProcessHook) redis.ProcessHook
+	Pipeline func(next redis.ProcessPipelineHook) redis.ProcessPipelineHook
+}
+
+// DialHook implements redis.Hook.
+func (Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook implements redis.Hook.
+func (h Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	if h.Command == nil {
+		return next
+	}
+	return h.Command(next)
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (h Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	if h.Pipeline == nil {
+		return next
+	}
+	return h.Pipeline(next)
+}
+
 // Calls counts the calls of a script over a client.
 type Calls struct {
 	mu     sync.Mutex
 	counts map[string]int
 }
 
-// CountCalls counts from now on.
+// CountCalls counts from now on; commands in pipelines are not counted.
 func CountCalls(rdb redis.UniversalClient) *Calls {
 	c := &Calls{counts: map[string]int{}}
-	rdb.AddHook(c)
+	rdb.AddHook(Hook{Command: func(next redis.ProcessHook) redis.ProcessHook {
+		return func(ctx context.Context, cmd redis.Cmder) error {
+			c.mu.Lock()
+			c.counts[cmd.Name()]++
+			c.mu.Unlock()
+			return next(ctx, cmd)
+		}
+	}})
 	return c
-}
-
-// DialHook implements redis.Hook; connections are not counted.
-func (c *Calls) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// ProcessHook implements redis.Hook; it counts each command.
-func (c *Calls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.mu.Lock()
-		c.counts[cmd.Name()]++
-		c.mu.Unlock()
-		return next(ctx, cmd)
-	}
-}
-
-// ProcessPipelineHook implements redis.Hook; commands in pipelines are not counted.
-func (c *Calls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // Of is how often a command was called.

@@ -79,11 +79,9 @@ func (a *Addresses) Stay(ctx context.Context, campaign, address string, users []
 
 // Rise frees the slots of guests who have left, by their addresses.
 func (a *Addresses) Rise(ctx context.Context, campaign string, gone map[string][]string) error {
-	_, err := a.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	return a.pipelined(ctx, func(p redis.Pipeliner) {
 		for address, users := range gone {
 			p.ZRem(ctx, a.keys.guests(campaign, address), users)
 		}
-		return nil
 	})
-	return a.checked(err)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -36,14 +37,8 @@ type Admission struct {
 
 // NewAdmission returns an Admission.
 func NewAdmission(s *Store, t AdmissionTimes) *Admission {
-	usual := func(d *time.Duration, is time.Duration) {
-		if *d == 0 {
-			*d = is
-		}
-	}
-	usual(&t.Admitted, 30*time.Second)
-	usual(&t.Kept, time.Minute)
-	usual(&t.Lost, 30*time.Second)
+	t.Admitted, t.Kept = cmp.Or(t.Admitted, 30*time.Second), cmp.Or(t.Kept, time.Minute)
+	t.Lost = cmp.Or(t.Lost, 30*time.Second)
 	return &Admission{client: s.client, times: t}
 }
 
@@ -127,11 +122,10 @@ func (a *Admission) Counts(ctx context.Context, campaign string) (waiting, seate
 	k := a.keys.room(campaign)
 	after := "(" + strconv.FormatInt(a.clock(), 10)
 	var asked, seats *redis.IntCmd
-	_, err = a.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = a.pipelined(ctx, func(p redis.Pipeliner) {
 		asked, seats = p.ZCount(ctx, k.asked, after, "+inf"), p.ZCount(ctx, k.seats, after, "+inf")
-		return nil
 	})
-	if a.checked(err) != nil {
+	if err != nil {
 		return 0, 0, fmt.Errorf("count waiting players of campaign %s: %w", campaign, err)
 	}
 	return asked.Val(), seats.Val(), nil

@@ -58,7 +58,8 @@ func (a *Answer) parse(reply string, n int, amounts *rain.Amounts) error {
 			r.Packet, from, known = wonBefore(text)
 			r.Outcome = outcome.Won
 		default:
-			r.Outcome, known = outcomeOf(letters[i])
+			r.Outcome = losing[letters[i]]
+			known = r.Outcome != outcome.Unavailable
 		}
 		if r.Outcome == outcome.Won {
 			r.Amount = amounts.Of(r.Packet)
@@ -100,20 +101,7 @@ func wonBefore(text string) (packet int, entry string, ok bool) {
 	return int(p), entry, ok && isEntryID(entry)
 }
 
-// outcomeOf translates the codes of grab.lua for losing taps.
-func outcomeOf(letter byte) (outcome.Outcome, bool) {
-	switch letter {
-	case 'a':
-		return outcome.Already, true
-	case 'd':
-		return outcome.SoldOut, true
-	case 'n':
-		return outcome.NotOpen, true
-	case 'l':
-		return outcome.Limited, true
-	case 'e':
-		return outcome.Empty, true
-	default:
-		return 0, false
-	}
+// losing translates the codes of grab.lua for losing taps. The zero value means that there is no such code.
+var losing = [256]outcome.Outcome{
+	'a': outcome.Already, 'd': outcome.SoldOut, 'n': outcome.NotOpen, 'l': outcome.Limited, 'e': outcome.Empty,
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -42,7 +43,7 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 	before := strconv.FormatInt(now-commonFor.Milliseconds(), 10)
 	for some := range slices.Chunk(traits, commonAtOnce) {
 		counts := make([]*redis.IntCmd, len(some))
-		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := c.pipelined(ctx, func(p redis.Pipeliner) {
 			for i, t := range some {
 				key := c.keys.common(t.Kind, t.Value)
 				switch {
@@ -58,9 +59,8 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 				p.PExpire(ctx, key, commonFor)
 				counts[i] = p.ZCard(ctx, key)
 			}
-			return nil
 		})
-		if c.checked(err) != nil {
+		if err != nil {
 			return having, fmt.Errorf("record players' traits: %w", err)
 		}
 		for _, n := range counts {
@@ -75,22 +75,17 @@ func (c *Common) Tell(ctx context.Context, traits []Trait) (having []int, err er
 func (c *Common) Hands(ctx context.Context, node string, own map[string]string) (others map[string][]string,
 	err error) {
 	others = map[string][]string{}
-	users := make([]string, 0, len(own))
-	for user := range own {
-		users = append(users, user)
-	}
-	for some := range slices.Chunk(users, commonAtOnce) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(own)), commonAtOnce) {
 		read := make([]*redis.MapStringStringCmd, len(some))
-		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := c.pipelined(ctx, func(p redis.Pipeliner) {
 			for i, user := range some {
-				key := c.keys.hands(user)
+				key := c.keys.player(user, "hands")
 				p.HSet(ctx, key, node, own[user])
 				p.PExpire(ctx, key, handsFor)
 				read[i] = p.HGetAll(ctx, key)
 			}
-			return nil
 		})
-		if c.checked(err) != nil {
+		if err != nil {
 			return others, fmt.Errorf("record tap profiles: %w", err)
 		}
 		for i, user := range some {

@@ -58,21 +58,6 @@ func TestWhatPlayersHaveInCommon(t *testing.T) {
 	})
 }
 
-// pipelines fails each after the first ones, and knows the longest.
-type pipelines struct{ left, longest int }
-
-func (*pipelines) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (*pipelines) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		p.longest = max(p.longest, len(cmds))
-		if p.left--; p.left < 0 {
-			return context.DeadlineExceeded
-		}
-		return next(ctx, cmds)
-	}
-}
-
 // A crowd is told in pipelines of a bounded size, and what Redis has answered before it failed is not lost.
 func TestACrowdIsToldInPipelines(t *testing.T) {
 	const players = 450
@@ -84,22 +69,30 @@ func TestACrowdIsToldInPipelines(t *testing.T) {
 		own[user] = "1"
 	}
 	rdb := grabtest.InProcess(t)
-	hook := &pipelines{left: 100} // a new connection has one of its own
-	rdb.AddHook(hook)
+	left, longest := 100, 0 // a new connection has a pipeline of its own
+	rdb.AddHook(grabtest.Hook{Pipeline: func(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+		return func(ctx context.Context, cmds []redis.Cmder) error {
+			longest = max(longest, len(cmds))
+			if left--; left < 0 {
+				return context.DeadlineExceeded
+			}
+			return next(ctx, cmds)
+		}
+	}})
 	c := store.NewCommon(store.New(rdb, store.Options{Namespace: testenv.Namespace(t),
 		Clock: func() int64 { return time.Now().UnixMilli() }}))
 	testenv.Must(t, testenv.Err(c.Hands(t.Context(), "a", own)))
-	hook.left = 2
+	left = 2
 	having, err := c.Tell(t.Context(), traits)
 	if !errors.Is(err, context.DeadlineExceeded) || len(having) != 400 || having[399] != 400 {
 		t.Errorf("%d counts, %v", len(having), err)
 	}
-	hook.left = 1
+	left = 1
 	others, err := c.Hands(t.Context(), "b", own)
 	if !errors.Is(err, context.DeadlineExceeded) || len(others) != 200 {
 		t.Errorf("%d hands, %v", len(others), err)
 	}
-	if hook.longest > 800 {
-		t.Errorf("%d commands in a pipeline", hook.longest)
+	if longest > 800 {
+		t.Errorf("%d commands in a pipeline", longest)
 	}
 }

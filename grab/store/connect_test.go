@@ -26,12 +26,10 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 			t.Errorf("%s: %v", addrs, err)
 			continue
 		}
-		if got := describe(rdb); got != want {
-			t.Errorf("%s: %s, want %s", addrs, got, want)
-		}
 		const two = 2 * time.Second
-		if got, want := waits(rdb), (patience{two, two, two, 1, true}); got != want {
-			t.Errorf("%s: waits %+v, want %+v", addrs, got, want)
+		got, waits := describe(rdb)
+		if wantWaits := (patience{two, two, two, 1, true}); got != want || waits != wantWaits {
+			t.Errorf("%s: %s, waits %+v; want %s, %+v", addrs, got, waits, want, wantWaits)
 		}
 		// A failover is found within a second.
 		if c, ok := rdb.(*redis.ClusterClient); ok && c.Options().ClusterStateReloadInterval != time.Second {
@@ -43,7 +41,7 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 		"redis://u:secret@h:1?addr=i:1&x=y", "redis://u:secret%@h"} {
 		rdb, err := Connect(bad)
 		if err == nil {
-			t.Errorf("%q was understood as %s", bad, describe(rdb))
+			t.Errorf("%q was understood as %T", bad, rdb)
 			_ = rdb.Close()
 			continue
 		}
@@ -53,20 +51,6 @@ func TestConnectUnderstandsAddresses(t *testing.T) {
 	}
 }
 
-func describe(rdb redis.UniversalClient) string {
-	parts, tls := []string{}, false
-	switch c := rdb.(type) {
-	case *redis.ClusterClient:
-		parts, tls = append([]string{"cluster"}, c.Options().Addrs...), c.Options().TLSConfig != nil
-	case *redis.Client:
-		parts, tls = []string{c.Options().Addr}, c.Options().TLSConfig != nil
-	}
-	if tls {
-		parts = append(parts, "tls")
-	}
-	return strings.Join(parts, " ")
-}
-
 // patience is how long a client waits for Redis.
 type patience struct {
 	dial, read, write time.Duration
@@ -74,14 +58,21 @@ type patience struct {
 	context           bool // no longer than its caller
 }
 
-func waits(rdb redis.UniversalClient) patience {
+func describe(rdb redis.UniversalClient) (text string, waits patience) {
+	var parts []string
+	tls := false
 	switch c := rdb.(type) {
 	case *redis.ClusterClient:
 		o := c.Options()
-		return patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+		parts, tls = append([]string{"cluster"}, o.Addrs...), o.TLSConfig != nil
+		waits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
 	case *redis.Client:
 		o := c.Options()
-		return patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
+		parts, tls = []string{o.Addr}, o.TLSConfig != nil
+		waits = patience{o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.DialerRetries, o.ContextTimeoutEnabled}
 	}
-	return patience{}
+	if tls {
+		parts = append(parts, "tls")
+	}
+	return strings.Join(parts, " "), waits
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,26 +41,18 @@ func NewConnections(s *Store) *Connections { return &Connections{s.client} }
 // Of two nodes that report the same player at once, the later one gets both connections.
 func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[string][]Connection, error) {
 	all := make(map[string][]Connection, len(come)+len(gone))
-	for _, one := range slices.Concat(come, gone) {
-		all[one.User] = nil
+	comeOf, goneOf := map[string][]Connection{}, map[string][]Connection{}
+	for _, one := range come {
+		all[one.User], comeOf[one.User] = nil, append(comeOf[one.User], one)
 	}
-	users := make([]string, 0, len(all))
-	for user := range all {
-		users = append(users, user)
+	for _, one := range gone {
+		all[one.User], goneOf[one.User] = nil, append(goneOf[one.User], one)
 	}
-	byUser := func(list []Connection) map[string][]Connection {
-		m := map[string][]Connection{}
-		for _, one := range list {
-			m[one.User] = append(m[one.User], one)
-		}
-		return m
-	}
-	comeOf, goneOf := byUser(come), byUser(gone)
-	for some := range slices.Chunk(users, usersAtOnce) {
+	for some := range slices.Chunk(slices.Collect(maps.Keys(all)), usersAtOnce) {
 		read := make(map[string]*redis.MapStringStringCmd, len(some))
-		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := c.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, user := range some {
-				key := c.keys.connections(user)
+				key := c.keys.player(user, "connections")
 				for _, one := range comeOf[user] {
 					p.HSet(ctx, key, one.field(), one.Since)
 				}
@@ -69,9 +62,8 @@ func (c *Connections) Tell(ctx context.Context, come, gone []Connection) (map[st
 				p.PExpire(ctx, key, connectedFor)
 				read[user] = p.HGetAll(ctx, key)
 			}
-			return nil
 		})
-		if c.checked(err) != nil {
+		if err != nil {
 			return nil, fmt.Errorf("record players' connections: %w", err)
 		}
 		for user, cmd := range read {
@@ -87,7 +79,7 @@ func (c *Connections) Of(ctx context.Context, user string) ([]Connection, error)
 	if err != nil {
 		return nil, err
 	}
-	fields, err := c.rdb.HGetAll(ctx, c.keys.connections(user)).Result()
+	fields, err := c.rdb.HGetAll(ctx, c.keys.player(user, "connections")).Result()
 	if c.checked(err) != nil {
 		return nil, fmt.Errorf("read a player's connections: %w", err)
 	}

@@ -51,9 +51,7 @@ func parseEntry(ref rain.EntryRef, values map[string]string) (entry rain.Entry, 
 func parseLines(text string, numbers rain.Numbers) ([]rain.Win, error) {
 	wins := make([]rain.Win, 0, strings.Count(text, "\n")+1)
 	for line := range strings.SplitSeq(text, "\n") {
-		mark, rest, _ := strings.Cut(line, " ")
-		ticket, user, _ := strings.Cut(rest, " ") // the user may have spaces
-		wins = append(wins, rain.Win{User: user, Drop: ticket, Seal: mark})
+		wins = append(wins, parseLine(line))
 	}
 	if numbers.Count() != len(wins) {
 		return nil, fmt.Errorf("%d packets for %d wins: %w", numbers.Count(), len(wins), errRecord)
@@ -64,4 +62,10 @@ func parseLines(text string, numbers rain.Numbers) ([]rain.Win, error) {
 		i++
 	}
 	return wins, nil
+}
+
+func parseLine(line string) rain.Win {
+	mark, rest, _ := strings.Cut(line, " ")
+	ticket, user, _ := strings.Cut(rest, " ") // the user may have spaces
+	return rain.Win{User: user, Drop: ticket, Seal: mark}
 }

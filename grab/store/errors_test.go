@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -24,113 +25,72 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 	b := &breaker{one: true}
 	b.left.Store(1 << 40)
 	rdb.AddHook(b)
-	newGame := func(t *testing.T) *grabtest.Game {
-		gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Wins: 30})
-		for i := range 20 {
-			gm.BatchOf([2]string{"p", rain.DropID{N: int64(i)}.String()})
-		}
-		gm.Want("q", gm.Drop(0), outcome.Won)
-		return gm
-	}
-	closed := func(t *testing.T, gm *grabtest.Game) {
+	type ctx = context.Context
+	type game = *grabtest.Game
+	closed := func(x ctx, gm game) {
 		testenv.Must(t, gm.C.Close(gm.Options.Clock()))
-		testenv.Must(t, gm.G.CloseCampaign(t.Context(), gm.C))
+		testenv.Must(t, gm.G.CloseCampaign(x, gm.C))
 		gm.Remove(gm.Read(100))
 	}
-	lost := func(_ *testing.T, gm *grabtest.Game) { gm.Lose() }
-	win := rain.EntryRef{ID: "1-0"}
+	lost := func(_ ctx, gm game) { gm.Lose() }
+	borrowed := rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 50, Last: 51}}}
+	winners := []store.Winners{{Totals: []store.Ranked{{User: "p", Amount: 5}}}}
 	for name, call := range map[string]struct {
-		before func(*testing.T, *grabtest.Game) // may be nil
-		do     func(*testing.T, *grabtest.Game) error
+		before func(ctx, game) // may be nil
+		do     func(ctx, game) error
 	}{
-		"open": {lost, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Open(t.Context(), gm.C, gm.Options.Clock()+60_000)
+		"open":     {lost, func(x ctx, gm game) error { return gm.G.Open(x, gm.C, gm.Options.Clock()+60_000) }},
+		"apply":    {nil, func(x ctx, gm game) error { return gm.G.Apply(x, gm.C) }},
+		"close":    {nil, func(x ctx, gm game) error { return gm.G.CloseCampaign(x, gm.C) }},
+		"expire":   {closed, func(x ctx, gm game) error { return gm.G.Expire(x, gm.C, time.Hour) }},
+		"levels":   {nil, func(x ctx, gm game) error { return failure(gm.G.Levels(x, gm.C)) }},
+		"snapshot": {nil, func(x ctx, gm game) error { return failure(gm.G.Snapshot(x, gm.C)) }},
+		"lost":     {nil, func(x ctx, gm game) error { return failure(gm.G.Lost(x, gm.C)) }},
+		"restore":  {lost, func(x ctx, gm game) error { return gm.G.Restore(x, gm.C, 0, gm.Restoration(0, nil)) }},
+		"rank": {nil, func(x ctx, gm game) error {
+			winners[0].Campaign = gm.C.ID
+			return gm.G.Rank(x, winners)
 		}},
-		"apply": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Apply(t.Context(), gm.C) }},
-		"close": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.CloseCampaign(t.Context(), gm.C) }},
-		"expire": {closed, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Expire(t.Context(), gm.C,
-				time.Hour)
+		"top":     {nil, func(x ctx, gm game) error { return failure(gm.G.Top(x, gm.C)) }},
+		"report":  {nil, func(x ctx, gm game) error { return gm.G.Report(x, gm.C.ID, "n", 1, store.NodeReport{}) }},
+		"reports": {nil, func(x ctx, gm game) error { return failure(gm.G.Reports(x, gm.C.ID)) }},
+		"allow":   {nil, func(x ctx, gm game) error { return failure2(gm.G.Allow(x, "test", "x", 1, 1)) }},
+		"records": {nil, func(x ctx, gm game) error { return failure2(gm.G.Records(x, gm.C, "p", 100)) }},
+		"shards":  {nil, func(x ctx, gm game) error { return failure(gm.G.Shards(x, gm.C)) }},
+		"lend":    {nil, func(x ctx, gm game) error { return failure(gm.G.Lend(x, gm.C.ID, 0, 1, "m", 5)) }},
+		"borrow":  {nil, func(x ctx, gm game) error { return failure(gm.G.Borrow(x, gm.C.ID, borrowed)) }},
+		"done":    {nil, func(x ctx, gm game) error { return gm.G.Moves.Done(x, gm.C.ID, 0, "m") }},
+		"lose":    {nil, func(x ctx, gm game) error { return failure(gm.G.Moves.Lose(x, gm.C.ID, 0, "0-0", 0)) }},
+		"each record": {nil, func(x ctx, gm game) error {
+			return gm.G.EachRecord(x, gm.C, 0, func(rain.Records) error { return nil })
 		}},
-		"levels": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Levels(t.Context(), gm.C)) }},
-		"snapshot": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Snapshot(t.Context(), gm.C))
+		"page":    {nil, func(x ctx, gm game) error { return failure2(gm.G.Page(x, gm.C.ID, 0, "", 10)) }},
+		"remove":  {nil, func(x ctx, gm game) error { return gm.G.Remove(x, []rain.EntryRef{{ID: "1-0"}}) }},
+		"pending": {nil, func(x ctx, gm game) error { return failure(gm.G.Pending(x, gm.C)) }},
+		"waiting": {nil, func(x ctx, gm game) error { return failure(gm.G.Waiting(x, gm.C, 10)) }},
+		"lookup": {nil, func(x ctx, gm game) error {
+			return failure(gm.G.Outbox.Lookup(x, gm.C.ID, 0, []string{"1-0"}))
 		}},
-		"lost": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Lost(t.Context(), gm.C)) }},
-		"restore": {lost, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, nil))
+		"wins for a look": {nil, func(x ctx, gm game) error {
+			return failure(gm.G.ReadWins(x, gm.C.ID, 0, []string{"p"}))
 		}},
-		"rank": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Rank(t.Context(), []store.Winners{{Campaign: gm.C.ID, Totals: []store.Ranked{{User: "p",
-				Amount: 5}}}})
+		"decide": {nil, func(x ctx, gm game) error {
+			return gm.Script().Call(x, []*grabtest.Tap{grabtest.TapOf(t, "r", "0.0")})
 		}},
-		"top": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Top(t.Context(), gm.C)) }},
-		"report": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Report(t.Context(), gm.C.ID, "n", 1, store.NodeReport{})
-		}},
-		"reports": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Reports(t.Context(), gm.C.ID))
-		}},
-		"allow": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			_, _, err := gm.G.Allow(t.Context(), "test", "x", 1, 1)
-			return err
-		}},
-		"records": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			_, _, err := gm.G.Records(t.Context(), gm.C, "p", 100)
-			return err
-		}},
-		"shards": {nil, func(t *testing.T, gm *grabtest.Game) error { return failure(gm.G.Shards(t.Context(), gm.C)) }},
-		"lend": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Lend(t.Context(), gm.C.ID, 0, 1, "m", 5))
-		}},
-		"borrow": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Borrow(t.Context(), gm.C.ID, rain.Lent{Move: "m", Numbers: rain.Numbers{{First: 50,
-				Last: 51}}}))
-		}},
-		"done": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Moves.Done(t.Context(), gm.C.ID, 0,
-				"m")
-		}},
-		"lose": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Moves.Lose(t.Context(), gm.C.ID, 0, "0-0", 0))
-		}},
-		"each record": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.EachRecord(t.Context(), gm.C, 0, func(rain.Records) error { return nil })
-		}},
-		"page": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			_, _, err := gm.G.Page(t.Context(), gm.C.ID, 0, "", 10)
-			return err
-		}},
-		"remove": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.G.Remove(t.Context(),
-				[]rain.EntryRef{win})
-		}},
-		"pending": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Pending(t.Context(),
-				gm.C))
-		}},
-		"waiting": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Waiting(t.Context(), gm.C, 10))
-		}},
-		"lookup": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.Outbox.Lookup(t.Context(), gm.C.ID, 0, []string{"1-0"}))
-		}},
-		"wins for a look": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return failure(gm.G.ReadWins(t.Context(), gm.C.ID, 0, []string{"p"}))
-		}},
-		"decide": {nil, func(t *testing.T, gm *grabtest.Game) error {
-			return gm.Script().Call(t.Context(), []*grabtest.Tap{grabtest.TapOf(t, "r", "0.0")})
-		}},
-		"load": {nil, func(t *testing.T, gm *grabtest.Game) error { return gm.G.Load(t.Context()) }},
+		"load": {nil, func(x ctx, gm game) error { return gm.G.Load(x) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for calls := int64(0); ; calls++ {
-				gm := newGame(t)
+				gm := grabtest.New(t, rdb, grabtest.Setup{Packets: 40, Wins: 30})
+				for i := range 20 {
+					gm.BatchOf([2]string{"p", rain.DropID{N: int64(i)}.String()})
+				}
+				gm.Want("q", gm.Drop(0), outcome.Won)
 				if call.before != nil {
-					call.before(t, gm)
+					call.before(t.Context(), gm)
 				}
 				b.left.Store(calls)
-				err := call.do(t, gm)
+				err := call.do(t.Context(), gm)
 				broken := b.left.Load() < 0
 				b.left.Store(1 << 40)
 				if !broken {
@@ -149,6 +109,8 @@ func TestNoErrorOfRedisIsSwallowed(t *testing.T) {
 
 // failure is the error of a call that answers something as well.
 func failure[T any](_ T, err error) error { return err }
+
+func failure2[S, T any](_ S, _ T, err error) error { return err }
 
 // What a player has won and nobody can read is an error, and not nothing.
 func TestWinsThatCannotBeReadAreAnError(t *testing.T) {

@@ -29,16 +29,14 @@ func (s *Stock) Expire(ctx context.Context, c *rain.Campaign, ttl time.Duration)
 		if waiting > 0 || status != "" && status != string(rain.Closed) {
 			return fmt.Errorf("shard %d: %w", shard, ErrNotClosed)
 		}
-		_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		return s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, key := range append(k.opening(), k.Top) {
 				p.PExpire(ctx, key, ttl)
 			}
 			if shard == 0 {
 				p.PExpire(ctx, s.keys.nodes(c.ID), ttl)
 			}
-			return nil
 		})
-		return s.checked(err)
 	})
 	if err != nil {
 		return fmt.Errorf("expire campaign %s: %w", c.ID, err)

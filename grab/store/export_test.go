@@ -11,10 +11,7 @@ const (
 	PresentFor        = presentFor
 )
 
-var (
-	ErrRestoration = errRestoration
-	ErrRanges      = errRanges
-)
+var ErrRestoration = errRestoration
 
 // Opening are the keys that a shard has from its opening on.
 func (k Keys) Opening() []string { return k.opening() }

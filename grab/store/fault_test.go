@@ -88,19 +88,6 @@ func TestWhileRedisIsAwayNothingIsWon(t *testing.T) {
 	}
 }
 
-// holder keeps every call back until it is released.
-type holder struct {
-	*grabtest.Calls
-	released chan struct{}
-}
-
-func (h *holder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		<-h.released
-		return next(ctx, cmd)
-	}
-}
-
 // Who waits behind a batch that Redis does not answer is told with it, and not after a time-out of its own.
 func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	server := testenv.StartRedis(t)
@@ -108,8 +95,13 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 	gm := grabtest.New(t, grabtest.Connect(t, server.Addr), grabtest.Setup{Packets: players})
 	drop := gm.Drop(0)
 	server.Freeze()
-	line := &holder{Calls: grabtest.CountCalls(gm.RDB), released: make(chan struct{})}
-	gm.RDB.AddHook(line)
+	line, released := grabtest.CountCalls(gm.RDB), make(chan struct{})
+	gm.RDB.AddHook(grabtest.Hook{Command: func(next redis.ProcessHook) redis.ProcessHook {
+		return func(ctx context.Context, cmd redis.Cmder) error {
+			<-released
+			return next(ctx, cmd)
+		}
+	}})
 	var all sync.WaitGroup
 	var unavailable atomic.Int64
 	for p := range players {
@@ -121,7 +113,7 @@ func TestAHungRedisKeepsNobodyWaiting(t *testing.T) {
 			}
 		})
 	}
-	close(line.released)
+	close(released)
 	all.Wait()
 	if n := line.Of("evalsha"); n != 1 {
 		t.Errorf("%d calls were waited for, one after the other", n)

@@ -103,19 +103,9 @@ func (k keys) nodes(campaign string) string { return k.tag(campaign, 0) + "nodes
 
 func (k keys) upNodes() string { return k.namespace + ":{connections}:nodes" }
 
-// connections returns the key of a player's connections.
-func (k keys) connections(user string) string {
-	return k.namespace + ":{player." + plainOrHash(user) + "}:connections"
-}
-
-// name returns the key of a player's display profile.
-func (k keys) name(user string) string {
-	return k.namespace + ":{player." + plainOrHash(user) + "}:name"
-}
-
-// hands returns the key of a player's tap profiles.
-func (k keys) hands(user string) string {
-	return k.namespace + ":{player." + plainOrHash(user) + "}:hands"
+// player returns one of a player's keys: connections, name or hands.
+func (k keys) player(user, key string) string {
+	return k.namespace + ":{player." + plainOrHash(user) + "}:" + key
 }
 
 // common returns the key of the players with a common trait. The trait itself is hashed.

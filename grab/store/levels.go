@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -153,7 +154,10 @@ type level struct {
 
 func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, moves map[string]string) (l level,
 	err error) {
-	var s shardState
+	var s struct {
+		Status string `redis:"status"`
+		Won    int    `redis:"won"`
+	}
 	if err := state.Scan(&s); err != nil {
 		return l, err
 	}
@@ -161,18 +165,16 @@ func parseLevel(c *rain.Campaign, state *redis.SliceCmd, elements []string, move
 		return l, ErrNoState
 	}
 	l.won = s.Won
-	if l.left, l.reclaimed, err = parseStock(elements, c.Packets); err != nil {
-		return l, err
+	if len(elements) > mostRanges {
+		return l, errRanges
+	}
+	var invalid []string
+	if l.left, l.reclaimed, invalid = parseStock(elements, c.Packets); len(invalid) > 0 {
+		return l, fmt.Errorf("%s: %w", strings.Join(invalid, ", "), errRecord)
 	}
 	lent, _ := parseAllLent(moves)
 	for _, move := range lent {
 		l.left = append(l.left, move.Numbers...)
 	}
 	return l, nil
-}
-
-// shardState holds the fields of a shard's state that Levels reads.
-type shardState struct {
-	Status string `redis:"status"`
-	Won    int    `redis:"won"`
 }

@@ -29,17 +29,13 @@ func NewNames(s *Store) *Names { return &Names{s.client} }
 
 // Tell stores display profiles. It may be repeated.
 func (n *Names) Tell(ctx context.Context, named []Named) error {
-	_, err := n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := n.pipelined(ctx, func(p redis.Pipeliner) {
 		for _, one := range named {
-			text, err := json.Marshal(one)
-			if err != nil {
-				return err
-			}
-			p.Set(ctx, n.keys.name(one.User), text, namedFor)
+			text, _ := json.Marshal(one) //nolint:errchkjson // texts only: it cannot fail
+			p.Set(ctx, n.keys.player(one.User, "name"), text, namedFor)
 		}
-		return nil
 	})
-	if n.checked(err) != nil {
+	if err != nil {
 		return fmt.Errorf("store display profiles: %w", err)
 	}
 	return nil
@@ -51,13 +47,12 @@ func (n *Names) Read(ctx context.Context, users []string) ([]Named, error) {
 		return nil, nil
 	}
 	texts := make([]*redis.StringCmd, len(users))
-	_, err := n.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := n.pipelined(ctx, func(p redis.Pipeliner) {
 		for i, user := range users {
-			texts[i] = p.Get(ctx, n.keys.name(user))
+			texts[i] = p.Get(ctx, n.keys.player(user, "name"))
 		}
-		return nil
 	})
-	if !errors.Is(err, redis.Nil) && n.checked(err) != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fmt.Errorf("read display profiles: %w", err)
 	}
 	var known []Named

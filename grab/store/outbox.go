@@ -24,13 +24,12 @@ func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 		byOutbox[key] = append(byOutbox[key], r.ID)
 	}
 	// Not in a MULTI: a full Redis refuses one, and could then never be emptied.
-	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := o.pipelined(ctx, func(p redis.Pipeliner) {
 		for key, ids := range byOutbox {
 			p.XDel(ctx, key, ids...)
 		}
-		return nil
 	})
-	if o.checked(err) != nil {
+	if err != nil {
 		return fmt.Errorf("remove %d outbox entries: %w", len(refs), err)
 	}
 	return nil
@@ -38,14 +37,10 @@ func (o *Outbox) Remove(ctx context.Context, refs []rain.EntryRef) error {
 
 // Pending returns the number of entries in the campaign's outboxes.
 func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
-	lengths := make([]*redis.IntCmd, Shards(c))
-	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range lengths {
-			lengths[shard] = p.XLen(ctx, o.keys.shard(c.ID, shard).Outbox)
-		}
-		return nil
+	lengths, err := ofShards(ctx, o.client, c, func(p redis.Pipeliner, k Keys) *redis.IntCmd {
+		return p.XLen(ctx, k.Outbox)
 	})
-	if o.checked(err) != nil {
+	if err != nil {
 		return 0, fmt.Errorf("count outbox entries of %s: %w", c.ID, err)
 	}
 	var total int64
@@ -58,14 +53,10 @@ func (o *Outbox) Pending(ctx context.Context, c *rain.Campaign) (int64, error) {
 // Waiting returns the oldest entries of each outbox, up to limit of each shard, for display. It is not a snapshot;
 // Snapshot is one, and costs Redis more the longer the outboxes are.
 func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]rain.Entry, error) {
-	found := make([]*redis.XMessageSliceCmd, Shards(c))
-	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range found {
-			found[shard] = p.XRangeN(ctx, o.keys.shard(c.ID, shard).Outbox, "-", "+", int64(limit))
-		}
-		return nil
+	found, err := ofShards(ctx, o.client, c, func(p redis.Pipeliner, k Keys) *redis.XMessageSliceCmd {
+		return p.XRangeN(ctx, k.Outbox, "-", "+", int64(limit))
 	})
-	if o.checked(err) != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the outboxes of %s: %w", c.ID, err)
 	}
 	amounts, err := o.amounts.Of(c)
@@ -87,18 +78,26 @@ func (o *Outbox) Waiting(ctx context.Context, c *rain.Campaign, limit int) ([]ra
 func (o *Outbox) Page(ctx context.Context, campaign string, shard int, after string, limit int) (
 	entries []rain.Entry, next string, err error,
 ) {
+	found, next, err := o.page(ctx, campaign, shard, after, limit)
+	return o.Readable(campaign, shard, found), next, err
+}
+
+// page reads up to limit messages after one, as Page does.
+func (o *Outbox) page(ctx context.Context, campaign string, shard int, after string, limit int) (
+	found []redis.XMessage, next string, err error,
+) {
 	from := "-"
 	if after != "" {
 		from = "(" + after
 	}
-	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
+	found, err = o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
 	if o.checked(err) != nil {
 		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
 	}
 	if len(found) == limit {
 		next = found[limit-1].ID
 	}
-	return o.Readable(campaign, shard, found), next, nil
+	return found, next, nil
 }
 
 // Lookup is the result for one entry's id.
@@ -110,13 +109,12 @@ type Lookup struct {
 // Lookup reads entries by their ids.
 func (o *Outbox) Lookup(ctx context.Context, campaign string, shard int, ids []string) ([]Lookup, error) {
 	found := make([]*redis.XMessageSliceCmd, len(ids))
-	_, err := o.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := o.pipelined(ctx, func(p redis.Pipeliner) {
 		for i, id := range ids {
 			found[i] = p.XRange(ctx, o.keys.shard(campaign, shard).Outbox, id, id)
 		}
-		return nil
 	})
-	if o.checked(err) != nil {
+	if err != nil {
 		return nil, fmt.Errorf("look up entries in the outbox of %s.%d: %w", campaign, shard, err)
 	}
 	all := make([]Lookup, len(ids))
@@ -147,9 +145,13 @@ func (o *Outbox) Readable(campaign string, shard int, messages []redis.XMessage)
 
 // entryOf parses an entry.
 func entryOf(campaign string, shard int, m redis.XMessage) (rain.Entry, error) {
-	values := make(map[string]string, len(m.Values))
+	return parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, fieldsOf(m))
+}
+
+func fieldsOf(m redis.XMessage) map[string]string {
+	fields := make(map[string]string, len(m.Values))
 	for field, value := range m.Values {
-		values[field], _ = value.(string) // go-redis has only strings here
+		fields[field], _ = value.(string) // go-redis has only strings here
 	}
-	return parseEntry(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, values)
+	return fields
 }

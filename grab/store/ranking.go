@@ -44,16 +44,15 @@ type Winners struct {
 // waits for it.
 func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 	boards := make([]board, len(winners))
-	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipelined(ctx, func(p redis.Pipeliner) {
 		for i, w := range winners {
 			boards[i] = r.readBoard(ctx, p, w)
 		}
-		return nil
 	})
-	if r.checked(err) != nil {
+	if err != nil {
 		return fmt.Errorf("read the top players: %w", err)
 	}
-	_, err = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = r.pipelined(ctx, func(p redis.Pipeliner) {
 		for _, b := range boards {
 			if b.ttl.Val() == noKey {
 				continue // expired, or lost; the restorer makes the board
@@ -65,9 +64,8 @@ func (r *Ranking) Rank(ctx context.Context, winners []Winners) error {
 				p.PExpire(ctx, b.keys.Top, left)
 			}
 		}
-		return nil
 	})
-	if r.checked(err) != nil {
+	if err != nil {
 		return fmt.Errorf("rank winners: %w", err)
 	}
 	return nil
@@ -118,14 +116,10 @@ func enter(ctx context.Context, p redis.Pipeliner, k Keys, players []redis.Z) {
 
 // Top returns the at most ten players who have won most in the campaign, the first one with most.
 func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
-	boards := make([]*redis.ZSliceCmd, Shards(c))
-	_, err := r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for shard := range boards {
-			boards[shard] = p.ZRevRangeWithScores(ctx, r.keys.shard(c.ID, shard).Top, 0, TopKept-1)
-		}
-		return nil
+	boards, err := ofShards(ctx, r.client, c, func(p redis.Pipeliner, k Keys) *redis.ZSliceCmd {
+		return p.ZRevRangeWithScores(ctx, k.Top, 0, TopKept-1)
 	})
-	if r.checked(err) != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the top players in campaign %s: %w", c.ID, err)
 	}
 	var all []Ranked
@@ -136,8 +130,7 @@ func (r *Ranking) Top(ctx context.Context, c *rain.Campaign) ([]Ranked, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(b.Amount, a.Amount),
-			cmp.Compare(a.User, b.User))
+		return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.User, b.User))
 	})
 	return all[:min(len(all), TopKept)], nil
 }

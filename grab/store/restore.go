@@ -50,17 +50,14 @@ func NewRestorer(s *Store) *Restorer { return &Restorer{s.client} }
 // removes a shard once it was opened; for a loading campaign the answer means nothing. If Redis does not answer for
 // some shards there is an error too, and the answer is of the others.
 func (r *Restorer) Lost(ctx context.Context, c *rain.Campaign) (lost []int, err error) {
-	revisions := make([]*redis.BoolCmd, Shards(c))
-	_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
-		for shard := range revisions {
-			revisions[shard] = p.HExists(ctx, r.keys.shard(c.ID, shard).State, fieldRevision)
-		}
-		return nil
+	// Each command has its own error.
+	revisions, _ := ofShards(ctx, r.client, c, func(p redis.Pipeliner, k Keys) *redis.BoolCmd {
+		return p.HExists(ctx, k.State, fieldRevision)
 	})
 	var failed error
 	for shard, known := range revisions {
 		switch there, err := known.Result(); {
-		case r.checked(err) != nil:
+		case err != nil:
 			failed = err
 		case !there:
 			lost = append(lost, shard)

@@ -119,12 +119,8 @@ func TestARestorationCanBeBrokenOffAnywhere(t *testing.T) {
 	})
 }
 
-// doubler sends each call of a script twice, as go-redis does when an answer is lost.
-type doubler struct{}
-
-func (doubler) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (doubler) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+// double sends each call of a script twice, as go-redis does when an answer is lost.
+func double(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if cmd.Name() == "evalsha" {
 			_ = next(ctx, cmd)
@@ -132,10 +128,6 @@ func (doubler) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		return next(ctx, cmd)
 	}
-}
-
-func (doubler) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
@@ -151,7 +143,7 @@ func TestRepeatedStepsOfARestorationChangeNothing(t *testing.T) {
 		if err := gm.G.Load(t.Context()); err != nil { // so that each call is an EVALSHA
 			t.Fatal(err)
 		}
-		rdb.AddHook(doubler{})
+		rdb.AddHook(grabtest.Hook{Command: double})
 		testenv.Must(t, gm.G.Restore(t.Context(), gm.C, 0, gm.Restoration(0, wins)))
 		gm.Gone = 20
 		gm.Balance()

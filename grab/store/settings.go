@@ -52,12 +52,8 @@ const borrowedAtOnce = 500
 // number is -1. A move that comes meanwhile may be missing.
 func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 	fn func(move string, number int64)) error {
-	key := s.keys.shard(c.ID, shard).Borrowed
-	for cursor := uint64(0); ; {
-		page, next, err := s.rdb.HScan(ctx, key, cursor, "", borrowedAtOnce).Result()
-		if s.checked(err) != nil {
-			return fmt.Errorf("read the moves to %s.%d: %w", c.ID, shard, unreadable(err))
-		}
+	key, what := s.keys.shard(c.ID, shard).Borrowed, fmt.Sprintf("the moves to %s.%d", c.ID, shard)
+	return s.eachPage(ctx, key, borrowedAtOnce, what, func(page []string) error {
 		for i := 0; i+1 < len(page); i += 2 {
 			if page[i] == "" {
 				continue // only keeps the key in existence
@@ -67,6 +63,22 @@ func (s *Sums) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int,
 				n = -1
 			}
 			fn(page[i], n)
+		}
+		return nil
+	})
+}
+
+// eachPage calls fn with alternating fields and values of a hash, about count fields at a time, in any order. fn's
+// error ends it and is returned.
+func (c *client) eachPage(ctx context.Context, key string, count int64, what string,
+	fn func(page []string) error) error {
+	for cursor := uint64(0); ; {
+		page, next, err := c.rdb.HScan(ctx, key, cursor, "", count).Result()
+		if c.checked(err) != nil {
+			return fmt.Errorf("read %s: %w", what, unreadable(err))
+		}
+		if err := fn(page); err != nil {
+			return err
 		}
 		if cursor = next; cursor == 0 {
 			return nil

@@ -43,14 +43,30 @@ func (c *client) readShards(ctx context.Context, of *rain.Campaign, put func(p r
 	var reading sync.WaitGroup
 	for _, shards := range masters {
 		reading.Go(func() {
-			_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			_ = c.pipelined(ctx, func(p redis.Pipeliner) {
 				for _, shard := range shards {
 					put(p, shard)
 				}
-				return nil
 			})
-			_ = c.checked(err)
 		})
 	}
 	reading.Wait()
+}
+
+// pipelined sends the commands that put adds to a pipeline.
+func (c *client) pipelined(ctx context.Context, put func(p redis.Pipeliner)) error {
+	_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { put(p); return nil })
+	return c.checked(err)
+}
+
+// ofShards sends one command for each shard of a campaign in one pipeline.
+func ofShards[C redis.Cmder](ctx context.Context, c *client, of *rain.Campaign,
+	command func(p redis.Pipeliner, k Keys) C) ([]C, error) {
+	all := make([]C, Shards(of))
+	err := c.pipelined(ctx, func(p redis.Pipeliner) {
+		for shard := range all {
+			all[shard] = command(p, c.keys.shard(of.ID, shard))
+		}
+	})
+	return all, err
 }

@@ -100,7 +100,9 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 		s.Unreadable = append(s.Unreadable, fmt.Sprintf("the state's %s is %q", fieldLast, s.LastEntry))
 		s.LastEntry = nothingYet
 	}
-	readStock(c, elements, &s)
+	var invalid []string
+	s.Stock, s.Returned, invalid = parseStock(elements, c.Packets)
+	s.Unreadable = append(s.Unreadable, invalid...)
 	for _, move := range slices.Sorted(maps.Keys(lent)) {
 		if move == "" {
 			continue // only keeps the key in existence
@@ -115,59 +117,33 @@ func parseSnapshot(c *rain.Campaign, shard int, answer []any) (rain.ShardSnapsho
 	return s, nil
 }
 
-// readStock reads a stock into a snapshot, element by element.
-func readStock(c *rain.Campaign, elements []string, s *rain.ShardSnapshot) {
+// parseStock parses the elements of a stock: the packets that can be won, and behind the end mark the returned ones.
+// The result invalid names the elements that no script has written.
+func parseStock(elements []string, packets int) (stock, returned rain.Numbers, invalid []string) {
 	end := slices.Index(elements, stockEnd)
-	if end < 0 && len(elements) > mostRanges {
-		s.Unreadable = append(s.Unreadable, fmt.Sprintf("the stock is in more than %d pieces", mostRanges))
-		end = len(elements)
-	}
-	if end < 0 {
-		s.Unreadable = append(s.Unreadable, "the stock has no end")
-		end = len(elements)
+	switch {
+	case end < 0 && len(elements) > mostRanges:
+		invalid, end = append(invalid, fmt.Sprintf("the stock is in more than %d pieces", mostRanges)), len(elements)
+	case end < 0:
+		invalid, end = append(invalid, "the stock has no end"), len(elements)
 	}
 	for i, text := range elements {
-		one, err := rain.ParseNumbers(text, c.Packets)
+		one, err := rain.ParseNumbers(text, packets)
 		switch {
 		case i == end:
 		case err != nil || len(one) != 1:
-			s.Unreadable = append(s.Unreadable, fmt.Sprintf("the stock has %q", text))
+			invalid = append(invalid, fmt.Sprintf("the stock has %q", text))
 		case i < end:
-			s.Stock = append(s.Stock, one[0])
+			stock = append(stock, one[0])
 		default:
-			s.Returned = append(s.Returned, one[0])
+			returned = append(returned, one[0])
 		}
 	}
-}
-
-// parseStock parses the elements of a stock: the packets that can be won, and behind the end mark the returned ones.
-func parseStock(elements []string, packets int) (stock, reclaimed rain.Numbers, err error) {
-	if len(elements) > mostRanges {
-		return nil, nil, errRanges
-	}
-	end := slices.Index(elements, stockEnd)
-	if end < 0 {
-		return nil, nil, fmt.Errorf("stock: it has no end: %w", errRecord)
-	}
-	if stock, err = parseRanges(elements[:end], packets); err == nil {
-		reclaimed, err = parseRanges(elements[end+1:], packets)
-	}
-	return stock, reclaimed, err
+	return stock, returned, invalid
 }
 
 // stockEnd is the end mark, which keeps the key of an empty stock in existence.
 const stockEnd = "."
-
-func parseRanges(elements []string, packets int) (numbers rain.Numbers, err error) {
-	for _, text := range elements {
-		one, err := rain.ParseNumbers(text, packets)
-		if err != nil || len(one) != 1 {
-			return nil, fmt.Errorf("stock: %q: %w", text, errRecord)
-		}
-		numbers = append(numbers, one[0])
-	}
-	return numbers, nil
-}
 
 // parseAllLent parses the hash of lent stock; invalid are the moves with invalid records.
 func parseAllLent(moves map[string]string) (all []rain.Lent, torn []string) {
@@ -233,11 +209,10 @@ func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves 
 	k := s.keys.shard(c.ID, shard)
 	var found *redis.SliceCmd
 	var state *redis.StringCmd
-	_, err = s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = s.pipelined(ctx, func(p redis.Pipeliner) {
 		found, state = p.HMGet(ctx, k.Borrowed, moves...), p.HGet(ctx, k.State, fieldEpoch)
-		return nil
 	})
-	if err := s.checked(err); err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, 0, fmt.Errorf("read the moves to %s.%d: %w", c.ID, shard, unreadable(err))
 	}
 	numbers = make([]int64, len(moves))

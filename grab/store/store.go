@@ -81,12 +81,10 @@ func (c *client) checked(err error) error {
 
 // Load gives every node of Redis the scripts. It is optional: it saves the first taps of a rain from carrying the
 // source.
-func (s *Store) Load(ctx context.Context) error { return s.load(ctx) }
-
-func (c *client) load(ctx context.Context) error {
-	for _, s := range c.scripts.all() {
+func (s *Store) Load(ctx context.Context) error {
+	for _, script := range s.scripts.all() {
 		// On a Cluster go-redis sends this to each master and each replica.
-		if err := c.checked(s.Load(ctx, c.rdb).Err()); err != nil {
+		if err := s.checked(script.Load(ctx, s.rdb).Err()); err != nil {
 			return fmt.Errorf("load scripts into redis: %w", err)
 		}
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -22,10 +21,7 @@ type Torn struct {
 
 // tornOf returns the fields of an unreadable entry.
 func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
-	t := Torn{Ref: ref, Reason: err.Error(), fields: make(map[string]string, len(m.Values))}
-	for field, value := range m.Values {
-		t.fields[field], _ = value.(string)
-	}
+	t := Torn{Ref: ref, Reason: err.Error(), fields: fieldsOf(m)}
 	t.Text, _ = json.Marshal(t.fields) //nolint:errchkjson // texts only: it cannot fail
 	return t
 }
@@ -34,23 +30,13 @@ func tornOf(ref rain.EntryRef, m redis.XMessage, err error) Torn {
 // next is the argument for the following page, "" if this is the last.
 func (o *Outbox) Torn(ctx context.Context, campaign string, shard int, after string, limit int) (torn []Torn,
 	next string, err error) {
-	from := "-"
-	if after != "" {
-		from = "(" + after
-	}
-	found, err := o.rdb.XRangeN(ctx, o.keys.shard(campaign, shard).Outbox, from, "+", int64(limit)).Result()
-	if o.checked(err) != nil {
-		return nil, "", fmt.Errorf("read the outbox of %s.%d: %w", campaign, shard, err)
-	}
+	found, next, err := o.page(ctx, campaign, shard, after, limit)
 	for _, m := range found {
 		if _, err := entryOf(campaign, shard, m); err != nil {
 			torn = append(torn, tornOf(rain.EntryRef{Campaign: campaign, Shard: shard, ID: m.ID}, m, err))
 		}
 	}
-	if len(found) == limit {
-		next = found[limit-1].ID
-	}
-	return torn, next, nil
+	return torn, next, err
 }
 
 // Told returns the wins of an unreadable entry that the wins hash still has, with their packets. It is empty if the
@@ -64,10 +50,9 @@ func (w *Wins) Told(ctx context.Context, c *rain.Campaign, t Torn) (rain.Entry, 
 	e.SealedAt = at
 	var named []rain.Win
 	for line := range strings.SplitSeq(t.fields[entryWins], "\n") {
-		mark, rest, _ := strings.Cut(line, " ")
-		ticket, user, _ := strings.Cut(rest, " ")
-		if _, ok := rain.ParseTicket(ticket); ok && rain.CheckUser(user) == nil {
-			named = append(named, rain.Win{User: user, Drop: ticket, Seal: mark})
+		win := parseLine(line)
+		if _, ok := rain.ParseTicket(win.Drop); ok && rain.CheckUser(win.User) == nil {
+			named = append(named, win)
 		}
 	}
 	records, err := w.WinsOf(ctx, c, t.Ref.Shard, named)

@@ -19,9 +19,7 @@ type config struct {
 	err      error
 }
 
-func (config) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c config) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (c config) answer(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
 		if get, ok := cmd.(*redis.MapStringStringCmd); ok && cmd.Name() == "config" {
 			get.SetVal(c.settings)
@@ -29,10 +27,6 @@ func (c config) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 		cmd.SetErr(c.err)
 		return c.err
 	}
-}
-
-func (config) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 func TestWarningsSayWhatMustBe(t *testing.T) {
@@ -51,7 +45,7 @@ func TestWarningsSayWhatMustBe(t *testing.T) {
 		}},
 	} {
 		rdb := grabtest.InProcess(t)
-		rdb.AddHook(c.config)
+		rdb.AddHook(grabtest.Hook{Command: c.answer})
 		got := slices.Sorted(slices.Values(store.New(rdb, store.Options{}).Warnings(t.Context())))
 		if !slices.EqualFunc(got, c.want, strings.Contains) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -77,20 +77,8 @@ func parseWins(user string, answer []any) (total int, page []Record, next string
 // EachRecord calls fn with all records of a shard's wins hash, page by page. It is not a snapshot: wins that happen
 // meanwhile may be missing, and a record may come twice. fn's error ends it and is returned.
 func (w *Wins) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
-	key := w.keys.shard(c.ID, shard).Wins
-	for cursor := uint64(0); ; {
-		page, next, err := w.rdb.HScan(ctx, key, cursor, "", winsAtOnce).Result()
-		if w.checked(err) != nil {
-			return fmt.Errorf("read the wins of %s.%d: %w", c.ID, shard, unreadable(err))
-		}
-		if err := fn(parseRecords(page)); err != nil {
-			return err
-		}
-		if next == 0 {
-			return nil
-		}
-		cursor = next
-	}
+	key, what := w.keys.shard(c.ID, shard).Wins, fmt.Sprintf("the wins of %s.%d", c.ID, shard)
+	return w.eachPage(ctx, key, winsAtOnce, what, func(page []string) error { return fn(parseRecords(page)) })
 }
 
 // parseRecords parses alternating fields and values of the wins hash.
@@ -125,12 +113,35 @@ func parsePlayer(user, text string) (p rain.PlayerRecord, ok bool) {
 
 // WinsOf reads the records of wins by their users and tickets; a missing or unreadable record is zero.
 func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error) {
-	records := make([]rain.WinRecord, len(of))
-	for first := 0; first < len(of); first += winsAtOnce {
-		part := of[first:min(first+winsAtOnce, len(of))]
+	return readWins(ctx, w, c, shard, of, func(win rain.Win) string { return Record{Win: win}.field() },
+		func(win rain.Win, text string) (record rain.WinRecord) {
+			if r, before, err := parseRecord(win.User, win.Drop, text); err == nil {
+				record = rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before}
+			}
+			return record
+		})
+}
+
+// Players reads the records of players; a missing or unreadable record is zero.
+func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
+	return readWins(ctx, w, c, shard, users, func(user string) string { return user },
+		func(user, text string) (record rain.PlayerRecord) {
+			if p, ok := parsePlayer(user, text); ok {
+				record = p
+			}
+			return record
+		})
+}
+
+// readWins reads a field of a shard's wins hash for each of some keys, and parses them; the text of a missing one is
+// "".
+func readWins[K, R any](ctx context.Context, w *Wins, c *rain.Campaign, shard int, of []K, field func(K) string,
+	parse func(of K, text string) R) ([]R, error) {
+	records := make([]R, 0, len(of))
+	for part := range slices.Chunk(of, winsAtOnce) {
 		fields := make([]string, len(part))
-		for i := range part {
-			fields[i] = Record{Win: part[i]}.field()
+		for i, one := range part {
+			fields[i] = field(one)
 		}
 		found, err := w.ReadWins(ctx, c.ID, shard, fields)
 		if err != nil {
@@ -138,29 +149,8 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 		}
 		for i, v := range found {
 			text, _ := v.(string)
-			if r, before, err := parseRecord(part[i].User, part[i].Drop, text); err == nil {
-				records[first+i] = rain.WinRecord{Win: r.Win, Entry: r.Entry, Before: before}
-			}
+			records = append(records, parse(part[i], text))
 		}
 	}
 	return records, nil
-}
-
-// Players reads the records of players; a missing or unreadable record is zero.
-func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
-	players := make([]rain.PlayerRecord, len(users))
-	for first := 0; first < len(users); first += winsAtOnce {
-		part := users[first:min(first+winsAtOnce, len(users))]
-		found, err := w.ReadWins(ctx, c.ID, shard, part)
-		if err != nil {
-			return nil, fmt.Errorf("read the players of %s.%d: %w", c.ID, shard, unreadable(err))
-		}
-		for i, v := range found {
-			text, _ := v.(string)
-			if p, ok := parsePlayer(part[i], text); ok {
-				players[first+i] = p
-			}
-		}
-	}
-	return players, nil
 }

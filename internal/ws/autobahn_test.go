@@ -148,10 +148,10 @@ func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
 		}
 		_, _ = conn.Write(all)
 		if c.Code == wstest.Open { // the answer to this shows that the server still listens
-			_, _ = conn.Write(ws.AppendClientFrame(nil, ws.OpClose, []byte{stillOpen >> 8, stillOpen & 0xff}))
+			_, _ = conn.Write(wstest.Frame(0x88, string([]byte{stillOpen >> 8, stillOpen & 0xff}), 0))
 		}
 	}()
-	code, want := readClose(t, conn), c.Code
+	code, want := readClose(client), c.Code
 	if want == wstest.Open {
 		want = stillOpen
 	}
@@ -166,24 +166,16 @@ func (s *server) check(t *testing.T, c wstest.Case, before []byte, singly int) {
 // stillOpen is the code of the close frame that a client ends a case with.
 const stillOpen = 4998
 
-// readClose reads frames to the end of the connection and returns the code of the close frame.
-func readClose(t *testing.T, conn net.Conn) int {
-	t.Helper()
-	var all []byte
-	buf := make([]byte, 4096)
+// readClose reads to the end of the connection and returns the code of the close frame. It answers nothing.
+func readClose(client *websocket.Conn) int {
+	client.SetPingHandler(func(string) error { return nil })
+	client.SetCloseHandler(func(int, string) error { return nil })
 	for {
-		n, err := conn.Read(buf)
-		all = append(all, buf[:n]...)
-		f, size, bad := ws.ParseFrame(all, 1<<20)
-		switch {
-		case bad != nil:
-			t.Fatalf("the server writes %x: %v", all, bad)
-		case size > 0 && f.Opcode == ws.OpClose:
-			code, _ := ws.ParseClose(f.Payload)
-			return code
-		case size > 0:
-			all = all[size:]
-		case err != nil:
+		_, _, err := client.ReadMessage()
+		if closed, ok := errors.AsType[*websocket.CloseError](err); ok && closed.Code != ws.CloseAbnormal {
+			return closed.Code
+		}
+		if err != nil {
 			return wstest.Lost
 		}
 	}

@@ -1,7 +1,6 @@
 package ws
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"redrain/internal/testenv"
+	"redrain/internal/ws/wstest"
 )
 
 // pair is a connection over TCP: a Conn and its peer.
@@ -42,7 +42,7 @@ func TestCloseClosesTheSocket(t *testing.T) {
 			if reads {
 				heard := make(chan struct{})
 				go func() { ended <- conn.ReadPlain(limit, onText(func([]byte) { close(heard) })) }()
-				testenv.Must(t, testenv.Err(peer.Write(AppendClientFrame(nil, OpText, []byte("x")))))
+				testenv.Must(t, testenv.Err(peer.Write(wstest.Frame(0x81, "x", 0))))
 				<-heard
 			}
 			if err := conn.Close(); err != nil {
@@ -66,7 +66,7 @@ func TestAClosedConnectionIsNotReadOn(t *testing.T) {
 	conn, peer := pair(t)
 	const messages = 3
 	for range messages {
-		testenv.Must(t, testenv.Err(peer.Write(AppendClientFrame(nil, OpText, []byte("x")))))
+		testenv.Must(t, testenv.Err(peer.Write(wstest.Frame(0x81, "x", 0))))
 	}
 	heard := 0
 	err := conn.ReadPlain(limit, onText(func([]byte) {
@@ -78,17 +78,5 @@ func TestAClosedConnectionIsNotReadOn(t *testing.T) {
 	}))
 	if !errors.Is(err, os.ErrDeadlineExceeded) || heard != 1 {
 		t.Errorf("heard %d messages, then %v", heard, err)
-	}
-}
-
-// A message that is longer than the buffer is left to the library, however long a message may be.
-func TestAMessageLongerThanTheBuffer(t *testing.T) {
-	conn, peer := pair(t)
-	whole := AppendClientFrame(nil, OpText, make([]byte, maxPlain+1))
-	go func() { _, _ = peer.Write(whole) }()
-	testenv.Must(t, conn.ReadPlain(1<<20, onText(func([]byte) { t.Error("it was read") })))
-	got := make([]byte, len(whole))
-	if _, err := io.ReadFull(conn, got); err != nil || !bytes.Equal(got, whole) {
-		t.Errorf("the library does not get it as it was: %v", err)
 	}
 }

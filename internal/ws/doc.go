@@ -1,14 +1,10 @@
-// Package ws is the WebSocket codec of RFC 6455, for the server and for the simulated players that load it. The
-// WebSocket library performs the upgrade and reads unusual frames; this package makes and reads all others.
+// Package ws is the server's part of the WebSocket codec of RFC 6455. The WebSocket library performs the upgrade and
+// reads unusual frames; this package makes and reads all others.
 //
-//	opcode.go  the first byte of a frame
-//	header.go  headers, read and written
-//	mask.go    masking of payloads
-//	close.go   payloads of close frames
-//	frame.go   complete frames: a server's read, a client's written
-//	plain.go   plain frames of a client
-//	conn.go    a connection below the library
-//	read.go    plain frames, read from the socket of a Conn
+//	frame.go  frames of a server, written
+//	plain.go  plain frames of a client, parsed
+//	conn.go   a connection below the library
+//	read.go   plain frames, read from the socket of a Conn
 //
 // # Reading on the server
 //

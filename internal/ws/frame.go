@@ -1,44 +1,62 @@
 package ws
 
 import (
-	"errors"
-	"slices"
+	"encoding/binary"
+	"unicode/utf8"
 )
 
-// ErrFrame is returned for a server's frame that breaks the protocol or is larger than the limit.
-var ErrFrame = errors.New("a frame that breaks WebSocket")
+// Opcodes of RFC 6455, section 5.2.
+const (
+	OpText  = 0x1
+	OpClose = 0x8
+	OpPing  = 0x9
+	OpPong  = 0xA
+)
 
-// Frame is a frame of a server.
-type Frame struct {
-	Opcode  byte
-	Final   bool   // the last frame of its message
-	Payload []byte // a part of the bytes that were parsed
+// CloseAbnormal is the code of a connection that was lost without a close frame. It is in no frame (RFC 6455, section
+// 7.4.1).
+const CloseAbnormal = 1006
+
+// MaxHeader is the size of the longest header that a server writes, in bytes.
+const MaxHeader = 2 + 8
+
+const (
+	finalBit     = 0x80 // in a frame's first byte: the frame is the last one of its message
+	reservedBits = 0x70 // in a frame's first byte: zero, as no extension is agreed on
+	opcodeBits   = 0x0F // in a frame's first byte
+	maskBit      = 0x80 // in a frame's second byte: a masking key follows the length
+
+	maxShort  = 125 // the longest payload whose length fits the second byte, and the longest of a control frame
+	mark16    = 126 // in place of that length: the next two bytes hold the length
+	mark64    = 127 // in place of that length: the next eight bytes hold the length
+	keyLen    = 4
+	maxReason = maxShort - 2 // the longest reason that fits a close frame beside its code, in bytes
+)
+
+// Opcode is the opcode of a frame that begins with the byte first.
+func Opcode(first byte) byte { return first & opcodeBits }
+
+// AppendHeader appends the header of a server's unmasked frame, with n bytes of payload.
+func AppendHeader(to []byte, opcode byte, n int) []byte {
+	switch {
+	case n <= maxShort:
+		return append(to, finalBit|opcode, byte(n)) //nolint:gosec // at most 125
+	case n < 1<<16:
+		return binary.BigEndian.AppendUint16(append(to, finalBit|opcode, mark16), uint16(n))
+	default:
+		return binary.BigEndian.AppendUint64(append(to, finalBit|opcode, mark64), uint64(n))
+	}
 }
 
-// ParseFrame parses a server's frame with at most limit bytes of payload at the beginning of b. It returns the number
-// of bytes of the frame, 0 while a part of it is missing. It does not check the opcode and the order of fragments.
-func ParseFrame(b []byte, limit int) (f Frame, size int, err error) {
-	if len(b) >= 2 && (b[0]&reservedBits != 0 || b[1]&maskBit != 0) { // a server does not mask
-		return f, 0, ErrFrame
+// AppendClose appends a server's close frame. A reason of more than 123 bytes is cut between two characters.
+func AppendClose(to []byte, code int, reason string) []byte {
+	if n := maxReason; len(reason) > n {
+		for n > 0 && !utf8.RuneStart(reason[n]) {
+			n--
+		}
+		reason = reason[:n]
 	}
-	h, ok := parseHeader(b)
-	if !ok {
-		return f, 0, nil
-	}
-	if h.length > uint64(limit) { //nolint:gosec // not negative
-		return f, 0, ErrFrame
-	}
-	size = h.size + int(h.length) //nolint:gosec // at most limit
-	if len(b) < size {
-		return f, 0, nil
-	}
-	return Frame{Opcode: h.opcode, Final: h.final, Payload: b[h.size:size]}, size, nil
-}
-
-// AppendClientFrame appends a client's frame. Its masking key is zero, which the protocol allows: masks guard proxies
-// against scripts of browsers. This key costs a simulated player nothing and the server the same.
-func AppendClientFrame(to []byte, opcode byte, payload []byte) []byte {
-	to = slices.Grow(to, MaxHeader+keyLen+len(payload))
-	to = append(appendHeader(to, opcode, len(payload), maskBit), 0, 0, 0, 0)
-	return append(to, payload...)
+	to = AppendHeader(to, OpClose, 2+len(reason))
+	to = binary.BigEndian.AppendUint16(to, uint16(code)) //nolint:gosec // RFC 6455 has codes below 5000
+	return append(to, reason...)
 }

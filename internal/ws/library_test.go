@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
-	"encoding/binary"
 	"io"
 	"net"
 	"net/http"
@@ -160,59 +159,31 @@ func (m *memory) SetDeadline(time.Time) error      { return nil }
 func (m *memory) SetReadDeadline(time.Time) error  { return nil }
 func (m *memory) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzFramesThatAreWritten: what is written here, the library and the parsers here read as what it was.
+// FuzzFramesThatAreWritten: the library reads a server's frame as it was written, and its header is the shortest.
 func FuzzFramesThatAreWritten(f *testing.F) {
-	for _, n := range []int{0, 1, 7, 8, 9, 125, 126, 127, 1<<16 - 1, 1 << 16, 1<<16 + 1} {
-		f.Add(bytes.Repeat([]byte("红"), n/3+1)[:n], uint32(n), true)
-		f.Add(bytes.Repeat([]byte("x"), n), uint32(0xdeadbeef), false)
+	for _, n := range []int{0, 1, 125, 126, 127, 1<<16 - 1, 1 << 16, 1<<16 + 1} {
+		f.Add(bytes.Repeat([]byte("红"), n/3+1)[:n], true)
+		f.Add(bytes.Repeat([]byte("x"), n), false)
 	}
-	f.Fuzz(func(t *testing.T, payload []byte, key uint32, text bool) {
-		opcode := byte(OpBinary)
+	f.Fuzz(func(t *testing.T, payload []byte, text bool) {
+		opcode := byte(websocket.BinaryMessage)
 		if text {
 			opcode = OpText
 		}
+		want := 2
+		switch {
+		case len(payload) >= 1<<16:
+			want = MaxHeader
+		case len(payload) > 125:
+			want = 4
+		}
 		server := append(AppendHeader(nil, opcode, len(payload)), payload...)
-		if header := len(server) - len(payload); header > MaxHeader {
-			t.Errorf("a header of %d bytes", header)
+		if header := len(server) - len(payload); header != want {
+			t.Errorf("a header of %d bytes, want %d", header, want)
 		}
 		if kind, got, err := libraryClient(t, server).ReadMessage(); err != nil || kind != int(opcode) ||
 			!bytes.Equal(got, payload) {
 			t.Errorf("the library reads %d bytes of type %d, %v", len(got), kind, err)
-		}
-		frame, size, err := ParseFrame(append(bytes.Clone(server), "more"...), len(payload))
-		if err != nil || size != len(server) || frame.Opcode != opcode || !frame.Final ||
-			!bytes.Equal(frame.Payload, payload) {
-			t.Errorf("ParseFrame reads %d of %d bytes, opcode %d, %v", size, len(server), frame.Opcode, err)
-		}
-		for _, cut := range []int{1, 2, 3, len(server) / 2, len(server) - 1} {
-			if cut < len(server) {
-				if _, size, err := ParseFrame(server[:cut], len(payload)); size != 0 || err != nil {
-					t.Errorf("of %d bytes ParseFrame reads %d, %v", cut, size, err)
-				}
-			}
-		}
-		if _, _, err := ParseFrame(server, len(payload)-1); len(payload) > 0 && err == nil {
-			t.Error("ParseFrame takes more than its limit")
-		}
-
-		client := AppendClientFrame([]byte("before"), opcode, payload)[len("before"):]
-		masked := bytes.Clone(client)
-		from := len(masked) - len(payload)
-		binary.LittleEndian.PutUint32(masked[from-keyLen:], key)
-		mask(masked[from:], [keyLen]byte(masked[from-keyLen:]))
-		for i, b := range masked[from:] {
-			if b != payload[i]^byte(key>>(8*(i%4))) {
-				t.Fatalf("byte %d is masked wrongly", i)
-			}
-		}
-		for _, stream := range [][]byte{client, masked} {
-			l := &listener{t: t}
-			l.upgrade(&memory{in: stream})
-			l.conn.SetReadLimit(int64(len(payload)))
-			if kind, got, err := l.conn.ReadMessage(); err != nil || kind != int(opcode) ||
-				!bytes.Equal(got, payload) {
-				t.Errorf("the library reads %d bytes of type %d, %v", len(got), kind, err)
-			}
 		}
 	})
 }
@@ -255,31 +226,5 @@ func TestCloseFrames(t *testing.T) {
 			len(closed.Text) < min(len(reason), maxReason-3) {
 			t.Errorf("%.10q… of %d bytes is read as %v", reason, len(reason), err)
 		}
-		f, _, err := ParseFrame(b, maxShort)
-		if code, said := ParseClose(f.Payload); err != nil || f.Opcode != OpClose || code != 4008 ||
-			said != closed.Text {
-			t.Errorf("ParseClose reads %d %q, %v", code, said, err)
-		}
-	}
-	for _, payload := range []string{"", "\x03"} {
-		if code, reason := ParseClose([]byte(payload)); code != CloseNoStatus || reason != "" {
-			t.Errorf("%q is read as %d %q", payload, code, reason)
-		}
-	}
-}
-
-// A server's frame that is masked or has a reserved bit is refused at its second byte.
-func TestBrokenFramesOfAServer(t *testing.T) {
-	for name, b := range map[string][]byte{
-		"masked": {0x81, 0x80}, "reserved 1": {0xC1, 0}, "reserved 2": {0xA1, 0}, "reserved 3": {0x91, 0},
-		"huge":     {0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0},
-		"too long": {0x82, 126, 0, 201},
-	} {
-		if _, size, err := ParseFrame(b, 200); err == nil || size != 0 {
-			t.Errorf("%s: %d, %v", name, size, err)
-		}
-	}
-	if f, size, err := ParseFrame([]byte{0x01, 1, 'x'}, 200); err != nil || size != 3 || f.Final {
-		t.Errorf("a fragment: %+v, %d, %v", f, size, err)
 	}
 }

@@ -1,5 +1,7 @@
 package ws
 
+import "encoding/binary"
+
 // plainFrame is a client's complete and usual frame: a text, a ping or a pong.
 type plainFrame struct {
 	opcode  byte
@@ -22,30 +24,34 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 	if len(b) < 2 {
 		return plainFrame{}, partial
 	}
-	opcode, short := Opcode(b[0]), b[1]&^maskBit
+	opcode, length, header := Opcode(b[0]), int(b[1]&^maskBit), 2+keyLen
 	switch {
 	case b[0] != finalBit|opcode || b[1]&maskBit == 0:
 		return plainFrame{}, other
-	case opcode == OpText && short <= mark16:
-	case (opcode == OpPing || opcode == OpPong) && short <= maxShort:
+	case opcode == OpText && length <= mark16:
+	case (opcode == OpPing || opcode == OpPong) && length <= maxShort:
 	default:
 		return plainFrame{}, other
 	}
-	h, ok := parseHeader(b)
-	switch {
-	case !ok:
+	long := length == mark16
+	if long {
+		header += 2
+	}
+	if len(b) < header {
 		return plainFrame{}, partial
-	case h.length > uint64(limit): //nolint:gosec // not negative
-		return plainFrame{}, other
-	case short == mark16 && h.length <= maxShort: // longer than necessary: the library decides
+	}
+	if long {
+		length = int(binary.BigEndian.Uint16(b[2:]))
+	}
+	if length > limit || long && length <= maxShort { // longer than necessary: the library decides
 		return plainFrame{}, other
 	}
-	size := h.size + int(h.length) //nolint:gosec // at most limit
+	size := header + length
 	if len(b) < size {
 		return plainFrame{}, partial
 	}
-	payload := b[h.size:size]
-	mask(payload, h.key)
+	payload := b[header:size]
+	mask(payload, [keyLen]byte(b[header-keyLen:]))
 	return plainFrame{opcode: opcode, payload: payload, size: size}, plain
 }
 
@@ -55,5 +61,21 @@ func parsePlain(b []byte, limit int) (plainFrame, class) {
 func refuseHalfCode(b []byte) {
 	if b[0] == finalBit|OpClose && b[1] == maskBit|1 {
 		b[0] |= reservedBits
+	}
+}
+
+// mask masks a payload, or undoes that (RFC 6455, section 5.3), eight bytes at a time.
+func mask(payload []byte, key [keyLen]byte) {
+	word := binary.LittleEndian.Uint32(key[:])
+	if word == 0 {
+		return
+	}
+	twice := uint64(word)<<32 | uint64(word)
+	for len(payload) >= 8 {
+		binary.LittleEndian.PutUint64(payload, binary.LittleEndian.Uint64(payload)^twice)
+		payload = payload[8:]
+	}
+	for i := range payload {
+		payload[i] ^= key[i%keyLen]
 	}
 }

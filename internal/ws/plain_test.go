@@ -23,7 +23,8 @@ func TestWhatIsPlain(t *testing.T) {
 		"a text, two bytes": {[]byte{0x81, 0x80}, partial}, "a close, two bytes": {[]byte{0x88, 0x80}, other},
 		"a header but for a byte":      {frame(0x81, 5)[:5], partial},
 		"a frame but for a byte":       {frame(0x81, 5)[:10], partial},
-		"a long header but for a byte": {frame(0x81, 126)[:3], partial},
+		"half a long header":           {frame(0x81, 126)[:3], partial},
+		"a long header but for a byte": {frame(0x81, 126)[:7], partial},
 		"a text":                       {frame(0x81, 0), plain}, "the longest short text": {frame(0x81, 125), plain},
 		"the shortest long text": {frame(0x81, 126), plain},
 		"at the limit":           {frame(0x81, 200), plain}, "above the limit": {frame(0x81, 201), other},
@@ -37,29 +38,6 @@ func TestWhatIsPlain(t *testing.T) {
 		if got != c.want || got == plain && f.size != len(c.b) || got != plain && f.size != 0 {
 			t.Errorf("%s: class %d and %d of %d bytes, want class %d", name, got, f.size, len(c.b), c.want)
 		}
-	}
-}
-
-// A part of a header is none.
-func TestAPartOfAHeader(t *testing.T) {
-	for _, whole := range [][]byte{{0x81, 0x80, 1, 2, 3, 4}, {0x81, 126, 0, 1}, {0x81, 127, 0, 0, 0, 0, 0, 0, 0, 1}} {
-		for n := range whole {
-			if _, ok := parseHeader(whole[:n]); ok {
-				t.Errorf("%d bytes of %x are a header", n, whole)
-			}
-			if f, size, err := ParseFrame(whole[:n], 9); err == nil && (size != 0 || f.Final || f.Opcode != 0) {
-				t.Errorf("%d bytes of %x are a frame", n, whole)
-			}
-		}
-		if h, ok := parseHeader(whole); !ok || h.size != len(whole) {
-			t.Errorf("%x is a header of %d bytes: %v", whole, h.size, ok)
-		}
-	}
-	if f, size, err := ParseFrame([]byte{0x81, 2, 'x'}, 9); size != 0 || f.Final || err != nil {
-		t.Errorf("a part of a frame is one: %v, %d, %v", f, size, err)
-	}
-	if b := AppendHeader(nil, OpText, 1<<16-1); len(b) != 4 {
-		t.Errorf("a header of %d bytes", len(b))
 	}
 }
 
@@ -96,7 +74,7 @@ func TestADeadlineToCome(t *testing.T) {
 	heard := false
 	soon := time.Now().Add(time.Minute)
 	err := errors.Join(conn.SetReadDeadline(soon), peer.SetDeadline(soon))
-	if _, failed := peer.Write(AppendClientFrame(nil, OpText, []byte("x"))); failed != nil || err != nil {
+	if _, failed := peer.Write(wstest.Frame(0x81, "x", 0)); failed != nil || err != nil {
 		t.Fatal(err, failed)
 	}
 	_ = conn.ReadPlain(limit, onText(func([]byte) { heard = true; _ = conn.Close() }))

@@ -31,7 +31,6 @@ type heard struct {
 	below  *Conn
 	mu     sync.Mutex
 	got    []string
-	plain  int           // how many of them Plain has read
 	last   chan struct{} // closed when the message "last" has come
 	ended  chan error
 	onText func()
@@ -68,7 +67,6 @@ func (h *heard) Pong(m []byte) { h.add("pong " + string(m)) }
 // read reads a connection to its end: the plain frames, and what the library is left with.
 func (h *heard) read() {
 	err := h.below.ReadPlain(limit, h)
-	h.plain = len(h.got)
 	for err == nil {
 		var m []byte
 		if _, m, err = h.conn.ReadMessage(); err == nil {
@@ -170,41 +168,6 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// What is plain is read here and the rest by the library, from the first byte that is not.
-func TestTheLibraryReadsOnWhatIsNotPlain(t *testing.T) {
-	before, after := wstest.Frame(0x81, "before", 7), wstest.Frame(0x81, "after", 8)
-	for name, c := range map[string]struct {
-		bytes []byte
-		want  string // what the library says of it
-	}{
-		"binary":         {wstest.Frame(0x82, "b", 9), "text b"},
-		"fragments":      {append(wstest.Frame(0x01, "one ", 9), wstest.Frame(0x80, "two", 9)...), "text one two"},
-		"long pong":      {wstest.Frame(0x8A, strings.Repeat("p", 126), 9), "len > 125 for control"},
-		"close":          {wstest.Frame(0x88, "\x03\xe8", 9), "close 1000"},
-		"reserved bit":   {wstest.Frame(0x81|0x40, "x", 9), "RSV1 set"},
-		"unknown opcode": {wstest.Frame(0x83, "x", 9), "bad opcode 3"},
-		"unmasked":       {[]byte{0x81, 1, 'x'}, "bad MASK"},
-		"too large":      {wstest.Frame(0x81, strings.Repeat("x", limit+1), 9), "read limit exceeded"},
-		"64-bit length":  {append([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}, 'x'), "text x"},
-		"padded length":  {append([]byte{0x81, 0x80 | 126, 0, 1, 0, 0, 0, 0}, 'x'), "text x"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := &heard{}
-			conn := connect(t, h)
-			testenv.Must(t, testenv.Err(conn.Write(slices.Concat(before, c.bytes, after))))
-			_ = conn.Close()
-			err := <-h.ended
-			all := strings.Join(h.got, "; ") + "; " + err.Error()
-			if h.plain != 1 || !strings.Contains(all, "text before; ") || !strings.Contains(all, c.want) {
-				t.Errorf("%d plain, %s; want %q", h.plain, all, c.want)
-			}
-			if strings.HasPrefix(c.want, "text") && !strings.Contains(all, "text after") {
-				t.Errorf("what came after it is lost: %s", all)
-			}
-		})
-	}
-}
-
 // A connection that is silent holds no buffer, sleeps, and wakes for the next message; and for its end.
 func TestItWakesForWhatComes(t *testing.T) {
 	for name, end := range map[string]func(server *websocket.Conn, client net.Conn){
@@ -220,8 +183,7 @@ func TestItWakesForWhatComes(t *testing.T) {
 			_ = client.Close()
 		},
 		"half, then closed": func(_ *websocket.Conn, client net.Conn) {
-			_,
-				_ = client.Write([]byte{0x81})
+			_, _ = client.Write([]byte{0x81})
 			_ = client.Close()
 		},
 		"no more to be said": func(_ *websocket.Conn, client net.Conn) { _ = client.(*net.TCPConn).CloseWrite() },

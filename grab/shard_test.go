@@ -2,8 +2,6 @@ package grab
 
 import (
 	"context"
-	"log/slog"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -147,12 +145,28 @@ func newShardedBench(t testing.TB, c *fakeConfirmer, scripts ...*fakeScript) *be
 			b.empty = append(b.empty, taps)
 		},
 	})
-	b.gate = b.gates.Gate(&rain.Campaign{
-		ID: "c", Status: rain.Open, Revision: 1,
-		Spec:  rain.Spec{Budget: 1_000, Packets: 1_000, Min: 1, Split: rain.Even, WinsPerUser: 2, Shards: len(scripts)},
-		Rains: []rain.Rain{{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}},
-	})
+	b.gate = b.gates.Gate(aCampaign(len(scripts)))
 	return b
+}
+
+func aCampaign(shards int) *rain.Campaign {
+	return &rain.Campaign{
+		ID: "c", Status: rain.Open, Revision: 1,
+		Spec:  rain.Spec{Budget: 1_000, Packets: 1_000, Min: 1, Split: rain.Even, WinsPerUser: 2, Shards: shards},
+		Rains: []rain.Rain{{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}},
+	}
+}
+
+// aShard is the only shard of a campaign, for a test that decides its batches itself, with a tap for each player.
+func aShard(s *fakeScript, c *fakeConfirmer, o Options, answer Answer[string], users ...string) (*shard[string],
+	[]*Tap[string]) {
+	o.Clock = func() int64 { return 2_000 }
+	gate := newGates(func(string, int) script { return s }, c, answer, o).Gate(aCampaign(1))
+	taps := make([]*Tap[string], len(users))
+	for i, user := range users {
+		taps[i] = &Tap[string]{User: user, Caller: user, player: gate.stripe(user).add(user)}
+	}
+	return gate.shards[0], taps
 }
 
 // tap taps and returns what the gate knows at once; caller is said with the result that comes later.
@@ -211,22 +225,12 @@ func TestATapUnderWayAnswersItsCopies(t *testing.T) {
 // after the confirmation.
 func TestLosersDoNotWait(t *testing.T) {
 	s, c := &fakeScript{stock: 1}, &fakeConfirmer{hold: make(chan struct{})}
-	b := newBench(t, s, c)
-	taps := []*Tap[string]{{User: "p", Caller: "p"}, {User: "q", Caller: "q"}}
-	for _, tap := range taps { // together in one batch
-		tap.player = b.gate.players.stripe(tap.User).add(tap.User)
-	}
 	told := make(chan string, 10)
-	d := &decider[string]{
-		script: s, confirmer: c, metrics: newMetrics(nil), log: slog.New(slog.DiscardHandler),
-		onWin: func(*rain.Entry) {}, onSoldOut: func() {}, alone: true, rain: aRain,
-		clock: func() int64 { return 2_000 },
-		answers: answers[string]{report: func(taps []*Tap[string]) {
-			for _, t := range taps {
-				told <- t.Caller + " " + t.Result().Outcome.String()
-			}
-		}},
-	}
+	d, taps := aShard(s, c, Options{}, func(taps []*Tap[string]) {
+		for _, t := range taps {
+			told <- t.Caller + " " + t.Result().Outcome.String()
+		}
+	}, "p", "q")
 	var deciding sync.WaitGroup
 	deciding.Go(func() {
 		if err := d.decide(taps); err != nil {
@@ -248,41 +252,6 @@ func TestLosersDoNotWait(t *testing.T) {
 	if len(told) != 0 {
 		t.Errorf("and %s: told twice", <-told)
 	}
-}
-
-// aRain is the rain of a decider that is tested alone.
-func aRain() *rain.Rain {
-	return &rain.Rain{ID: "r", StartsAt: 1_000, DurationMS: 10_000, DropsPerSecond: 40, FallMS: 4_000}
-}
-
-// BenchmarkCoalescer is a tap from the gate to its result without Redis: what batching costs each tap.
-func BenchmarkCoalescer(b *testing.B) {
-	var all sync.WaitGroup
-	players := newPlayerCache[struct{}]()
-	p := players.stripe("u").add("u")
-	a := answers[struct{}]{report: func(taps []*Tap[struct{}]) {
-		for range taps {
-			all.Done()
-		}
-	}}
-	answer := func(taps []*Tap[struct{}]) {
-		for _, t := range taps {
-			a.add(t, outcome.Result{Outcome: outcome.NotOpen}, true)
-		}
-		a.send()
-	}
-	c := newCoalescer(newWorkers(), func(taps []*Tap[struct{}]) error { answer(taps); return nil }, answer)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			all.Add(1)
-			t := &Tap[struct{}]{User: "u", player: p}
-			for !c.push(t) {
-				runtime.Gosched() // the queue is full
-			}
-		}
-	})
-	all.Wait()
 }
 
 // A tap that waited for so long that the ledger might refuse its win is not sealed any more: what is told is paid. It

@@ -3,7 +3,6 @@ package grab
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -31,99 +30,113 @@ type confirmer interface {
 	Confirm(ctx context.Context, campaign string, shard int, p *confirm.Pending) error
 }
 
-// decider sends the batches of one shard to the script, and reports the results. Only one batch is in flight at a
-// time, so it needs no lock.
-type decider[T any] struct {
-	campaign  string
-	shard     int
+// shard decides the taps of one shard: it sends their batches to the script, and reports the results. Only one batch
+// is in flight at a time, so deciding needs no lock.
+type shard[T any] struct {
+	*coalescer[*Tap[T]]
+
+	gate      *Gate[T]
+	number    int
+	lane      rain.Lane
+	alone     bool // the only shard of its lane: no stock can come from elsewhere
+	amounts   *rain.Amounts
 	script    script
 	confirmer confirmer
-	answers   answers[T]
 	metrics   *metrics
-	log       *slog.Logger
-	rain      func() *rain.Rain // the newest, or nil
-	amounts   *rain.Amounts
-	clock     rain.Clock
+	answers   answers[T]
 	shortage  *shortage[T]
-	alone     bool              // the only shard of its lane: no stock can come from elsewhere
-	onWin     func(*rain.Entry) // the batch's entry may leave Redis
-	onSoldOut func()            // the only shard of its lane is empty
-	soldOut   func() bool       // no stock is left for the lane
 
 	empty   []*Tap[T] // of the current batch
 	failing bool      // the last batch failed, and was logged
 }
+
+// shard makes the shard of a gate with a number.
+func (gs *Gates[T]) shard(g *Gate[T], number int, amounts *rain.Amounts) *shard[T] {
+	lane := g.layout.LaneOfShard(number)
+	shards, _ := g.layout.Part(lane)
+	s := &shard[T]{
+		gate: g, number: number, lane: lane, alone: shards.Count() == 1, amounts: amounts,
+		script: gs.scripts(g.campaign, number), confirmer: gs.confirmer, metrics: gs.metrics,
+	}
+	s.coalescer = newCoalescer(gs.work, s.decide, s.giveUp)
+	s.answers = answers[T]{report: gs.answer, next: s.push}
+	s.shortage = newShortage(s)
+	return s
+}
+
+// soldOut reports whether no stock is left for the lane.
+func (s *shard[T]) soldOut() bool { return s.gate.soldOut[s.lane].Load() }
 
 // decide answers every tap of the batch. If the batch fails, its taps are unavailable and undecided. The script may
 // have decided them all the same. A repeated call then returns the same decisions.
 //
 // If wins have to be confirmed, the losers are notified at once, and the winners after the confirmation. An
 // unconfirmed winner gets the answer "unavailable". The tap sent again finds the win, which is confirmed then.
-func (d *decider[T]) decide(taps []*Tap[T]) error {
+func (s *shard[T]) decide(taps []*Tap[T]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), decideTimeout)
 	defer cancel()
-	r, at := d.rain(), d.clock()
-	if taps = d.inTime(taps, r, at); len(taps) == 0 {
-		d.answers.send()
+	r, at := s.gate.view.Load().rain, s.gate.o.Clock()
+	if taps = s.inTime(taps, r, at); len(taps) == 0 {
+		s.answers.send()
 		return nil
 	}
-	answer, err := d.ask(ctx, r, taps, at)
+	answer, err := s.ask(ctx, r, taps, at)
 	if err != nil {
-		d.logFailure(err)
-		d.answer(taps, nil, true)
+		s.logFailure(err)
+		s.unavailable(taps, true)
 		return err
 	}
 	faults.Point("grab.after_script")
-	if d.confirmer.Immediate() {
-		d.script.Lasts()
+	if s.confirmer.Immediate() {
+		s.script.Lasts()
 	}
-	immediate := d.confirmer.Immediate() || !has(answer, outcome.Won)
+	immediate := s.confirmer.Immediate() || !has(answer, outcome.Won)
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
-		case r.Outcome == outcome.SoldOut && !d.alone:
-			d.empty = append(d.empty, t)
+		case r.Outcome == outcome.SoldOut && !s.alone:
+			s.empty = append(s.empty, t)
 		case r.Outcome != outcome.Won || immediate:
-			d.answers.add(t, r, true)
+			s.answers.add(t, r, true)
 		}
 	}
-	if d.alone && (answer.Left == 0 || has(answer, outcome.SoldOut)) {
-		d.onSoldOut()
+	if s.alone && (answer.Left == 0 || has(answer, outcome.SoldOut)) {
+		s.gate.SoldOut(s.lane)
 	}
-	d.answers.send()
-	d.wait()
+	s.answers.send()
+	s.wait()
 	if immediate {
-		d.logFailure(nil)
-		d.publish(answer)
+		s.logFailure(nil)
+		s.publish(answer)
 		return nil
 	}
-	confirmed, err := d.confirm(ctx, taps, answer)
+	confirmed, err := s.confirm(ctx, taps, answer)
 	if confirmed(answer.Entry) {
-		d.script.Lasts()
-		defer d.publish(answer)
+		s.script.Lasts()
+		defer s.publish(answer)
 	}
 	for i, t := range taps {
 		switch r := answer.Results[i]; {
 		case r.Outcome != outcome.Won: // notified already
 		case confirmed(answer.Entries[i]):
-			d.answers.add(t, r, true)
+			s.answers.add(t, r, true)
 		default:
-			d.answers.add(t, outcome.Result{}, true)
+			s.answers.add(t, outcome.Result{}, true)
 		}
 	}
-	d.answers.send()
+	s.answers.send()
 	return err
 }
 
 // publish passes the batch's outbox entry on to the ledger. The players are notified first.
-func (d *decider[T]) publish(a *store.Answer) {
+func (s *shard[T]) publish(a *store.Answer) {
 	if a.Entry != "" {
-		d.onWin(&a.Written)
+		s.gate.o.OnWin(&a.Written)
 	}
 }
 
 // inTime answers the taps that the script may not decide any more, and returns the others. These taps belong to a
 // rain that another one has replaced, or arrived too long ago. The others are sealed with the time at.
-func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
+func (s *shard[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 	good := func(t *Tap[T]) bool { return r != nil && r.Has(t.Drop.N) && at-t.came <= rain.SealWithinMS }
 	if !slices.ContainsFunc(taps, func(t *Tap[T]) bool { return !good(t) }) {
 		return taps // nearly always
@@ -134,57 +147,53 @@ func (d *decider[T]) inTime(taps []*Tap[T], r *rain.Rain, at int64) []*Tap[T] {
 		case good(t):
 			rest = append(rest, t)
 		case r == nil || !r.Has(t.Drop.N):
-			d.answers.add(t, outcome.Result{Outcome: outcome.Late}, false)
+			s.answers.add(t, outcome.Result{Outcome: outcome.Late}, false)
 		default:
-			d.answers.add(t, outcome.Result{}, false) // the machine hung; the player may tap again
+			s.answers.add(t, outcome.Result{}, false) // the machine hung; the player may tap again
 		}
 	}
 	return rest
 }
 
 // wait queues the taps that found the shard empty.
-func (d *decider[T]) wait() {
-	if len(d.empty) == 0 {
+func (s *shard[T]) wait() {
+	if len(s.empty) == 0 {
 		return
 	}
 	last := outcome.Result{Outcome: outcome.Empty}
-	if d.soldOut() {
+	if s.soldOut() {
 		last.Outcome = outcome.SoldOut
 	}
-	if last.Outcome == outcome.SoldOut || !d.shortage.add(d.empty) {
-		for _, t := range d.empty {
-			d.answers.add(t, last, true)
+	if last.Outcome == outcome.SoldOut || !s.shortage.add(s.empty) {
+		for _, t := range s.empty {
+			s.answers.add(t, last, true)
 		}
-		d.answers.send()
+		s.answers.send()
 	}
-	clear(d.empty)
-	d.empty = d.empty[:0]
+	clear(s.empty)
+	s.empty = s.empty[:0]
 }
 
 // giveUp answers taps that were not sent: they are unavailable.
-func (d *decider[T]) giveUp(taps []*Tap[T]) { d.answer(taps, nil, false) }
+func (s *shard[T]) giveUp(taps []*Tap[T]) { s.unavailable(taps, false) }
 
-// answer gives all taps of a batch their results; without results they are unavailable.
-func (d *decider[T]) answer(taps []*Tap[T], results []outcome.Result, sent bool) {
-	for i, t := range taps {
-		var r outcome.Result
-		if results != nil {
-			r = results[i]
-		}
-		d.answers.add(t, r, sent)
+// unavailable answers all taps of a batch. sent says whether the script may have seen them.
+func (s *shard[T]) unavailable(taps []*Tap[T], sent bool) {
+	for _, t := range taps {
+		s.answers.add(t, outcome.Result{}, sent)
 	}
-	d.answers.send()
+	s.answers.send()
 }
 
 // ask sends the taps to the script, sealed with the time at.
-func (d *decider[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at int64) (*store.Answer, error) {
+func (s *shard[T]) ask(ctx context.Context, r *rain.Rain, taps []*Tap[T], at int64) (*store.Answer, error) {
 	for _, t := range taps {
-		d.script.Add(&t.User, t.ticket)
+		s.script.Add(&t.User, t.ticket)
 	}
 	began := time.Now()
-	answer, err := d.script.Decide(ctx, r, d.amounts, at)
-	d.metrics.batchSize.Observe(float64(len(taps)))
-	d.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
+	answer, err := s.script.Decide(ctx, r, s.amounts, at)
+	s.metrics.batchSize.Observe(float64(len(taps)))
+	s.metrics.scriptSeconds.Observe(time.Since(began).Seconds())
 	return answer, err
 }
 
@@ -195,7 +204,7 @@ func has(a *store.Answer, o outcome.Outcome) bool {
 
 // confirm confirms the batch's wins. It returns a function that reports whether the winners of an outbox entry may be
 // notified.
-func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
+func (s *shard[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answer) (func(entry string) bool, error) {
 	var wins confirm.Pending
 	if a.Entry != "" {
 		wins.AddFresh(&a.Written)
@@ -206,9 +215,9 @@ func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answe
 		}
 	}
 	began := time.Now()
-	err := d.confirmer.Confirm(ctx, d.campaign, d.shard, &wins)
-	d.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
-	d.logFailure(err)
+	err := s.confirmer.Confirm(ctx, s.gate.campaign, s.number, &wins)
+	s.metrics.confirmSeconds.Observe(time.Since(began).Seconds())
+	s.logFailure(err)
 	if errors.Is(err, confirm.ErrForgotten) {
 		err = nil // no reason to abandon the waiting taps
 	}
@@ -216,12 +225,12 @@ func (d *decider[T]) confirm(ctx context.Context, taps []*Tap[T], a *store.Answe
 }
 
 // logFailure logs when a shard's taps begin to fail and when they work again, and not each batch in between.
-func (d *decider[T]) logFailure(err error) {
+func (s *shard[T]) logFailure(err error) {
 	switch {
-	case err != nil && !d.failing:
-		d.log.Warn("taps cannot be decided", "campaign", d.campaign, "shard", d.shard, "err", err)
-	case err == nil && d.failing:
-		d.log.Info("taps are decided again", "campaign", d.campaign, "shard", d.shard)
+	case err != nil && !s.failing:
+		s.gate.o.Log.Warn("taps cannot be decided", "campaign", s.gate.campaign, "shard", s.number, "err", err)
+	case err == nil && s.failing:
+		s.gate.o.Log.Info("taps are decided again", "campaign", s.gate.campaign, "shard", s.number)
 	}
-	d.failing = err != nil
+	s.failing = err != nil
 }
