@@ -40,11 +40,11 @@ func (f *formsServer) waiting(orders ...object) {
 // TestConsoleApprovals: what waits is counted in the head, and is confirmed or rejected by another person; why not
 // is said in the reader's words.
 func TestConsoleApprovals(t *testing.T) {
-	eachLook(t, []chromium.Options{
+	looks{
 		{Device: phoneDevice, Language: "zh-CN,zh",
 			Dark: true},
 		desk(),
-	}, func(t *testing.T, o chromium.Options) {
+	}.OnEach(t, func(t *testing.T, o chromium.Options) {
 		f := newForms(t, "")
 		f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 		f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),

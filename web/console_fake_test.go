@@ -14,7 +14,7 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// consoleServer is a fake server for the console's live view as well: one campaign, its feed, and what may be done to it.
+// consoleServer is a fake server for the console's live view as well: one campaign, its feed, and its commands.
 type consoleServer struct {
 	*formsServer
 

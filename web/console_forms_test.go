@@ -25,12 +25,15 @@ func (f *formsServer) openConsole(t *testing.T, o chromium.Options, place string
 	return p
 }
 
-// eachLook runs a test on several devices, in several languages.
-func eachLook(t *testing.T, looks []chromium.Options, test func(t *testing.T, o chromium.Options)) {
+// looks are devices and languages.
+type looks []chromium.Options
+
+// OnEach runs a test on each of them.
+func (l looks) OnEach(t *testing.T, test func(t *testing.T, o chromium.Options)) {
 	t.Helper()
 	testenv.RunsFrom(t, testenv.All)
 	t.Parallel()
-	for _, o := range looks {
+	for _, o := range l {
 		name, _, _ := strings.Cut(o.Language, "-")
 		t.Run(o.Device.Name+"-"+name, func(t *testing.T) {
 			testenv.ParallelBrowser(t, testenv.Heavy)
@@ -51,19 +54,19 @@ func lookAt(p *browsertest.Page, place, there string) {
 
 // TestConsoleForms looks at every form and list, on a phone and on a desk, in both languages.
 func TestConsoleForms(t *testing.T) {
-	looks := []chromium.Options{
+	on := looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: deskDevice, Language: "en-US,en", Dark: true},
 	}
 	if testenv.Covers(testenv.Nightly) { // the two above find most of what these do
-		looks = append(looks,
+		on = append(on,
 			chromium.Options{Device: chromium.Device{Name: "phone", Width: 360, Height: 740, Scale: 1, Touch: true},
 				Language: "en-US,en", Dark: true},
 			chromium.Options{Device: deskDevice,
 				Language: "zh-CN,zh"},
 			chromium.Options{Device: chromium.Wall, Language: "en-US,en"})
 	}
-	eachLook(t, looks, func(t *testing.T, o chromium.Options) {
+	on.OnEach(t, func(t *testing.T, o chromium.Options) {
 		f := newForms(t, "operator")
 		f.letters = []object{
 			f.letter("c1-7", "pay", "u1", 88, "the player was banned when it was won"),

@@ -10,8 +10,8 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// TestConsoleNamesCampaigns: a player's claims name their campaigns, each asked for until its name is known, and one that
-// is gone once. On a small desk all columns of a campaign's rains are in sight.
+// TestConsoleNamesCampaigns: a player's claims name their campaigns, each asked for until its name is known, and one
+// that is gone once. On a small desk all columns of a campaign's rains are in sight.
 func TestConsoleNamesCampaigns(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newForms(t, "operator")

@@ -18,9 +18,9 @@ func TestConsoleHead(t *testing.T) {
 			"Failed payment", "The server does not respond. Earlier data:"},
 		"zh": {"尚未对账", "", "✓ 账目相符，最近一次对账", "✗ 账目不平，最近一次对账", "没有告警", "⚠ 2 个告警", "异常款项", ""},
 	}
-	eachLook(t, browsertest.Few([]chromium.Options{
+	browsertest.Few(looks{
 		{Device: deskDevice, Language: "en-US,en"}, {Device: smallDevice, Language: "zh-CN,zh"},
-	}), func(t *testing.T, o chromium.Options) {
+	}).OnEach(t, func(t *testing.T, o chromium.Options) {
 		f, want := newForms(t, "operator"), says[o.Language[:2]]
 		at := f.now()
 		proof := func(campaign string, at int64, balanced bool) object {

@@ -101,11 +101,11 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 
 // TestConsoleWithdrawal looks at one withdrawal in each state in which something can be done with it.
 func TestConsoleWithdrawal(t *testing.T) {
-	eachLook(t, browsertest.Few([]chromium.Options{
+	browsertest.Few(looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: smallDevice, Language: "en-US,en"},
 		{Device: deskDevice, Language: "en-US,en", Dark: true},
-	}), func(t *testing.T, o chromium.Options) {
+	}).OnEach(t, func(t *testing.T, o chromium.Options) {
 		f := newForms(t, "")
 		f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
 		order := func(by string) object {

@@ -26,8 +26,8 @@ func TestConsoleModules(t *testing.T) {
 	}
 }
 
-// TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token in
-// a query does not. A viewer finds nothing to do. Who is signed in stays so where a link's token is not known.
+// TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token
+// in a query does not. A viewer finds nothing to do. Who is signed in stays so where a link's token is not known.
 func TestConsoleSignIn(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
@@ -161,13 +161,13 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 
 // TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
 func TestConsoleStates(t *testing.T) {
-	eachLook(t, browsertest.Few([]chromium.Options{
+	browsertest.Few(looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: smallDevice, Language: "en-US,en",
 			Dark: true},
 		{Device: deskDevice, Language: "en-US,en"},
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
-	}), func(t *testing.T, o chromium.Options) {
+	}).OnEach(t, func(t *testing.T, o chromium.Options) {
 		f := newConsole(t)
 		p := f.open(t, o)
 		p.Until("figures", `document.querySelector("[data-stat=won] b")?.textContent === "1,180"`)

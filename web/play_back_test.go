@@ -7,8 +7,9 @@ import (
 	"redrain/internal/testenv"
 )
 
-// TestBackButton: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it leaves
-// nothing behind that the next press would have to undo. The code on the poster leads to the event, and names nobody.
+// TestBackButton: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it
+// leaves nothing behind that the next press would have to undo. The code on the poster leads to the event, and names
+// nobody.
 func TestBackButton(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)

@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one claim
-// that the seed has not granted.
+// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one
+// claim that the seed has not granted.
 func TestCardLuck(t *testing.T) {
 	browserFrom(t, testenv.All)
 	for lang, said := range map[string][3]string{

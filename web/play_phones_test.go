@@ -114,7 +114,8 @@ func TestTooOld(t *testing.T) {
 	p := openWithout(t, chromium.SmallPhone)
 	old := func(p *tab, why string) {
 		t.Helper()
-		p.Until("the page for old browsers: "+why, `[...document.body.children].every((e) => (e.id === "old") === e.checkVisibility())`)
+		p.Until("the page for old browsers: "+why,
+			`[...document.body.children].every((e) => (e.id === "old") === e.checkVisibility())`)
 		if says := p.text("old"); !strings.Contains(says, "浏览器版本太旧") ||
 			!strings.Contains(says, "This browser is too old") {
 			t.Errorf("without %s the page says %q", why, says)

@@ -68,7 +68,8 @@ func TestPlayWithdraw(t *testing.T) {
 	}
 	state := func(want string) {
 		t.Helper()
-		p.Until("the newest withdrawal is "+want, `document.querySelector("#withdrawals .state")?.textContent === %q`, want)
+		p.Until("the newest withdrawal is "+want,
+			`document.querySelector("#withdrawals .state")?.textContent === %q`, want)
 	}
 	state("requested")
 	// The provider wants the player's confirmation: the way there is shown, and only where it is an https address.

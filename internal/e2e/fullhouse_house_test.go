@@ -237,7 +237,7 @@ func (p *comer) play() error {
 			p.pause(turn.RetryAfterMS)
 			continue
 		}
-		conn, err := enter(p.h.ctx, p.h.t, p.h.front, p.user, p.token, p.h.campaign)
+		conn, err := enter(p.h.t, p.h.ctx, p.h.front, p.user, p.token, p.h.campaign)
 		if err != nil {
 			if end, ok := errors.AsType[*websocket.CloseError](err); ok && endsForGood(end) {
 				return err

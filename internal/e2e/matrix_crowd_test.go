@@ -257,7 +257,7 @@ func (f *fan) connection() *player {
 func (f *fan) join(n *node) *player {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p, err := enter(ctx, f.arena.t, n, f.user, f.token, f.campaign)
+	p, err := enter(f.arena.t, ctx, n, f.user, f.token, f.campaign)
 	if err != nil {
 		return nil
 	}

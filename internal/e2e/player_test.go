@@ -76,7 +76,7 @@ func endsForGood(end *websocket.CloseError) bool {
 // hello opens a connection and waits for its welcome, or for its end.
 func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
 	t.Helper()
-	p, err := enter(within(t, 20*time.Second), t, n, user, token(t, user), campaign)
+	p, err := enter(t, within(t, 20*time.Second), n, user, token(t, user), campaign)
 	if p != nil {
 		t.Cleanup(p.hangUp)
 	}
@@ -85,7 +85,7 @@ func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
 
 // enter is hello where a node may be gone. If there was a connection and no welcome, it returns the player beside the
 // connection's end, and has hung up. Else the caller hangs up.
-func enter(ctx context.Context, t *testing.T, n *node, user, token, campaign string) (*player, error) {
+func enter(t *testing.T, ctx context.Context, n *node, user, token, campaign string) (*player, error) {
 	t.Helper()
 	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
 	conn, _, err := d.DialContext(ctx, n.ws(), nil)

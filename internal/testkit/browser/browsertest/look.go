@@ -36,7 +36,7 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 }
 
 // Few returns the first of the devices and languages that a test looks at, and all of them with -nightly.
-func Few[T any](all []T) []T {
+func Few[S ~[]T, T any](all S) S {
 	if testenv.Covers(testenv.Nightly) {
 		return all
 	}
