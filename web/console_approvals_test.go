@@ -40,72 +40,67 @@ func (f *formsServer) waiting(orders ...object) {
 // TestConsoleApprovals: what waits is counted in the head, and is confirmed or rejected by another person; why not
 // is said in the reader's words.
 func TestConsoleApprovals(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	t.Parallel()
-	for _, o := range []chromium.Options{
+	looks{
 		{Device: phoneDevice, Language: "zh-CN,zh",
 			Dark: true},
 		desk(),
-	} {
-		t.Run(o.Device.Name, func(t *testing.T) {
-			testenv.ParallelBrowser(t, testenv.Heavy)
-			f := newForms(t, "")
-			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
-			f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),
-				f.order("a2", "payout.dismiss", "c1-7", "ann", 88),
-				f.order("a3", "withdrawal.back", "w9", "bob", 88_800),
-				f.order("a4", "provider", "http:bank.example", "bob", 0))
-			f.serve("GET /withdrawals/w9", func(*http.Request, []byte) (int, any) {
-				return http.StatusOK, f.withdrawal("pending",
-					object{"withdrawal": "w9", "receiver": "http:bank.example:shop7"})
-			})
-			p := f.openConsole(t, o, "#/approvals")
-			p.Says(".pages .count", "4")
-			p.Until("four orders", `document.querySelectorAll("tbody tr").length === 4`)
-			p.State("pending")
-			p.NoWider("pending")
-			if n := browsertest.Eval[int](p, `document.querySelectorAll("tbody .button.main").length`); n != 3 {
-				t.Errorf("%d orders can be confirmed; one of four is ann's own", n)
-			}
-			in := map[bool]func(zh, en string) string{true: func(zh, _ string) string { return zh },
-				false: func(_, en string) string { return en }}[strings.HasPrefix(o.Language, "zh")]
-			press := func(row int, kind string) {
-				p.Press(fmt.Sprintf("tbody tr:nth-child(%d) .button%s", row, kind))
-			}
-			f.refuseOnce("POST /approvals/a1/confirm", object{"status": 409, "code": "changed_meanwhile"})
-			press(1, ".main")
-			p.Says("dialog", "¥50,000.00")
-			p.State("deposit")
-			p.Press("dialog [type=submit]")
-			p.Says("dialog [role=alert]", in("情况已变化", "has changed since"))
-			p.PressTwice("dialog [type=submit]")
-			p.Says(".toasts", in("已执行", "done."))
-			p.Says(".pages .count", "3")
-			press(2, ".main")
-			p.Says("dialog", "http:bank.example:shop7")
-			p.Type("\x1b")
-			p.Until("no dialog", `!document.querySelector("dialog")`)
-			press(2, ":not(.main)")
-			p.Press("dialog [type=submit]")
-			p.Says("dialog .fault", in("请填写", "Required."))
-			p.Fill("dialog [name=reason]", "ask the bank first")
-			p.Press("dialog [type=submit]")
-			p.Says(".toasts", in("已驳回", "rejected."))
-			p.Says(".pages .count", "2")
-			p.Until("two orders", `document.querySelectorAll("tbody tr").length === 2`)
-			press(2, ".main") // another receiver, which moves no money yet
-			p.Press("dialog [type=submit]")
-			p.Says(".toasts", in("更换支付方：已执行。", "Change the payout provider: done."))
-			p.Says(".pages .count", "1")
-			for path, want := range map[string]string{"/approvals/a1/confirm": `{"reason":""}`,
-				"/approvals/a3/reject": `{"reason":"ask the bank first"}`} {
-				posts := f.posted(path)
-				if len(posts) == 0 || posts[len(posts)-1].body != want || len(posts) > 2 {
-					t.Errorf("%s: %+v", path, posts)
-				}
-			}
+	}.OnEach(t, func(t *testing.T, o chromium.Options) {
+		f := newForms(t, "")
+		f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
+		f.waiting(f.order("a1", "deposit", "acme", "bob", 5_000_000),
+			f.order("a2", "payout.dismiss", "c1-7", "ann", 88),
+			f.order("a3", "withdrawal.back", "w9", "bob", 88_800),
+			f.order("a4", "provider", "http:bank.example", "bob", 0))
+		f.serve("GET /withdrawals/w9", func(*http.Request, []byte) (int, any) {
+			return http.StatusOK, f.withdrawal("pending",
+				object{"withdrawal": "w9", "receiver": "http:bank.example:shop7"})
 		})
-	}
+		p := f.openConsole(t, o, "#/approvals")
+		p.Says(".pages .count", "4")
+		p.Until("four orders", `document.querySelectorAll("tbody tr").length === 4`)
+		p.State("pending")
+		p.NoWider("pending")
+		if n := browsertest.Eval[int](p, `document.querySelectorAll("tbody .button.main").length`); n != 3 {
+			t.Errorf("%d orders can be confirmed; one of four is ann's own", n)
+		}
+		in := map[bool]func(zh, en string) string{true: func(zh, _ string) string { return zh },
+			false: func(_, en string) string { return en }}[strings.HasPrefix(o.Language, "zh")]
+		press := func(row int, kind string) {
+			p.Press(fmt.Sprintf("tbody tr:nth-child(%d) .button%s", row, kind))
+		}
+		f.refuseOnce("POST /approvals/a1/confirm", object{"status": 409, "code": "changed_meanwhile"})
+		press(1, ".main")
+		p.Says("dialog", "¥50,000.00")
+		p.State("deposit")
+		p.Press("dialog [type=submit]")
+		p.Says("dialog [role=alert]", in("情况已变化", "has changed since"))
+		p.PressTwice("dialog [type=submit]")
+		p.Says(".toasts", in("已执行", "done."))
+		p.Says(".pages .count", "3")
+		press(2, ".main")
+		p.Says("dialog", "http:bank.example:shop7")
+		p.Type("\x1b")
+		p.Until("no dialog", `!document.querySelector("dialog")`)
+		press(2, ":not(.main)")
+		p.Press("dialog [type=submit]")
+		p.Says("dialog .fault", in("请填写", "Required."))
+		p.Fill("dialog [name=reason]", "ask the bank first")
+		p.Press("dialog [type=submit]")
+		p.Says(".toasts", in("已驳回", "rejected."))
+		p.Says(".pages .count", "2")
+		p.Until("two orders", `document.querySelectorAll("tbody tr").length === 2`)
+		press(2, ".main") // another receiver, which moves no money yet
+		p.Press("dialog [type=submit]")
+		p.Says(".toasts", in("更换支付方：已执行。", "Change the payout provider: done."))
+		p.Says(".pages .count", "1")
+		for path, want := range map[string]string{"/approvals/a1/confirm": `{"reason":""}`,
+			"/approvals/a3/reject": `{"reason":"ask the bank first"}`} {
+			posts := f.posted(path)
+			if len(posts) == 0 || posts[len(posts)-1].body != want || len(posts) > 2 {
+				t.Errorf("%s: %+v", path, posts)
+			}
+		}
+	})
 }
 
 // TestConsoleSaysWhatWaits: a deposit and the retry of a letter that need two people are asked for, and nothing is

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,26 +14,23 @@ import (
 	"redrain/internal/testkit/browser/browsertest"
 )
 
-// consoleServer is a fake server for the console's live view: one campaign, its feed, and what may be done to it.
+// consoleServer is a fake server for the console's live view as well: one campaign, its feed, and its commands.
 type consoleServer struct {
-	*fakeServer
+	*formsServer
 
-	mu       sync.Mutex
 	campaign object
 	stats    object
 	feeds    map[chan string]struct{}
 	mute     bool // no figures, on a feed that is open
 	down     bool // no feed
-	// answers a POST in the place of the fake; false: it has not
-	judge func(w http.ResponseWriter, r *http.Request) bool
 }
 
 const fakeStatsEvery = 100 * time.Millisecond // the real ones come once a second
 
-// newConsole is a server that knows two tokens: op and view.
+// newConsole is a server that knows the tokens op and view, too.
 func newConsole(t *testing.T) *consoleServer {
 	t.Helper()
-	f := &consoleServer{fakeServer: newFake(t), feeds: map[chan string]struct{}{}}
+	f := &consoleServer{formsServer: newForms(t, ""), feeds: map[chan string]struct{}{}}
 	f.campaign = f.readyCampaign("c1", object{"name": "Gala 2026", "split": "double_mean", "min": 1, "max": nil,
 		"wins_per_user": 1})
 	f.stats = object{
@@ -43,38 +39,35 @@ func newConsole(t *testing.T) *consoleServer {
 		"grabs_per_second": 92.5, "outcomes": object{"won": 1180, "empty": 50, "late": 20}, "tap_p50_ms": 1.8,
 		"tap_p99_ms": 6.4, "outbox": 4, "dead": 0,
 	}
-	for path, answer := range map[string]func(r *http.Request) any{
-		"/whoami": func(r *http.Request) any {
-			role := map[string]string{"Bearer op": "operator", "Bearer view": "viewer"}[r.Header.Get("Authorization")]
-			return object{"role": role, "version": "v1", "server_time": f.now(), "in_process": false, "guests": true}
-		},
-		"/campaigns":            func(*http.Request) any { return object{"items": []object{f.campaign}} },
-		"/campaigns/c1":         func(*http.Request) any { return f.campaign },
-		"/campaigns/c1/stats":   func(*http.Request) any { return f.stats },
-		"/campaigns/c1/history": func(*http.Request) any { return noHistory() },
-		"/campaigns/c1/rains/r1/fairness": func(*http.Request) any {
-			return object{"commitment": strings.Repeat("ab", 32), "seed": strings.Repeat("cd", 32),
-				"schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}
-		},
+	who := func(role string) object {
+		return object{"role": role, "version": "v1", "server_time": f.now(), "in_process": false, "guests": true}
+	}
+	f.signIn(map[string]object{"op": who("operator"), operatorSecret: who("operator"), "view": who("viewer")})
+	for path, answer := range map[string]func() any{
+		"":          func() any { return object{"items": []object{f.campaign}} },
+		"/c1":       func() any { return f.campaign },
+		"/c1/stats": func() any { return f.stats },
 	} {
-		f.answer["GET "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			replyJSON(w, answer(r))
+		f.serve("GET /campaigns"+path, func(*http.Request, []byte) (int, any) { return http.StatusOK, answer() })
+	}
+	f.serve("GET /campaigns/c1/history", always(noHistory()))
+	f.serve("GET /campaigns/c1/rains/r1/fairness", always(object{"commitment": strings.Repeat("ab", 32),
+		"seed":     strings.Repeat("cd", 32),
+		"schedule": object{"rain": "r1", "waves": 40, "drops": 80, "digest": strings.Repeat("ef", 32)}}))
+	f.answer["GET /events"] = f.feed
+	for act, state := range map[string]string{"pause": "paused", "resume": "ready", "close": "closed"} {
+		f.serve("POST /campaigns/c1/"+act, func(*http.Request, []byte) (int, any) {
+			return http.StatusOK, f.change(object{"state": state})
 		})
 	}
-	f.answer["GET /events"] = f.known(f.feed)
-	f.order("/campaigns/c1/pause", func(object) (int, object) { return f.change(object{"state": "paused"}) })
-	f.order("/campaigns/c1/resume", func(object) (int, object) { return f.change(object{"state": "ready"}) })
-	f.order("/campaigns/c1/close", func(object) (int, object) { return f.change(object{"state": "closed"}) })
-	f.order("/campaigns/c1/rains", func(body object) (int, object) {
-		in, _ := body["starts_in_ms"].(float64)
+	f.serve("POST /campaigns/c1/rains", func(_ *http.Request, body []byte) (int, any) {
+		in, _ := post{body: string(body)}.fields()["starts_in_ms"].(float64)
 		const late = 500_000 // ms: it is still to come, however long a test takes
 		r := f.rainFrom(f.now()+int64(in)+late, "countdown")
 		f.change(object{"rains": []object{r}})
 		return http.StatusCreated, r
 	})
-	f.order("/campaigns/c1/rains/r1/stop", func(object) (int, object) {
+	f.serve("POST /campaigns/c1/rains/r1/stop", func(*http.Request, []byte) (int, any) {
 		r := f.rainFrom(f.now()-5_000, "ended")
 		f.change(object{"rains": []object{r}})
 		return http.StatusOK, r
@@ -91,44 +84,13 @@ func (f *fakeServer) rainFrom(start int64, phase string) object {
 	}
 }
 
-func replyJSON(w http.ResponseWriter, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-// known answers those whose token is known.
-func (f *consoleServer) known(then http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if token := r.Header.Get("Authorization"); token != "Bearer op" && token != "Bearer view" {
-			reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized", "title": "Unauthorized"})(w, r)
-			return
-		}
-		then(w, r)
-	}
-}
-
-// order answers a POST. The change is made under the fake's lock.
-func (f *consoleServer) order(path string, change func(body object) (int, object)) {
-	f.answer["POST "+path] = f.known(func(w http.ResponseWriter, r *http.Request) {
-		var body object
-		_ = json.NewDecoder(r.Body).Decode(&body)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.judge != nil && f.judge(w, r) {
-			return
-		}
-		status, answer := change(body)
-		reply(status, answer)(w, r)
-	})
-}
-
 // change makes a newer revision of the campaign, and tells the feeds. The lock is held.
-func (f *consoleServer) change(fields object) (int, object) {
+func (f *consoleServer) change(fields object) object {
 	f.campaign = maps.Clone(f.campaign)
 	maps.Copy(f.campaign, fields)
 	f.campaign["revision"] = f.campaign["revision"].(int) + 1
 	f.sayLocked("campaign", f.campaign)
-	return http.StatusOK, f.campaign
+	return f.campaign
 }
 
 // set changes something of the fake while pages look at it.
@@ -212,17 +174,8 @@ func (f *consoleServer) feed(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signedIn is a script that makes the tab one of an operator, once: who signs out stays so.
-const signedIn = `if (location.pathname === "/console" && !sessionStorage.getItem("test.signed")) {
-	sessionStorage.setItem("test.signed", "1");
-	sessionStorage.setItem("redrain.operator", "op");
-}`
-
 // open opens the campaign in the console, of an operator who is signed in.
 func (f *consoleServer) open(t *testing.T, o chromium.Options) *browsertest.Page {
 	t.Helper()
-	o.Home, o.Scripts = f.URL, append(o.Scripts, signedIn)
-	p := browsertest.Open(t, o, chromium.Network)
-	p.Go("/console#/campaigns/c1")
-	return p
+	return f.openConsole(t, o, "#/campaigns/c1")
 }

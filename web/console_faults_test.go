@@ -15,16 +15,7 @@ import (
 func TestFaultsAreTranslated(t *testing.T) {
 	listed := codesIn(t, "../docs/build/api.md", "(?m)^\\| `([a-z_]+)` \\| [0-9]")
 	said := codesIn(t, "src/console/strings/faults.ts", `(?m)^  ([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
-	for code := range listed {
-		if !said[code] {
-			t.Errorf("web/src/console/strings/faults.ts says nothing of %s", code)
-		}
-	}
-	for code := range said {
-		if !listed[code] {
-			t.Errorf("%s is translated, and docs/build/api.md does not list it", code)
-		}
-	}
+	wantSame(t, "fault", said, listed)
 	if len(listed) < 40 {
 		t.Errorf("%d codes are listed", len(listed))
 	}
@@ -33,15 +24,7 @@ func TestFaultsAreTranslated(t *testing.T) {
 // TestSentencesAreTheServers: each sentence that the console translates is one that the server's sources say, whole.
 func TestSentencesAreTheServers(t *testing.T) {
 	said := map[string]bool{}
-	for _, tree := range []string{"../payout", "../rain", "../server/api"} {
-		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				collectSentences(t, path, said)
-			}
-			return err
-		})
-		must(t, err)
-	}
+	eachSource(t, func(path string) { collectSentences(t, path, said) }, "../payout", "../rain", "../server/api")
 	text, err := os.ReadFile("src/console/strings/server.ts")
 	must(t, err)
 	translated := regexp.MustCompile(`(?m)^  \["(.+)", "(.+)"\],$`).FindAllStringSubmatch(string(text), -1)
@@ -86,30 +69,41 @@ func TestAlarmsAreTranslated(t *testing.T) {
 	said := codesIn(t, "src/console/strings/status.ts", `(?m)^  code_([a-z_]+): \{ zh: ".+", en: ".+" \},$`)
 	meant := codesIn(t, "src/console/strings/status.ts", `(?m)^  say_([a-z_]+): \{ zh: ".+", en: "" \},$`)
 	raised := map[string]bool{}
-	for _, tree := range []string{"../server", "../payout"} {
-		err := filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
-				maps.Copy(raised, codesIn(t, path, `(?i)(?:\balarm\(|\bAdvisoryKind += |\bcode[a-z]+ += )"([a-z_]+)"`))
-			}
-			return err
-		})
-		must(t, err)
-	}
-	for code := range raised {
-		if !said[code] {
-			t.Errorf("web/src/console/strings/status.ts has no name for the alarm %s", code)
-		}
-	}
-	if !maps.Equal(said, meant) {
-		t.Errorf("alarms with a name: %v; those of which is said what they mean: %v", said, meant)
-	}
-	for code := range said {
-		if !raised[code] {
-			t.Errorf("%s has a name, and nothing raises it", code)
-		}
-	}
+	eachSource(t, func(path string) {
+		maps.Copy(raised, codesIn(t, path, `(?i)(?:\balarm\(|\bAdvisoryKind += |\bcode[a-z]+ += )"([a-z_]+)"`))
+	}, "../server", "../payout")
+	wantSame(t, "alarm", said, raised)
+	wantSame(t, "meaning of the alarm", meant, said)
 	if len(raised) < 15 {
 		t.Errorf("%d alarms are raised", len(raised))
+	}
+}
+
+// eachSource calls do for the Go files of some folders that are no tests.
+func eachSource(t *testing.T, do func(path string), trees ...string) {
+	t.Helper()
+	for _, tree := range trees {
+		must(t, filepath.WalkDir(tree, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+				do(path)
+			}
+			return err
+		}))
+	}
+}
+
+// wantSame wants the console to have words for each code that there is, and for no other.
+func wantSame(t *testing.T, of string, said, is map[string]bool) {
+	t.Helper()
+	for code := range is {
+		if !said[code] {
+			t.Errorf("the console has no words for the %s %s", of, code)
+		}
+	}
+	for code := range said {
+		if !is[code] {
+			t.Errorf("the console has words for the %s %s, and there is none", of, code)
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ func newForms(t *testing.T, role string) *formsServer {
 	})
 	get("/reconciliation/proved", object{"everything": object{"proved_at": f.now(), "took_ms": 812, "balanced": true,
 		"findings": 0, "difference": 0}, "oldest": 0, "stale": false, "campaigns": []object{}})
+	get("/users", object{"items": []object{{"user": "u1", "balance": 480}}})
+	get("/bans", object{"items": []object{}})
 	get("/users/u1", object{"user": "u1", "name": "<b>小雨</b>", "balance": 1_288})
 	get("/users/u1/claims", object{"items": []object{{"claim": "c1-7", "user": "u1", "packet": "7", "amount": 888,
 		"at": f.now(), "state": "settled"}}})

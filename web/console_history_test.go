@@ -66,11 +66,9 @@ func TestConsoleRemembersARain(t *testing.T) {
 	f.campaign["rains"] = []object{rained}
 	kept := historyOf(start)
 	var asked string
-	f.answer["GET /campaigns/c1/history"] = f.known(func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
+	f.serve("GET /campaigns/c1/history", func(r *http.Request, _ []byte) (int, any) {
 		asked = r.URL.RawQuery
-		replyJSON(w, kept)
+		return http.StatusOK, kept
 	})
 	for _, o := range []chromium.Options{{}, {Device: phoneDevice, Language: "zh-CN,zh", Dark: true}} {
 		p := f.open(t, o)
@@ -92,29 +90,4 @@ func TestConsoleRemembersARain(t *testing.T) {
 	p := f.open(t, chromium.Options{})
 	openFigures(p)
 	p.Says("dialog", "No figures for this rain")
-}
-
-// TestConsoleChartsGoOn: the charts of the live view begin with what the server has kept, although the feed has this
-// moment only; after a reload they do so again.
-func TestConsoleChartsGoOn(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f := newConsole(t)
-	const before = 120 // seconds, of the 300 that are shown
-	start := f.now() - before*1_000
-	rained := f.rainFrom(start, "ended")
-	rained["duration_ms"], rained["ends_at"] = 30_000, start+34_000
-	f.campaign["rains"] = []object{rained}
-	f.answer["GET /campaigns/c1/history"] = f.known(func(w http.ResponseWriter, _ *http.Request) {
-		replyJSON(w, historyOf(start))
-	})
-	p := f.open(t, chromium.Options{Device: deskDevice})
-	for _, when := range []string{"at first", "after a reload"} {
-		p.Until(when+": what is now, and the most of before", `document.querySelector(".plot")?.ariaLabel ===
-			"Grabs per second: now 93, at most 195 in the last 5 minutes"`)
-		p.Until(when+": as many online as before", `[...document.querySelectorAll(".plot")].at(-1).ariaLabel
-			.includes("at most 300")`)
-		p.Shoot("charts " + when)
-		p.Go("about:blank")
-		p.Go("/console#/campaigns/c1")
-	}
 }

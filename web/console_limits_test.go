@@ -23,7 +23,7 @@ var formTests = sync.OnceValues(func() ([]byte, error) { return bundle.Script(".
 // TestConsoleFormModules runs web/testdata/forms.ts.
 func TestConsoleFormModules(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
-	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
+	p := openPage(t, newFake(t), "/docs", 1280, 900)
 	report := eval[struct {
 		Ran    int      `json:"ran"`
 		Faults []string `json:"faults"`
@@ -145,7 +145,7 @@ func TestTheFormHasTheServersLimits(t *testing.T) {
 	}
 	posted, err := json.Marshal(drafts)
 	must(t, err)
-	p := (&browser{}).open(t, newFake(t), "/docs", 1280, 900)
+	p := openPage(t, newFake(t), "/docs", 1280, 900)
 	judged := eval[[]struct {
 		Fields []string        `json:"fields"`
 		Body   json.RawMessage `json:"body"`

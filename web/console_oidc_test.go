@@ -128,17 +128,4 @@ func TestConsoleSignsInAtAProvider(t *testing.T) {
 	if got := browsertest.Eval[string](p, `location.href`); got != f.URL+"/console#/sponsors" {
 		t.Errorf("the address is %s", got)
 	}
-
-	// The token ends. The page stays with what was typed, while the provider's page is in a window of its own.
-	p.Press(`[aria-label="Deposit: acme"]`)
-	p.Fill(`dialog [name="amount"]`, "12.34")
-	f.refuseOnce("POST /sponsors/acme/deposits", object{"status": 401, "code": "unauthorized"})
-	p.Press("dialog .button.main")
-	p.Says("dialog", "Sign in again")
-	p.State("again")
-	p.PressText(button)
-	p.Until("the deposit is there again", `document.querySelectorAll("dialog").length === 1 && `+
-		`document.querySelector("dialog [name=amount]").value === "12.34"`)
-	p.Press("dialog .button.main")
-	p.Says(".toasts", "¥12.34 deposited for acme")
 }

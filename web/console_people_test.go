@@ -101,63 +101,58 @@ func TestConsoleKeepsWhatWasTyped(t *testing.T) {
 
 // TestConsoleWithdrawal looks at one withdrawal in each state in which something can be done with it.
 func TestConsoleWithdrawal(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	t.Parallel()
-	for _, o := range browsertest.Few([]chromium.Options{
+	browsertest.Few(looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: smallDevice, Language: "en-US,en"},
 		{Device: deskDevice, Language: "en-US,en", Dark: true},
-	}) {
-		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.ParallelBrowser(t, testenv.Heavy)
-			f := newForms(t, "")
-			f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
-			order := func(by string) object {
-				return object{"approval": "a1", "what": "paid", "by": by, "asked_at": f.now(),
-					"reason": "the bank’s statement of today has it", "until": f.now() + 86_400_000}
+	}).OnEach(t, func(t *testing.T, o chromium.Options) {
+		f := newForms(t, "")
+		f.signIn(map[string]object{operatorSecret: f.cashier("ann")})
+		order := func(by string) object {
+			return object{"approval": "a1", "what": "paid", "by": by, "asked_at": f.now(),
+				"reason": "the bank’s statement of today has it", "until": f.now() + 86_400_000}
+		}
+		history := []object{{"at": f.now() - 9_000, "stage": "requested", "actor": "player:u1"},
+			{"at": f.now() - 8_000, "stage": "sent", "actor": "redrain",
+				"reason": "sent to http:bank.example:shop7"},
+			{"at": f.now() - 7_000, "stage": "held", "actor": "operator:bob", "reason": "held: tried again"}}
+		for id, with := range map[string]object{
+			"fresh": {"stage": "requested"},
+			"held":  {"stage": "held"},
+			"mine":  {"stage": "sent", "dead": true, "order": order("ann")},
+			"bobs":  {"stage": "sent", "dead": true, "order": order("bob")},
+			"paid":  {"stage": "paid", "state": "paid", "reference": "wx-20251121-0042"},
+		} {
+			w := f.withdrawal("pending", object{"withdrawal": id, "receiver": "http:bank.example:shop7",
+				"last_error": "the provider gave no clear answer about the payment",
+				"attempts":   10, "history": history})
+			maps.Copy(w, with)
+			f.serve("GET /withdrawals/"+id, always(w))
+		}
+		p := f.openConsole(t, o, "#/withdrawals")
+		for id, buttons := range map[string][2]int{"fresh": {1, 0}, "held": {2, 0}, "mine": {1, 1}, "bobs": {1, 1},
+			"paid": {0, 0}} {
+			p.Go("/console?" + id + "#/withdrawals/" + id)
+			p.Until(id, `document.querySelector("h1")?.checkVisibility() === true && `+
+				`document.querySelectorAll("main header .button").length === %d && `+
+				`document.querySelectorAll(".waits").length === %d`, buttons[0], buttons[1])
+			p.State(id)
+			p.NoWider(id)
+			p.Says("main table", map[string]string{"zh": "已发给 http:bank.example:shop7",
+				"en": "sent to http:bank.example:shop7"}[o.Language[:2]]) // the server's words
+			p.Says("main table", map[string]string{"zh": "暂扣：tried again",
+				"en": "held: tried again"}[o.Language[:2]]) // and bob's, which only look like the server's
+			offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
+			if offered != (id == "bobs") {
+				t.Errorf("%s: a confirmation is offered: %v", id, offered)
 			}
-			history := []object{{"at": f.now() - 9_000, "stage": "requested", "actor": "player:u1"},
-				{"at": f.now() - 8_000, "stage": "sent", "actor": "redrain",
-					"reason": "sent to http:bank.example:shop7"},
-				{"at": f.now() - 7_000, "stage": "held", "actor": "operator:bob", "reason": "held: tried again"}}
-			for id, with := range map[string]object{
-				"fresh": {"stage": "requested"},
-				"held":  {"stage": "held"},
-				"mine":  {"stage": "sent", "dead": true, "order": order("ann")},
-				"bobs":  {"stage": "sent", "dead": true, "order": order("bob")},
-				"paid":  {"stage": "paid", "state": "paid", "reference": "wx-20251121-0042"},
-			} {
-				w := f.withdrawal("pending", object{"withdrawal": id, "receiver": "http:bank.example:shop7",
-					"last_error": "the provider gave no clear answer about the payment",
-					"attempts":   10, "history": history})
-				maps.Copy(w, with)
-				f.serve("GET /withdrawals/"+id, always(w))
-			}
-			p := f.openConsole(t, o, "#/withdrawals")
-			for id, buttons := range map[string][2]int{"fresh": {1, 0}, "held": {2, 0}, "mine": {1, 1}, "bobs": {1, 1},
-				"paid": {0, 0}} {
-				p.Go("/console?" + id + "#/withdrawals/" + id)
-				p.Until(id, `document.querySelector("h1")?.checkVisibility() === true && `+
-					`document.querySelectorAll("main header .button").length === %d && `+
-					`document.querySelectorAll(".waits").length === %d`, buttons[0], buttons[1])
-				p.State(id)
-				p.NoWider(id)
-				p.Says("main table", map[string]string{"zh": "已发给 http:bank.example:shop7",
-					"en": "sent to http:bank.example:shop7"}[o.Language[:2]]) // the server's words
-				p.Says("main table", map[string]string{"zh": "暂扣：tried again",
-					"en": "held: tried again"}[o.Language[:2]]) // and bob's, which only look like the server's
-				offered := browsertest.Eval[bool](p, `!!document.querySelector(".waits .button.main")`)
-				if offered != (id == "bobs") {
-					t.Errorf("%s: a confirmation is offered: %v", id, offered)
-				}
-			}
-			for id, dialog := range map[string]string{"bobs": ".waits button", "held": "main header .button.danger"} {
-				p.Go("/console?ask-" + id + "#/withdrawals/" + id)
-				p.Until("a button", `document.querySelector(%q)?.checkVisibility() === true`, dialog)
-				p.Press(dialog)
-				p.Says("dialog", "¥888.00")
-				p.State("ask-" + id)
-			}
-		})
-	}
+		}
+		for id, dialog := range map[string]string{"bobs": ".waits button", "held": "main header .button.danger"} {
+			p.Go("/console?ask-" + id + "#/withdrawals/" + id)
+			p.Until("a button", `document.querySelector(%q)?.checkVisibility() === true`, dialog)
+			p.Press(dialog)
+			p.Says("dialog", "¥888.00")
+			p.State("ask-" + id)
+		}
+	})
 }

@@ -27,6 +27,8 @@ var offers = map[string]struct {
 		"Dismiss": "cashier admin"}},
 	"withdrawals/w1": {".details", map[string]string{"Release…": "cashier admin"}},
 	"approvals":      {"tbody tr", map[string]string{"Confirm…": "cashier admin", "Reject…": "cashier admin"}},
+	"lists":          {"tbody tr", map[string]string{"New list…": "operator admin"}},
+	"lists/vip":      {"#members", map[string]string{"Import CSV…": "operator admin"}},
 	"users/u1":       {".details", map[string]string{"Ban…": "operator admin", "Disconnect…": "operator admin"}},
 	"users/u2":       {".details", map[string]string{"Unban…": "operator admin"}},
 	"risk": {"tbody tr", map[string]string{"Release…": "cashier admin",
@@ -43,6 +45,11 @@ func everything(t *testing.T) *formsServer {
 	get("/withdrawals/w1", f.withdrawal("pending", object{"withdrawal": "w1", "stage": "held"}))
 	get("/campaigns/c1", f.readyCampaign("c1", object{"state": "raining",
 		"rains": []object{f.rainFrom(f.now()-3_000, "falling")}}))
+	vip := object{"list": "vip", "of": "players", "purpose": "invite", "members": 0, "created_at": f.now(),
+		"changed_at": f.now(), "changed_by": "ann"}
+	get("/lists", object{"items": []object{vip}})
+	get("/lists/vip", vip)
+	get("/lists/vip/members", object{"items": []object{}})
 	get("/users/u2", object{"user": "u2", "balance": 0, "banned": true})
 	get("/users/u2/claims", object{"items": []object{}})
 	get("/users/u2/withdrawals", object{"items": []object{}})

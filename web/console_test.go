@@ -26,15 +26,33 @@ func TestConsoleModules(t *testing.T) {
 	}
 }
 
+// TestConsoleSignIn: wherever the link with a token is opened or pasted, it signs in, and leaves the address; a token
+// in a query does not. A viewer finds nothing to do. Who is signed in stays so where a link's token is not known.
 func TestConsoleSignIn(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newConsole(t)
 	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
-	p.Go("/console#token=wrong")
+	paste := func(hash string) { browsertest.Eval[bool](p, `(location.hash = %q, true)`, hash) }
+	p.Go("/console?token=op#/campaigns/c1")
+	p.Says("h1", "Sign in")
+	p.Until("the address is clean", `location.href === %q`, f.URL+"/console#/campaigns/c1")
+	paste("token=wrong")
 	p.Says("[role=alert]", "Invalid token.")
 	p.State("wrong")
-
-	p.Fill("[name=token]", "view")
+	paste("#token=op")
+	p.Says("h1", "Gala 2026")
+	if got := browsertest.Eval[string](p, `location.href`); strings.Contains(got, "token") {
+		t.Errorf("the address is %s", got)
+	}
+	paste("token=wrong")
+	p.Says(".toast.bad", "Invalid token.")
+	p.Says("h1", "Gala 2026")
+	p.PressText("Sign out")
+	p.Says("h1", "Sign in")
+	if kept := browsertest.Eval[bool](p, `sessionStorage.getItem("redrain.operator") !== null`); kept {
+		t.Error("the token is still there after the sign-out")
+	}
+	p.Fill("[name=token]", " "+f.URL+"/console#token=view ")
 	p.PressText("Sign in")
 	p.Says("h1", "Gala 2026")
 	p.Says("header", "View only")
@@ -46,58 +64,14 @@ func TestConsoleSignIn(t *testing.T) {
 	}
 	p.State("viewer")
 
-	p.PressText("Sign out")
-	p.Says("h1", "Sign in")
-	if kept := browsertest.Eval[bool](p, `sessionStorage.getItem("redrain.operator") !== null`); kept {
-		t.Error("the token is still there after the sign-out")
-	}
-	f.set(func() {
-		f.answer["GET /whoami"] = reply(http.StatusServiceUnavailable,
-			object{"status": 503, "code": "unavailable", "title": "redis does not answer"})
-	})
+	// The session of a token that the server forgets ends, with words.
+	f.setAnswer("GET /campaigns", reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"}))
+	p.Says("[role=alert]", "The token is no longer valid.")
+	f.setAnswer("GET /whoami", reply(http.StatusServiceUnavailable,
+		object{"status": 503, "code": "unavailable", "title": "redis does not answer"}))
 	p.Fill("[name=token]", "op")
 	p.Type("\r")
 	p.Says("[role=alert]", "Temporarily unavailable (redis does not answer).")
-}
-
-// TestConsoleTakesItsLink: wherever the link with a token is opened or pasted, it signs in, and leaves the address;
-// a token in a query does not. Who is signed in stays so where a link's token is not known.
-func TestConsoleTakesItsLink(t *testing.T) {
-	browserFrom(t, testenv.All)
-	f := newConsole(t)
-	p := browsertest.Open(t, chromium.Options{Home: f.URL}, chromium.Network)
-	paste := func(hash string) { browsertest.Eval[bool](p, `(location.hash = %q, true)`, hash) }
-	address := func(want string) {
-		t.Helper()
-		p.Until("the address is "+want, `location.href === %q`, f.URL+want)
-	}
-	p.Go("/console?token=op#/campaigns/c1")
-	p.Says("h1", "Sign in")
-	address("/console#/campaigns/c1")
-	paste("token=wrong")
-	p.Says("[role=alert]", "Invalid token.")
-	paste("#token=op")
-	p.Says("h1", "Gala 2026")
-	if got := browsertest.Eval[string](p, `location.href`); strings.Contains(got, "token") {
-		t.Errorf("the address is %s", got)
-	}
-	paste("token=wrong")
-	p.Says(".toast.bad", "Invalid token.")
-	p.Says("h1", "Gala 2026")
-	p.PressText("Sign out")
-	p.Says("h1", "Sign in")
-	p.Fill("[name=token]", " "+f.URL+"/console#token=op ")
-	p.PressText("Sign in")
-	p.Says("h1", "Gala 2026")
-	p.Go("about:blank")
-	p.Go("/console#token=view")
-	p.Says("header", "View only")
-
-	// The session of a token that the server forgets ends, with words.
-	f.set(func() {
-		f.answer["GET /campaigns"] = reply(http.StatusUnauthorized, object{"status": 401, "code": "unauthorized"})
-	})
-	p.Says("[role=alert]", "The token is no longer valid.")
 }
 
 // figure is what a figure of the live view shows.
@@ -187,41 +161,28 @@ func TestConsoleSaysWhenItIsStale(t *testing.T) {
 
 // TestConsoleStates looks at what the other tests do not, on a phone, a desk and a wall, in both languages.
 func TestConsoleStates(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	t.Parallel()
-	for _, o := range browsertest.Few([]chromium.Options{
+	browsertest.Few(looks{
 		{Device: phoneDevice, Language: "zh-CN,zh"},
 		{Device: smallDevice, Language: "en-US,en",
 			Dark: true},
 		{Device: deskDevice, Language: "en-US,en"},
 		{Device: chromium.Wall, Language: "zh-CN,zh", Dark: true},
-	}) {
-		t.Run(o.Device.Name+"-"+o.Language[:2], func(t *testing.T) {
-			testenv.ParallelBrowser(t, testenv.Heavy)
-			f := newConsole(t)
-			p := f.open(t, o)
-			look := func(place, there string) {
-				t.Helper()
-				p.Go("/console?" + place + "#/" + place)
-				p.Until(place, `document.querySelector(%q)?.checkVisibility() === true`, there)
-				p.State(strings.ReplaceAll(place, "/", "-"))
-				p.Named(place)
-				p.NoWider(place)
-			}
-			p.Until("figures", `document.querySelector("[data-stat=won] b")?.textContent === "1,180"`)
-			look("campaigns/c1", ".age.fresh")
-			look("campaigns", ".side li")
-			look("campaigns/c1/rains", ".empty")
-			look("campaigns/c1/details", ".details")
-			look("campaigns/unknown", ".faultbox")
-			look("nowhere", ".empty")
-			f.set(func() { f.campaign["rains"] = []object{f.rainFrom(f.now()-100_000, "ended")} })
-			look("campaigns/c1/rains/", "tbody tr")
-			p.Press("tbody td:last-child button")
-			p.Until("the proof", `document.querySelector("dialog")?.textContent.includes("efef") === true`)
-			p.State("fairness")
-		})
-	}
+	}).OnEach(t, func(t *testing.T, o chromium.Options) {
+		f := newConsole(t)
+		p := f.open(t, o)
+		p.Until("figures", `document.querySelector("[data-stat=won] b")?.textContent === "1,180"`)
+		lookAt(p, "campaigns/c1", ".age.fresh")
+		lookAt(p, "campaigns", ".side li")
+		lookAt(p, "campaigns/c1/rains", ".empty")
+		lookAt(p, "campaigns/c1/details", ".details")
+		lookAt(p, "campaigns/unknown", ".faultbox")
+		lookAt(p, "nowhere", ".empty")
+		f.set(func() { f.campaign["rains"] = []object{f.rainFrom(f.now()-100_000, "ended")} })
+		lookAt(p, "campaigns/c1/rains/", "tbody tr")
+		p.Press("tbody td:last-child button")
+		p.Until("the proof", `document.querySelector("dialog")?.textContent.includes("efef") === true`)
+		p.State("fairness")
+	})
 }
 
 // TestConsoleLeavesNothingBehind: an operator's tab stays open for days, and what each round through it leaves behind

@@ -52,7 +52,6 @@ type fakeServer struct {
 	payout  object                      // where withdrawals go
 	refusal string                      // the code with which withdrawals are refused; "": they are not
 	codes   map[string]object           // what they are exchanged for, once
-	lose    int                         // answers to withdrawals that never arrive
 	answer  map[string]http.HandlerFunc // of /api/v1, "METHOD /path"
 	about   object                      // of the campaign in a welcome, besides its id
 	down    bool                        // nobody answers

@@ -60,7 +60,7 @@ func TestNamesAndPictures(t *testing.T) {
 	at := faces(t)
 	f := newFake(t)
 	f.pages = web.Handler(web.Options{Images: []string{at.URL}})
-	o := chromium.Options{Home: f.URL, Device: chromium.SmallPhone}
+	o := chromium.Options{Device: chromium.SmallPhone}
 	p := openTab(t, f, o, chromium.Network, chromium.Foreign, chromium.Log)
 	p.goIn("/?campaign=c1")
 	f.push(f.figures(3210, 1790, object{"winners": called(at.URL), "top": called(at.URL)}))

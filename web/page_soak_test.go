@@ -39,7 +39,7 @@ func TestPageSoak(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Alone)
 	f := newFake(t)
 	f.about["wins_per_user"] = 1_000_000
-	p := openTab(t, f, chromium.Options{Home: f.URL, Device: chromium.LargePhone})
+	p := openTab(t, f, chromium.Options{Device: chromium.LargePhone})
 	p.goIn("/?debug&campaign=c1")
 	start := f.setRain(-time.Second, *soakFor+time.Hour)
 	p.mode("falling")
@@ -73,7 +73,7 @@ func (p *tab) soak(start int64) {
 			f.wave(second*5+part, at+1000+int64(part)*200, wave...)
 		}
 		p.until(at)
-		p.win()
+		p.heardOne()
 		f.settle()
 		f.push(f.figures(5000-second%5000, second, object{"winners": []object{{"user": "张*", "amount": 88 + second}}}))
 		now := eval[figures](p, "redrain.stats()")
@@ -121,17 +121,3 @@ const soakReference = `(() => {
 	for (let i = 0; i < 200; i++) reference();
 	return true;
 })()`
-
-// win taps packets until the server has heard of one.
-func (p *tab) win() {
-	p.t.Helper()
-	before := len(p.fake.tapped())
-	testenv.Eventually(p.t, patience, "a packet is hit", func() bool {
-		at := eval[*chromium.Point](p, `redrain.drops(redrain.serverNow()).filter((d) => !d.decoy)
-			.map(({ x, y }) => ({ x, y })).find((d) => document.elementFromPoint(d.x, d.y)?.id === "rain") ?? null`)
-		if at != nil {
-			p.Point(*at)
-		}
-		return len(p.fake.tapped()) > before
-	})
-}

@@ -7,26 +7,27 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testBack: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it leaves
-// nothing behind that the next press would have to undo. The code on the poster leads to the event, and names nobody.
-func (b *browser) testBack(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestBackButton: the phone's back button closes what stands before the game, whatever it is, and the game goes on; it
+// leaves nothing behind that the next press would have to undo. The code on the poster leads to the event, and names
+// nobody.
+func TestBackButton(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 88) }
-	p := b.play(t, f)
+	p := play(t, f)
 	eval[bool](p, `(window.stayed = true)`)
 	back := func(dialog string) {
 		t.Helper()
-		testenv.Eventually(t, patience, dialog+" is open", p.isOpen(dialog))
+		p.opens(dialog)
 		eval[bool](p, `(history.back(), true)`)
-		testenv.Eventually(t, patience, "back closes "+dialog, func() bool { return !p.isOpen(dialog)() })
+		p.Until("back closes "+dialog, `!document.getElementById(%q).open`, dialog)
 		p.Until("the history is as it was", `history.state === null`)
 		if !eval[bool](p, `window.stayed === true`) {
 			t.Errorf("back has left the page that had %s open", dialog)
 		}
 	}
 
-	p.click("#mine")
+	p.Press("#mine")
 	back("sheet")
 	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
@@ -34,7 +35,7 @@ func (b *browser) testBack(t *testing.T) {
 	p.ends()
 	p.shows("card-amount", "¥0.88")
 	p.Until("a poster is offered", `document.getElementById("card-poster").checkVisibility()`)
-	p.click("#card-poster")
+	p.Press("#card-poster")
 	p.Until("the poster", `document.getElementById("poster-picture").naturalWidth === 750`)
 	p.Settle()
 	testenv.Eventually(t, patience, "a phone reads the event's address",

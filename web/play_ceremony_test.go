@@ -7,7 +7,6 @@ import (
 
 	"redrain/internal/testenv"
 	chromium "redrain/internal/testkit/browser"
-	"redrain/internal/testkit/browser/browsertest"
 )
 
 // heard stands in for what a page can make a phone do: it counts what would be heard, and who keeps the screen on.
@@ -34,14 +33,14 @@ const heard = `(() => {
 func TestAnEvening(t *testing.T) {
 	browserFrom(t, testenv.All)
 	f := newFake(t)
-	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Scripts: []string{heard}}
+	o := chromium.Options{Device: chromium.LargePhone, Scripts: []string{heard}}
 	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?debug&campaign=c1")
 	p.mode("landing")
 	if n := eval[int](p, "heard.contexts.length"); n != 0 {
 		t.Errorf("%d contexts of sound before anybody has pressed anything", n)
 	}
-	p.click("#play")
+	p.Press("#play")
 	p.mode("waiting")
 	p.Until("the sound begins with the press", "heard.contexts.length === 1")
 	p.Until("the screen stays on", "heard.locks === 1")
@@ -54,7 +53,7 @@ func TestAnEvening(t *testing.T) {
 	p.drift()
 	p.loses()
 
-	p.click("#sound")
+	p.Press("#sound")
 	p.Until("the sound is over", `heard.contexts.every((c) => c.state === "closed")`)
 	p.Go("/?debug&campaign=c1")
 	p.mode("falling")
@@ -68,17 +67,9 @@ func TestAnEvening(t *testing.T) {
 func (p *tab) practises() {
 	p.t.Helper()
 	p.Until("practice is offered", `!document.getElementById("practice").hidden`)
-	p.click("#practice")
+	p.Press("#practice")
 	p.shows("note", "Just practice. No prizes here")
-	testenv.Eventually(p.t, patience, "a drop is hit", func() bool {
-		at := browsertest.Eval[*chromium.Point](p.Page, `redrain.drops(redrain.serverNow())
-			.filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
-			.map(({ x, y }) => ({ x, y }))[0] ?? null`)
-		if at != nil {
-			p.Point(*at)
-		}
-		return strings.Contains(p.text("announce"), "Caught. Practice, no prize")
-	})
+	p.hitAny(func() bool { return strings.Contains(p.text("announce"), "Caught. Practice, no prize") })
 	p.fake.setRain(10*time.Second, time.Hour)
 	p.mode("countdown")
 	p.Until("practice is over", `document.getElementById("practice").hidden && `+

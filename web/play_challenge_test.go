@@ -58,41 +58,41 @@ func worked(proof string) bool {
 	return err == nil && ok
 }
 
-// testAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
-func (b *browser) testAGuestWorks(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestAGuestWorks: the page does what the server wants, more than once where that has risen, and plays.
+func TestAGuestWorks(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	times := 0
 	proofs := f.demand(func() object { return work(t) }, func(proof string) bool {
 		times++
 		return times == 2 && worked(proof)
 	})
-	p := b.enter(t, f, "/")
+	p := enter(t, f, "/")
 	p.mode("waiting")
 	p.shows("user", "Playing as Guest 7f3a")
 	if got := proofs(); len(got) != 2 || !worked(got[0]) || got[0] == got[1] {
 		t.Errorf("proofs %q", got)
 	}
-	if p.isOpen("challenge")() {
+	if p.isOpen("challenge") {
 		t.Error("the dialog is still there")
 	}
 }
 
-// testAScreenWorks: nobody sits at a big screen.
-func (b *browser) testAScreenWorks(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestAScreenWorks: nobody sits at a big screen.
+func TestAScreenWorks(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	proofs := f.demand(func() object { return work(t) }, worked)
-	b.open(t, f, "/screen", 1280, 720)
+	openPage(t, f, "/screen", 1280, 720)
 	testenv.Eventually(t, patience, "the screen is in the room", func() bool { return f.greeted() > 0 })
 	if got := proofs(); len(got) != 1 {
 		t.Errorf("proofs %q", got)
 	}
 }
 
-// testAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
-func (b *browser) testAGuestIsAPerson(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestAGuestIsAPerson: a service's widget is shown, and what it says is the proof.
+func TestAGuestIsAPerson(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.setAnswer("GET /widget.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
@@ -107,13 +107,11 @@ func (b *browser) testAGuestIsAPerson(t *testing.T) {
 	proofs := f.demand(func() object {
 		return object{"kind": "turnstile", "site_key": "site", "script": f.URL + "/api/v1/widget.js"}
 	}, func(proof string) bool { return proof == "a person at site" })
-	p := b.enter(t, f, "/")
-	testenv.Eventually(t, patience, "the widget is there to be ticked", func() bool {
-		return eval[bool](p, `!!document.getElementById("box") && `+
-			`!document.getElementById("challenge").getAnimations().length`)
-	})
+	p := enter(t, f, "/")
+	p.Until("the widget is there to be ticked", `!!document.getElementById("box") && `+
+		`!document.getElementById("challenge").getAnimations().length`)
 	p.State("challenge")
-	p.click("#box")
+	p.Press("#box")
 	p.mode("waiting")
 	if got := proofs(); len(got) != 1 {
 		t.Errorf("proofs %q", got)

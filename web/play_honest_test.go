@@ -24,7 +24,7 @@ func (v *visit) honest(t *testing.T) {
 	v.fake.code("K2", "wang.xiaoyu")
 	browsertest.Eval[bool](v.Page, `(location.hash = "#code=K2", true)`)
 	v.look("who", `document.getElementById("who").open`)
-	v.click("#who-now")
+	v.Press("#who-now")
 	v.fake.hangUp(4500)
 	v.Until("the way on", `!document.getElementById("play").hidden`)
 	v.look("expired", `document.body.dataset.mode === "problem"`)
@@ -35,7 +35,7 @@ func (v *visit) honest(t *testing.T) {
 
 	// The line is lost in the middle of the rain, with a tap out.
 	v.open(t, func(f *fakeServer) { f.judge = func(string) object { return nil } })
-	v.click("#play")
+	v.Press("#play")
 	v.mode("waiting")
 	v.fake.setRain(-2*time.Minute, time.Hour)
 	v.mode("falling")
@@ -45,14 +45,14 @@ func (v *visit) honest(t *testing.T) {
 	v.look("unsure", `document.getElementById("card").open`)
 }
 
-// testNothingToPlay: nobody is asked to play where nothing is on, and comes in by themselves when something is.
-func (b *browser) testNothingToPlay(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestNothingToPlay: nobody is asked to play where nothing is on, and comes in by themselves when something is.
+func TestNothingToPlay(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	on := f.answer["GET /lobby"]
 	f.answer["GET /lobby"] = reply(http.StatusOK,
 		object{"campaign": "", "name": "", "wins_per_user": 0, "guests": true})
-	p := b.open(t, f, "/", 390, 844)
+	p := openPage(t, f, "/", 390, 844)
 	p.shows("stage-title", "No event right now")
 	if !p.hidden("play") || !p.hidden("have-token") || !p.hidden("retry") {
 		t.Error("there is nothing to play, and a button to do so")
@@ -76,17 +76,17 @@ func (b *browser) testNothingToPlay(t *testing.T) {
 	if !p.hidden("play") {
 		t.Error("what cannot be found can be played")
 	}
-	p.click("#other")
+	p.Press("#other")
 	p.mode("landing")
 	p.shows("stage-title", "年会红包雨")
 }
 
-// testExpired: who has come with a token that is over is told so, and may go on as a guest only where that is said.
-func (b *browser) testExpired(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestPlayExpired: who has come with a token that is over is told so, and may go on as a guest only where that is said.
+func TestPlayExpired(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.code("K1", "u1")
-	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
+	p := openPage(t, f, "/?campaign=c1#code=K1", 390, 844)
 	p.mode("waiting")
 	f.hangUp(4500)
 	p.shows("stage-title", "You’ve been signed out")
@@ -94,20 +94,20 @@ func (b *browser) testExpired(t *testing.T) {
 	if !p.hidden("signin") {
 		t.Error("a code is asked for before somebody says that they have one")
 	}
-	p.click("#language")
+	p.Press("#language")
 	p.shows("play", "以游客身份参加")
-	p.click("#play")
+	p.Press("#play")
 	testenv.Eventually(t, patience, "a guest's hello", func() bool { return f.token() == "t1" })
 	p.mode("waiting")
 }
 
-// testUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then
+// TestPlayUnsure: the line breaks with a tap out and the rain ends. Nothing is said of it before it is known, and then
 // what it was.
-func (b *browser) testUnsure(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestPlayUnsure(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.judge = func(string) object { return nil }
-	p := b.play(t, f)
+	p := play(t, f)
 	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
 	testenv.Eventually(t, patience, "the tap", func() bool { return len(f.tapped()) == 1 })
@@ -115,7 +115,7 @@ func (b *browser) testUnsure(t *testing.T) {
 	p.shows("card-title", "Confirming…")
 	f.push(object{"type": "goodbye", "reason": "shutdown", "reconnect_after_ms": 100})
 	f.setDown(true)
-	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
+	p.Until("the banner", `!document.getElementById("banner").hidden`)
 	if got := p.text("card-title"); got != "Confirming…" {
 		t.Errorf("offline the card says %q", got)
 	}

@@ -9,12 +9,12 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testKeyboard plays from the landing to a withdrawal without a pointer. The focus can be seen wherever it is.
-func (b *browser) testKeyboard(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestPlayByKeyboard plays from the landing to a withdrawal without a pointer. The focus can be seen wherever it is.
+func TestPlayByKeyboard(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(9, 42) }
-	p := b.open(t, f, "/?campaign=c1", 1280, 800)
+	p := openPage(t, f, "/?campaign=c1", 1280, 800)
 	p.mode("landing")
 	eval[bool](p, `(window.pointers = 0, addEventListener("pointerdown", () => pointers++, true), true)`)
 	p.tabTo("play")
@@ -52,7 +52,7 @@ func (b *browser) testKeyboard(t *testing.T) {
 	p.Type(kb.Enter)
 	p.shows("withdraw-message", "Withdrawal of ¥0.42 requested")
 	p.Type(kb.Escape)
-	testenv.Eventually(t, patience, "Esc closes them", func() bool { return !p.isOpen("sheet")() })
+	p.Until("Esc closes them", `!document.getElementById("sheet").open`)
 	p.mode("waiting")
 	if n := eval[int](p, "pointers"); n != 0 {
 		t.Errorf("%d pointer events in a game of keys", n)

@@ -9,17 +9,17 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testACodeInTheAddress: it signs in, and is gone from the address before anybody can share it; a reload goes on as the
+// TestACodeInTheAddress: it signs in, and is gone from the address before anybody can share it; a reload goes on as the
 // same player. A token in the address signs nobody in, wherever it stands.
-func (b *browser) testACodeInTheAddress(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestACodeInTheAddress(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	f.code("K1", "u1")
 	// The server is away at first: the code is kept for as long.
 	good := f.answer["POST /login"]
 	f.setAnswer("POST /login", reply(http.StatusServiceUnavailable, object{"status": 503, "code": "unavailable"}))
-	p := b.open(t, f, "/?campaign=c1#code=K1", 390, 844)
-	testenv.Eventually(t, patience, "the banner", func() bool { return !p.hidden("banner") })
+	p := openPage(t, f, "/?campaign=c1#code=K1", 390, 844)
+	p.Until("the banner", `!document.getElementById("banner").hidden`)
 	f.setAnswer("POST /login", good)
 	p.mode("waiting")
 	p.shows("user", "Playing as u1")
@@ -38,13 +38,13 @@ func (b *browser) testACodeInTheAddress(t *testing.T) {
 	testenv.Eventually(t, patience, "it is the player's", func() bool { return f.greeted() > greeted })
 	p.address("/?campaign=c1")
 	p.shows("user", "Playing as u1")
-	if p.isOpen("who")() {
+	if p.isOpen("who") {
 		t.Error("the player is asked whether they would like to be themselves")
 	}
 
 	// Signed out, a token in the address is nothing, and is taken out of it.
-	p.click("#purse")
-	p.click("#sign-out")
+	p.Press("#purse")
+	p.Press("#sign-out")
 	for _, address := range []string{"/?campaign=c1&token=secret", "/?campaign=c1#token=secret",
 		"/?campaign=c1&code=K3&token=a#token=secret&x=1"} {
 		f.code("K3", "u3")
@@ -76,12 +76,12 @@ func (f *fakeServer) usedUp(code string) bool {
 	return !there
 }
 
-// testNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are
+// TestNobodyBecomesSomebodyElse: who plays in this browser is asked before a link changes that, and both answers are
 // what they say.
-func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestNobodyBecomesSomebodyElse(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
-	p := b.play(t, f)
+	p := play(t, f)
 	p.shows("user", "Playing as Guest 7f3a")
 
 	// In the tab where the guest plays. No is the default, and Esc says no.
@@ -93,21 +93,21 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	if got := eval[string](p, `document.activeElement.id`); got != "who-now" {
 		t.Errorf("the focus is on %q", got)
 	}
-	p.click("#who-now")
-	testenv.Eventually(t, patience, "the answer", func() bool { return !p.isOpen("who")() })
+	p.Press("#who-now")
+	p.Until("the answer", `!document.getElementById("who").open`)
 	p.shows("user", "Playing as Guest 7f3a")
 	p.Until("the page has gone back to before the question", `history.state === null`) // or a reload would be aborted
 	p.do(chromedp.Reload())
 	p.shows("user", "Playing as Guest 7f3a")
 
 	// In a new tab, as a link from a chat, and in the other language.
-	p.click("#language")
+	p.Press("#language")
 	f.code("K2", "u1")
 	p.Go("about:blank")
 	p.Go("/?campaign=c1#code=K2")
 	p.opens("who")
 	p.shows("who-text", "您正以「游客 7f3a」的身份参加，这个链接属于「u1」。要切换吗？两个身份的红包都会保留")
-	p.click("#who-next")
+	p.Press("#who-next")
 	p.shows("user", "您好，u1")
 	p.address("/?campaign=c1")
 	if got := f.token(); got != "token-u1" {
@@ -121,43 +121,43 @@ func (b *browser) testNobodyBecomesSomebodyElse(t *testing.T) {
 	if !p.hidden("who-next") {
 		t.Error("there is somebody else to be")
 	}
-	p.click("#who-now")
+	p.Press("#who-now")
 	p.shows("user", "您好，u1")
 
 	// The guest is still there when the player has gone.
-	p.click("#purse")
-	p.click("#sign-out")
+	p.Press("#purse")
+	p.Press("#sign-out")
 	p.shows("user", "您好，游客 7f3a")
 	if got := f.token(); got != "t1" {
 		t.Errorf("hello with %q", got)
 	}
 }
 
-// testACodeThatIsOver: the page says so, and has ways on.
-func (b *browser) testACodeThatIsOver(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestACodeThatIsOver: the page says so, and has ways on.
+func TestACodeThatIsOver(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1#code=used", 390, 844)
+	p := openPage(t, f, "/?campaign=c1#code=used", 390, 844)
 	p.mode("problem")
 	p.shows("stage-title", "This link has been used or has expired")
 	p.shows("play", "Play as a guest")
 	p.address("/?campaign=c1")
 	p.State("over")
 	f.code("K1", "u1")
-	p.click("#have-token")
+	p.Press("#have-token")
 	p.Fill("#signin-token", " K1 ")
-	p.click("#signin button")
+	p.Press("#signin button")
 	p.shows("user", "Playing as u1")
 	p.mode("waiting")
 
 	// Without a campaign in the address a guest finds what is on; a banned player has no way on.
-	p = b.open(t, f, "/#code=used", 390, 844)
+	p = openPage(t, f, "/#code=used", 390, 844)
 	p.shows("stage-title", "This link has been used or has expired")
-	p.click("#play")
+	p.Press("#play")
 	p.shows("user", "Playing as Guest 7f3a")
 	p.mode("waiting")
 	f.setAnswer("POST /login", reply(http.StatusForbidden, object{"status": 403, "code": "banned"}))
-	p = b.open(t, f, "/?campaign=c1#code=mallorys", 390, 844)
+	p = openPage(t, f, "/?campaign=c1#code=mallorys", 390, 844)
 	p.shows("stage-title", "You were removed from the event")
 	if !p.hidden("play") || !p.hidden("have-token") {
 		t.Error("a banned player has a way on")

@@ -40,7 +40,7 @@ func TestPlayLooks(t *testing.T) {
 					object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3, "guests": false}))
 			})
 			v.look("invited", `!document.getElementById("have-token").hidden`)
-			v.click("#have-token")
+			v.Press("#have-token")
 			v.look("signin", `!document.getElementById("signin").hidden`)
 			if !v.hidden("play") {
 				t.Error("guests are off, and Play is offered")
@@ -99,15 +99,15 @@ func (v *visit) glance(state string, bring func()) {
 func (v *visit) before() {
 	v.t.Helper()
 	v.look("landing", `/1:00:00|59 /.test(document.getElementById("stage-hint").textContent)`)
-	v.click("#play")
+	v.Press("#play")
 	v.mode("waiting")
 	v.fake.push(v.fake.figures(4321, 679, object{"winners": []object{{"user": "张*", "amount": 88},
 		{"user": "g*1a2b", "amount": 520}}}))
 	v.shows("stock", "4,321")
 	v.look("waiting", `document.body.dataset.mode === "waiting" && !document.getElementById("practice").hidden`)
-	v.click("#practice")
+	v.Press("#practice")
 	v.look("practice", `redrain.drops(redrain.serverNow()).length > 2`)
-	v.click("#practice")
+	v.Press("#practice")
 	v.fake.setRain(time.Hour, time.Minute)
 	v.look("clock", `document.getElementById("big").textContent.includes(":")`)
 }
@@ -115,7 +115,7 @@ func (v *visit) before() {
 // numbers is the countdown before a rain, of which a clock that stands still shows one number for as long as it takes.
 func (v *visit) numbers() {
 	v.t.Helper()
-	v.click("#play")
+	v.Press("#play")
 	v.mode("waiting")
 	v.glance("countdown", func() {
 		v.fake.setRain(8500*time.Millisecond, time.Minute)
@@ -176,17 +176,7 @@ func (v *visit) rain() {
 // hitOne hits a packet in the middle of what can be seen, and waits until the server's word on it is on the page.
 func (v *visit) hitOne() {
 	v.t.Helper()
-	before := len(v.fake.tapped())
-	testenv.Eventually(v.t, patience, "a packet is hit", func() bool {
-		at := browsertest.Eval[*chromium.Point](v.Page, `redrain.drops(redrain.serverNow())
-			.filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
-			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) -
-				Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
-		if at != nil {
-			v.Point(*at)
-		}
-		return len(v.fake.tapped()) > before
-	})
+	v.heardOne()
 	// The packet bursts, and then the word comes: half a second shows both.
 	browsertest.Eval[bool](v.Page, `new Promise((done) => `+
 		`setTimeout(() => requestAnimationFrame(() => done(true)), 350))`)
@@ -217,22 +207,22 @@ func (v *visit) after() {
 	v.look("card-won", `document.getElementById("card").open && `+
 		`document.getElementById("card").classList.contains("won")`)
 	v.tells()
-	v.click("#card-poster")
+	v.Press("#card-poster")
 	v.look("poster", `document.getElementById("poster-picture").complete && `+
 		`document.getElementById("poster-picture").naturalWidth === 750`)
-	v.click("#poster-close")
-	v.click("#mine")
+	v.Press("#poster-close")
+	v.Press("#mine")
 	v.Until("my packets", `document.querySelectorAll("#sheet-list li").length > 1`)
 	v.Fill("#withdraw-amount", "10.00")
-	v.click("#withdraw-go")
+	v.Press("#withdraw-go")
 	v.look("sure", `!document.getElementById("withdraw-sure").hidden`)
-	v.click("#withdraw-yes")
+	v.Press("#withdraw-yes")
 	v.Until("the withdrawal", `document.querySelectorAll("#withdrawals li").length === 1`)
 	f.decide("")
 	v.Fill("#withdraw-amount", "99999")
-	v.click("#withdraw-go")
+	v.Press("#withdraw-go")
 	v.look("packets", `document.getElementById("withdraw-message").textContent !== ""`)
-	v.click("#sheet-close")
+	v.Press("#sheet-close")
 
 	f.rainID = "r2"
 	f.setJudge(func(string) object { return object{"outcome": "empty"} })
@@ -243,7 +233,7 @@ func (v *visit) after() {
 	v.hitOne()
 	f.setRain(-3*time.Minute, 2*time.Second)
 	v.look("card-none", `document.getElementById("card").open`)
-	v.click("#card-ok")
+	v.Press("#card-ok")
 	f.push(f.figures(0, 5000, nil))
 	v.look("sold-out", `document.body.dataset.mode === "over"`)
 	f.setCampaign(object{"state": "closed"})
@@ -252,5 +242,74 @@ func (v *visit) after() {
 	v.look("too-old", `document.body.dataset.mode === "problem"`)
 	if got := v.Text("#ticker"); got != "" {
 		v.t.Errorf("a page that is out of date says %q", got)
+	}
+}
+
+// misfits are what does not fit on the player's page as it is: words or buttons that reach out of the phone, lie on
+// each other, or cannot be touched; Chinese words that are broken into two lines. What scrolls is brought into
+// sight first.
+const misfits = `(() => {
+	const found = [], [w, h] = [innerWidth, innerHeight];
+	const open = [...document.querySelectorAll("dialog[open]")].pop();
+	const within = open ?? document.body;
+	const { scrollHeight, scrollWidth } = document.scrollingElement;
+	if (scrollHeight > h || scrollWidth > w) found.push("the page scrolls");
+	const name = (e) => e.tagName.toLowerCase() + (e.id && "#" + e.id) + " " +
+		JSON.stringify(e.textContent.trim().slice(0, 30));
+	const seen = (e) => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
+		!e.closest(".unseen, .sky, #debug, #old, #keys") && (open || !e.closest("dialog"));
+	const out = (r) => r.left < -1 || r.top < -1 || r.right > w + 1 || r.bottom > h + 1;
+	const show = (r) => [r.left, r.top, r.right, r.bottom].map(Math.round).join(" ");
+	const scrolls = (e) => e.closest(".scroll");
+	const broken = (n) => [...new Intl.Segmenter("zh", { granularity: "word" }).segment(n.data)]
+		.filter(({ segment }) => /^[\u3400-\u9fff]{2,}$/.test(segment)).filter(({ segment, index }) => {
+			const word = document.createRange();
+			word.setStart(n, index), word.setEnd(n, index + segment.length);
+			const tops = [...word.getClientRects()].map((r) => r.top);
+			return Math.max(...tops) - Math.min(...tops) > 4;
+		}).map(({ segment }) => segment);
+	const words = [];
+	for (const e of within.querySelectorAll("*")) {
+		if (!seen(e)) continue;
+		const text = [...e.childNodes].filter((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
+		for (const word of text.flatMap(broken)) found.push(name(e) + " breaks " + word + " into two lines");
+		if (!text.length) continue;
+		const range = document.createRange();
+		range.setStartBefore(text[0]), range.setEndAfter(text[text.length - 1]);
+		const own = e.getBoundingClientRect(), r = range.getBoundingClientRect();
+		if (r.right > own.right + 1 && getComputedStyle(e).overflow === "visible")
+			found.push(name(e) + " is wider than its place, by " + Math.round(r.right - own.right));
+		if (scrolls(e)) continue;
+		// Of what is cut off on purpose only what is left counts.
+		const box = getComputedStyle(e).overflow === "visible" ? r
+			: new DOMRect(Math.max(r.left, own.left), Math.max(r.top, own.top), Math.min(r.width, own.width),
+				Math.min(r.height, own.height));
+		if (out(box)) found.push(name(e) + " reaches out: " + show(box));
+		words.push([e, box === r ? [...range.getClientRects()] : [box]]); // line by line
+	}
+	const lies = (r, s) => Math.min(r.right, s.right) - Math.max(r.left, s.left) > 2 &&
+		Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top) > 4;
+	words.forEach(([a, lines], i) => words.slice(i + 1).forEach(([b, others]) => {
+		if (lines.some((r) => others.some((s) => lies(r, s))) && !a.contains(b) && !b.contains(a))
+			found.push(name(a) + " lies on " + name(b));
+	}));
+	for (const e of within.querySelectorAll("button, a[href], input")) {
+		if (!seen(e) || e.disabled) continue;
+		if (scrolls(e)) e.scrollIntoView({ block: "center" });
+		const r = e.getBoundingClientRect();
+		const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+		if (out(r)) found.push(name(e) + " reaches out: " + show(r));
+		if (!e.contains(top)) found.push(name(e) + " lies under " + (top ? name(top) : "nothing"));
+		if (r.height < 40 || r.width < 40)
+			found.push(name(e) + " is small: " + Math.round(r.width) + "×" + Math.round(r.height));
+	}
+	return found;
+})()`
+
+// fits fails the test for each thing that does not fit.
+func (v *visit) fits(state string) {
+	v.t.Helper()
+	for _, fault := range browsertest.Eval[[]string](v.Page, misfits) {
+		v.t.Errorf("%s: %s", state, fault)
 	}
 }

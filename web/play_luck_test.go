@@ -11,10 +11,10 @@ import (
 	"redrain/rain"
 )
 
-// testLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one claim
-// that the seed has not granted.
-func (b *browser) testLuck(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestCardLuck: the card of a rain with draws has a button that computes the player's beats again, and names the one
+// claim that the seed has not granted.
+func TestCardLuck(t *testing.T) {
+	browserFrom(t, testenv.All)
 	for lang, said := range map[string][3]string{
 		"en": {"The seed isn’t published yet", "Draws: %[2]d, lucky: %[1]d, packets won: ",
 			"This doesn’t match the published seed: c1-66"},
@@ -37,16 +37,16 @@ func (b *browser) testLuck(t *testing.T) {
 		path := "GET /campaigns/c1/rains/" + rainID + "/fairness"
 		f.setAnswer(path, reply(http.StatusOK, fairness))
 
-		p := b.play(t, f)
+		p := play(t, f)
 		if lang == "zh" {
-			p.click("#language")
+			p.Press("#language")
 		}
 		f.setRain(-slowly/3*time.Millisecond, time.Hour)
 		p.mode("falling")
 		p.ends()
 		check := func(what string) {
 			t.Helper()
-			p.click("#card-luck")
+			p.Press("#card-luck")
 			p.Until("the page says "+what, `document.getElementById("card-luck-said").textContent.includes(%q)`, what)
 		}
 		check(said[0])

@@ -10,11 +10,11 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testStates: what the server tells changes the page at once, and each state says what comes next.
-func (b *browser) testStates(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestPlayStates: what the server tells changes the page at once, and each state says what comes next.
+func TestPlayStates(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
-	p := b.play(t, f)
+	p := play(t, f)
 	start := f.setRain(-2*time.Second, time.Hour)
 	f.wave(0, start, [3]int{300, 0, 20000})
 	p.mode("falling")
@@ -32,20 +32,19 @@ func (b *browser) testStates(t *testing.T) {
 	p.shows("ticker-text", "\u2068"+hostileName[:13]+"…\u2069 won ¥0.88")
 	f.phase("paused")
 	p.mode("paused")
-	testenv.Eventually(t, patience, "no bar of a rain that stands still", func() bool { return !eval[bool](p, bar) })
+	p.Until("no bar of a rain that stands still", "!"+bar)
 	p.State("paused")
 	// A pause may be long: the packets can be looked at until it goes on.
-	p.click("#mine")
+	p.Press("#mine")
 	f.push(object{"type": "room", "t": f.now(), "online": 7, "stock": 0, "won": 5, "winners": []object{}})
 	p.shows("online", "7")
-	if !p.isOpen("sheet")() {
+	if !p.isOpen("sheet") {
 		t.Error("in a pause the sheet closes at once")
 	}
 	f.phase("falling")
 	p.mode("falling")
-	testenv.Eventually(t, patience, "the history as it was",
-		func() bool { return eval[bool](p, `history.state === null`) })
-	if p.isOpen("sheet")() {
+	p.Until("the history as it was", `history.state === null`)
+	if p.isOpen("sheet") {
 		t.Error("the sheet stands before the rain that goes on")
 	}
 	// Stopped: the card says why it was so short, and stays when the next rain is announced, with its countdown.
@@ -64,7 +63,6 @@ func (b *browser) testStates(t *testing.T) {
 		"wins_per_user": 3, "taps_per_user": 0}})
 	p.mode("over")
 	p.shows("stage-title", "This event is over")
-	testenv.Eventually(t, patience, "nobody is said to have won just now",
-		func() bool { return p.hidden("ticker") })
+	p.Until("nobody is said to have won just now", `document.getElementById("ticker").hidden`)
 	p.State("closed")
 }

@@ -7,12 +7,12 @@ import (
 	"redrain/internal/testenv"
 )
 
-// testSums: the card has every win of its rain, by whichever way the page has heard of it, and no other.
-func (b *browser) testSums(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestCardSums: the card has every win of its rain, by whichever way the page has heard of it, and no other.
+func TestCardSums(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.judge = func(string) object { return f.won(1, 10) }
-	p := b.play(t, f)
+	p := play(t, f)
 	start := p.rains([3]int{300, 0, slowly})
 	p.hitDrop(0, start, 300)
 	p.shows("mine-count", "1")
@@ -41,11 +41,11 @@ func (b *browser) testSums(t *testing.T) {
 	p.shows("card-taps", "") // fewer are counted here than have won
 }
 
-// testFollowsOut: the campaign is gone, as after a restart of a server that keeps nothing, and another one is on.
-func (b *browser) testFollowsOut(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestFollowsOut: the campaign is gone, as after a restart of a server that keeps nothing, and another one is on.
+func TestFollowsOut(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
-	p := b.enter(t, f, "/")
+	p := enter(t, f, "/")
 	p.mode("waiting")
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c2", "name": "Next", "wins_per_user": 1,
 		"guests": true}))
@@ -60,17 +60,17 @@ func (b *browser) testFollowsOut(t *testing.T) {
 	p.mode("waiting")
 }
 
-// testWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
+// TestPlayWithdrawUnsure: as long as it is not known what became of a withdrawal, it is asked for under the same key,
 // and nothing is said to have been made that was not.
-func (b *browser) testWithdrawUnsure(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestPlayWithdrawUnsure(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	// There is an older withdrawal of the same amount, and the page cannot learn of it before the new one is asked for.
 	f.out = []object{{"withdrawal": "w-old", "user": "guest-7f3a", "amount": 250, "state": "paid",
 		"created_at": f.now() - 60_000}}
 	list := f.answer["GET /me/withdrawals"]
 	f.answer["GET /me/withdrawals"] = reply(http.StatusServiceUnavailable, object{"code": "unavailable", "status": 503})
-	p := b.play(t, f)
+	p := play(t, f)
 	f.won(3, 500)
 	f.settle()
 	p.shows("balance", "5.00")
@@ -101,20 +101,19 @@ func (b *browser) testWithdrawUnsure(t *testing.T) {
 		})
 		return key
 	}
-	p.click("#purse")
+	p.Press("#purse")
 	p.Fill("#withdraw-amount", "2.50")
 	f.setAnswer("GET /me/withdrawals", list)
-	p.click("#withdraw-go")
-	p.click("#withdraw-yes")
+	p.Press("#withdraw-go")
+	p.Press("#withdraw-yes")
 	first := asked()
-	testenv.Eventually(t, patience, "the older one is listed",
-		func() bool { return p.text1("#withdrawals .state") == "paid by the host" })
+	p.Says("#withdrawals .state", "paid by the host")
 	p.shows("withdraw-message", again)
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	second := asked()
 	p.shows("withdraw-message", again)
 	p.shows("withdraw-go", "Withdraw")
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	third := asked()
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
 	if first != second || second != third {

@@ -9,26 +9,28 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"redrain/internal/testenv"
+	chromium "redrain/internal/testkit/browser"
 )
 
-// testModules runs the tests of the modules that decide something, in the browser that they are written for.
-func (b *browser) testModules(t *testing.T) {
+// TestPlayModules runs the tests of the modules that decide something, in the browser that they are written for.
+func TestPlayModules(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
-	p := b.open(t, newFake(t), "/docs", 390, 844)
+	p := openPage(t, newFake(t), "/docs", 390, 844)
 	for _, fault := range eval[[]string](p, `import("/testdata/modules.js").then((m) => m.run())`) {
 		t.Error(fault)
 	}
 }
 
 // isOpen tells whether a dialog is open.
-func (p *tab) isOpen(id string) func() bool {
-	return func() bool { return eval[bool](p, `document.getElementById("`+id+`").open`) }
+func (p *tab) isOpen(id string) bool {
+	p.t.Helper()
+	return eval[bool](p, `document.getElementById("`+id+`").open`)
 }
 
 // opens waits until a dialog is open.
 func (p *tab) opens(dialog string) {
 	p.t.Helper()
-	testenv.Eventually(p.t, patience, dialog+" is open", p.isOpen(dialog))
+	p.Until(dialog+" is open", `document.getElementById(%q).open`, dialog)
 }
 
 // rains starts a rain with one wave, and waits until it falls. It returns the time of the wave.
@@ -52,7 +54,7 @@ func (p *tab) goIn(path string) {
 	p.t.Helper()
 	p.Go(path)
 	p.mode("landing")
-	p.click("#play")
+	p.Press("#play")
 	p.mode("waiting")
 }
 
@@ -70,6 +72,28 @@ func (p *tab) hitDrop(n int, at int64, x int) {
 	p.do(chromedp.MouseClickXY(place[0], place[1]))
 }
 
+// hitAny taps packets, the one nearest to the middle of the screen first, until one is known to be hit.
+func (p *tab) hitAny(isHit func() bool) {
+	p.t.Helper()
+	testenv.Eventually(p.t, patience, "a packet is hit", func() bool {
+		at := eval[*chromium.Point](p, `redrain.drops(redrain.serverNow())
+			.filter((d) => !d.decoy && document.elementFromPoint(d.x, d.y)?.id === "rain")
+			.map(({ x, y }) => ({ x, y })).sort((a, b) => Math.hypot(a.x - innerWidth / 2, a.y - innerHeight / 2) -
+				Math.hypot(b.x - innerWidth / 2, b.y - innerHeight / 2))[0] ?? null`)
+		if at != nil {
+			p.Point(*at)
+		}
+		return isHit()
+	})
+}
+
+// heardOne hits packets until the server has heard of one.
+func (p *tab) heardOne() {
+	p.t.Helper()
+	before := len(p.fake.tapped())
+	p.hitAny(func() bool { return len(p.fake.tapped()) > before })
+}
+
 // until waits for a moment of the fake server's clock.
 func (p *tab) until(at int64) {
 	p.t.Helper()
@@ -82,34 +106,34 @@ func (p *tab) until(at int64) {
 }
 
 // enter opens the page as a newcomer does, and presses Play.
-func (b *browser) enter(t *testing.T, f *fakeServer, path string) *tab {
+func enter(t *testing.T, f *fakeServer, path string) *tab {
 	t.Helper()
-	p := b.open(t, f, path, 390, 844)
+	p := openPage(t, f, path, 390, 844)
 	p.mode("landing")
-	p.click("#play")
+	p.Press("#play")
 	return p
 }
 
 // play enters the campaign, and waits for its rain.
-func (b *browser) play(t *testing.T, f *fakeServer) *tab {
+func play(t *testing.T, f *fakeServer) *tab {
 	t.Helper()
-	p := b.enter(t, f, "/?campaign=c1")
+	p := enter(t, f, "/?campaign=c1")
 	p.mode("waiting")
 	return p
 }
 
-// testAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
-func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
+// TestAGuestWinsAndIsPaid is the whole game with one packet: nothing is shown as won before the server has said so.
+func TestAGuestWinsAndIsPaid(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	decide := make(chan struct{})
 	f.judge = func(string) object { <-decide; return f.won(17, 88) }
-	p := b.open(t, f, "/", 390, 844)
+	p := openPage(t, f, "/", 390, 844)
 	p.mode("landing")
 	p.shows("stage-title", "年会红包雨")
 	p.shows("rule", "Up to 3 packets per player")
 	p.State("landing")
-	p.click("#play")
+	p.Press("#play")
 	p.mode("waiting")
 	p.shows("balance", "0.00")
 	p.shows("user", "Playing as Guest 7f3a")
@@ -135,10 +159,10 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	if got := p.text("announce"); got != "" {
 		t.Errorf("the page says %q before the server has decided", got)
 	}
-	p.shoot("pending")
+	p.Shoot("pending")
 	close(decide)
 	p.shows("announce", "You won 0.88 yuan, packet 1 of up to 3")
-	p.shoot("won")
+	p.Shoot("won")
 	p.shows("balance", "0.00")
 	f.settle()
 	p.shows("balance", "0.88")
@@ -147,22 +171,22 @@ func (b *browser) testAGuestWinsAndIsPaid(t *testing.T) {
 	p.shows("card-amount", "¥0.88") // counted up
 	p.shows("card-taps", "1")
 	p.State("card")
-	p.click("#card-ok")
-	p.click("#mine")
+	p.Press("#card-ok")
+	p.Press("#mine")
 	p.shows("sheet-balance", "0.88")
 	p.Until("my packets, with when it was won", `/^Packet #17received\+0\.88\d+\/\d+, \d\d:\d\d$/.test(
 		document.querySelector("#sheet-list li").textContent)`)
 	p.State("packets")
-	p.click("#sheet-close")
-	p.click("#language")
+	p.Press("#sheet-close")
+	p.Press("#language")
 	p.shows("user", "您好，游客 7f3a")
 }
 
-func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestUnavailableMayBeTappedAgain(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.judge = func(string) object { return object{"outcome": "unavailable"} }
-	p := b.play(t, f)
+	p := play(t, f)
 	start := p.rains([3]int{700, 0, slowly})
 	f.wave(1, start+250, [3]int{100, 0, slowly})
 	first := func() { p.hitDrop(0, start, 700) }
@@ -186,11 +210,11 @@ func (b *browser) testUnavailableMayBeTappedAgain(t *testing.T) {
 	p.shows("balance", "0.77")
 }
 
-// testCloseCodes: a cut line is taken up again, a final code is not.
-func (b *browser) testCloseCodes(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestCloseCodes: a cut line is taken up again, a final code is not.
+func TestCloseCodes(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
-	p := b.play(t, f)
+	p := play(t, f)
 	f.cut()
 	testenv.Eventually(t, patience, "a second hello", func() bool { return f.greeted() == 2 })
 	f.hangUp(4500)
@@ -203,14 +227,14 @@ func (b *browser) testCloseCodes(t *testing.T) {
 		t.Errorf("%d hellos: it came back by itself", got)
 	}
 	eval[bool](p, `(window.outOfDate = true)`)
-	p.click("#retry")
+	p.Press("#retry")
 	testenv.Eventually(t, patience, "a hello after the button", func() bool { return f.greeted() == 4 })
 	if eval[bool](p, `!!window.outOfDate`) {
 		t.Error("the page that is out of date was not loaded anew")
 	}
 	f.hangUp(4502)
 	p.shows("stage-title", "We can’t find this event")
-	p.click("#retry")
+	p.Press("#retry")
 	testenv.Eventually(t, patience, "a hello once more", func() bool { return f.greeted() == 5 })
 	f.hangUp(4508) // not on the list: the one who is has a link, and others may play something else
 	p.shows("stage-title", "This rain is by invitation only")
@@ -219,17 +243,17 @@ func (b *browser) testCloseCodes(t *testing.T) {
 	}
 }
 
-func (b *browser) testWithoutGuests(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestWithoutGuests(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.answer["POST /guests"] = reply(403, object{"status": 403, "code": "guests_off", "title": "Forbidden"})
-	p := b.enter(t, f, "/")
+	p := enter(t, f, "/")
 	p.shows("stage-title", "Please sign in")
 	f.code("K1", "u1")
-	p.click("#have-token")
+	p.Press("#have-token")
 	p.Fill("#signin-token", f.URL+"/?campaign=c1#code=K1") // as it was sent
 	p.State("signin")
-	p.click("#signin button")
+	p.Press("#signin button")
 	p.mode("waiting")
 	if got := f.token(); got != "token-u1" {
 		t.Errorf("hello with %q", got)

@@ -11,10 +11,10 @@ import (
 	chromium "redrain/internal/testkit/browser"
 )
 
-// testWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
+// TestWaitingRoom: who finds no seat is shown their place and about how long it takes, in both languages, and comes in
 // by themselves when it is their turn.
-func (b *browser) testWaitingRoom(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestWaitingRoom(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.full = object{"type": "goodbye", "reason": "waiting", "reconnect_after_ms": 1000, "position": 812,
 		"wait_ms": 61_000}
@@ -24,8 +24,8 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 		defer f.mu.Unlock()
 		reply(http.StatusOK, turn)(w, r)
 	}
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
-	p.click("#play")
+	p := openPage(t, f, "/?campaign=c1", 390, 844)
+	p.Press("#play")
 	testenv.Eventually(t, patience, "the place", func() bool {
 		title := p.text("stage-title")
 		return title == "The room is full. You’re number 812 in line" ||
@@ -35,10 +35,10 @@ func (b *browser) testWaitingRoom(t *testing.T) {
 	p.shows("stage-title", "The room is full. You’re number 37 in line")
 	p.State("queue")
 	p.hints(`^About (4\d|50) min \d+ s left\. You’ll be let in automatically$`)
-	p.click("#language")
+	p.Press("#language")
 	p.shows("stage-title", "现场已满，您排在第 37 位")
 	p.hints(`^预计还需 (4\d|50) 分 \d+ 秒，轮到您会自动进入$`)
-	p.shoot("queue-zh")
+	p.Shoot("queue-zh")
 	f.mu.Lock()
 	turn = object{"admitted": false, "position": 2, "retry_after_ms": 1000, "wait_ms": 59_000}
 	f.mu.Unlock()
@@ -62,14 +62,14 @@ func (p *tab) hints(pattern string) {
 	})
 }
 
-// testSpread: in a countdown a page comes in at a moment of its own, and says meanwhile nothing that is not so.
-func (b *browser) testSpread(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestSpread: in a countdown a page comes in at a moment of its own, and says meanwhile nothing that is not so.
+func TestSpread(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "name": "年会红包雨", "wins_per_user": 3,
 		"guests": true, "starts_in_ms": 3_600_000}))
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
-	testenv.Eventually(t, patience, "the landing", func() bool { return !p.hidden("play") })
+	p := openPage(t, f, "/?campaign=c1", 390, 844)
+	p.Until("the landing", `!document.getElementById("play").hidden`)
 	// The moment is the last of three seconds. The page is looked at as soon as it is clear that it waits.
 	quiet := eval[bool](p, `(() => {
 		Math.random = () => 0.999;
@@ -83,19 +83,19 @@ func (b *browser) testSpread(t *testing.T) {
 		document.getElementById("play").click();
 		return document.getElementById("banner").hidden;
 	})()`)
-	testenv.Eventually(t, patience, "the page comes in", func() bool { return eval[bool](p, `window.waited > 0`) })
+	p.Until("the page comes in", `window.waited > 0`)
 	if waited := eval[float64](p, `window.waited`); !quiet || waited < 2_900 {
 		t.Errorf("in after %.0f ms; without a banner: %v", waited, quiet)
 	}
 	p.mode("waiting")
 }
 
-// testOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
-func (b *browser) testOldWins(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestOldWins: what was won while a page was hidden, or before a player was sent away, is not told as if it were news.
+func TestOldWins(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
-	p := b.open(t, f, "/?campaign=c1", 390, 844)
-	p.click("#play")
+	p := openPage(t, f, "/?campaign=c1", 390, 844)
+	p.Press("#play")
 	p.mode("waiting")
 	won := func(amount int, line string) {
 		f.push(f.figures(5, 5, object{"winners": []object{{"user": "g*1a2b", "amount": amount}}}))
@@ -120,10 +120,10 @@ const heldWaits = `{
 	globalThis.setTimeout = (then, ms, ...of) => between.includes(ms) ? held.push(then) : later(then, ms, ...of);
 }`
 
-// testLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
+// TestLandingFollows: where an operator lets guests in, or does so no longer, the landing offers what there is, and
 // takes nobody's token out of their hands. A page that nobody sees asks nothing.
-func (*browser) testLandingFollows(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestLandingFollows(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	var asked atomic.Int64
 	about := func(guests bool) {
@@ -135,7 +135,7 @@ func (*browser) testLandingFollows(t *testing.T) {
 		})
 	}
 	about(true)
-	o := chromium.Options{Home: f.URL, Device: chromium.Phone, Scripts: []string{heldWaits}}
+	o := chromium.Options{Device: chromium.Phone, Scripts: []string{heldWaits}}
 	p := openTab(t, f, o, chromium.Network)
 	p.Go("/?campaign=c1")
 	again := func() {
@@ -154,7 +154,7 @@ func (*browser) testLandingFollows(t *testing.T) {
 	about(false)
 	again()
 	offers("guests are off", false, true)
-	p.click("#have-token")
+	p.Press("#have-token")
 	p.Fill("#signin-token", "half a tok")
 	about(true)
 	again()

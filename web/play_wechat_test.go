@@ -71,7 +71,7 @@ func (n *tencent) enter(t *testing.T, path string, scripts ...string) *tab {
 	f := newFake(t)
 	f.pages = web.Handler(web.Options{PublicURL: "https://rain.example",
 		WeChat: web.WeChat{Sign: n.URL + "/sign?v=1", SDK: n.URL + "/sdk.js"}})
-	o := chromium.Options{Home: f.URL, Device: chromium.LargePhone, Scripts: scripts}
+	o := chromium.Options{Device: chromium.LargePhone, Scripts: scripts}
 	p := openTab(t, f, o, chromium.Network, chromium.Foreign)
 	p.Go(path)
 	return p
@@ -111,7 +111,7 @@ func TestOutsideWeChat(t *testing.T) {
 	p := n.enter(t, "/?debug")
 	p.Until("what comes late is there", `!!globalThis.redrain && performance.getEntriesByType("resource")
 		.some((r) => r.name.includes("/late-"))`)
-	p.click("#play") // some answers of the server later
+	p.Press("#play") // some answers of the server later
 	p.mode("waiting")
 	if asked := n.was(); len(asked) > 0 || eval[bool](p, `performance.getEntriesByType("resource")
 		.some((r) => r.name.includes("/wechat-"))`) {
@@ -135,7 +135,7 @@ func TestWithoutWeChat(t *testing.T) {
 		p := n.enter(t, "/", inWeChat)
 		testenv.Eventually(t, patience, name+": both are asked", func() bool { return len(n.was()) == 2 })
 		p.mode("landing")
-		p.click("#play")
+		p.Press("#play")
 		p.mode("waiting")
 		if eval[bool](p, `!!globalThis.told?.config`) {
 			t.Errorf("%s: the script was told something", name)

@@ -1,27 +1,26 @@
 package web_test
 
 import (
-	"strings"
 	"testing"
 
 	"redrain/internal/testenv"
 )
 
-// testWithdraw takes money out: a double press is one withdrawal, an answer that is lost is asked for again under
-// the same key, and each state is told.
-func (b *browser) testWithdraw(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestPlayWithdraw takes money out: a double press is one withdrawal, and each state is told. For lost answers see
+// TestPlayWithdrawUnsure.
+func TestPlayWithdraw(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	f.won(3, 500)
 	f.settle()
-	p := b.play(t, f)
+	p := play(t, f)
 	p.shows("balance", "5.00")
-	p.click("#purse")
+	p.Press("#purse")
 	p.Fill("#withdraw-amount", "7")
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	p.shows("withdraw-message", "Your balance is only ¥5.00")
 	p.Fill("#withdraw-amount", "twelve")
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	p.shows("withdraw-message", "Enter an amount, such as 12.50")
 	p.State("error")
 
@@ -34,27 +33,27 @@ func (b *browser) testWithdraw(t *testing.T) {
 		"guests_cannot_withdraw": "Guests cannot withdraw. Sign in with the host’s account",
 	} {
 		f.refuse(code)
-		p.click("#withdraw-go")
-		p.click("#withdraw-yes")
+		p.Press("#withdraw-go")
+		p.Press("#withdraw-yes")
 		p.shows("withdraw-message", says)
 	}
 	f.refuse("")
 
 	// Where it goes is named, and nothing is sent before it is said once more.
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	p.shows("withdraw-where", "¥2.50 will be taken off your balance and marked as paid. "+
 		"The host pays you directly. Continue?")
 	p.State("sure")
-	p.click("#withdraw-no")
+	p.Press("#withdraw-no")
 	if !p.hidden("withdraw-sure") || len(f.withdrawn()) != 0 {
 		t.Fatalf("called off: %d withdrawals", len(f.withdrawn()))
 	}
 	f.mu.Lock()
 	f.payout = object{"provider": "http", "name": "your WeChat balance"}
 	f.mu.Unlock()
-	p.click("#sheet-close")
-	p.click("#purse")
-	p.click("#withdraw-go")
+	p.Press("#sheet-close")
+	p.Press("#purse")
+	p.Press("#withdraw-go")
 	p.shows("withdraw-where", "Withdraw ¥2.50 to your WeChat balance?")
 	p.PressTwice("#withdraw-yes")
 	p.shows("withdraw-message", "Withdrawal of ¥2.50 requested")
@@ -63,50 +62,36 @@ func (b *browser) testWithdraw(t *testing.T) {
 		t.Fatalf("a double press made %d withdrawals", len(got))
 	}
 	// The second of two presses may come when the first has been answered already: the answer stays to be read.
-	p.click("#withdraw-go")
+	p.Press("#withdraw-go")
 	if got := p.text("withdraw-message"); got != "Withdrawal of ¥2.50 requested" {
 		t.Errorf("a press too many: %s", got)
 	}
 	state := func(want string) {
 		t.Helper()
-		testenv.Eventually(t, patience, "the newest withdrawal is "+want,
-			func() bool { return p.text1("#withdrawals .state") == want })
+		p.Until("the newest withdrawal is "+want,
+			`document.querySelector("#withdrawals .state")?.textContent === %q`, want)
 	}
 	state("requested")
 	// The provider wants the player's confirmation: the way there is shown, and only where it is an https address.
-	confirm := `document.querySelector("#withdrawals .todo a")?.href ?? ""`
+	const confirm = `document.querySelector("#withdrawals .todo a")?.href ?? ""`
 	f.needsSilently(object{"url": "javascript:alert(1)"})
 	state("needs your confirmation") // though the message was lost
 	if link := eval[string](p, confirm); link != "" {
 		t.Errorf("a link to %s", link)
 	}
 	f.needs(object{"url": "https://pay.example/confirm?w=1", "expires_at": f.now() + 86_400_000})
-	testenv.Eventually(t, patience, "the way to confirm",
-		func() bool { return eval[string](p, confirm) == "https://pay.example/confirm?w=1" })
+	p.Until("the way to confirm", `(%s) === "https://pay.example/confirm?w=1"`, confirm)
 	p.State("action")
 	f.decide("")
 	state("paid")
 
-	// The answer is lost on its way: what was asked for is made once, though it is pressed again.
-	f.loseAnswers(1)
-	p.click("#withdraw-all")
-	p.click("#withdraw-go")
-	p.click("#withdraw-yes")
-	testenv.Eventually(t, patience, "the page has found out",
-		func() bool { return strings.HasPrefix(p.text("withdraw-message"), "Withdrawal of ¥2.50") })
+	p.Press("#withdraw-all")
+	p.Press("#withdraw-go")
+	p.Press("#withdraw-yes")
 	p.shows("sheet-balance", "0.00")
-	if got := f.withdrawn(); len(got) != 2 {
-		t.Fatalf("%d withdrawals after a lost answer", len(got))
-	}
 	f.decide("the account is closed")
 	state("declined, returned")
 	p.shows("sheet-balance", "2.50")
 	p.shows("withdraw-message", "") // it is requested no longer
 	p.State("refused")
-}
-
-// text1 is the text of the first element that a selector finds; "" where there is none.
-func (p *tab) text1(selector string) string {
-	p.t.Helper()
-	return eval[string](p, `document.querySelector("`+selector+`")?.textContent ?? ""`)
 }

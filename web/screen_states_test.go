@@ -43,8 +43,9 @@ const overflowing = `(() => {
 	return found;
 })()`
 
-// testScreenStates shows every scene on walls of all shapes, with names and amounts of all lengths.
-func (b *browser) testScreenStates(t *testing.T) {
+// TestScreenStates shows every scene on walls of all shapes, with names and amounts of all lengths.
+func TestScreenStates(t *testing.T) {
+	testenv.RunsFrom(t, testenv.Nightly)
 	t.Parallel()
 	long := object{"name": "星河集团 2026 年度盛典暨二十周年庆红包雨之夜 Anniversary Gala", "packets": 1000000, "budget": 100000000}
 	type wall struct {

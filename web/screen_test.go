@@ -45,9 +45,9 @@ func openScreen(t *testing.T, f *fakeServer, o chromium.Options, path string) *t
 // hostileName is what somebody may call themselves.
 const hostileName = `<img src=x onerror=alert(1)>`
 
-// testScreenEvening is what a hall sees: waiting, the numbers, the rain, the board. The clocks stand still, and what
+// TestScreenEvening is what a hall sees: waiting, the numbers, the rain, the board. The clocks stand still, and what
 // they show is the test's to say.
-func (b *browser) testScreenEvening(t *testing.T) {
+func TestScreenEvening(t *testing.T) {
 	testenv.ParallelBrowser(t, testenv.Heavy)
 	f := newFake(t)
 	f.stopClock()
@@ -149,9 +149,9 @@ func (p *tab) read() string {
 	return found.GetText()
 }
 
-// testScreenCode photographs the wall and reads the code on it.
-func (b *browser) testScreenCode(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestScreenCode photographs the wall and reads the code on it.
+func TestScreenCode(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "c1", "join": "http://192.168.1.20:8080/"}))
 	for _, c := range []struct{ path, want, spoken string }{
@@ -177,10 +177,10 @@ func (b *browser) testScreenCode(t *testing.T) {
 	}
 }
 
-// testScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
+// TestScreenWithoutServer: the line breaks before a rain. The show goes on by the clock, and comes back with the
 // server.
-func (b *browser) testScreenWithoutServer(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+func TestScreenWithoutServer(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	p := openScreen(t, f, chromium.Options{}, "/screen")
 	p.mode("waiting")
@@ -217,9 +217,9 @@ func (f *fakeServer) guests() (made func() int) {
 	}
 }
 
-// testScreenRefused: nobody is there to bring another token.
-func (b *browser) testScreenRefused(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestScreenRefused: nobody is there to bring another token.
+func TestScreenRefused(t *testing.T) {
+	browserFrom(t, testenv.All)
 	f := newFake(t)
 	made := f.guests()
 	p := openScreen(t, f, chromium.Options{}, "/screen")
@@ -255,7 +255,7 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	testenv.Eventually(t, patience, "a hello of a guest", func() bool { return f.token() == "t3" })
 
 	// The server has been replaced by one that this page is too old for.
-	testenv.Eventually(t, patience, "the mark is gone", func() bool { return p.hidden("status") })
+	p.Until("the mark is gone", `document.getElementById("status").hidden`)
 	old := eval[float64](p, `performance.timeOrigin`)
 	f.hangUp(4501)
 	testenv.Eventually(t, patience, "the page is loaded anew", func() bool {
@@ -265,9 +265,9 @@ func (b *browser) testScreenRefused(t *testing.T) {
 	})
 }
 
-// testScreenFollows: the campaign is closed, and another is on.
-func (b *browser) testScreenFollows(t *testing.T) {
-	testenv.ParallelBrowser(t, testenv.Heavy)
+// TestScreenFollows: the campaign is closed, and another is on.
+func TestScreenFollows(t *testing.T) {
+	browserFrom(t, testenv.Nightly)
 	f := newFake(t)
 	f.setAnswer("GET /lobby", reply(http.StatusOK, object{"campaign": "", "name": "", "wins_per_user": 0,
 		"guests": true}))

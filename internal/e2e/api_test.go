@@ -59,24 +59,11 @@ func TestAPIRefusals(t *testing.T) {
 	if a := c.call("GET", "/sponsors/acme", ""); a.field("balance") != "1000" {
 		t.Errorf("refusals have moved money: %s", a.body)
 	}
-	if a := c.call("GET", "/sponsors?limit=1", ""); a.status != 200 ||
-		!strings.Contains(string(a.body), `[{"sponsor":"acme","balance":1000}]`) {
-		t.Errorf("the sponsors: %d %s", a.status, a.body)
-	}
 	c.want(c.call("GET", "/sponsors?cursor=a/b", ""), 422, "invalid")
-	who := c.call("GET", "/whoami", "")
-	if c.want(who, 200, ""); who.field("role") != "operator" || who.field("in_process") != "true" ||
-		who.field("guests") != "true" {
-		t.Errorf("the operator: %s", who.body)
-	}
 	c.token = viewerToken
-	if who = c.call("GET", "/whoami", ""); who.field("role") != "viewer" || who.field("version") == "" {
-		t.Errorf("a viewer: %s", who.body)
-	}
 	c.want(c.call("POST", "/campaigns", `{}`), 403, "forbidden")
 	c.want(c.call("GET", "/campaigns", ""), 200, "")
 	c.token = "wrong"
-	c.want(c.call("GET", "/whoami", ""), 401, "unauthorized")
 	c.want(c.call("GET", "/campaigns", ""), 401, "unauthorized")
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,11 @@ func clusterSetting(t *testing.T) setting {
 		redis: strings.Join(testenv.RedisCluster(t), ","), nats: testenv.NATS(t), mysql: testenv.MySQL(t),
 		namespace: testenv.Namespace(t),
 	}
+}
+
+// key is a key of one shard, as grab/store/keys.go names it.
+func (s setting) key(campaign string, shard int, name string) string {
+	return fmt.Sprintf("%s:{%s.%d}:%s", s.namespace, campaign, shard, name)
 }
 
 // config is a node's configuration on the setting.

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -50,12 +49,14 @@ func crashAt(t *testing.T, fault string) {
 		before[i] = join(t, doomed.node, fmt.Sprintf("user-%d", i), c.ID)
 	}
 	// One tap after the other, so that there are several batches; the node dies among them or right after.
-	for round := 0; !gone(doomed); round++ {
+	isAlive := true
+	for round := 0; isAlive; round++ {
 		for _, p := range before {
-			tapNext(p)
+			p.tapNext()
 		}
 		select {
-		case <-doomed.exited:
+		case <-doomed.Done():
+			isAlive = false
 		case <-time.After(50 * time.Millisecond): // the rhythm of the taps
 		}
 		if round > 400 {
@@ -85,36 +86,6 @@ func crashAt(t *testing.T, fault string) {
 	}
 	awaitBooks(t, heir.client, c.ID)
 	checkLedger(t, heir.client, c.ID, slices.Concat(before, after))
-}
-
-func gone(p *process) bool {
-	select {
-	case <-p.exited:
-		return true
-	default:
-		return false
-	}
-}
-
-// tapNext taps the first drop of the earliest wave in the air that the player has not tapped yet, if there is one.
-func tapNext(p *player) {
-	p.mu.Lock()
-	now := time.Now().UnixMilli() + p.offset
-	tapped := map[string]bool{}
-	for _, drop := range p.tapped {
-		tapped[drop] = true
-	}
-	next := ""
-	for _, n := range slices.Sorted(maps.Keys(p.waves)) {
-		if drop := fmt.Sprintf("%d.0", n); !tapped[drop] && now >= p.waves[n].At {
-			next = drop
-			break
-		}
-	}
-	p.mu.Unlock()
-	if next != "" {
-		p.tap(next)
-	}
 }
 
 // unanswered are the drops whose taps the player has no result for.
@@ -151,17 +122,9 @@ func awaitBooks(t *testing.T, op *client.Client, campaign string) {
 // claims.
 func checkLedger(t *testing.T, op *client.Client, campaign string, players []*player) {
 	t.Helper()
-	inLedger := map[string]client.Claim{}
+	inLedger := claimsOf(t, op, campaign)
 	balances := map[string]rain.Money{}
-	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
-		return op.Claims(ctx, campaign, p)
-	}
-	for claim, err := range client.All(within(t, 20*time.Second), list) {
-		must(t, err)
-		if _, twice := inLedger[claim.Claim]; twice {
-			t.Errorf("claim %s is in the ledger twice", claim.Claim)
-		}
-		inLedger[claim.Claim] = claim
+	for _, claim := range inLedger {
 		balances[claim.User] += claim.Amount
 	}
 	told := map[string]wire.Result{}
@@ -183,4 +146,21 @@ func checkLedger(t *testing.T, op *client.Client, campaign string, players []*pl
 			t.Errorf("%s has %d (%v), the claims are %d", user, got.Balance, err, want)
 		}
 	}
+}
+
+// claimsOf are all wins of a campaign that the ledger has.
+func claimsOf(t *testing.T, op *client.Client, campaign string) map[string]client.Claim {
+	t.Helper()
+	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
+		return op.Claims(ctx, campaign, p)
+	}
+	claims := map[string]client.Claim{}
+	for claim, err := range client.All(within(t, time.Minute), list) {
+		must(t, err)
+		if _, twice := claims[claim.Claim]; twice {
+			t.Errorf("claim %s is in the ledger twice", claim.Claim)
+		}
+		claims[claim.Claim] = claim
+	}
+	return claims
 }

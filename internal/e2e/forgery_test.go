@@ -23,10 +23,11 @@ import (
 
 // forger is somebody who can write to Redis and to NATS, and has none of redrain's keys.
 type forger struct {
-	t         *testing.T
-	namespace string
-	rdb       *rds.Client
-	js        jetstream.JetStream
+	setting
+
+	t   *testing.T
+	rdb *rds.Client
+	js  jetstream.JetStream
 }
 
 func newForger(t *testing.T, s setting) *forger {
@@ -36,7 +37,7 @@ func newForger(t *testing.T, s setting) *forger {
 	t.Cleanup(nc.Close)
 	js, err := jetstream.New(nc)
 	must(t, err)
-	f := &forger{t: t, namespace: s.namespace, rdb: rds.NewClient(&rds.Options{Addr: s.redis}), js: js}
+	f := &forger{setting: s, t: t, rdb: rds.NewClient(&rds.Options{Addr: s.redis}), js: js}
 	t.Cleanup(func() { _ = f.rdb.Close() })
 	return f
 }
@@ -67,7 +68,7 @@ func (f *forger) publish(campaign, message string) {
 // add adds an entry to the outbox.
 func (f *forger) add(campaign string, fields ...string) {
 	f.t.Helper()
-	key := f.namespace + ":{" + campaign + ".0}:outbox"
+	key := f.key(campaign, 0, "outbox")
 	values := make([]any, len(fields))
 	for i, v := range fields {
 		values[i] = v

@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/sync/errgroup"
 
 	"redrain/internal/testenv"
-	"redrain/internal/wire"
-	"redrain/room"
 )
 
 // watched is a process whose heap can be looked at.
@@ -64,31 +63,20 @@ type house struct {
 	allIn    chan struct{} // closed when everybody may go
 	playing  sync.WaitGroup
 
+	visits []*visit // in the order in which they came
+
 	mu           sync.Mutex
-	visits       []*visit // in the order in which they came
-	in, back     int64    // who was let in, and who has come back after the line broke
+	in, back     int // who was let in, and who has come back after the line broke
 	inside, most int
 }
 
-func (h *house) comers() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.visits)
-}
-
-func (h *house) returned() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.back
-}
-
-// awaitIn waits until so many have been let in.
-func (h *house) awaitIn(count int64) {
+// await waits until something is true of the house.
+func (h *house) await(what string, is func() bool) {
 	h.t.Helper()
-	testenv.Eventually(h.t, 3*time.Minute, fmt.Sprintf("%d are in", count), func() bool {
+	testenv.Eventually(h.t, 3*time.Minute, what, func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		return h.in >= count
+		return is()
 	})
 }
 
@@ -98,14 +86,13 @@ func (h *house) awaitIn(count int64) {
 func (h *house) passersBy(nodes ...*watched) {
 	h.t.Helper()
 	const warm, players, most = 500, 3_000, 1024
-	q := &queue{t: h.t, n: h.front, campaign: h.campaign}
-	q.all(0, warm) // pools of connections and of buffers are as large as they get
+	h.passBy(0, warm) // pools of connections and of buffers are as large as they get
 	before, after := make([]int64, len(nodes)), make([]int64, len(nodes))
 	for i, n := range nodes {
 		before[i] = n.heap(h.t)
 		after[i] = math.MaxInt64
 	}
-	q.all(warm, warm+players)
+	h.passBy(warm, warm+players)
 	var each int64
 	testenv.Eventually(h.t, time.Minute, fmt.Sprintf("the nodes keep less than %d bytes for each who waits", most),
 		func() bool {
@@ -119,20 +106,31 @@ func (h *house) passersBy(nodes ...*watched) {
 	h.t.Logf("%d bytes of all nodes for each who waits", each)
 }
 
-// comes notes the next player who comes.
-func (h *house) comes(user string) *visit {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	v := &visit{user: user, turn: len(h.visits)}
-	h.visits = append(h.visits, v)
-	return v
+// passBy has players ask once, 16 at a time.
+func (h *house) passBy(from, to int) {
+	h.t.Helper()
+	var asking errgroup.Group
+	asking.SetLimit(16)
+	for i := from; i < to; i++ {
+		user := fmt.Sprintf("passer-by-%d", i)
+		p := &comer{visit: &visit{user: user}, h: h, token: token(h.t, user)}
+		asking.Go(func() error {
+			turn, err := p.ask()
+			if err == nil && turn.Admitted {
+				err = fmt.Errorf("%s is let in", user)
+			}
+			return err
+		})
+	}
+	must(h.t, asking.Wait())
 }
 
 // arrive has the next player come: each has a seat or a place before the one after.
 func (h *house) arrive() {
 	h.t.Helper()
-	user := fmt.Sprintf("player-%03d", h.comers())
-	p := &comer{visit: h.comes(user), h: h, token: token(h.t, user)}
+	user := fmt.Sprintf("player-%03d", len(h.visits))
+	p := &comer{visit: &visit{user: user, turn: len(h.visits)}, h: h, token: token(h.t, user)}
+	h.visits = append(h.visits, p.visit)
 	for _, err := p.ask(); err != nil; _, err = p.ask() {
 		if !errors.Is(err, errAgain) || h.ctx.Err() != nil {
 			h.t.Fatalf("%s: %v", user, err)
@@ -167,16 +165,7 @@ func (h *house) outside() {
 	h.inside--
 }
 
-// check holds what everybody has seen against what a house promises.
-func (h *house) check() {
-	h.t.Helper()
-	if h.most > houseSeats {
-		h.t.Errorf("%d were in the room at once, for %d seats", h.most, houseSeats)
-	}
-	order{visits: h.visits, seats: houseSeats}.check(h.t)
-}
-
-// comer is a player who comes without a browser.
+// comer is a player who comes.
 type comer struct {
 	*visit
 
@@ -248,18 +237,12 @@ func (p *comer) play() error {
 			p.pause(turn.RetryAfterMS)
 			continue
 		}
-		conn, err := tryDial(p.h.t, p.h.ctx, p.h.front)
+		conn, err := enter(p.h.t, p.h.ctx, p.h.front, p.user, p.token, p.h.campaign)
 		if err != nil {
-			p.pause(250)
-			continue
-		}
-		code, retry := p.hello(conn)
-		if code != 0 {
-			conn.hangUp()
-			if code >= room.CodeBadToken && code <= 4599 {
-				return fmt.Errorf("ended for good with %d", code)
+			if end, ok := errors.AsType[*websocket.CloseError](err); ok && endsForGood(end) {
+				return err
 			}
-			p.pause(retry)
+			p.pause(conn.retryMS())
 			continue
 		}
 		if p.stay(conn) {
@@ -267,6 +250,14 @@ func (p *comer) play() error {
 		}
 	}
 	return fmt.Errorf("not in: %w", p.h.ctx.Err())
+}
+
+// retryMS is after how long a player whose connection has ended comes back. nil has had none.
+func (p *player) retryMS() int64 {
+	if p == nil || p.goodbye == nil {
+		return 250
+	}
+	return p.goodbye.ReconnectAfterMS
 }
 
 // stay is the time in the room. It returns false where the line breaks.
@@ -292,37 +283,4 @@ func (p *comer) stay(conn *player) (gone bool) {
 		websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Minute))
 	<-conn.done
 	return true
-}
-
-// hello says hello; code is that of the end, 0 where the player is in, and retry when to come back, in ms.
-func (p *comer) hello(conn *player) (code int, retry int64) {
-	conn.user = p.user
-	err := conn.write(map[string]any{"type": "hello", "id": 1, "token": p.token, "campaign": p.h.campaign})
-	if err != nil {
-		return websocket.CloseAbnormalClosure, 250
-	}
-	for {
-		conn.mu.Lock()
-		welcome, closed, goodbye, news := conn.welcome.User != "", conn.closed, conn.goodbye, conn.news
-		conn.mu.Unlock()
-		switch {
-		case welcome:
-			return 0, 0
-		case closed != nil:
-			retry = 250
-			if goodbye != nil {
-				retry = goodbye.ReconnectAfterMS
-			}
-			end, ok := errors.AsType[*websocket.CloseError](closed)
-			if !ok || end.Text == wire.LateHello {
-				return websocket.CloseAbnormalClosure, retry
-			}
-			return end.Code, retry
-		}
-		select {
-		case <-news:
-		case <-p.h.ctx.Done():
-			return websocket.CloseAbnormalClosure, 0
-		}
-	}
 }

@@ -64,7 +64,7 @@ func TestHeldWinsOverKills(t *testing.T) {
 	c := createCampaign(t, doomed.client, spec)
 	startRain(t, doomed.client, c.ID, longRain(20))
 	first := join(t, doomed.node, posted, c.ID)
-	first.tap(first.aDrop(t))
+	first.tap(first.freshDrop(t))
 	doomed.awaitDeath(t, time.Minute)
 
 	sound := startProcess(t, s, "REDRAIN_RISK=hold", "REDRAIN_VIEWER_TOKEN="+viewerToken)

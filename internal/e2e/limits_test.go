@@ -6,7 +6,6 @@ import (
 
 	"redrain/internal/testenv"
 	"redrain/internal/wire"
-	"redrain/rain"
 	"redrain/room"
 )
 
@@ -36,7 +35,7 @@ func limitConnections(t *testing.T, a, b *node, campaign string) {
 	fourth := join(t, a, "u", campaign)
 	wantClose(t, second, room.CodeTooManySeats)
 	for i, p := range []*player{other, third, fourth} {
-		p.say(t, map[string]any{"type": "join", "id": 50, "campaign": campaign})
+		must(t, p.write(map[string]any{"type": "join", "id": 50, "campaign": campaign}))
 		p.await(t, 20*time.Second, "an answer", func() bool { return p.welcome.ID == "50" || p.closed != nil })
 		p.mu.Lock()
 		if p.closed != nil {
@@ -71,49 +70,30 @@ func knowEachOther(t *testing.T, nodes ...*node) {
 // limitTaps: a player with a socket on each of two nodes taps as fast as one with one socket.
 func limitTaps(t *testing.T, a, b *node, campaign string, rate int) {
 	t.Helper()
-	const waves, perWave = 16, 5
 	both := []*player{join(t, a, "bot", campaign), join(t, b, "bot", campaign)}
 	knowEachOther(t, a, b)
 	startRain(t, a.client, campaign, longRain(200))
-	now := func() int64 { return time.Now().UnixMilli() + both[0].offset }
-	both[0].aDrop(t)
-	began, taken := now(), 0
-	from := (began-both[0].firstRain(t).StartsAt)/rain.WaveMS + both[0].firstRain(t).FirstWave
-	for n := from; n < from+waves; n++ {
-		taps := map[*player][]wire.ID{}
-		for _, p := range both {
-			p.await(t, 20*time.Second, "the next wave", func() bool {
-				w, known := p.waves[n]
-				return known && now() > w.At
-			})
-			p.mu.Lock()
-			drops := p.waves[n].Drops[:perWave]
-			p.mu.Unlock()
-			for _, d := range drops {
-				taps[p] = append(taps[p], p.tap(rain.DropID{N: n, K: d[0]}.String()))
-			}
+	const each = 80
+	both[0].freshDrop(t)
+	began, taken := time.Now(), 0
+	var taps [2][]wire.ID
+	for range each {
+		for i, p := range both {
+			taps[i] = append(taps[i], p.tap(p.freshDrop(t)))
 		}
-		for p, ids := range taps {
-			for _, id := range ids {
-				if p.answered(t, id).Outcome != "too_fast" {
-					taken++
-				}
+	}
+	for i, p := range both {
+		for _, id := range taps[i] {
+			if p.answered(t, id).Outcome != "too_fast" {
+				taken++
 			}
 		}
 	}
 	// A burst, what flows in the meantime, and a moment for the answers.
-	most := 2*rate + int(int64(rate)*(now()-began)/1000) + rate
+	took := time.Since(began)
+	most := 2*rate + int(float64(rate)*took.Seconds()) + rate
 	if taken > most || taken < rate {
-		t.Errorf("%d taps were taken in %d ms over two nodes, at most %d are allowed", taken, now()-began, most)
+		t.Errorf("%d taps were taken in %v over two nodes, at most %d are allowed", taken, took, most)
 	}
-	t.Logf("%d taps of %d were taken in %d ms; at most %d are allowed", taken, 2*waves*perWave, now()-began, most)
-}
-
-// firstRain is the first rain that the player was told of.
-func (p *player) firstRain(t *testing.T) wire.Rain {
-	t.Helper()
-	p.await(t, 20*time.Second, "a rain", func() bool { return len(p.rains) > 0 })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.rains[0]
+	t.Logf("%d taps of %d were taken in %v; at most %d are allowed", taken, 2*each, took, most)
 }

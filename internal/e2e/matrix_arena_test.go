@@ -80,15 +80,9 @@ func (a *arena) op() *client.Client { return a.node(1).client }
 func (a *arena) drainNode(i int) {
 	a.t.Helper()
 	p := a.node(i)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be dead, and then the test has failed already
-	select {
-	case <-p.exited:
-	case <-time.After(time.Minute):
-		a.t.Errorf("node %d does not end after SIGTERM", i)
-		p.kill()
-	}
-	if p.err != nil {
-		a.t.Errorf("node %d ended with: %v", i, p.err)
+	p.Signal(syscall.SIGTERM)
+	if state := p.Wait(time.Minute); !state.Success() {
+		a.t.Errorf("node %d ended with: %v", i, state)
 	}
 }
 

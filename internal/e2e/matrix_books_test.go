@@ -117,7 +117,7 @@ func (a *arena) inRedis(t *testing.T, c client.Campaign) map[int]win {
 	amounts := a.amounts(t, c)
 	wins := map[int]win{}
 	for shard := range c.Shards {
-		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.shardKey(c.ID, shard, "wins")).Result()
+		records, err := a.rdb.HGetAll(within(t, 10*time.Second), a.s.key(c.ID, shard, "wins")).Result()
 		must(t, err)
 		for field, record := range records {
 			user, drop, one := strings.Cut(field, "\n")

@@ -11,7 +11,6 @@ import (
 
 	rds "github.com/redis/go-redis/v9"
 
-	"redrain/client"
 	"redrain/internal/testenv"
 )
 
@@ -41,7 +40,7 @@ func playSlotMoved(c *clusterCell) {
 	c.begin(gameRules{name: "slot", shards: 2})
 	m := newSlotMover(c.t, c.addrs())
 	for turn := range 3 {
-		m.move(c.key(c.g.campaign, 0, "state"), turn != 1)
+		m.move(c.s.key(c.g.campaign, 0, "state"), turn != 1)
 		c.g.goesOn(40)
 	}
 	c.g.stop()
@@ -95,7 +94,7 @@ func (c *clusterCell) loseInAMove(name string, lost int) {
 	c.g.join(c.nodes)
 	lending := 0
 	testenv.Eventually(c.t, time.Minute, "stock is lent and has no row yet", func() bool {
-		n, err := c.rdb.HLen(c.t.Context(), c.key(c.g.campaign, 0, "lent")).Result()
+		n, err := c.rdb.HLen(c.t.Context(), c.s.key(c.g.campaign, 0, "lent")).Result()
 		lending = int(n) - 1 // one field is there so that the key is
 		return err == nil && lending > 0
 	})
@@ -208,7 +207,7 @@ func (c *clusterCell) laggedUnconfirmed(master, replica *testenv.Server) {
 	c.resume(false)
 	c.g.stop()
 	awaitBooks(c.t, c.g.op, c.g.campaign)
-	paid := c.g.paid()
+	paid := claimsOf(c.t, c.g.op, c.g.campaign)
 	lost := 0
 	for claim, w := range told {
 		switch got, is := paid[claim]; {
@@ -232,20 +231,6 @@ func (g *game) claims() map[string]toldWin {
 		}
 	}
 	return claims
-}
-
-// paid are all wins of the campaign that the ledger has.
-func (g *game) paid() map[string]client.Claim {
-	g.t.Helper()
-	list := func(ctx context.Context, p client.Page) (client.List[client.Claim], error) {
-		return g.op.Claims(ctx, g.campaign, p)
-	}
-	paid := map[string]client.Claim{}
-	for claim, err := range client.All(within(g.t, time.Minute), list) {
-		must(g.t, err)
-		paid[claim.Claim] = claim
-	}
-	return paid
 }
 
 // cutOff has a replica hear nothing of its master any more. (If it were only stopped, it would find what was sent to it

@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"redrain/internal/testenv"
-	"redrain/internal/wire"
 	"redrain/rain"
 )
 
@@ -146,16 +143,6 @@ func (c *clusterCell) fill() {
 		c.g.players = append(c.g.players, p)
 		p.untilAnswer(c.t, "already")
 	}
-}
-
-// untilAnswer taps one drop after the other until the player is given one of these answers.
-func (p *player) untilAnswer(t *testing.T, last ...string) {
-	t.Helper()
-	var r wire.Result
-	testenv.Eventually(t, time.Minute, fmt.Sprintf("%s is answered %v", p.user, last), func() bool {
-		r = p.answered(t, p.tap(p.freshDrop(t)))
-		return slices.Contains(last, r.Outcome)
-	})
 }
 
 // namesOn are names of players of a shard.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -146,7 +144,8 @@ func (f *fan) play() {
 			if f.stopped() {
 				continue
 			}
-			f.pending = f.next(p)
+			f.pending = p.next(func(id rain.DropID) bool { return f.used[id.String()] })
+			f.used[f.pending] = true
 		}
 		if f.pending != "" {
 			f.tapPending(p)
@@ -258,50 +257,11 @@ func (f *fan) connection() *player {
 func (f *fan) join(n *node) *player {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	p, err := tryDial(f.arena.t, ctx, n)
+	p, err := enter(f.arena.t, ctx, n, f.user, f.token, f.campaign)
 	if err != nil {
 		return nil
 	}
-	p.user = f.user
-	// shows as no welcome
-	_ = p.write(map[string]any{"type": "hello", "id": 1, "token": f.token, "campaign": f.campaign})
-	for {
-		p.mu.Lock()
-		welcome, news := p.welcome.User != "", p.news
-		p.mu.Unlock()
-		if welcome {
-			return p
-		}
-		select {
-		case <-news:
-			continue
-		case <-p.done:
-		case <-ctx.Done():
-		}
-		p.hangUp()
-		return nil
-	}
-}
-
-// next is a drop of the newest wave in the air that this player has not tapped yet; "" where there is none.
-func (f *fan) next(p *player) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now().UnixMilli() + p.offset
-	for _, n := range slices.Backward(slices.Sorted(maps.Keys(p.waves))) {
-		w := p.waves[n]
-		if now < w.At+50 {
-			continue
-		}
-		for _, d := range w.Drops {
-			id := rain.DropID{N: n, K: d[0]}.String()
-			if !f.used[id] && now < w.At+int64(d[3]) {
-				f.used[id] = true
-				return id
-			}
-		}
-	}
-	return ""
+	return p
 }
 
 func (f *fan) pause() {

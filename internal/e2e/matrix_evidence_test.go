@@ -18,16 +18,11 @@ import (
 // How a test sees in which stage a win is, past redrain's own interfaces: in Redis, in the stream, in the database.
 // What is asked here is asked of servers that are there.
 
-// shardKey is a key of one shard, as grab/store/keys.go names it.
-func (a *arena) shardKey(campaign string, shard int, name string) string {
-	return fmt.Sprintf("%s:{%s.%d}:%s", a.s.namespace, campaign, shard, name)
-}
-
 // waiting counts the entries in the campaign's outboxes.
 func (a *arena) waiting(t *testing.T, c client.Campaign) (total int64) {
 	t.Helper()
 	for shard := range c.Shards {
-		n, err := a.rdb.XLen(within(t, 10*time.Second), a.shardKey(c.ID, shard, "outbox")).Result()
+		n, err := a.rdb.XLen(within(t, 10*time.Second), a.s.key(c.ID, shard, "outbox")).Result()
 		must(t, err)
 		total += n
 	}

@@ -55,7 +55,7 @@ var providerFault = &fault{
 
 var nodeFault = &fault{
 	name:   "a node of two: kill -9",
-	strike: func(a *arena) { a.node(0).kill() },
+	strike: func(a *arena) { a.node(0).Kill() },
 	heal:   func(a *arena) { a.startNode(0, "") },
 	wins:   true,
 	points: map[string]string{

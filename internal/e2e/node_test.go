@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -150,4 +151,16 @@ func shortRain(startsInMS int64) rain.RainSpec {
 	spec := rain.DefaultRain()
 	spec.StartsInMS, spec.DurationMS, spec.DropsPerSecond, spec.FallMS = &startsInMS, 2_000, 16, 1_500
 	return spec
+}
+
+// hasCode reports whether an error is the server's answer with a code.
+func hasCode(err error, code string) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.Code == code
+}
+
+// must ends the test that has gone wrong, and no other. It belongs to the test's own goroutine.
+func must(t *testing.T, err error) {
+	t.Helper()
+	testenv.Must(t, err)
 }

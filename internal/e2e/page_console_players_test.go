@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +15,8 @@ import (
 	"redrain/room"
 )
 
-// TestPlayersAndHeldWinsInTheConsole: what bots win is held and said to be so; an operator sees why, releases one
-// player's and confirms another's, finds a player by the beginning of an id, sees their socket, bans them, which ends
-// it, and lifts the ban. Who may only look sees all of it, and no button.
+// TestPlayersAndHeldWinsInTheConsole: an operator sees why wins are held, releases one player's and confirms another's,
+// finds a player by the beginning of an id, sees their socket, bans them, which ends it, and lifts the ban.
 func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.ParallelBrowser(t, testenv.Heavy)
@@ -28,60 +26,23 @@ func TestPlayersAndHeldWinsInTheConsole(t *testing.T) {
 	n := startNode(t, cfg)
 	giveVerdict(t, s, standing.Hold, "bot-1", "机器人 2")
 	spec := fund(t, n, "risky", 1_000, 100)
-	spec.Name, spec.WinsPerUser = "年会", 5
+	spec.WinsPerUser = 5
 	c := createCampaign(t, n.client, spec)
 	startRain(t, n.client, c.ID, longRain(16))
 	var last *player
 	for _, user := range []string{"李雷", "bot-1", "机器人 2"} {
 		last = join(t, n, user, c.ID)
-		for range 2 {
-			last.winOne(t)
-		}
+		last.winOne(t)
+		last.winOne(t)
 	}
-	api := newAPIClient(t, n)
-	testenv.Eventually(t, time.Minute, "four wins are held", func() bool {
-		return api.call("GET", "/risk", "").field("wins") == "4"
-	})
-	mine := newAPIClient(t, n)
-	mine.token = token(t, "bot-1")
-	own := mine.call("GET", "/me/claims", "")
-	if strings.Count(string(own.body), `"state":"granted","held":true`) != 2 {
-		t.Errorf("a player's own held claims: %s", own.body)
-	}
-
 	p := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
 	p.Go("/console#token=" + operatorToken)
 	p.Says(".pages .count", "4")
-	p.Says(".status", "No alarms")
-	decideInConsole(t, p, n)
-	banInConsole(t, p, last)
-
-	viewer := browsertest.Open(t, browser.Options{Home: n.url}, browser.Network)
-	viewer.Go("/console#token=" + viewerToken)
-	viewer.Says("header", "View only")
-	for _, place := range []string{"#/users/bot-1", "#/users", "#/risk"} {
-		goTo(viewer, place)
-		viewer.Says("h1", map[string]string{"#/users": "Players", "#/risk": "Risk"}[place])
-		viewer.Until("no button changes anything",
-			`!/Ban…|Unban|Disconnect…|Release…|Forfeit/.test(document.querySelector("main").innerText)`)
-	}
-}
-
-// decideInConsole releases what one player has won, and gives back what another has, each with a reason.
-func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
-	t.Helper()
-	balance := func(user string) rain.Money {
-		found, err := client.Get[client.Player](within(t, 10*time.Second), n.client, "users", user)
-		must(t, err)
-		return found.Balance
-	}
 	for _, step := range []struct{ user, press, dialog, toast string }{
 		{"bot-1", "Release…", "is paid to 1 player", "2 wins released"},
 		{"机器人 2", "Forfeit…", "This cannot be undone", "2 wins forfeited"},
 	} {
 		goTo(p, "#/risk")
-		p.Says("h1", "Risk")
-		p.Until("the list is there", `document.querySelectorAll("tbody tr").length > 0`)
 		p.Says("tbody", "Faster than humans +70 12 of 12 taps")
 		p.Fill("search [name=user]", step.user)
 		p.Until("only theirs", `document.querySelectorAll("tbody tr").length === 2`)
@@ -97,15 +58,11 @@ func decideInConsole(t *testing.T, p *browsertest.Page, n *node) {
 		p.Until("none of theirs is left", `!document.querySelector("tbody tr")`)
 		goTo(p, "#/campaigns")
 	}
-	if balance("bot-1") == 0 || balance("机器人 2") != 0 {
-		t.Errorf("balances %d and %d", balance("bot-1"), balance("机器人 2"))
-	}
 	p.Until("nothing waits", `!document.querySelector(".pages .count")`)
-}
+	if released, forfeited := balanceOf(t, n, "bot-1"), balanceOf(t, n, "机器人 2"); released == 0 || forfeited != 0 {
+		t.Errorf("balances %d and %d", released, forfeited)
+	}
 
-// banInConsole finds a player who is connected, and bans them, and lifts the ban.
-func banInConsole(t *testing.T, p *browsertest.Page, connected *player) {
-	t.Helper()
 	goTo(p, "#/users")
 	p.Says("tbody", "李雷")
 	p.Fill("search [name=user]", "机器")
@@ -119,7 +76,7 @@ func banInConsole(t *testing.T, p *browsertest.Page, connected *player) {
 	p.Fill("dialog .field input", "外挂")
 	p.PressTwice("dialog [type=submit]")
 	p.Says(".toasts", "is banned")
-	wantClose(t, connected, room.CodeSentAway)
+	wantClose(t, last, room.CodeSentAway)
 	p.Says("h1", "banned")
 	p.Says("main", "user.ban")
 	p.State("banned")
@@ -177,9 +134,6 @@ func TestCampaignsAreFoundInTheConsole(t *testing.T) {
 	count("one is closed", 1)
 	p.Fill(".side [type=search]", "%")
 	p.Says(".side", "No campaign matches.")
-	api := newAPIClient(t, n)
-	api.want(api.call("GET", "/campaigns?sort=size", ""), http.StatusUnprocessableEntity, "invalid")
-	api.want(api.call("GET", "/campaigns?sort=name&cursor=5-c1", ""), http.StatusUnprocessableEntity, "invalid")
 }
 
 // TestAFirstRainInThreeClicks: whoever has started the server and opened the printed address makes a campaign, opens
@@ -195,7 +149,8 @@ func TestAFirstRainInThreeClicks(t *testing.T) {
 	p.Press(".first li:nth-child(1) button")
 	p.Until("it is made", `location.hash.startsWith("#/first/")`)
 	p.Says(".first", "Created: Trial rain")
-	browsertest.Eval[any](p, `void location.reload()`)
+	browsertest.Eval[any](p, `(window.isOld = true, void location.reload())`)
+	p.Until("it is loaded anew", `!window.isOld && document.readyState === "complete"`)
 	p.Says(".first", "Created: Trial rain")
 	p.State("made")
 	address := browsertest.Eval[string](p, `document.querySelector(".first li:nth-child(2) a").href`)

@@ -189,12 +189,4 @@ func checkBooksInConsole(t *testing.T, p *browsertest.Page, n *node, id string, 
 		p.Says("table", action)
 	}
 	p.State("audit")
-
-	// A clone finds the sponsor's balance too low. The refusal moves nothing.
-	goTo(p, "#/new?from="+id)
-	p.Says(".summary", "moves from acme into this campaign")
-	p.Fill("form [name=budget]", "501")
-	p.Press(".summary button[type=submit]")
-	p.Says(".summary [role=alert]", "Nothing was created and no money moved")
-	p.Forgive() // the 409
 }

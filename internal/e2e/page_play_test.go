@@ -2,10 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
-	"redrain/client"
 	"redrain/internal/testenv"
 	"redrain/internal/testkit/browser"
 	"redrain/internal/testkit/browser/browsertest"
@@ -52,9 +52,7 @@ func TestTwoPeoplePlay(t *testing.T) {
 func wonOf(t *testing.T, n *node, campaign string, each int) map[string]rain.Money {
 	t.Helper()
 	won, count := map[string]rain.Money{}, map[string]int{}
-	list, err := n.client.Claims(within(t, 10*time.Second), campaign, client.Page{Limit: 500})
-	must(t, err)
-	for _, claim := range list.Items {
+	for _, claim := range claimsOf(t, n.client, campaign) {
 		won[claim.User] += claim.Amount
 		count[claim.User]++
 	}
@@ -115,3 +113,22 @@ func (g *playPage) user() string {
 
 // node is the node that the page is of.
 func (g *playPage) node() *node { return nodeAt(g.t, g.Home()) }
+
+// TestPagesOpen opens the other pages and looks for faults in their consoles, and for requests to other hosts.
+func TestPagesOpen(t *testing.T) {
+	testenv.ParallelBrowser(t, testenv.Heavy)
+	cfg := setting{}.config()
+	cfg.Demo = true
+	n := startNode(t, cfg)
+	for page, visible := range map[string]string{
+		"/screen": "canvas", "/console#token=" + operatorToken: "nav.pages", "/docs": "main",
+	} {
+		name, _, _ := strings.Cut(strings.TrimPrefix(page, "/"), "#")
+		t.Run(name, func(t *testing.T) {
+			p := browsertest.Open(t, browser.Options{Home: n.url})
+			p.Go(page)
+			p.Until(visible+" is there", `document.querySelector(%q)?.checkVisibility() ?? false`, visible)
+			p.Shoot("open")
+		})
+	}
+}

@@ -47,38 +47,10 @@ type player struct {
 	goodbye *wire.Goodbye
 	closed  error
 	tapped  map[wire.ID]string // request → drop
+	hit     map[string]bool    // drops that were tapped
 	nextID  int
 	greedy  bool // taps every drop in the air, and again where it is told to
 	taps    sync.WaitGroup
-}
-
-// dial opens a connection without saying hello.
-func dial(t *testing.T, n *node) *player {
-	t.Helper()
-	p, err := tryDial(t, t.Context(), n)
-	must(t, err)
-	t.Cleanup(p.hangUp)
-	return p
-}
-
-// tryDial is dial where a node may be gone. Who calls it hangs up.
-func tryDial(t *testing.T, ctx context.Context, n *node) (*player, error) {
-	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
-	conn, _, err := d.DialContext(ctx, n.ws(), nil)
-	if err != nil {
-		return nil, err
-	}
-	p := &player{
-		t: t, conn: conn, done: make(chan struct{}), news: make(chan struct{}), waves: map[int64]wire.Wave{},
-		results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{}, tapped: map[wire.ID]string{},
-	}
-	conn.SetPingHandler(func(data string) error {
-		// the library's own handler gives up after a second, which a busy machine takes now and then
-		return conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Minute))
-	})
-	go p.read()
-	return p, nil
 }
 
 // join opens a connection and waits for its welcome. After a close that is not final (of a node that is busy, or whose
@@ -104,27 +76,58 @@ func endsForGood(end *websocket.CloseError) bool {
 // hello opens a connection and waits for its welcome, or for its end.
 func hello(t *testing.T, n *node, user, campaign string) (*player, error) {
 	t.Helper()
-	p := dial(t, n)
-	p.user = user
-	p.say(t, map[string]any{"type": "hello", "id": 1, "token": token(t, user), "campaign": campaign})
-	p.await(t, 20*time.Second, "a welcome", func() bool { return p.welcome.User != "" || p.closed != nil })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.welcome.User != user {
-		return nil, p.closed
+	p, err := enter(t, within(t, 20*time.Second), n, user, token(t, user), campaign)
+	if p != nil {
+		t.Cleanup(p.hangUp)
 	}
-	return p, nil
+	return p, err
+}
+
+// enter is hello where a node may be gone. If there was a connection and no welcome, it returns the player beside the
+// connection's end, and has hung up. Else the caller hangs up.
+func enter(t *testing.T, ctx context.Context, n *node, user, token, campaign string) (*player, error) {
+	t.Helper()
+	d := websocket.Dialer{Subprotocols: []string{wire.Subprotocol}, HandshakeTimeout: 20 * time.Second}
+	conn, _, err := d.DialContext(ctx, n.ws(), nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &player{
+		t: t, user: user, conn: conn, done: make(chan struct{}), news: make(chan struct{}),
+		waves: map[int64]wire.Wave{}, results: map[wire.ID][]wire.Result{}, settled: map[string][]wire.SettledClaim{},
+		tapped: map[wire.ID]string{}, hit: map[string]bool{},
+	}
+	conn.SetPingHandler(func(data string) error {
+		// the library's own handler gives up after a second, which a busy machine takes now and then
+		return conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(time.Minute))
+	})
+	go p.read()
+	// a lost connection shows as its end
+	_ = p.write(map[string]any{"type": "hello", "id": 1, "token": token, "campaign": campaign})
+	for {
+		p.mu.Lock()
+		welcome, closed, news := p.welcome.User != "", p.closed, p.news
+		p.mu.Unlock()
+		if welcome {
+			return p, nil
+		}
+		if closed == nil {
+			select {
+			case <-news:
+				continue
+			case <-ctx.Done():
+				closed = ctx.Err()
+			}
+		}
+		p.hangUp()
+		return p, closed
+	}
 }
 
 func (p *player) hangUp() {
 	_ = p.conn.Close()
 	<-p.done
 	p.taps.Wait()
-}
-
-func (p *player) say(t *testing.T, message any) {
-	t.Helper()
-	must(t, p.write(message))
 }
 
 func (p *player) write(message any) error {
@@ -150,6 +153,7 @@ func (p *player) note(drop string) (number int) {
 	p.nextID++
 	number = 1000 + p.nextID
 	p.tapped[wire.ID(strconv.Itoa(number))] = drop
+	p.hit[drop] = true
 	return number
 }
 
@@ -232,63 +236,39 @@ func (p *player) answered(t *testing.T, id wire.ID) wire.Result {
 	return p.results[id][0]
 }
 
-// aDrop waits for a packet (not a decoy) that is in the air now, and will be for a while.
-func (p *player) aDrop(t *testing.T) string {
-	t.Helper()
-	var found string
-	look := func() bool {
-		now := time.Now().UnixMilli() + p.offset
-		for _, n := range slices.Sorted(maps.Keys(p.waves)) {
-			for _, d := range p.waves[n].Drops {
-				if at := p.waves[n].At; d[2] == int(rain.Packet) && now >= at+50 && now < at+int64(d[3])-300 {
-					found = fmt.Sprintf("%d.%d", n, d[0])
-					return true
-				}
+// next is a packet of the newest wave that is in the air now, and for a second more, and that skip does not name; "" if
+// there is none.
+func (p *player) next(skip func(drop rain.DropID) bool) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now().UnixMilli() + p.offset
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(p.waves))) {
+		at := p.waves[n].At
+		for _, d := range p.waves[n].Drops {
+			id := rain.DropID{N: n, K: d[0]}
+			if d[2] == int(rain.Packet) && now >= at+50 && now < at+int64(d[3])-1_000 && !skip(id) {
+				return id.String()
 			}
 		}
-		return false
 	}
-	deadline := time.Now().Add(testenv.Patiently(20 * time.Second))
-	for time.Now().Before(deadline) {
-		p.mu.Lock()
-		ok, news := look(), p.news
-		p.mu.Unlock()
-		if ok {
-			return found
-		}
-		select {
-		case <-news:
-		case <-time.After(20 * time.Millisecond): // a wave that is known comes into the air without a message
-		}
-	}
-	t.Fatal("no drop is in the air")
 	return ""
 }
 
-// freshDrop is a drop in the air that the player has not tapped yet.
-func (p *player) freshDrop(t *testing.T) string {
+// freshDrop waits for a packet in the air that the player has not tapped yet.
+func (p *player) freshDrop(t *testing.T) (drop string) {
 	t.Helper()
-	var found string
 	testenv.Eventually(t, 30*time.Second, "a fresh drop", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		tapped := map[string]bool{}
-		for _, d := range p.tapped {
-			tapped[d] = true
-		}
-		now := time.Now().UnixMilli() + p.offset
-		for n, w := range p.waves {
-			for _, d := range w.Drops {
-				id := fmt.Sprintf("%d.%d", n, d[0])
-				if !tapped[id] && d[2] == 0 && now >= w.At+50 && now < w.At+int64(d[3])-1_000 {
-					found = id
-					return true
-				}
-			}
-		}
-		return false
+		drop = p.next(func(id rain.DropID) bool { return p.hit[id.String()] })
+		return drop != ""
 	})
-	return found
+	return drop
+}
+
+// tapNext taps the first drop of a wave, if there is one that the player has not tapped yet.
+func (p *player) tapNext() {
+	if drop := p.next(func(id rain.DropID) bool { return id.K > 0 || p.hit[id.String()] }); drop != "" {
+		p.tap(drop)
+	}
 }
 
 // winOne taps a packet in the air, and it wins.
@@ -301,13 +281,30 @@ func (p *player) winOne(t *testing.T) wire.Result {
 	return r
 }
 
+// untilAnswer taps one drop after the other, each when the one before is answered, until the answer is one of these.
+func (p *player) untilAnswer(t *testing.T, last ...string) {
+	t.Helper()
+	deadline := time.Now().Add(testenv.Patiently(time.Minute))
+	for time.Now().Before(deadline) {
+		switch r := p.answered(t, p.tap(p.freshDrop(t))); {
+		case slices.Contains(last, r.Outcome):
+			return
+		case !slices.Contains([]string{"won", "empty", "late", "unavailable"}, r.Outcome):
+			t.Errorf("%s: %+v", p.user, r)
+			return
+		}
+	}
+	t.Errorf("%s was never answered %v", p.user, last)
+}
+
 // closeOf is how a hello ends: the close code, 0 for a welcome.
 func closeOf(t *testing.T, n *node, user, campaign string) int {
 	t.Helper()
 	_, err := hello(t, n, user, campaign)
-	if end := (*websocket.CloseError)(nil); errors.As(err, &end) {
+	if end, ok := errors.AsType[*websocket.CloseError](err); ok {
 		return end.Code
 	}
+	must(t, err)
 	return 0
 }
 

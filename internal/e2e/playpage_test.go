@@ -120,8 +120,7 @@ func campaignOf(t *testing.T, n *node, name string, packets, wins int) client.Ca
 	t.Helper()
 	spec := fund(t, n, name, rain.Money(packets)*100, packets)
 	spec.WinsPerUser = wins
-	c := createCampaign(t, n.client, spec)
-	return c
+	return createCampaign(t, n.client, spec)
 }
 
 // slowRain begins in three seconds, so that there is a countdown, and is slow enough for a test to hit what it aims at.

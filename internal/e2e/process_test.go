@@ -17,9 +17,7 @@ import (
 // process is a node that runs as a process of its own, to be killed.
 type process struct {
 	*node
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when it is gone
-	err    error         // how it ended; read after exited
+	*testenv.Process
 }
 
 var playLine = regexp.MustCompile(`play\s+(http://\S+?)/?\s*$`)
@@ -36,12 +34,6 @@ type processOptions struct {
 func startProcess(t *testing.T, s setting, env ...string) *process {
 	t.Helper()
 	return startProcessWith(t, processOptions{env: env, flags: s.flags()})
-}
-
-// serveProcess is startProcess with flags that say which back ends it has.
-func serveProcess(t *testing.T, flags ...string) *process {
-	t.Helper()
-	return startProcessWith(t, processOptions{flags: flags})
 }
 
 // flags are the flags of a process on the setting.
@@ -65,62 +57,43 @@ func startProcessWith(t *testing.T, o processOptions) *process {
 	if cmd.Stderr = o.log; o.log == nil {
 		cmd.Stderr = testLog{t}
 	}
-	// The process dies with the test binary, also where that is killed.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
-	p := &process{cmd: cmd, exited: make(chan struct{})}
+	out, in := io.Pipe()
+	cmd.Stdout = in
+	p := testenv.Start(t, cmd)
 	url := make(chan string, 1)
 	go func() {
-		defer close(p.exited)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			if m := playLine.FindStringSubmatch(lines.Text()); m != nil {
 				url <- m[1]
 			}
 		}
-		_, _ = io.Copy(io.Discard, out)
-		p.err = cmd.Wait()
 	}()
-	t.Cleanup(p.kill)
+	go func() {
+		<-p.Done()
+		_ = in.Close()
+	}()
 	select {
 	case u := <-url:
-		p.node = nodeAt(t, strings.TrimRight(u, "/"))
-	case <-p.exited:
-		t.Fatalf("the node ended before it served: %v", p.err)
+		return &process{nodeAt(t, strings.TrimRight(u, "/")), p}
+	case <-p.Done():
+		t.Fatalf("the node ended before it served: %v", p.Wait(time.Minute))
 	case <-time.After(time.Minute):
 		t.Fatal("the node does not serve")
 	}
-	return p
-}
-
-// stop is SIGTERM.
-func (p *process) stop(t *testing.T) {
-	t.Helper()
-	must(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case <-p.exited:
-	case <-time.After(time.Minute):
-		t.Fatal("the node does not end")
-	}
-}
-
-// kill is kill -9.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it may be gone already
-	<-p.exited
+	return nil
 }
 
 // awaitDeath waits until the process has been killed, by itself or by somebody.
 func (p *process) awaitDeath(t *testing.T, limit time.Duration) {
 	t.Helper()
 	select {
-	case <-p.exited:
+	case <-p.Done():
 	case <-time.After(limit):
 		t.Fatal("the node did not pass the point at which it was to die")
 	}
-	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		t.Fatalf("the node ended by %v, not by kill -9", p.cmd.ProcessState)
+	state := p.Wait(limit)
+	if status, ok := state.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("the node ended by %v, not by kill -9", state)
 	}
 }

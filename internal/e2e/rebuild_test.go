@@ -34,7 +34,7 @@ func (p *player) tapper(ctx context.Context, resting *atomic.Bool) {
 		case <-rhythm.C:
 		}
 		if !resting.Load() {
-			tapNext(p)
+			p.tapNext()
 		}
 		if drop := p.openQuestion(); drop != "" {
 			p.tap(drop)
@@ -140,15 +140,7 @@ func (g *game) join(nodes []*node) {
 }
 
 // told is how many wins the players were told of. One who has come back is told of the same ones again.
-func (g *game) told() int {
-	claims := map[string]bool{}
-	for _, p := range g.players {
-		for claim := range p.wins() {
-			claims[claim] = true
-		}
-	}
-	return len(claims)
-}
+func (g *game) told() int { return len(g.claims()) }
 
 // goesOn waits until so many more wins have been told.
 func (g *game) goesOn(more int) {
@@ -306,17 +298,39 @@ func TestKillNineWithADataDirectory(t *testing.T) {
 	testenv.ParallelFailover(t, testenv.Medium)
 	dir := t.TempDir()
 	start := func() *process {
-		return serveProcess(t, "--data-dir", dir, "--no-demo")
+		return startProcessWith(t, processOptions{flags: []string{"--data-dir", dir, "--no-demo"}})
 	}
 	p := start()
 	g := play(t, []*node{p.node}, 1)
 	for range 2 {
 		g.goesOn(50)
-		p.kill()
+		p.Kill()
 		g.stop()
 		p = start()
 		g.join([]*node{p.node})
 	}
 	g.goesOn(50)
 	g.end()
+}
+
+// TestCreationWithoutRedis: a campaign that cannot be stocked is refused, and its money is back at the sponsor.
+func TestCreationWithoutRedis(t *testing.T) {
+	testenv.Parallel(t, testenv.Light)
+	redis := testenv.StartRedis(t)
+	s := setting{redis: redis.Addr, nats: testenv.NATS(t), mysql: testenv.MySQL(t), namespace: testenv.Namespace(t)}
+	n := startNode(t, s.config())
+	spec := fund(t, n, "unstocked", 1_000, 10)
+	redis.Kill()
+	if _, err := n.client.CreateCampaign(within(t, time.Minute), spec, ""); !hasCode(err, "unavailable") {
+		t.Errorf("without Redis: %v", err)
+	}
+	left, err := n.client.Sponsor(within(t, 10*time.Second), spec.Sponsor)
+	if err != nil || left.Balance != spec.Budget {
+		t.Errorf("the sponsor has %d of %d (%v)", left.Balance, spec.Budget, err)
+	}
+	redis.Start()
+	testenv.Eventually(t, 30*time.Second, "creation after the outage", func() bool {
+		c, err := n.client.CreateCampaign(within(t, time.Minute), spec, "second try")
+		return err == nil && c.State == "ready"
+	})
 }

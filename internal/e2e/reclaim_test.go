@@ -21,8 +21,7 @@ func TestKillNineInTheMiddleOfReclaiming(t *testing.T) {
 		t.Helper()
 		spec := fund(t, by, name, 1_000, 10)
 		spec.ExpiresInMS, spec.Shards = afterMS, 2
-		c := createCampaign(t, by.client, spec)
-		return c
+		return createCampaign(t, by.client, spec)
 	}
 	first := expiring(doomed.node, "first", 1_000)
 	testenv.Eventually(t, 20*time.Second, "the doomed node has the lease, and ends campaigns", func() bool {

@@ -47,11 +47,6 @@ func (f *failover) addrs() []string {
 	return addrs
 }
 
-// key is a key of one shard, as grab/store/keys.go names it.
-func (f *failover) key(campaign string, shard int, name string) string {
-	return fmt.Sprintf("%s:{%s.%d}:%s", f.s.namespace, campaign, shard, name)
-}
-
 // pair is the master that has a shard of a campaign, and its replica, once that follows.
 func (f *failover) pair(campaign string, shard int) (master, replica *testenv.Server) {
 	f.t.Helper()
@@ -59,7 +54,7 @@ func (f *failover) pair(campaign string, shard int) (master, replica *testenv.Se
 		ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 		defer cancel()
 		f.rdb.ReloadState(ctx)
-		client, err := f.rdb.MasterForKey(ctx, f.key(campaign, shard, "state"))
+		client, err := f.rdb.MasterForKey(ctx, f.s.key(campaign, shard, "state"))
 		if err != nil {
 			return false
 		}
@@ -171,7 +166,7 @@ func (f *failover) ask(s *testenv.Server, command string, g *game, key string, a
 	f.t.Helper()
 	rdb := rds.NewClient(&rds.Options{Addr: s.Addr})
 	defer func() { _ = rdb.Close() }()
-	all := append([]any{command, f.key(g.campaign, 0, key)}, args...)
+	all := append([]any{command, f.s.key(g.campaign, 0, key)}, args...)
 	answer, err := rdb.Do(within(f.t, 20*time.Second), all...).Result()
 	must(f.t, err)
 	return answer

@@ -2,10 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -46,7 +43,7 @@ func TestYesterdaysLedger(t *testing.T) {
 	d.withdraw(n.node, "carol", 400, client.WithdrawalPaid)
 	d.withdraw(n.node, "alice", 200, client.WithdrawalPaid)
 	paid := d.bank.Paid()
-	n.kill()
+	n.Kill()
 
 	d.restore(backup)
 	d.want(d.command("--reason", "the drill"), "noted")
@@ -87,53 +84,10 @@ func TestYesterdaysLedger(t *testing.T) {
 	}
 }
 
-// TestAnOldFilePutBack is the same with the in-process default's file, and nobody says so: the first node that starts
-// on it finds that it has lost something, and holds withdrawals by itself.
-func TestAnOldFilePutBack(t *testing.T) {
-	testenv.RunsFrom(t, testenv.All)
-	testenv.Parallel(t, testenv.Medium)
-	d := newDrill(t)
-	d.dir = t.TempDir()
-	n := d.start()
-	c := d.rain(n.node, 3)
-	d.win(n.node, c, "alice")
-	d.withdraw(n.node, "alice", 300, client.WithdrawalPaid)
-	backup := d.copyFile()
-	d.win(n.node, c, "carol")
-	d.withdraw(n.node, "alice", 200, client.WithdrawalPaid)
-	paid := d.bank.Paid()
-	n.stop(t)
-
-	d.putBack(backup)
-	n = d.start()
-	testenv.Eventually(t, time.Minute, "carol's win, out of the stream", func() bool {
-		return d.balance(n.node, "carol") == 1000
-	})
-	api := newAPIClient(t, n.node)
-	api.token = token(t, "alice")
-	api.want(api.call("POST", "/me/withdrawals", `{"amount":700}`), http.StatusServiceUnavailable, "withdrawals_held")
-	n.stop(t)
-
-	d.want(d.command("--paid", d.statement(paid)), "was paid already", "did not know it")
-	d.want(d.command("--end", "--reason", "entered"), "go on")
-	n = d.start()
-	if got := d.balance(n.node, "alice"); got != 500 {
-		t.Errorf("alice has %d", got)
-	}
-	d.withdraw(n.node, "alice", 500, client.WithdrawalPaid)
-	for id, times := range paid {
-		if d.bank.Paid()[id] != times {
-			t.Errorf("%s was paid %d, and then %d", id, times, d.bank.Paid()[id])
-		}
-	}
-	awaitBooks(t, n.client, c)
-}
-
 // drill is a setting whose database is put back.
 type drill struct {
 	t        *testing.T
 	s        setting
-	dir      string // the in-process default's, in place of the setting's servers
 	bank     *webhooktest.Receiver
 	answers  atomic.Bool // whether the bank answers bob
 	provider []string
@@ -160,11 +114,7 @@ func newDrill(t *testing.T) *drill {
 
 func (d *drill) start() *process {
 	d.t.Helper()
-	flags := d.s.flags()
-	if d.dir != "" {
-		flags = []string{"--data-dir", d.dir, "--no-demo"}
-	}
-	return startProcessWith(d.t, processOptions{env: d.provider, flags: flags})
+	return startProcess(d.t, d.s, d.provider...)
 }
 
 // rain begins a campaign of packets of 1000 each, and a rain that lasts longer than the drill.
@@ -240,39 +190,11 @@ func (d *drill) restore(backup []byte) {
 	d.tool(backup, "mariadb")
 }
 
-// copyFile makes a backup of the file, in the middle of everything.
-func (d *drill) copyFile() (path string) {
-	d.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(d.dir, "ledger.db"))
-	must(d.t, err)
-	defer func() { _ = db.Close() }()
-	path = filepath.Join(d.t.TempDir(), "backup.db")
-	_, err = db.ExecContext(d.t.Context(), "VACUUM INTO ?", path)
-	must(d.t, err)
-	return path
-}
-
-// putBack puts the file back, as docs/use/backups.md says.
-func (d *drill) putBack(backup string) {
-	d.t.Helper()
-	file := filepath.Join(d.dir, "ledger.db")
-	for _, old := range []string{file, file + "-wal", file + "-shm"} {
-		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			d.t.Fatal(err)
-		}
-	}
-	must(d.t, os.Rename(backup, file))
-}
-
 // command is redrain restored.
 func (d *drill) command(args ...string) string {
 	d.t.Helper()
-	ledger := []string{"--mysql", d.s.mysql}
-	if d.dir != "" {
-		ledger = []string{"--data-dir", d.dir}
-	}
-	cmd := exec.CommandContext(d.t.Context(), testenv.Binary(d.t, "faults"), append(append([]string{"restored"},
-		ledger...), append([]string{"--by", "drill", "--receiver", d.receiver}, args...)...)...)
+	cmd := exec.CommandContext(d.t.Context(), testenv.Binary(d.t, "faults"), append([]string{"restored",
+		"--mysql", d.s.mysql, "--by", "drill", "--receiver", d.receiver}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		d.t.Errorf("restored %q: %v", args, err)

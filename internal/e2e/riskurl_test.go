@@ -21,63 +21,35 @@ import (
 	"redrain/server/config"
 )
 
-// riskSystem is an operator's own risk system.
-type riskSystem struct {
-	t   *testing.T
-	url string
-
-	mu      sync.Mutex
-	verdict map[string]string // by moment and player, by moment; "": allow
-}
-
-func newRiskSystem(t *testing.T) *riskSystem {
+// riskSystem is an operator's own risk system. It allows what says does not name, by moment or by moment and player.
+func riskSystem(t *testing.T) (url string, says func(what, verdict string)) {
 	t.Helper()
-	rs := &riskSystem{t: t, verdict: map[string]string{}}
-	s := httptest.NewServer(rs)
-	t.Cleanup(s.Close)
-	rs.url = s.URL
-	return rs
-}
-
-func (rs *riskSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the sender has gone
-	}
 	key, err := signed.ParseSecret(webhooktest.Secret)
-	var q struct {
-		ID     string `json:"id"`
-		Moment string `json:"moment"`
-		User   string `json:"user"`
-	}
-	err = errors.Join(err, signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q))
-	if err != nil || q.ID == "" {
-		rs.t.Errorf("%s: %v", body, err)
-	}
-	rs.mu.Lock()
-	said := rs.verdict[q.Moment]
-	if one, found := rs.verdict[q.Moment+" "+q.User]; found {
-		said = one
-	}
-	rs.mu.Unlock()
-	if said == "" {
-		said = "allow"
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"verdict":%q,"score":42,"reasons":["seen before"]}`, said)
-}
-
-func (rs *riskSystem) says(what, verdict string) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.verdict[what] = verdict
-}
-
-// config is that of a node that asks it.
-func (rs *riskSystem) config() config.Config {
-	cfg := setting{}.config()
-	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = config.RiskHold, rs.url, webhooktest.Secret, 3*time.Second
-	return cfg
+	must(t, err)
+	var verdicts sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the sender has gone
+		}
+		var q struct {
+			Moment string `json:"moment"`
+			User   string `json:"user"`
+		}
+		if err := errors.Join(signed.Verify(key, r.Header, body, time.Now()), json.Unmarshal(body, &q)); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+		verdict := "allow"
+		for _, what := range []string{q.Moment, q.Moment + " " + q.User} {
+			if said, found := verdicts.Load(what); found {
+				verdict, _ = said.(string)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"verdict":%q,"score":42,"reasons":["seen before"]}`, verdict)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func(what, verdict string) { verdicts.Store(what, verdict) }
 }
 
 // TestRiskURL: guests and players whom the operator's own system denies stay outside; what one wins of whom it says
@@ -86,24 +58,25 @@ func (rs *riskSystem) config() config.Config {
 func TestRiskURL(t *testing.T) {
 	testenv.RunsFrom(t, testenv.All)
 	testenv.Parallel(t, testenv.Light)
-	rs := newRiskSystem(t)
+	url, says := riskSystem(t)
 	bank := webhooktest.New()
 	at := httptest.NewServer(bank)
 	t.Cleanup(at.Close)
-	cfg := rs.config()
+	cfg := setting{}.config()
+	cfg.Risk, cfg.RiskURL, cfg.RiskSecret, cfg.RiskTimeout = config.RiskHold, url, webhooktest.Secret, 3*time.Second
 	cfg.Provider, cfg.ProviderURL, cfg.ProviderSecret = config.ProviderHTTP, at.URL, webhooktest.Secret
 	n := startNode(t, cfg)
 	api := newAPIClient(t, n)
 
 	api.want(api.call("POST", "/guests", ""), http.StatusCreated, "")
-	rs.says("guest", "deny")
+	says("guest", "deny")
 	api.want(api.call("POST", "/guests", ""), http.StatusForbidden, "denied")
 
 	earn(t, n, "alice", "mallory")
 	c := createCampaign(t, n.client, fund(t, n, "held", 1000, 10))
 	startRain(t, n.client, c.ID, longRain(16))
-	rs.says("hello barred", "deny")
-	rs.says("hello odd", "hold")
+	says("hello barred", "deny")
+	says("hello odd", "hold")
 	for range 2 { // the second time it is on record
 		if code := closeOf(t, n, "barred", c.ID); code != room.CodeSentAway {
 			t.Errorf("whom it denies is closed with %d", code)
@@ -125,8 +98,8 @@ func TestRiskURL(t *testing.T) {
 		t.Errorf("%+v", held)
 	}
 
-	rs.says("withdrawal alice", "hold")
-	rs.says("withdrawal mallory", "deny")
+	says("withdrawal alice", "hold")
+	says("withdrawal mallory", "deny")
 	api.token = token(t, "mallory")
 	api.want(api.call("POST", "/me/withdrawals", `{"amount":300}`), http.StatusForbidden, "denied")
 	api.token = token(t, "alice")
@@ -135,7 +108,7 @@ func TestRiskURL(t *testing.T) {
 	if first.field("state") != "pending" || first.field("stage") != "held" {
 		t.Errorf("%s", first.body)
 	}
-	rs.says("withdrawal alice", "deny") // about one that was made already it is not asked
+	says("withdrawal alice", "deny") // about one that was made already it is not asked
 	api.want(api.call("POST", "/me/withdrawals", `{"amount":300}`, "Idempotency-Key", "k"), http.StatusCreated, "")
 	api.token = operatorToken
 	id := first.field("withdrawal")

@@ -32,7 +32,7 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 		return api.call("GET", "/users/mallory", "").field("balance") != "0"
 	})
 
-	must(t, b.cmd.Process.Signal(syscall.SIGSTOP))
+	b.Signal(syscall.SIGSTOP)
 	p.mu.Lock()
 	var drops []string
 	for _, w := range p.waves {
@@ -47,7 +47,7 @@ func TestAFrozenNodePaysNoBannedPlayer(t *testing.T) {
 		p.tap(d)
 	}
 	api.want(api.call("POST", "/users/mallory/ban", `{"reason":"a bot"}`), http.StatusOK, "")
-	must(t, b.cmd.Process.Signal(syscall.SIGCONT))
+	b.Signal(syscall.SIGCONT)
 	wantClose(t, p, room.CodeSentAway)
 	_, err := a.client.CloseCampaign(within(t, 20*time.Second), c.ID)
 	must(t, err)

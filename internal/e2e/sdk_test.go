@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"syscall"
@@ -85,7 +86,7 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	const players = 50
 	dir, addr := t.TempDir(), testenv.Addr(t)
 	start := func() *process {
-		return serveProcess(t, "--listen", addr, "--data-dir", dir, "--no-demo")
+		return startProcessWith(t, processOptions{flags: []string{"--listen", addr, "--data-dir", dir, "--no-demo"}})
 	}
 	p := start()
 	spec := fund(t, p.node, "hall", 500_000, 5_000)
@@ -105,14 +106,14 @@ func TestAHallComesBackAfterARestart(t *testing.T) {
 	page.Until("everybody is in and sees a packet", `hall.ready()`)
 
 	// A stopped process hears nothing, but its sockets stay: the taps are on their way when it dies.
-	must(t, p.cmd.Process.Signal(syscall.SIGSTOP))
+	p.Signal(syscall.SIGSTOP)
 	browsertest.Eval[bool](page, `(hall.tap(), true)`)
 	for _, player := range browsertest.Eval[[]hallPlayer](page, `hall.report()`) {
 		if player.State != "open" || len(player.Answers) > 0 {
 			t.Errorf("before the kill a player is %s and has %v", player.State, player.Answers)
 		}
 	}
-	p.kill()
+	p.Kill()
 	p = start()
 	testenv.Eventually(t, time.Minute, "everybody is back and has an answer", func() bool {
 		return !slices.ContainsFunc(browsertest.Eval[[]hallPlayer](page, `hall.report()`),
@@ -171,15 +172,8 @@ func checkAnswers(t *testing.T, op *client.Client, campaign string, report []hal
 	if len(told) == 0 && outcomes["late"] == 0 || outcomes["error"] > 0 {
 		t.Errorf("answers: %v", outcomes)
 	}
-	claims, err := op.Claims(within(t, 10*time.Second), campaign, client.Page{Limit: 500})
-	must(t, err)
-	var kept []string
-	for _, c := range claims.Items {
-		kept = append(kept, c.Claim)
-	}
 	slices.Sort(told)
-	slices.Sort(kept)
-	if !slices.Equal(told, kept) {
+	if kept := slices.Sorted(maps.Keys(claimsOf(t, op, campaign))); !slices.Equal(told, kept) {
 		t.Errorf("told of %v, and the server has %v", told, kept)
 	}
 	awaitBooks(t, op, campaign)

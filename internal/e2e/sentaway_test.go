@@ -53,14 +53,16 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	asked.token = token(t, "stranger")
 	asked.want(asked.call("GET", "/admission?campaign="+c.ID, ""), http.StatusForbidden, "not_on_the_list")
 
+	letsIn := func(what, user string) {
+		t.Helper()
+		testenv.Eventually(t, time.Minute, what, func() bool { return closeOf(t, b.node, user, c.ID) == 0 })
+	}
 	atA, atB, other := join(t, a.node, "ann", c.ID), join(t, b.node, "ann", c.ID), join(t, b.node, "bob", c.ID)
 	change("vip/remove", `{"members":["ann"]}`)
 	wantClose(t, atA, room.CodeNotInvited)
 	wantClose(t, atB, room.CodeNotInvited)
 	change("vip/members", `{"members":["ann"]}`)
-	testenv.Eventually(t, time.Minute, "node b lets her in again", func() bool {
-		return closeOf(t, b.node, "ann", c.ID) == 0
-	})
+	letsIn("node b lets her in again", "ann")
 
 	act := func(user, act string) {
 		t.Helper()
@@ -84,9 +86,7 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	asked.token = token(t, "ann")
 	asked.want(asked.call("POST", "/me/withdrawals", `{"amount":1}`), http.StatusForbidden, "banned")
 	act("ann", "unban")
-	testenv.Eventually(t, time.Minute, "node b lets her in after the ban", func() bool {
-		return closeOf(t, b.node, "ann", c.ID) == 0
-	})
+	letsIn("node b lets her in after the ban", "ann")
 	other.mu.Lock()
 	if other.closed != nil {
 		t.Errorf("another player was sent away: %v", other.closed)
@@ -96,18 +96,14 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 	change("barred/members", `{"members":["bob"]}`)
 	wantClose(t, other, room.CodeSentAway)
 	change("barred/remove", `{"members":["bob"]}`)
-	testenv.Eventually(t, time.Minute, "node b lets him in again", func() bool {
-		return closeOf(t, b.node, "bob", c.ID) == 0
-	})
+	letsIn("node b lets him in again", "bob")
 
 	last := join(t, b.node, "ann", c.ID)
 	change("nets/members", `{"members":["127.0.0.0/8","::1"]}`)
 	wantClose(t, last, room.CodeSentAway)
 	api.want(api.call("DELETE", "/lists/vip", ""), http.StatusConflict, "list_in_use")
 	api.want(api.call("DELETE", "/lists/nets", ""), http.StatusNoContent, "")
-	testenv.Eventually(t, time.Minute, "node b lets everybody in again", func() bool {
-		return closeOf(t, b.node, "ann", c.ID) == 0
-	})
+	letsIn("node b lets everybody in again", "ann")
 
 	last = join(t, b.node, "ann", c.ID)
 	giveVerdict(t, s, standing.Deny, "ann")
@@ -116,7 +112,5 @@ func TestSentAwayOverTwoNodes(t *testing.T) {
 		t.Errorf("a hello of whom the rules deny ends with %d", code)
 	}
 	api.want(api.call("POST", "/risk/release", `{"users":["ann"],"reason":"called her"}`), http.StatusOK, "")
-	testenv.Eventually(t, time.Minute, "node b lets her in after the release", func() bool {
-		return closeOf(t, b.node, "ann", c.ID) == 0
-	})
+	letsIn("node b lets her in after the release", "ann")
 }

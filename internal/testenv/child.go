@@ -7,7 +7,56 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"time"
 )
+
+// Process is a program that a test has started. It is killed when the test ends.
+type Process struct {
+	t T
+	c *child
+}
+
+// Start starts cmd for the test. Unlike cmd.Start it ends the program with the test, or with the test binary. Set the
+// fields of cmd before, and do not call its methods.
+func Start(t T, cmd *exec.Cmd) *Process {
+	t.Helper()
+	c, err := startChild(cmd)
+	if err != nil {
+		t.Fatalf("testenv: start %s: %v", cmd.Path, err)
+	}
+	t.Cleanup(c.kill)
+	return &Process{t: t, c: c}
+}
+
+// PID is the process's id.
+func (p *Process) PID() int { return p.c.cmd.Process.Pid }
+
+// Kill ends the process at once, as kill -9 does, and waits until it is gone.
+func (p *Process) Kill() { p.c.kill() }
+
+// Signal sends a signal. A process that has ended already is fine.
+func (p *Process) Signal(sig os.Signal) {
+	p.t.Helper()
+	if err := p.c.signal(sig); err != nil {
+		p.t.Fatalf("testenv: signal %v to %s: %v", sig, p.c.cmd.Path, err)
+	}
+}
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.c.ended }
+
+// Wait waits for the end of the process and tells how it ended. It fails the test when that takes longer than within.
+func (p *Process) Wait(within time.Duration) *os.ProcessState {
+	p.t.Helper()
+	timeout := time.NewTimer(within)
+	defer timeout.Stop()
+	select {
+	case <-p.c.ended:
+	case <-timeout.C:
+		p.t.Fatalf("testenv: %s has not ended within %v", p.c.cmd.Path, within)
+	}
+	return p.c.cmd.ProcessState
+}
 
 // launching is the one OS thread that starts children. On Linux the kernel kills a child when the *thread* that
 // started it ends, and the Go runtime ends threads as it likes, except one that a goroutine keeps for itself.
@@ -66,10 +115,10 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 		return nil, err
 	}
 	c := &child{cmd: cmd, ended: make(chan struct{})}
-	children.add(c)
+	children.Store(c, nil)
 	go func() {
 		c.err = cmd.Wait()
-		children.remove(c)
+		children.Delete(c)
 		close(c.ended)
 	}()
 	return c, nil
@@ -119,34 +168,12 @@ func (c *child) alive() bool {
 	}
 }
 
-// family is every child that lives.
-type family struct {
-	mu   sync.Mutex
-	live map[*child]struct{}
-}
+// children are those that live: *child → nil.
+var children sync.Map
 
-var children = family{live: map[*child]struct{}{}}
-
-func (f *family) add(c *child) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.live[c] = struct{}{}
-}
-
-func (f *family) remove(c *child) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.live, c)
-}
-
-func (f *family) killAll() {
-	f.mu.Lock()
-	all := make([]*child, 0, len(f.live))
-	for c := range f.live {
-		all = append(all, c)
-	}
-	f.mu.Unlock()
-	for _, c := range all {
-		c.kill()
-	}
+func killChildren() {
+	children.Range(func(c, _ any) bool {
+		c.(*child).kill()
+		return true
+	})
 }

@@ -54,7 +54,7 @@ func leaks() (err error) {
 // chance to save anything: it is deleted anyway.
 func End() error {
 	err := atEnd.run()
-	children.killAll()
+	killChildren()
 	launcher.stop()
 	return errors.Join(err, root.remove(), memory.remove())
 }

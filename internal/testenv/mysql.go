@@ -17,11 +17,7 @@ import (
 // The database is dropped when the test ends.
 func MySQL(t T) string {
 	t.Helper()
-	require(t, mariaDB.needs...)
-	p, err := sharedMariaDB()
-	if err != nil {
-		t.Fatalf("testenv: start mariadb: %v", err)
-	}
+	p := shared(t, mariaDB, sharedMariaDB)
 	name := Namespace(t)
 	if err := mysqlExec(context.Background(), p, "CREATE DATABASE "+name); err != nil {
 		t.Fatalf("testenv: create database: %v", err)

@@ -16,12 +16,7 @@ import (
 // apart by subjects and streams that contain a [Namespace].
 func NATS(t T) string {
 	t.Helper()
-	require(t, natsServer.needs...)
-	p, err := sharedNATS()
-	if err != nil {
-		t.Fatalf("testenv: start nats: %v", err)
-	}
-	return natsURL(p)
+	return natsURL(shared(t, natsServer, sharedNATS))
 }
 
 var sharedNATS = sync.OnceValues(func() (*process, error) { return launch(natsServer) })

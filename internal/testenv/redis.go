@@ -15,35 +15,25 @@ import (
 // Tests keep apart by [Namespace]; a test that flushes or kills wants [StartRedis].
 func Redis(t T) string {
 	t.Helper()
-	require(t, redisServer.needs...)
-	p, err := sharedRedis()
-	if err != nil {
-		t.Fatalf("testenv: start redis: %v", err)
-	}
-	return p.port.addr()
+	return shared(t, redisServer, sharedRedis).port.addr()
 }
 
 var sharedRedis = sync.OnceValues(func() (*process, error) { return launch(redisServer) })
 
-// StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill.
+// StartRedis starts a redis-server of the test's own. Its append-only file keeps every answered write through Kill: it
+// is written before each answer. With the usual "everysec" a write waits up to two seconds in memory while the disk is
+// busy.
 func StartRedis(t T) *Server {
 	t.Helper()
-	return own(t, ownRedisServer)
+	prog := redisServer
+	prog.command = func(p *process) (*exec.Cmd, error) { return redisCommand(p, "--appendfsync", "always") }
+	return own(t, prog)
 }
 
 var redisServer = program{
 	name:    "redis",
 	needs:   []string{"redis-server"},
 	command: func(p *process) (*exec.Cmd, error) { return redisCommand(p) },
-	probe:   redisAnswers,
-}
-
-// ownRedisServer writes its file before each answer. With the usual "everysec" a write waits up to two seconds in
-// memory while the disk is busy, and would not survive a kill.
-var ownRedisServer = program{
-	name:    "redis",
-	needs:   []string{"redis-server"},
-	command: func(p *process) (*exec.Cmd, error) { return redisCommand(p, "--appendfsync", "always") },
 	probe:   redisAnswers,
 }
 

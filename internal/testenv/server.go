@@ -15,6 +15,17 @@ type Server struct {
 	p *process
 }
 
+// shared returns a server that the tests of this binary share.
+func shared(t T, prog program, start func() (*process, error)) *process {
+	t.Helper()
+	require(t, prog.needs...)
+	p, err := start()
+	if err != nil {
+		t.Fatalf("testenv: start %s: %v", prog.name, err)
+	}
+	return p
+}
+
 // own starts a server for t.
 func own(t T, prog program) *Server {
 	t.Helper()

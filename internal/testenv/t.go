@@ -1,6 +1,11 @@
 package testenv
 
-import "context"
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
 
 // T is what this package needs of a test. Tests and benchmarks of package testing are one; so is whatever else starts
 // servers, and runs what it was told with Cleanup at its end, last come first.
@@ -13,4 +18,61 @@ type T interface {
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any) // does not return
 	Skipf(format string, args ...any)  // does not return
+}
+
+// Must ends the test if an operation that the test needs has failed.
+func Must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Err is the error of a call whose value the test does not need.
+func Err[V any](_ V, err error) error { return err }
+
+// WantErr wants an operation to fail with an error; what says which one.
+func WantErr(t interface {
+	Helper()
+	Errorf(format string, args ...any)
+}, err, want error, what ...string) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", strings.Join(what, " "), err, want)
+	}
+}
+
+// slowest is how many times longer than usual a machine may take that has other work to do. A limit that is met costs
+// nothing, so it is generous.
+const slowest = 6
+
+// Patiently is how long something is waited for that takes no longer than d on a quiet machine.
+func Patiently(d time.Duration) time.Duration { return d * slowest }
+
+// Eventually waits until cond is true. It asks on the test's goroutine, at most 200 times a second, and uses at most a
+// tenth of a processor. It fails the test with what when that takes much longer than within, the time that it takes at
+// most on a quiet machine. It is for matters outside this process; within it, a channel or testing/synctest is better.
+func Eventually(t T, within time.Duration, what string, cond func() bool) {
+	t.Helper()
+	within = Patiently(within)
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	for {
+		began := time.Now()
+		if cond() {
+			return
+		}
+		pause := min(max(5*time.Millisecond, 9*time.Since(began)), 250*time.Millisecond)
+		select {
+		case <-time.After(pause):
+		case <-deadline.C:
+			if !cond() { // it may have come true while this goroutine waited for its turn
+				t.Fatalf("not within %v: %s", within, what)
+			}
+			return
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strings"
+	"sync"
 	"testing"
 
 	"redrain/payout/ledger/posting"
@@ -65,4 +66,24 @@ func (m Campaigns) Live(context.Context) ([]*rain.Campaign, error) {
 		}
 	}
 	return live, nil
+}
+
+// Log is a log in memory. The zero value is empty.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write adds to the log.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is what was written.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -1,4 +1,4 @@
-// Tests of the modules that decide something, run in the browser by TestModules. run answers with what is wrong.
+// Tests of the modules that decide something, run in the browser by TestPlayModules. run answers with what is wrong.
 
 import { I18n, type Lang, type Table, preferred } from "../src/shared/i18n.ts";
 import { minor, yuan } from "../src/shared/money.ts";

@@ -1,4 +1,4 @@
-// Tests of the client SDK, run in the browser by TestSDK. run answers with what is wrong.
+// Tests of the client SDK, run in the browser by TestSDKModules. run answers with what is wrong.
 
 import { decode } from "../../sdk/decode.ts";
 import { addresses, backoff, clock } from "./clock.ts";

@@ -1,6 +1,10 @@
 package browsertest
 
 import (
+	"regexp"
+	"slices"
+	"strings"
+
 	"redrain/internal/testenv"
 	"redrain/internal/testkit/browser"
 )
@@ -32,7 +36,7 @@ func (p *Page) Look(state, language string, on []browser.Device, names ...string
 }
 
 // Few returns the first of the devices and languages that a test looks at, and all of them with -nightly.
-func Few[T any](all []T) []T {
+func Few[S ~[]T, T any](all S) S {
 	if testenv.Covers(testenv.Nightly) {
 		return all
 	}
@@ -60,4 +64,39 @@ func (p *Page) NoWider(state string) {
 	if wide := Eval[float64](p, `document.documentElement.scrollWidth`); wide > float64(width) {
 		p.T.Errorf("%s is %v px wide, and the screen %d", state, wide, width)
 	}
+}
+
+var (
+	chinese = regexp.MustCompile(`\p{Han}`)
+	// A word is three letters or more: units and abbreviations are the same in both languages. So are ids,
+	// addresses and data: what has a digit, a slash or a brace in it.
+	word = regexp.MustCompile(`^\p{Latin}{3,}$`)
+	edge = ".,:;!?…()“”\"'¥%"
+)
+
+// Speaks fails the test for each text of the page, in its present state, that is not in its language: "zh", in
+// which no text may have words and nothing Chinese, or "en", in which none may have anything Chinese. names are
+// texts that are what they are in both: of people, campaigns, products; they are taken out before.
+func (p *Page) Speaks(language, state string, names ...string) {
+	p.T.Helper()
+	found, err := p.Words()
+	p.check(err)
+	for _, text := range found {
+		rest := text
+		for _, name := range names {
+			rest = strings.ReplaceAll(rest, name, "")
+		}
+		if foreign(language, rest) {
+			p.T.Errorf("%s: in %s the page says %q", state, language, text)
+		}
+	}
+}
+
+func foreign(language, text string) bool {
+	if language == "en" {
+		return chinese.MatchString(text)
+	}
+	return !chinese.MatchString(text) && slices.ContainsFunc(strings.Fields(text), func(f string) bool {
+		return word.MatchString(strings.Trim(f, edge))
+	})
 }

@@ -2,7 +2,9 @@
 
 package testenv
 
-import "os/exec"
+import (
+	"os/exec"
+)
 
 // dieWithParent does nothing: only Linux ends a child with its parent. Here a killed test binary leaves its servers
 // behind.
@@ -10,3 +12,6 @@ func dieWithParent(*exec.Cmd) {}
 
 // isFrozen cannot look on this system, and believes.
 func isFrozen(int) bool { return true }
+
+// ramDisk is a folder in memory; "" because it is known for Linux only.
+func ramDisk() string { return "" }
