@@ -145,22 +145,3 @@ func (w *Wins) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rai
 	}
 	return records, nil
 }
-
-// Players reads the records of players; a missing or unreadable record is zero.
-func (w *Wins) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error) {
-	players := make([]rain.PlayerRecord, len(users))
-	for first := 0; first < len(users); first += winsAtOnce {
-		part := users[first:min(first+winsAtOnce, len(users))]
-		found, err := w.ReadWins(ctx, c.ID, shard, part)
-		if err != nil {
-			return nil, fmt.Errorf("read the players of %s.%d: %w", c.ID, shard, unreadable(err))
-		}
-		for i, v := range found {
-			text, _ := v.(string)
-			if p, ok := parsePlayer(part[i], text); ok {
-				players[first+i] = p
-			}
-		}
-	}
-	return players, nil
-}
