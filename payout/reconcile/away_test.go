@@ -97,12 +97,14 @@ func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
 		} {
 			broken := what == "breaks"
 			one, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Rows)
-			if broken && (err != nil || one.Balanced || !strings.Contains(strings.Join(one.Findings, "\n"), "broke off")) ||
+			found := strings.Join(one.Findings, "\n")
+			if broken && (err != nil || one.Balanced || !strings.Contains(found, "broke off")) ||
 				!broken && !errors.Is(err, reconcile.ErrHot) {
 				t.Errorf("%s: %+v, %v", what, one, err)
 			}
 			if hot.records != nil { // which the sums do not need
-				if sums, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Sums); err != nil || !sums.Balanced {
+				sums, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Sums)
+				if err != nil || !sums.Balanced {
 					t.Errorf("%s: %+v, %v", what, sums, err)
 				}
 			}

@@ -92,7 +92,7 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	f.Lose("c3", 0)
 }
 
-// fillWaiting makes c6, which is drained but for a win and a reclaim that were given up; c7, of which they were redriven
+// fillWaiting makes c6, which is drained but for a win and a reclaim that were given up; c7, where they were redriven
 // since; and c8, which was given up before it was stocked, and whose Redis asks for what it has.
 func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	t.Helper()

@@ -20,8 +20,8 @@ type Hot interface {
 	EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error
 	// WinsOf reads the records of wins by their users and drops; one that is not there is zero.
 	WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error)
-	// EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard: 0 where it
-	// came before the shard was restored, -1 where it cannot be read. The order is any, and one that comes meanwhile may
+	// EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard: 0 if it
+	// came before the shard was restored, -1 if it cannot be read. The order is any, and one that comes meanwhile may
 	// be among them or not.
 	EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error
 	// Newest is the id of the newest entry that a shard has ever written to its outbox, and the shard's epoch, as its

@@ -99,9 +99,9 @@ func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
 	}
 	for _, id := range ahead(now) {
 		m := r.moves[id]
-		r.found.add("a move that its shard has not made", id, "%s: by its row it is number %d of shard %d and number %d of "+
-			"shard %d, but they have made moves up to number %d and %d", m.name(), m.Number, m.From, m.ToNumber, m.To,
-			now[m.From].Moves, now[m.To].Moves)
+		r.found.add("a move that its shard has not made", id, "%s: by its row it is number %d of shard %d and number "+
+			"%d of shard %d, but they have made moves up to number %d and %d", m.name(), m.Number, m.From, m.ToNumber,
+			m.To, now[m.From].Moves, now[m.To].Moves)
 	}
 	return nil
 }

@@ -144,9 +144,9 @@ func (r *campaignCheck) placeFree(b *shardBooks, row *reclaimRow) {
 		r.stray(b.snapshot.Shard, "given back", strays)
 	}
 	if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-		r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d packets, "+
-			"%d in all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount, free.Count(),
-			amount)
+		r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d "+
+			"packets, %d in all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount,
+			free.Count(), amount)
 	}
 }
 

@@ -250,8 +250,8 @@ func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []pai
 	if p.amounts != nil {
 		err := oneByOne(users, func(some []string) error { return p.checkLimits(ctx, q, some) },
 			func(user string, why error) {
-				p.found.add("rows that cannot be read", user, "player %s: the rows cannot be added up, so somebody has "+
-					"changed them: %v", user, why)
+				p.found.add("rows that cannot be read", user, "player %s: the rows cannot be added up, so somebody "+
+					"has changed them: %v", user, why)
 			})
 		if err != nil {
 			return err
@@ -309,8 +309,8 @@ func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []
 		var amount, summed rain.Money
 		err := scan(&user, &wins, &amount, &counted, &summed)
 		if wins > p.campaign.WinsPerUser {
-			p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user,
-				wins, p.campaign.WinsPerUser)
+			p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d",
+				user, wins, p.campaign.WinsPerUser)
 		}
 		if counted != wins || summed != amount {
 			p.found.add("a player whose wins are counted wrong", user, "player %s was paid for %d packets, %d in all, "+
@@ -318,8 +318,8 @@ func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []
 		}
 		return err
 	}, "SELECT p.user_id, SUM(CASE WHEN p.campaign_id = ? THEN 1 ELSE 0 END), "+
-		"SUM(CASE WHEN p.campaign_id = ? THEN p.amount ELSE 0 END), COALESCE(MAX(w.wins), 0), COALESCE(MAX(w.amount), 0) "+
-		"FROM payout p LEFT JOIN winner w ON w.campaign_id = ? AND w.user_id = p.user_id WHERE p.user_id IN "+
+		"SUM(CASE WHEN p.campaign_id = ? THEN p.amount ELSE 0 END), COALESCE(MAX(w.wins), 0), COALESCE(MAX(w.amount), "+
+		"0) FROM payout p LEFT JOIN winner w ON w.campaign_id = ? AND w.user_id = p.user_id WHERE p.user_id IN "+
 		sqldb.Marks(len(users))+" GROUP BY p.user_id",
 		slices.Concat(slices.Repeat([]any{p.campaign.ID}, 3), sqldb.Args(users))...)
 }

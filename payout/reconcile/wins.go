@@ -88,8 +88,8 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 			s.wins)
 	}
 	if s.at.after(newest) {
-		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry that "+
-			"the shard has ever written is %s", s.newest.name(r.campaign.ID), newest)
+		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry "+
+			"that the shard has ever written is %s", s.newest.name(r.campaign.ID), newest)
 	}
 	lost := b.holding.list(func(w int) uint64 { return b.recorded.word(w) &^ b.counted.word(w) })
 	if len(lost) > 0 {
@@ -119,8 +119,8 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	}
 	for _, p := range page.Players {
 		if p.Wins > s.campaign.WinsPerUser {
-			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d packets, "+
-				"but they may win %d", n, p.User, p.Wins, s.campaign.WinsPerUser)
+			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d "+
+				"packets, but they may win %d", n, p.User, p.Wins, s.campaign.WinsPerUser)
 		}
 	}
 	if s.players = append(s.players, page.Players...); len(s.players) < sqldb.Chunk {

@@ -68,8 +68,8 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 //
 // A letter that may be a promise is kept, however many there are: one that was sealed with a key that is not valid any
 // more, because a person may have it paid; and one of another tap, because it looks hopeless also where somebody has
-// changed the rows by which it does. Whoever can write to Redis can write one sealed line any number of times, each time
-// with another packet.
+// changed the rows by which it does. A client that can write to Redis can write one sealed line any number of times,
+// each time with another packet.
 func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	if len(b.letters) == 0 {
 		return nil
