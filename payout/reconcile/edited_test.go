@@ -26,6 +26,7 @@ var edited = []struct {
 	{"balance", "amount", "account_id = 'escrow:c1'", []string{"SELECT 'campaign c1: the escrow''s balance'"}},
 	{"campaign_tally", "paid amount_paid reclaimed amount_reclaimed", "campaign_id = 'c1'",
 		[]string{"SELECT 'campaign c1: the tally'"}},
+	{"shard_mark", "entry_ms", "campaign_id = 'c1' AND shard = 0", []string{"SELECT 'shard_mark'"}},
 	{"winner", "user_id wins amount", "campaign_id = 'c1' AND user_id = 'u1'",
 		[]string{"SELECT 'campaign c1: player u1'"}},
 	{"payout", "campaign_id packet claim user_id amount state drop_id shard won_at entry_seq settled_at txn_id",

@@ -14,26 +14,58 @@ import (
 // once the ledger is read, and the ledger cannot know an entry that the shard has not written by then. What was dated
 // between the two is in the next proof's snapshot, and named there.
 
-// checkLater bounds what was left out as newer than the snapshots.
+// checkLater bounds what was left out as newer than the snapshots, and holds each shard's mark against its rows.
 func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
-	if r.amounts == nil || r.look.hot == nil {
+	if r.amounts == nil {
 		return nil
 	}
 	for _, n := range r.sortedShards() {
-		if err := r.unread(n, r.checkLaterOf(ctx, q, n)); err != nil {
+		mark, err := r.checkMark(ctx, q, n)
+		if err != nil {
+			return err
+		}
+		if r.look.hot == nil {
+			continue
+		}
+		if err := r.unread(n, r.checkLaterOf(ctx, q, n, mark)); err != nil {
 			return err
 		}
 	}
 	return r.checkLaterMoves(ctx)
 }
 
-// checkLaterOf names payouts and reclaims of entries that a shard has never written.
-func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int) error {
+// checkMark sees that a shard's mark is not older than what was posted of the shard: by the mark it is told when Redis
+// has gone back in time. A time that was made up, later than its own posting, moves no mark.
+func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) (mark position, err error) {
+	var paid, back position
+	for _, read := range []struct {
+		at    *position
+		query string
+	}{
+		{&mark, "SELECT entry_ms, entry_seq FROM shard_mark WHERE campaign_id = ? AND shard = ?"},
+		{&paid, "SELECT won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? AND won_at < settled_at " +
+			"ORDER BY won_at DESC, entry_seq DESC LIMIT 1"},
+		{&back, "SELECT closed_at, entry_seq FROM reclaim WHERE campaign_id = ? AND shard = ? AND " +
+			"closed_at < reclaimed_at ORDER BY closed_at DESC, entry_seq DESC LIMIT 1"},
+	} {
+		if _, err := q.First(ctx, []any{&read.at.ms, &read.at.seq}, read.query, r.campaign.ID, n); err != nil {
+			return mark, err
+		}
+	}
+	if paid.after(mark) || back.after(mark) {
+		r.found.add("a mark that was set back", shardName(n), "shard %d: the table shard_mark has %s as the newest "+
+			"entry that was posted, but a payout of %s and a reclaim of %s were posted", n, mark, paid, back)
+	}
+	return mark, nil
+}
+
+// checkLaterOf names payouts and reclaims of entries that a shard has never written, and a mark of one.
+func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int, mark position) error {
 	b := r.shards[n]
 	paid, err := sqldb.List(ctx, q, scanPayout, payoutSelect+"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR "+
 		"(won_at = ? AND entry_seq > ?)) ORDER BY won_at DESC, entry_seq DESC LIMIT ?", r.campaign.ID, n, b.cut.ms,
 		b.cut.ms, b.cut.seq, maxFindings+1)
-	if err != nil || len(paid)+len(b.laterReclaims) == 0 {
+	if err != nil || len(paid)+len(b.laterReclaims) == 0 && !b.later(mark) {
 		return err
 	}
 	newest, err := r.newestNow(ctx, n)
@@ -46,6 +78,7 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 				"shard has ever written is %s", what, at, n, newest)
 		}
 	}
+	name(shardName(n)+"shard_mark", "the table shard_mark", mark)
 	for i := range paid {
 		name(paid[i].claim, paid[i].name(), paid[i].at)
 	}
@@ -86,7 +119,7 @@ func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
 	for n, b := range r.shards {
 		then[n] = b.snapshot
 	}
-	if len(ahead(then)) == 0 {
+	if r.look.hot == nil || len(ahead(then)) == 0 {
 		return nil
 	}
 	shards, err := r.look.hot.Snapshot(ctx, r.campaign)
