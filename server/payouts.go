@@ -33,7 +33,7 @@ func (s *Server) buildRelay(publisher *pipeline.Publisher) {
 		Recoverer: s.recoverer, Alarm: s.bus.Alarm, Log: s.log,
 	})
 	s.relay = pipeline.NewRelay(publisher, s.outbox, s.known, pipeline.RelayOptions{
-		Node: s.node, Turn: turn, Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
+		Turn: turn, Clock: s.clock.Now, Recoverer: s.recoverer, Log: s.log, Registerer: s.metrics,
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"redrain/rain"
 )
 
@@ -200,31 +198,6 @@ func (s *Sums) Newest(ctx context.Context, c *rain.Campaign, shard int) (entry s
 	text, _ := fields[1].(string)
 	epoch, _ = number(text)
 	return entry, epoch, fields[2] != nil, nil
-}
-
-// Borrowed returns the number of each move among those of its new shard. It is 0 if the move came before the shard
-// was restored, -1 if it has not come. The epoch is the time of the last fence.
-func (s *Sums) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) (numbers []int64, epoch int64,
-	err error) {
-	k := s.keys.shard(c.ID, shard)
-	var found *redis.SliceCmd
-	var state *redis.StringCmd
-	err = s.pipelined(ctx, func(p redis.Pipeliner) {
-		found, state = p.HMGet(ctx, k.Borrowed, moves...), p.HGet(ctx, k.State, fieldEpoch)
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, 0, fmt.Errorf("read the moves to %s.%d: %w", c.ID, shard, unreadable(err))
-	}
-	numbers = make([]int64, len(moves))
-	for i, v := range found.Val() {
-		text, _ := v.(string)
-		n, ok := number(text)
-		if numbers[i] = n; !ok {
-			numbers[i] = -1
-		}
-	}
-	epoch, _ = number(state.Val())
-	return numbers, epoch, nil
 }
 
 // pairs converts an array of field, value, field, value to a map.

@@ -11,17 +11,13 @@ import (
 	"redrain/rain"
 )
 
-// laned makes a campaign of which a part is for guests, and which is over: won from in both lanes, with a move.
+// laned makes a campaign of which a part is for guests, and which is over: won from in both lanes.
 func laned(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	t.Helper()
 	f := paytest.NewFakeRedis(b.Clock.Now)
 	f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 4, GuestsShare: 400_000}))
 	f.Win("c1", 0, "p")
 	f.Win("c1", 2, "g")
-	lent := f.Lend("c1", 0, 1, "a move", 1)
-	paytest.Must(t, b.Moves.Write(t.Context(), "c1", 0, *lent))
-	paytest.Must(t, b.Moves.Done(t.Context(), "a move", f.Borrow("c1", *lent)))
-	f.Done("c1", 0, "a move")
 	b.CloseCampaign(t, "c1")
 	for shard := range 4 {
 		f.Close("c1", shard)
@@ -85,14 +81,6 @@ func TestAnExportKeepsTheLanesApart(t *testing.T) {
 			map[string]string{"user_id": paytest.Home("p", 0, 2), "shard": "0"}, "is not of the player's lane"},
 		"a guest won on a player's shard": {"payout", "packet", "6", map[string]string{"shard": "1"},
 			"it says shard 1, but the player's is shard 2"},
-		"a move out of the lane": {"move", "id", "a move", map[string]string{"to_shard": "2"},
-			"one is the guests', the other one the players'"},
-		"a move to nowhere": {"move", "id", "a move", map[string]string{"to_shard": "4"},
-			"there are no shards 0 and 4"},
-		"a guests' shard gives back players' packets": {"reclaim", "shard", "1", map[string]string{"shard": "3"},
-			"the reclaim of shard 3 gives back packets of the other lane"},
-		"a shard that is none gives back": {"reclaim", "shard", "1", map[string]string{"shard": "4"},
-			"there is no such shard"},
 		"one shard for two lanes": {"campaign", "id", "c1", map[string]string{"shards": "1"},
 			"the campaign has 1 shards"},
 		"a share that is none": {"campaign", "id", "c1", map[string]string{"guests_share": "1000000"},

@@ -212,7 +212,6 @@ func (c *checker) reclaims() {
 			c.fault("the reclaim of shard %d: %v", r.number("shard"), err)
 			continue
 		}
-		c.reclaimLane(r.number("shard"), given)
 		for n := range given.Each() {
 			if !c.given.put(int64(n)) {
 				c.fault("packet %d was given back twice", n)

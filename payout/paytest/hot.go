@@ -122,33 +122,6 @@ func (f *FakeRedis) WinsOf(_ context.Context, c *rain.Campaign, shard int, of []
 	return found, nil
 }
 
-// Players implements Hot.
-func (f *FakeRedis) Players(_ context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord,
-	error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	found := make([]rain.PlayerRecord, len(users))
-	for i, user := range users {
-		found[i] = f.Shards[FakeKey{c.ID, shard}].Players[user]
-	}
-	return found, nil
-}
-
-// Borrowed implements Hot.
-func (f *FakeRedis) Borrowed(_ context.Context, c *rain.Campaign, shard int, moves []string) ([]int64, int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	sh := f.Shards[FakeKey{c.ID, shard}]
-	numbers := make([]int64, len(moves))
-	for i, move := range moves {
-		number, come := sh.Borrowed[move]
-		if numbers[i] = number; !come {
-			numbers[i] = -1
-		}
-	}
-	return numbers, sh.Snapshot.Epoch, nil
-}
-
 // EachBorrowed implements Hot.
 func (f *FakeRedis) EachBorrowed(_ context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
 	f.mu.Lock()

@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strconv"
-	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // AdvisoryKind is what JetStream has done with a message on the way to the ledger.
 type AdvisoryKind string
 
-// The kinds, by the names of their alarms. redrain sets no limit of deliveries, so the first means that somebody
-// has changed the consumer, and the second that somebody else has terminated one: what a settler buries is told as a
-// dead letter, once.
+// The kinds, by the names of their alarms. redrain sets no limit of deliveries and terminates no message, so each of
+// them means that another client has changed the consumer or used it.
 const (
 	MaxDeliveries     AdvisoryKind = "max_deliveries"     // given up: it is not delivered any more
 	MessageTerminated AdvisoryKind = "message_terminated" // taken out of sight by a consumer
@@ -67,32 +63,6 @@ func (s *stream) advisories(ctx context.Context, kind AdvisoryKind, log *slog.Lo
 			log.Warn("an advisory of JetStream cannot be read", "subject", subject, "err", err)
 			continue
 		}
-		if !s.buried(a) {
-			hear(a)
-		}
+		hear(a)
 	}
 }
-
-// burial is the reason that a settler gives when it takes a buried message out of JetStream's sight. It is sealed, so
-// that nobody else can take a message out of sight without a word.
-func (s *stream) burial(m jetstream.Msg) string {
-	meta, err := m.Metadata()
-	if err != nil {
-		return buriedText
-	}
-	text := burialOf(meta.Sequence.Stream)
-	return text + " " + string(s.seals.AppendMessage(nil, []byte(text)))
-}
-
-// buried tells whether an advisory is of a message that a settler has buried.
-func (s *stream) buried(a Advisory) bool {
-	text := burialOf(a.StreamSeq)
-	mark, ok := strings.CutPrefix(a.Reason, text+" ")
-	return ok && a.Kind == MessageTerminated && s.seals.CheckMessage([]byte(mark), []byte(text))
-}
-
-// buriedText begins the reason of a burial.
-const buriedText = "dealt with as a dead letter"
-
-// burialOf is the reason of a burial, without its seal.
-func burialOf(seq uint64) string { return buriedText + ": message " + strconv.FormatUint(seq, 10) }

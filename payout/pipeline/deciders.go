@@ -66,7 +66,7 @@ func (d *Deciders) Publish(e *rain.Entry) {
 		d.left.Inc()
 		return
 	}
-	m := d.publisher.message(*e, "")
+	m := d.publisher.message(*e)
 	d.bytes.Add(int64(len(m.data)))
 	select {
 	case d.queue <- m:

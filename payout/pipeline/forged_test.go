@@ -45,7 +45,9 @@ func TestMessagesThatNobodyHasSent(t *testing.T) {
 			c := p.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10, Shards: 2})
 			p.redis.Open(c)
 			reg := prometheus.NewRegistry()
-			p.node(t, quick, SettlerOptions{Registerer: reg})
+			p.node(t, quick, SettlerOptions{Registerer: reg, Alarms: Alarms{OnAdvisory: func(a Advisory) {
+				t.Errorf("a letter is told of twice: %+v", a)
+			}}})
 			s := newStream(p.js, p.namespace, paytest.Ring)
 			testenv.Eventually(t, time.Minute, "the stream is there", func() bool {
 				_, err := p.js.Stream(t.Context(), s.name())

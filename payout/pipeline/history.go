@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -9,16 +8,14 @@ import (
 )
 
 // history remembers which unsettled entries this node has published again, and when they are due once more. Without
-// it an hour in which the database is away would put dozens of copies of each entry into the stream: its own memory
-// of message ids ends after two minutes. An entry that is settled in time is never in here.
+// it an hour without the database would put hundreds of copies of each entry into the stream: its own memory of message
+// ids ends after two minutes. If the stream loses messages, their entries are still in the outbox, and their copies
+// come when they are due and JetStream has forgotten their ids. An entry that is settled in time is never in here.
 type history struct {
 	patience time.Duration
-	node     string
 
 	mu      sync.Mutex
 	entries map[rain.EntryRef]attempt
-	stream  generation // as it was when last seen; zero: not seen yet
-	losses  int        // how often the stream has lost messages
 }
 
 type attempt struct {
@@ -27,10 +24,10 @@ type attempt struct {
 }
 
 // longestWait is the most that an unsettled entry waits between two copies.
-const longestWait = 30 * time.Minute
+const longestWait = 5 * time.Minute
 
-func newHistory(patience time.Duration, node string) *history {
-	return &history{patience: patience, node: node, entries: map[rain.EntryRef]attempt{}}
+func newHistory(patience time.Duration) *history {
+	return &history{patience: patience, entries: map[rain.EntryRef]attempt{}}
 }
 
 // due returns the entries that are to be published now.
@@ -70,39 +67,4 @@ func (h *history) prune() {
 			delete(h.entries, ref)
 		}
 	}
-}
-
-// lived notes the stream's state. Where it has lost messages since the last time, everything becomes due at once,
-// and it returns true. It has lost some where they are gone other than by age; and where nothing in it waits for a
-// settlement worker at two looks in a row, although entries that were published are not settled: somebody has
-// deleted them. (At the first look they may have been settled since they were read.)
-func (h *history) lived(now generation) (lost bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	lost = h.stream != (generation{}) && h.stream.lost(now) || h.stream.idle && now.idle
-	h.stream = now
-	if lost {
-		clear(h.entries)
-		h.losses++
-		h.stream.idle = false
-	}
-	return lost
-}
-
-// settles notes that nothing which was published waits too long.
-func (h *history) settles() {
-	h.mu.Lock()
-	h.stream.idle = false
-	h.mu.Unlock()
-}
-
-// copyID makes the id of a message another one than before a loss: JetStream remembers for a while the ids of messages
-// that it has not any more.
-func (h *history) copyID() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.losses == 0 {
-		return ""
-	}
-	return " " + h.node + " " + strconv.Itoa(h.losses)
 }

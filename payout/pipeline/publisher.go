@@ -52,7 +52,7 @@ func NewPublisher(js jetstream.JetStream, namespace string, seals payout.Sealer,
 //
 // The entry stays in its outbox until it is in the ledger, and is published again if that takes long, like every other.
 func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
-	m := p.message(e, "")
+	m := p.message(e)
 	for try := 0; ; try++ {
 		err := p.publishNow(ctx, m)
 		if err == nil {
@@ -85,10 +85,10 @@ type message struct {
 }
 
 // message writes and seals an entry. The seal is a part of the id: whoever publishes something else under an entry's
-// name does not keep the entry out. again is "", or makes the message one that JetStream does not take for a copy.
-func (p *Publisher) message(e rain.Entry, again string) message {
+// name does not keep the entry out.
+func (p *Publisher) message(e rain.Entry) message {
 	data := payout.SealMessage(p.stream.seals, payout.EncodeEntry(e))
-	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size]) + again}
+	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size])}
 }
 
 // sent is the message as the client sends it, which may be used once. JetStream knows a copy by its id, and refuses

@@ -18,7 +18,6 @@ import (
 
 // RelayOptions are the settings of a Relay. The zero value is usable.
 type RelayOptions struct {
-	Node       string                // this node's name, which no other has; "" = none
 	Workers    int                   // shards read at once; 0 = 4
 	SweepEvery time.Duration         // how often the outboxes are looked at; 0 = 500 ms
 	Grace      time.Duration         // how long the node that has decided an entry has to publish it; 0 = 5 s
@@ -89,7 +88,7 @@ func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOpti
 	metrics := promauto.With(o.Registerer)
 	return &Relay{
 		publisher: publisher, outbox: outbox, campaigns: campaigns, o: o,
-		published: newHistory(o.Patience, o.Node), after: map[outboxKey]string{},
+		published: newHistory(o.Patience), after: map[outboxKey]string{},
 		link: link{conn: publisher.stream.js.Conn()},
 		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_outbox_pending", Help: "Outbox entries that are not in the ledger yet, over all live " +
@@ -145,7 +144,7 @@ func (r *Relay) sweep(ctx context.Context) {
 	var all errgroup.Group
 	all.SetLimit(r.o.Workers)
 	var mu sync.Mutex
-	withheld, failed := false, false
+	failed := false
 	live := map[outboxKey]bool{}
 	for _, c := range r.campaigns.Live() {
 		if c.Status == rain.Loading {
@@ -156,10 +155,10 @@ func (r *Relay) sweep(ctx context.Context) {
 			live[key] = true
 			all.Go(func() error {
 				r.o.Recoverer.Do("relay", func() {
-					held, err := r.look(ctx, key)
+					err := r.look(ctx, key)
 					mu.Lock()
 					defer mu.Unlock()
-					withheld, failed = withheld || held, failed || err != nil
+					failed = failed || err != nil
 				})
 				return nil
 			})
@@ -167,11 +166,6 @@ func (r *Relay) sweep(ctx context.Context) {
 	}
 	_ = all.Wait() // they fail one by one
 	r.forget(live)
-	if withheld {
-		r.watchStream(ctx)
-	} else {
-		r.published.settles()
-	}
 	r.published.prune()
 	if r.count(ctx) && !failed {
 		r.worked = time.Now()
@@ -190,8 +184,7 @@ func (r *Relay) forget(live map[outboxKey]bool) {
 }
 
 // look publishes what is due of an outbox. Where more waits than one sweep can read, the next one goes on behind it.
-// withheld tells of entries that were published and are still there.
-func (r *Relay) look(ctx context.Context, key outboxKey) (withheld bool, err error) {
+func (r *Relay) look(ctx context.Context, key outboxKey) error {
 	r.mu.Lock()
 	after := r.after[key]
 	r.mu.Unlock()
@@ -199,14 +192,12 @@ func (r *Relay) look(ctx context.Context, key outboxKey) (withheld bool, err err
 		entries, next, err := r.outbox.Page(ctx, key.campaign, key.shard, after, pageLimit)
 		if err != nil {
 			r.failed(ctx, &r.redis, err)
-			return withheld, err
+			return err
 		}
 		r.redis.Works()
 		old := r.old(entries)
-		due := r.published.due(old)
-		withheld = withheld || len(due) < len(old)
-		if err := r.publish(ctx, key, due); err != nil {
-			return withheld, err
+		if err := r.publish(ctx, key, r.published.due(old)); err != nil {
+			return err
 		}
 		if after = next; after == "" || ctx.Err() != nil || len(old) == 0 && len(entries) > 0 {
 			after = "" // what follows is younger still
@@ -216,7 +207,7 @@ func (r *Relay) look(ctx context.Context, key outboxKey) (withheld bool, err err
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.after[key] = after
-	return withheld, nil
+	return nil
 }
 
 // old are the entries that the node that has decided them would have published by now; and reclaims, which nobody else
@@ -240,18 +231,6 @@ func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 		}
 	}
 	return old
-}
-
-// watchStream looks whether the stream still has what was published to it. If not, everything unsettled is due at once.
-func (r *Relay) watchStream(ctx context.Context) {
-	now, err := r.publisher.stream.generation(ctx)
-	if err != nil {
-		r.failed(ctx, &r.jetstate, err)
-		return
-	}
-	if r.published.lived(now) {
-		r.o.Log.Warn("JetStream has lost messages; publishing all that is unsettled again")
-	}
 }
 
 // count keeps the metric of what waits.
@@ -282,7 +261,7 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 	r.o.Log.Debug("publishing outbox entries", "campaign", key.campaign, "shard", key.shard, "entries", len(due))
 	messages := make([]message, len(due))
 	for i, e := range due {
-		messages[i] = r.publisher.message(e, r.published.copyID())
+		messages[i] = r.publisher.message(e)
 	}
 	for try := range publishTries {
 		if messages, err = r.publisher.publishAll(ctx, messages); err == nil {

@@ -103,53 +103,6 @@ func TestALinkIsUpSinceItsLastBreak(t *testing.T) {
 	}
 }
 
-// TestDeletedMessagesComeAgain: where the messages are gone from the stream and nothing waits there, the entries that
-// are still in the outbox are published again, although JetStream remembers their ids.
-func TestDeletedMessagesComeAgain(t *testing.T) {
-	t.Parallel()
-	p := inProcess(t)
-	c := p.wonAndKnown(t)
-	relay := p.relay(t, RelayOptions{Node: "n1"})
-	relay.published = newHistory(time.Hour, "n1")
-	relay.sweep(t.Context())
-	if n := p.messages(t); n != 2 {
-		t.Fatalf("%d messages", n)
-	}
-	s, err := p.js.Stream(t.Context(), relay.publisher.stream.name())
-	paytest.Must(t, err)
-	paytest.Must(t, testenv.Err(relay.publisher.stream.puller(t.Context())))
-	paytest.Must(t, s.Purge(t.Context()))
-	testenv.Eventually(t, time.Minute, "both are in the stream again", func() bool {
-		relay.sweep(t.Context())
-		return p.messages(t) == 2
-	})
-	p.node(t, quick, SettlerOptions{})
-	p.eventuallySettled(t, time.Minute, c, 2)
-	p.CheckBooks(t)
-}
-
-// A stream in which nothing waits has lost nothing where nothing is overdue, or where somebody has looked only once.
-func TestAnIdleStreamHasLostNothing(t *testing.T) {
-	t.Parallel()
-	h, idle := newHistory(time.Hour, "n"), generation{lastSeq: 7, idle: true}
-	if h.lived(idle) {
-		t.Error("lost at the first look")
-	}
-	h.settles()
-	if h.lived(idle) {
-		t.Error("lost although all was settled between")
-	}
-	if h.copyID() != "" {
-		t.Error("copies are no copies")
-	}
-	if !h.lived(idle) || h.copyID() != " n 1" {
-		t.Errorf("not lost at the second look in a row; copies are %q", h.copyID())
-	}
-	if h.lived(idle) {
-		t.Error("lost again at once")
-	}
-}
-
 // TestTheRelayComesToTheEnd: of an outbox that is longer than what one sweep reads.
 func TestTheRelayComesToTheEnd(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ type Alarms struct {
 	OnForged   func(Forged)               // hears of what nobody of this installation has sealed
 	OnVoid     func([]posting.DeadLetter) // hears of what came too late, see Posted.Void
 	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than asked for
-	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up; not of what was buried
+	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up
 }
 
 // Forged is what nobody of this installation has sealed: somebody else writes to Redis or to NATS.
@@ -129,7 +129,7 @@ func (r *report) notSealed(f Forged) {
 	}
 }
 
-// lost is told of a message that JetStream does not deliver any more, and that no settler has buried.
+// lost is told of a message that JetStream does not deliver any more.
 func (r *report) lost(a Advisory) {
 	r.log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
 		"consumer", a.Consumer, "stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)

@@ -185,7 +185,7 @@ func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
 		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept",
 			"subject", d.msg.Subject(), "reason", m.Reason)
 	}
-	_ = d.msg.TermWithReason(s.stream.burial(d.msg)) // lost with the connection at worst: then it comes again
+	_ = d.msg.Ack() // lost with the connection at worst: then it comes again
 	return true
 }
 

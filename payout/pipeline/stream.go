@@ -202,40 +202,6 @@ func (s *stream) forget() {
 	s.mu.Unlock()
 }
 
-// generation tells whether the stream is still the one that it was: it changes when the stream was lost and made
-// anew, or when its servers came back without its newest messages.
-type generation struct {
-	created time.Time
-	lastSeq uint64
-	idle    bool // every message in it has been settled
-}
-
-func (s *stream) generation(ctx context.Context) (generation, error) {
-	made, err := s.ensure(ctx)
-	if err != nil {
-		return generation{}, err
-	}
-	info := made.CachedInfo()
-	now := generation{created: info.Created, lastSeq: info.State.LastSeq}
-	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
-	defer cancel()
-	workers, err := made.Consumer(ctx, consumerName)
-	switch {
-	case errors.Is(err, jetstream.ErrConsumerNotFound):
-	case err != nil:
-		return generation{}, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
-	default:
-		state := workers.CachedInfo()
-		now.idle = state.NumPending == 0 && state.NumAckPending == 0
-	}
-	return now, nil
-}
-
-// lost tells whether messages that were there at g are gone at now, other than by age.
-func (g generation) lost(now generation) bool {
-	return !g.created.Equal(now.created) || now.lastSeq < g.lastSeq
-}
-
 // last is the sequence number of the newest message on a subject, 0 where there is none, or no stream.
 func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
 	if err := s.connected(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"redrain/internal/embedded"
+	"redrain/internal/testenv"
 	"redrain/payout/paytest"
 )
 
@@ -49,9 +50,9 @@ type stopper struct {
 	after time.Duration
 }
 
-func (s *stopper) CreateOrUpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+func (s *stopper) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
 	time.AfterFunc(s.after, s.stop)
-	return s.JetStream.CreateOrUpdateStream(ctx, cfg)
+	return s.JetStream.CreateStream(ctx, cfg)
 }
 
 // The stream and its consumer give nothing up: messages are delivered until they are acknowledged, a consumer that was
@@ -80,5 +81,43 @@ func TestStreamGivesNothingUp(t *testing.T) {
 	made, err := s.ensure(t.Context())
 	if err != nil || made.CachedInfo().Config.MaxAge != streamMaxAge {
 		t.Errorf("the age is not put right: %v, %v", made.CachedInfo().Config.MaxAge, err)
+	}
+}
+
+// TestARestoredLedgerReadsTheStreamAgain: once, whichever node comes first, and a node that was started before it does
+// not undo that.
+func TestARestoredLedgerReadsTheStreamAgain(t *testing.T) {
+	t.Parallel()
+	p := inProcess(t)
+	const restored = 1_700_000_000_000
+	var delivered uint64
+	for i, c := range []struct {
+		restored int64
+		pending  uint64 // of three messages that were there, all delivered before each step
+	}{{0, 3}, {0, 0}, {restored, 3}, {restored, 0}, {0, 0}, {restored - 1, 0}, {restored + 1, 3}} {
+		s := newStream(p.js, p.namespace, paytest.Ring)
+		s.restored = c.restored
+		if i == 0 {
+			paytest.Must(t, testenv.Err(s.ensure(t.Context())))
+			for range 3 {
+				paytest.Must(t, testenv.Err(p.js.Publish(t.Context(), p.namespace+".payout.c1.0", []byte("x"))))
+			}
+		}
+		consumer, err := s.puller(t.Context())
+		paytest.Must(t, err)
+		if got := consumer.CachedInfo().NumPending; got != c.pending {
+			t.Errorf("step %d: %d messages are to come, want %d", i, got, c.pending)
+		}
+		batch, err := consumer.FetchNoWait(10)
+		paytest.Must(t, err)
+		for m := range batch.Messages() {
+			if err := m.DoubleAck(t.Context()); err != nil {
+				t.Error(err)
+			}
+			delivered++
+		}
+	}
+	if delivered != 9 {
+		t.Errorf("%d deliveries, want three times three", delivered)
 	}
 }

@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -134,33 +133,5 @@ func TestCountsThatDoNotFitAreFindings(t *testing.T) {
 				t.Errorf("untouched: %+v, %v", books, err)
 			}
 		})
-	}
-}
-
-// brokenHot is a Redis over which the proof of one campaign breaks.
-type brokenHot struct{ *paytest.FakeRedis }
-
-func (h brokenHot) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
-	if c.ID == "bad" {
-		return make([]rain.ShardSnapshot, 0-c.Packets), nil
-	}
-	return h.FakeRedis.Snapshot(ctx, c)
-}
-
-// TestAProofThatPanicsIsAFinding: of its campaign, and the others are proved.
-func TestAProofThatPanicsIsAFinding(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	for _, id := range []string{"bad", "good"} {
-		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
-	}
-	one, err := b.Proof.ReconcileWith(t.Context(), "bad", brokenHot{f}, reconcile.Rows)
-	if err != nil || one.Balanced || !strings.Contains(strings.Join(one.Findings, "\n"), "broke off") {
-		t.Errorf("%+v, %v", one, err)
-	}
-	books, err := b.Proof.ReconcileAll(t.Context(), brokenHot{f}, nil)
-	if err != nil || books.Balanced || books.Checked != 2 || books.Unbalanced != 1 {
-		t.Errorf("%+v, %v", books, err)
 	}
 }

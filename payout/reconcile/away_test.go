@@ -3,6 +3,9 @@ package reconcile_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,35 +53,74 @@ func TestAProofSaysThatATableIsAway(t *testing.T) {
 	}
 }
 
-// hanging is a Redis that never answers for one campaign.
-type hanging struct {
+// faulty is a Redis with a fault for the campaign "bad".
+type faulty struct {
 	*paytest.FakeRedis
-	campaign string
+	snapshot func(ctx context.Context) error
+	records  error
 }
 
-func (h hanging) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
-	if c.ID == h.campaign {
-		<-ctx.Done()
-		return nil, ctx.Err()
+func (h faulty) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
+	if c.ID == "bad" && h.snapshot != nil {
+		if err := h.snapshot(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return h.FakeRedis.Snapshot(ctx, c)
 }
 
-// A campaign whose Redis hangs is given up after a while, and the others are proved.
-func TestAProofHasADeadline(t *testing.T) {
-	t.Parallel()
-	b := paytest.OnSQLite(t)
-	f := paytest.NewFakeRedis(b.Clock.Now)
-	for _, id := range []string{"c1", "c2", "c3"} {
-		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
+func (h faulty) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
+	if c.ID == "bad" && h.records != nil {
+		return h.records
 	}
-	b.Proof.SetHotLimit(time.Second)
-	hot := hanging{f, "c2"}
-	if r, err := b.Proof.ReconcileWith(t.Context(), "c2", hot, reconcile.Sums); !errors.Is(err, reconcile.ErrHot) {
-		t.Errorf("%+v, %v", r, err)
-	}
-	all, err := b.Proof.ReconcileAll(t.Context(), hot, nil)
-	if err != nil || all.Balanced || len(all.Unchecked) != 1 || all.Checked != 2 {
-		t.Errorf("%+v, %v", all, err)
-	}
+	return h.FakeRedis.EachRecord(ctx, c, shard, fn)
+}
+
+// TestARedisThatCannotBeReadIsNoDifference: a campaign whose Redis is away, hangs or goes away halfway is not checked,
+// and one over whose proof the program breaks has a finding. The other campaign is proved, and each is told of.
+func TestARedisThatCannotBeReadIsNoDifference(t *testing.T) {
+	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
+		f := paytest.NewFakeRedis(b.Clock.Now)
+		for _, id := range []string{"bad", "good"} {
+			f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 100, Packets: 10}))
+			f.Win(id, 0, id+"-u")
+		}
+		b.Proof.SetHotLimit(time.Second)
+		for what, hot := range map[string]faulty{
+			"away": {FakeRedis: f, snapshot: func(context.Context) error { return errors.New("refused") }},
+			"hangs": {FakeRedis: f, snapshot: func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}},
+			"goes away": {FakeRedis: f, records: errors.New("broken pipe")},
+			"breaks":    {FakeRedis: f, snapshot: func(context.Context) error { panic("torn") }},
+		} {
+			broken := what == "breaks"
+			one, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Rows)
+			found := strings.Join(one.Findings, "\n")
+			if broken && (err != nil || one.Balanced || !strings.Contains(found, "broke off")) ||
+				!broken && !errors.Is(err, reconcile.ErrHot) {
+				t.Errorf("%s: %+v, %v", what, one, err)
+			}
+			if hot.records != nil { // which the sums do not need
+				sums, err := b.Proof.ReconcileWith(t.Context(), "bad", hot, reconcile.Sums)
+				if err != nil || !sums.Balanced {
+					t.Errorf("%s: %+v, %v", what, sums, err)
+				}
+			}
+			var told []string
+			all, err := b.Proof.ReconcileAll(t.Context(), hot, func(id string, r reconcile.Reconciliation, err error) {
+				told = append(told, fmt.Sprintf("%s %v %v", id, r.Balanced, errors.Is(err, reconcile.ErrHot)))
+			})
+			unchecked, unbalanced := 1, 0
+			if broken {
+				unchecked, unbalanced = 0, 1
+			}
+			if want := []string{fmt.Sprint("bad false ", !broken), "good true false"}; err != nil || all.Balanced ||
+				all.Difference != 0 && !broken || len(all.Unchecked) != unchecked || all.Unbalanced != unbalanced ||
+				len(all.Findings) != 0 || !slices.Equal(told, want) {
+				t.Errorf("%s: %+v, %v, told %q", what, all, err, told)
+			}
+		}
+	})
 }

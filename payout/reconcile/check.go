@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -86,27 +87,29 @@ type campaignCheck struct {
 
 // shardBooks is one shard as Redis and as the ledger see it.
 type shardBooks struct {
-	snapshot      rain.ShardSnapshot
-	cutMS, cutSeq int64 // the newest outbox entry that the snapshot knows of
-	outbox        outbox
-	holding       holding
+	snapshot rain.ShardSnapshot
+	cut      position // the newest outbox entry that the snapshot knows of
+	outbox   outbox
+	holding  holding
+	borrowed map[string]int64 // moves that have come to it, with their numbers; nil: not read
 
 	// Of the holding, as of the snapshot.
 	stock, won, returned set  // in Redis: can be won; in the outbox, won or given back
 	paid                 set  // in the ledger; without rows, of those only that are in the outbox or a dead letter
 	dead, deadReturned   set  // in dead letters that wait
 	reclaimed            set  // given back by the ledger
-	recorded             set  // won, as Redis has recorded for its player
+	recorded             set  // won, as Redis has recorded
+	counted              set  // of these, counted for their players
 	compared             bool // all that is recorded was looked at
 
-	paidPackets, paidNumbers int64      // how many are paid, and the sum of their numbers
-	amountPaid               rain.Money // as the rows of the payouts say
-	deadPay                  rain.Money // of dead letters
-	mismatched               rain.Money // in the outbox, and in the ledger another's
-	tooMuchStock             rain.Money // in the stock and not this shard's, or there twice
-	tooMuchOutbox            rain.Money // the same of the outbox
-	reclaims                 []reclaimRow
-	given, givenBefore       rain.Numbers // what entries of this epoch, and of earlier ones, have given back
+	amountPaid         rain.Money // as the rows of the payouts say
+	deadPay            rain.Money // of dead letters
+	mismatched         rain.Money // in the outbox, and in the ledger another's
+	tooMuchStock       rain.Money // in the stock and not this shard's, or there twice
+	tooMuchOutbox      rain.Money // the same of the outbox
+	reclaims           []reclaimRow
+	laterReclaims      []reclaimRow // of entries that the snapshot does not know of
+	given, givenBefore rain.Numbers // what entries of this epoch, and of earlier ones, have given back
 }
 
 // newCampaignCheck sorts the snapshots in. A shard that Redis does not know has no outbox, so nothing in the ledger is
@@ -128,7 +131,7 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 		return r
 	}
 	for n := range max(c.Shards, 1) {
-		r.shards[n] = &shardBooks{cutMS: math.MaxInt64, cutSeq: math.MaxInt64, snapshot: rain.ShardSnapshot{Shard: n}}
+		r.shards[n] = &shardBooks{cut: position{math.MaxInt64, math.MaxInt64}, snapshot: rain.ShardSnapshot{Shard: n}}
 	}
 	for _, s := range shards {
 		b := r.shards[s.Shard]
@@ -146,8 +149,7 @@ func newCampaignCheck(c *rain.Campaign, shards []rain.ShardSnapshot, how look) *
 				what)
 		}
 		var err error
-		if b.cutMS, b.cutSeq, err = (rain.EntryRef{ID: s.LastEntry}).Position(); err != nil {
-			b.cutMS, b.cutSeq = 0, 0
+		if b.cut, err = positionOf(s.LastEntry); err != nil {
 			r.found.add("what cannot be read", shardName(s.Shard)+"last", "shard %d: %v", s.Shard, err)
 		}
 	}
@@ -180,16 +182,26 @@ func (r *campaignCheck) counted() bool {
 // more.
 func (r *campaignCheck) known(b *shardBooks) bool { return b.snapshot.Found || r.campaign.Drained }
 
-// later tells whether an entry came after the shard's snapshot.
-func (b *shardBooks) later(ms, seq int64) bool {
-	return cmp.Or(cmp.Compare(ms, b.cutMS), cmp.Compare(seq, b.cutSeq)) > 0
+// position is the place of an outbox entry among those of its shard.
+type position struct{ ms, seq int64 }
+
+// positionOf parses the id of an outbox entry. After an error the position is zero.
+func positionOf(id string) (at position, err error) {
+	at.ms, at.seq, err = rain.EntryRef{ID: id}.Position()
+	if err != nil {
+		at = position{}
+	}
+	return at, err
 }
 
-// laterRef is later for the entry's name; one that is none is later than any.
-func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
-	ms, seq, err := ref.Position()
-	return err != nil || b.later(ms, seq)
+func (p position) after(other position) bool {
+	return cmp.Or(cmp.Compare(p.ms, other.ms), cmp.Compare(p.seq, other.seq)) > 0
 }
+
+func (p position) String() string { return fmt.Sprintf("%d-%d", p.ms, p.seq) }
+
+// later tells whether an entry came after the shard's snapshot.
+func (b *shardBooks) later(at position) bool { return at.after(b.cut) }
 
 // sortedShards lists the shards in order, so that findings come in the same order each time.
 func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }

@@ -22,6 +22,13 @@ var edited = []struct {
 		[]string{"SELECT 'transaction 5'"}},
 	{"entry", "txn_id line_no account_id amount", "txn_id = 5 AND line_no = 1", []string{"SELECT 'transaction 5'"}},
 	{"balance", "account_id amount", "account_id = 'user:u1'", []string{"SELECT 'user:u1'"}},
+	{"balance", "amount", "account_id = 'sponsor:acme'", []string{"SELECT 'sponsor:acme'"}},
+	{"balance", "amount", "account_id = 'escrow:c1'", []string{"SELECT 'campaign c1: the escrow''s balance'"}},
+	{"campaign_tally", "paid amount_paid reclaimed amount_reclaimed", "campaign_id = 'c1'",
+		[]string{"SELECT 'campaign c1: the tally'"}},
+	{"shard_mark", "entry_ms", "campaign_id = 'c1' AND shard = 0", []string{"SELECT 'shard_mark'"}},
+	{"winner", "user_id wins amount", "campaign_id = 'c1' AND user_id = 'u1'",
+		[]string{"SELECT 'campaign c1: player u1'"}},
 	{"payout", "campaign_id packet claim user_id amount state drop_id shard won_at entry_seq settled_at txn_id",
 		"campaign_id = 'c1' AND packet = 1", []string{"SELECT 'c1-1'",
 			"SELECT CONCAT('transaction ', txn_id) FROM payout WHERE campaign_id = 'c1' AND packet = 1"}},
@@ -104,7 +111,7 @@ func editColumn(t *testing.T, b *paytest.Books, f *paytest.FakeRedis, table, col
 		value = "CONCAT(" + column + ", 'x')"
 		if number > 0 || slices.Contains(strings.Fields("amount txn_id line_no packet shard entry_seq paid_id "+
 			"return_id attempts action_until sent_at waits_since capacity admit_per_second guests_share "+
-			"taps_per_user finished_at"), column) {
+			"taps_per_user finished_at reclaimed amount_reclaimed"), column) {
 			value = column + " + 1000"
 		}
 	}

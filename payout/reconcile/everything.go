@@ -142,7 +142,3 @@ func (b *Books) note(id string, r Reconciliation, err error) {
 	}
 	b.Difference += abs(r.Difference)
 }
-
-// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling
-// because another has begun to.
-func (s *Reconciler) ForgetReconciliations() { s.gauge.forget() }

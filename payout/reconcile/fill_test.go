@@ -11,6 +11,7 @@ import (
 	"redrain/payout/export"
 	"redrain/payout/ledger"
 	"redrain/payout/ledger/chain"
+	"redrain/payout/ledger/posting"
 	"redrain/payout/ledger/standing"
 	"redrain/payout/paytest"
 	"redrain/rain"
@@ -23,6 +24,7 @@ func fullLedger(t testing.TB, b *paytest.Books) *paytest.FakeRedis {
 	f := paytest.NewFakeRedis(b.Clock.Now)
 	fillCampaigns(t, b, f)
 	fillDrained(t, b, f)
+	fillWaiting(t, b, f)
 	fillRemoved(t, b, "DELETE FROM payout WHERE campaign_id = 'c5'")
 	fillWithdrawals(t, b)
 	fillHeld(t, b, f)
@@ -88,6 +90,46 @@ func fillDrained(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
 	})
 	paytest.Must(t, err)
 	f.Lose("c3", 0)
+}
+
+// fillWaiting makes c6, which is drained but for a win and a reclaim that were given up; c7, where they were redriven
+// since; and c8, which was given up before it was stocked, and whose Redis asks for what it has.
+func fillWaiting(t testing.TB, b *paytest.Books, f *paytest.FakeRedis) {
+	t.Helper()
+	ctx := t.Context()
+	drain := func(id string) {
+		_, err := b.Update(ctx, id, func(c *rain.Campaign) error { c.Drained = true; return c.Close(b.Clock.Now()) })
+		paytest.Must(t, err)
+	}
+	for _, id := range []string{"c6", "c7"} {
+		f.Open(b.OpenCampaign(t, id, rain.Spec{Budget: 30, Packets: 3}))
+		f.Win(id, 0, "u1")
+		b.CloseCampaign(t, id)
+		f.Close(id, 0)
+		for _, e := range f.Entries(paytest.FakeKey{Campaign: id}) {
+			if tried, err := b.Attempt(ctx, e, errors.New("refused"), 1); err != nil || !tried.GivenUp {
+				t.Fatal(tried, err)
+			}
+			if id == "c7" {
+				paytest.Must(t, f.Remove(ctx, []rain.EntryRef{e.Ref}))
+			}
+		}
+		drain(id)
+	}
+	if r, err := b.RetryAll(ctx, "c7", func([]posting.Settlement) {}); err != nil || r.Settled != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	loading := b.LoadingCampaign(t, "c8")
+	loading.Name = "Gala" // MariaDB explains no statement with a name beyond ASCII as JSON
+	paytest.Must(t, b.CreateCampaign(ctx, loading))
+	c, err := b.Abandon(ctx, "c8")
+	paytest.Must(t, err)
+	f.Open(c)
+	for shard := range c.Shards {
+		f.Close("c8", shard)
+		b.MustPost(t, f.Entries(paytest.FakeKey{Campaign: "c8", Shard: shard})...)
+	}
+	drain("c8")
 }
 
 // fillRemoved makes c5, which is over, and whose payouts were removed after an export.

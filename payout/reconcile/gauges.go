@@ -14,18 +14,18 @@ type reconcileGauges struct {
 	difference prometheus.Gauge
 	findings   prometheus.Gauge
 
-	mu   *sync.Mutex
+	mu   sync.Mutex
 	last map[string]fault // found last, by campaign; "" is the books as a whole
 }
 
 // fault is what a reconciliation has found wrong.
 type fault struct {
-	difference rain.Money
+	difference rain.Money // of either sign
 	findings   int
 }
 
-func newReconcileGauges() reconcileGauges {
-	return reconcileGauges{
+func newReconcileGauges() *reconcileGauges {
+	return &reconcileGauges{
 		difference: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_reconcile_difference",
 			Help: "Sum over all campaigns of what the last reconciliation could not account for, in minor units. " +
@@ -35,40 +35,21 @@ func newReconcileGauges() reconcileGauges {
 			Name: "redrain_reconcile_findings",
 			Help: "Faults named by the last reconciliations. Anything but 0 is an alarm.",
 		}),
-		mu:   &sync.Mutex{},
 		last: map[string]fault{},
 	}
 }
 
-func (g reconcileGauges) register(r prometheus.Registerer) error {
-	return errors.Join(r.Register(g.difference), r.Register(g.findings))
-}
-
-// reconciled notes what was found of a campaign, a difference of either sign.
-func (g reconcileGauges) reconciled(campaign string, r Reconciliation) {
-	g.note(campaign, fault{r.Difference, len(r.Findings)})
-}
-
-func (g reconcileGauges) note(what string, f fault) {
+// note keeps what was found of a campaign.
+func (g *reconcileGauges) note(campaign string, f fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if f == (fault{}) {
-		delete(g.last, what)
-	} else {
-		g.last[what] = f
+	if g.last[campaign] = f; f == (fault{}) {
+		delete(g.last, campaign)
 	}
 	g.show()
 }
 
-// forget is for a node that does not reconcile any more: another has the figures.
-func (g reconcileGauges) forget() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	clear(g.last)
-	g.show()
-}
-
-func (g reconcileGauges) show() {
+func (g *reconcileGauges) show() {
 	difference, findings := 0.0, 0.0
 	for _, f := range g.last {
 		difference += float64(abs(f.difference))
@@ -76,4 +57,18 @@ func (g reconcileGauges) show() {
 	}
 	g.difference.Set(difference)
 	g.findings.Set(findings)
+}
+
+// Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
+func (s *Reconciler) Register(r prometheus.Registerer) error {
+	return errors.Join(r.Register(s.gauge.difference), r.Register(s.gauge.findings))
+}
+
+// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling
+// because another has begun to.
+func (s *Reconciler) ForgetReconciliations() {
+	s.gauge.mu.Lock()
+	defer s.gauge.mu.Unlock()
+	clear(s.gauge.last)
+	s.gauge.show()
 }

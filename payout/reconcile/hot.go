@@ -20,13 +20,9 @@ type Hot interface {
 	EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error
 	// WinsOf reads the records of wins by their users and drops; one that is not there is zero.
 	WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []rain.Win) ([]rain.WinRecord, error)
-	// Players reads the records of players; one that is not there is zero.
-	Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord, error)
-	// Borrowed is the number of each move among those of the shard that it was to: 0 where it came before the shard was
-	// restored, -1 where it has not come. epoch is that of the shard.
-	Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) (numbers []int64, epoch int64, err error)
-	// EachBorrowed calls fn with each move that has come to a shard, and its number as Borrowed says it, in any
-	// order. One that comes meanwhile may be among them or not.
+	// EachBorrowed calls fn with each move that has come to a shard, and its number among those of the shard: 0 if it
+	// came before the shard was restored, -1 if it cannot be read. The order is any, and one that comes meanwhile may
+	// be among them or not.
 	EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(move string, number int64)) error
 	// Newest is the id of the newest entry that a shard has ever written to its outbox, and the shard's epoch, as its
 	// state says now; found is false where Redis does not know the shard.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"redrain/internal/sqldb"
-	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
 
@@ -15,71 +14,76 @@ import (
 // once the ledger is read, and the ledger cannot know an entry that the shard has not written by then. What was dated
 // between the two is in the next proof's snapshot, and named there.
 
-// position is the place of an outbox entry among those of its shard.
-type position struct{ ms, seq int64 }
-
-func (p position) after(other position) bool {
-	return cmp.Or(cmp.Compare(p.ms, other.ms), cmp.Compare(p.seq, other.seq)) > 0
-}
-
-func (p position) String() string { return fmt.Sprintf("%d-%d", p.ms, p.seq) }
-
-// newestOf are queries for the newest entry that the ledger has of a shard, by the table that has it.
-var newestOf = map[string]string{
-	"payout": "SELECT won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? " +
-		"ORDER BY won_at DESC, entry_seq DESC LIMIT 1",
-	"reclaim": "SELECT closed_at, entry_seq FROM reclaim WHERE campaign_id = ? AND shard = ? " +
-		"ORDER BY closed_at DESC, entry_seq DESC LIMIT 1",
-	"shard_mark": "SELECT entry_ms, entry_seq FROM shard_mark WHERE campaign_id = ? AND shard = ?",
-}
-
 // checkLater bounds what was left out as newer than the snapshots, and holds each shard's mark against its rows.
 func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 	if r.amounts == nil {
 		return nil
 	}
 	for _, n := range r.sortedShards() {
-		b := r.shards[n]
-		later := map[string]position{}
-		for _, table := range sortedKeys(newestOf) {
-			var at position
-			if _, err := q.First(ctx, []any{&at.ms, &at.seq}, newestOf[table], r.campaign.ID, n); err != nil {
-				return err
-			}
-			if b.later(at.ms, at.seq) {
-				later[table] = at
-			}
-		}
-		if err := r.checkMark(ctx, q, n); err != nil {
+		mark, err := r.checkMark(ctx, q, n)
+		if err != nil {
 			return err
 		}
-		if r.look.hot == nil || len(later) == 0 {
+		if r.look.hot == nil {
 			continue
 		}
-		newest, err := r.newestNow(ctx, n)
-		if err := r.unread(n, err); err != nil {
-			return err
-		}
-		if err != nil {
-			continue // the shard could not be read, which is said
-		}
-		if err := r.nameAllBeyond(ctx, q, n, later, newest); err != nil {
+		if err := r.unread(n, r.checkLaterOf(ctx, q, n, mark)); err != nil {
 			return err
 		}
 	}
 	return r.checkLaterMoves(ctx)
 }
 
-// nameAllBeyond names what is newer than the newest entry that a shard has ever written.
-func (r *campaignCheck) nameAllBeyond(ctx context.Context, q sqldb.Querier, shard int, later map[string]position,
-	newest position) error {
-	for _, table := range sortedKeys(later) {
-		if !later[table].after(newest) {
-			continue
+// checkMark sees that a shard's mark is not older than what was posted of the shard: by the mark it is told when Redis
+// has gone back in time. A time that was made up, later than its own posting, moves no mark.
+func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) (mark position, err error) {
+	var paid, back position
+	for _, read := range []struct {
+		at    *position
+		query string
+	}{
+		{&mark, "SELECT entry_ms, entry_seq FROM shard_mark WHERE campaign_id = ? AND shard = ?"},
+		{&paid, "SELECT won_at, entry_seq FROM payout WHERE campaign_id = ? AND shard = ? AND won_at < settled_at " +
+			"ORDER BY won_at DESC, entry_seq DESC LIMIT 1"},
+		{&back, "SELECT closed_at, entry_seq FROM reclaim WHERE campaign_id = ? AND shard = ? AND " +
+			"closed_at < reclaimed_at ORDER BY closed_at DESC, entry_seq DESC LIMIT 1"},
+	} {
+		if _, err := q.First(ctx, []any{&read.at.ms, &read.at.seq}, read.query, r.campaign.ID, n); err != nil {
+			return mark, err
 		}
-		if err := r.nameBeyond(ctx, q, shard, table, later[table], newest); err != nil {
-			return err
+	}
+	if paid.after(mark) || back.after(mark) {
+		r.found.add("a mark that was set back", shardName(n), "shard %d: the table shard_mark has %s as the newest "+
+			"entry that was posted, but a payout of %s and a reclaim of %s were posted", n, mark, paid, back)
+	}
+	return mark, nil
+}
+
+// checkLaterOf names payouts and reclaims of entries that a shard has never written, and a mark of one.
+func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int, mark position) error {
+	b := r.shards[n]
+	paid, err := sqldb.List(ctx, q, scanPayout, payoutSelect+"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR "+
+		"(won_at = ? AND entry_seq > ?)) ORDER BY won_at DESC, entry_seq DESC LIMIT ?", r.campaign.ID, n, b.cut.ms,
+		b.cut.ms, b.cut.seq, maxFindings+1)
+	if err != nil || len(paid)+len(b.laterReclaims) == 0 && !b.later(mark) {
+		return err
+	}
+	newest, err := r.newestNow(ctx, n)
+	if err != nil {
+		return err
+	}
+	name := func(key, what string, at position) {
+		if at.after(newest) {
+			r.found.add("what no shard has written", key, "%s: it is of entry %s of shard %d, but the newest that the "+
+				"shard has ever written is %s", what, at, n, newest)
 		}
+	}
+	name(shardName(n)+"shard_mark", "the table shard_mark", mark)
+	for i := range paid {
+		name(paid[i].claim, paid[i].name(), paid[i].at)
+	}
+	for _, row := range b.laterReclaims {
+		name(row.ref.String(), fmt.Sprintf("the reclaim of %d packets, %d in all", row.packets, row.amount), row.at)
 	}
 	return nil
 }
@@ -91,56 +95,12 @@ func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err 
 		return at, errStale
 	}
 	if err == nil {
-		at.ms, at.seq, err = (rain.EntryRef{ID: cmp.Or(entry, "0-0")}).Position()
+		at, err = positionOf(cmp.Or(entry, "0-0"))
 	}
 	if err != nil {
 		return at, fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
 	return at, nil
-}
-
-// nameBeyond names what a table has of entries that a shard has never written.
-func (r *campaignCheck) nameBeyond(ctx context.Context, q sqldb.Querier, n int, table string, is,
-	newest position) error {
-	if table != "payout" {
-		r.found.add("what no shard has written", shardName(n)+table, "the table %s has entry %s of shard %d, but the "+
-			"newest that the shard has ever written is %s", table, is, n, newest)
-		return nil
-	}
-	return q.Each(ctx, func(scan sqldb.Scan) error {
-		row, err := scanPayout(scan)
-		r.found.add("what no shard has written", row.claim, "%s: it says that it was won by entry %d-%d of "+
-			"shard %d, but "+
-			"the newest that the shard has ever written is %s", row.name(), row.ms, row.seq, n, newest)
-		return err
-	}, payoutSelect+"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR (won_at = ? AND entry_seq > ?)) "+
-		"ORDER BY won_at, entry_seq, packet LIMIT ?", r.campaign.ID, n, newest.ms, newest.ms, newest.seq, maxFindings+1)
-}
-
-// checkMark sees that a shard's mark is not older than what was posted of the shard: by the mark it is told when Redis
-// has gone back in time. A time that was made up, later than its own posting, moves no mark.
-func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) error {
-	var mark, newest, back position
-	_, err := q.First(ctx, []any{&mark.ms, &mark.seq}, newestOf["shard_mark"], r.campaign.ID, n)
-	if err != nil {
-		return err
-	}
-	_, err = q.First(ctx, []any{&newest.ms, &newest.seq}, "SELECT won_at, entry_seq FROM payout WHERE campaign_id = ? "+
-		"AND shard = ? AND won_at < settled_at ORDER BY won_at DESC, entry_seq DESC LIMIT 1", r.campaign.ID, n)
-	if err != nil {
-		return err
-	}
-	_, err = q.First(ctx, []any{&back.ms, &back.seq}, "SELECT closed_at, entry_seq FROM reclaim WHERE campaign_id = ? "+
-		"AND shard = ? AND closed_at < reclaimed_at ORDER BY closed_at DESC, entry_seq DESC LIMIT 1", r.campaign.ID, n)
-	if back.after(newest) {
-		newest = back
-	}
-	if err == nil && newest.after(mark) && n != posting.WholeCampaign {
-		r.found.add("a mark that was set back", shardName(n), "shard %d: the table shard_mark has %s as the "+
-			"newest entry "+
-			"that was posted, but %s was posted", n, mark, newest)
-	}
-	return err
 }
 
 // checkLaterMoves bounds the moves that were left out as later than the snapshots: their shards have made them by now.
@@ -172,11 +132,9 @@ func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
 	}
 	for _, id := range ahead(now) {
 		m := r.moves[id]
-		r.found.add("a move that its shard has not made", id, "%s: by its row it is number %d of shard %d "+
-			"and number %d "+
-			"of shard %d, but they have made moves up to number %d and %d", m.name(), m.Number, m.From, m.ToNumber,
-			m.To,
-			now[m.From].Moves, now[m.To].Moves)
+		r.found.add("a move that its shard has not made", id, "%s: by its row it is number %d of shard %d and number "+
+			"%d of shard %d, but they have made moves up to number %d and %d", m.name(), m.Number, m.From, m.ToNumber,
+			m.To, now[m.From].Moves, now[m.To].Moves)
 	}
 	return nil
 }

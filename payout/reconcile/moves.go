@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -171,17 +170,18 @@ func (r *campaignCheck) lend(n int, of *moved) {
 
 // holdShard makes the list of the packets that a shard must have.
 func (r *campaignCheck) holdShard(n int, of *moved) {
-	here, twice, absent := tally(append(of.came, r.campaign.Layout().Stock(n)...), of.gone)
+	came := append(of.came, r.campaign.Layout().Stock(n)...)
+	here := rain.Remaining(came, of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {
 		return // what is open to it may have come
 	}
-	if len(twice) > 0 {
+	if twice := rain.Remaining(came, slices.Concat(of.gone, here)); len(twice) > 0 {
 		r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
 			"being there",
 			n, packets(twice))
 	}
-	if len(absent) > 0 {
+	if absent := rain.Remaining(of.gone, came); len(absent) > 0 {
 		r.found.add("packets moved that were not there", shardName(n)+absent.String(), "shard %d: by the moves, %s "+
 			"left it "+
 			"without having been there", n, packets(absent))
@@ -190,7 +190,7 @@ func (r *campaignCheck) holdShard(n int, of *moved) {
 
 // askForMoves decides of each move which snapshots are of after it.
 func (r *campaignCheck) askForMoves(ctx context.Context) error {
-	open := map[int][]string{}
+	open := map[int][]*move{}
 	for _, id := range sortedKeys(r.moves) {
 		m := r.moves[id]
 		from, to := &r.shards[m.From].snapshot, &r.shards[m.To].snapshot
@@ -201,39 +201,45 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 		case m.Done:
 			m.came = m.ToNumber <= to.Moves // 0: it came by a rebuild
 		default:
-			open[m.To] = append(open[m.To], id)
+			open[m.To] = append(open[m.To], m)
 		}
 	}
-	for _, n := range sortedKeys(open) {
-		for ids := range slices.Chunk(open[n], sqldb.Chunk) {
-			numbers, err := r.borrowed(ctx, n, ids)
-			if err != nil {
-				return err
-			}
-			for i, id := range ids {
-				if numbers[i] >= 0 && numbers[i] <= r.shards[n].snapshot.Moves {
-					r.moves[id].came, r.moves[id].ToNumber = true, numbers[i]
-				}
+	for _, n := range r.sortedShards() {
+		b := r.shards[n]
+		if !b.snapshot.Found || len(open[n]) == 0 && !r.look.rows {
+			continue
+		}
+		if err := r.unread(n, r.readBorrowed(ctx, n)); err != nil {
+			return err
+		}
+		for _, m := range open[n] {
+			if number, come := b.borrowed[m.Lent.Move]; come && number >= 0 && number <= b.snapshot.Moves {
+				m.came, m.ToNumber = true, number
 			}
 		}
 	}
 	return nil
 }
 
-// borrowed asks Redis for the numbers of moves to a shard.
-func (r *campaignCheck) borrowed(ctx context.Context, shard int, ids []string) ([]int64, error) {
-	numbers, epoch, err := r.look.hot.Borrowed(ctx, r.campaign, shard, ids)
-	switch {
-	case errors.Is(err, rain.ErrUnreadable):
-		return slices.Repeat([]int64{-1}, len(ids)), r.unread(shard, err) // none that is known to have come
-	case err != nil:
-		return nil, fmt.Errorf("shard %d: %w: %w", shard, ErrHot, err)
-	case epoch == r.shards[shard].snapshot.Epoch:
-		return numbers, nil
-	case r.look.last:
-		return nil, fmt.Errorf("shard %d: %w: %w", shard, ErrHot, errStale)
+// readBorrowed reads which moves have come to a shard. What it has been told of them never changes.
+func (r *campaignCheck) readBorrowed(ctx context.Context, n int) error {
+	b := r.shards[n]
+	borrowed := map[string]int64{}
+	err := r.look.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
+	if err != nil {
+		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
-	return nil, errStale
+	_, epoch, _, err := r.look.hot.Newest(ctx, r.campaign, n)
+	switch {
+	case err != nil:
+		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
+	case epoch == b.snapshot.Epoch:
+		b.borrowed = borrowed
+		return nil
+	case r.look.last:
+		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, errStale)
+	}
+	return errStale
 }
 
 // checkLent compares what a shard keeps of a move with the move's row.
@@ -290,74 +296,31 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 }
 
 // checkBorrowed holds the moves that are done against what the recipients have recorded, and what they have recorded
-// against the rows.
-func (r *campaignCheck) checkBorrowed(ctx context.Context, _ sqldb.Querier) error {
-	if r.look.hot == nil {
-		return nil
-	}
-	done := map[int][]string{}
+// against the rows. A move has its row before it comes, so one that the shard's snapshot knows of has it.
+func (r *campaignCheck) checkBorrowed(context.Context, sqldb.Querier) error {
 	for _, id := range sortedKeys(r.moves) {
-		if m := r.moves[id]; m.Done && r.shards[m.To].snapshot.Found {
-			done[m.To] = append(done[m.To], id)
+		m := r.moves[id]
+		b := r.shards[m.To]
+		if !m.Done || b.borrowed == nil {
+			continue
+		}
+		switch number, come := b.borrowed[id]; {
+		case !come || number < 0:
+			r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), m.To)
+		case number > 0 && number != m.ToNumber:
+			r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
+				m.ToNumber, m.To, number)
 		}
 	}
 	for _, n := range r.sortedShards() {
-		if !r.shards[n].snapshot.Found {
-			continue
-		}
-		for ids := range slices.Chunk(done[n], sqldb.Chunk) {
-			if err := r.checkCome(ctx, n, ids); err != nil {
-				return err
+		b := r.shards[n]
+		for _, id := range sortedKeys(b.borrowed) {
+			m := r.moves[id]
+			if b.borrowed[id] <= b.snapshot.Moves && (m == nil || m.To != n) && !r.cannotBe[id] {
+				r.found.add("a move that nobody made", shardName(n)+id,
+					"shard %d: it says that move %q has come to it, but there is no such move to it", n, id)
 			}
 		}
-		if err := r.unread(n, r.checkUnknown(ctx, n)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkCome holds moves that are done against what their recipient has recorded.
-func (r *campaignCheck) checkCome(ctx context.Context, n int, ids []string) error {
-	numbers, err := r.borrowed(ctx, n, ids)
-	if err != nil {
-		return err
-	}
-	for i, id := range ids {
-		switch m := r.moves[id]; {
-		case numbers[i] < 0:
-			r.found.add("a move that has not come", id, "%s: it is done, but shard %d has not got it", m.name(), n)
-		case numbers[i] > 0 && numbers[i] != m.ToNumber:
-			r.found.add("a move with another number", id, "%s: it is number %d of shard %d, which says %d", m.name(),
-				m.ToNumber, n, numbers[i])
-		}
-	}
-	return nil
-}
-
-// checkUnknown looks for moves that a shard says have come to it, and of which there is no row. A move has its row
-// before it comes, so one that the shard's snapshot knows of has it.
-func (r *campaignCheck) checkUnknown(ctx context.Context, n int) error {
-	s := &r.shards[n].snapshot
-	unknown := map[string]bool{}
-	err := r.look.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) {
-		if m := r.moves[id]; number <= s.Moves && (m == nil || m.To != n) && !r.cannotBe[id] {
-			unknown[id] = true
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	if _, err := r.borrowed(ctx, n, sortedKeys(unknown)[:1]); err != nil { // of another epoch: rebuilt meanwhile
-		return err
-	}
-	for _, id := range sortedKeys(unknown) {
-		r.found.add("a move that nobody made", shardName(n)+id,
-			"shard %d: it says that move %q has come to it, but there is "+
-				"no such move to it", n, id)
 	}
 	return nil
 }

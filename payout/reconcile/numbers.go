@@ -48,8 +48,8 @@ func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
 		"shard has no such packets", n, packets(strays), be(strays), where)
 }
 
-// placeReclaims puts what was given back in its place. Without rows it is taken for granted that all of it was
-// nobody's, and where it was not, the sums do not fit.
+// placeReclaims puts what was given back in its place. A reclaim gives back what of its packets is nobody's. Without
+// rows it is taken for granted that all of it was, and where it was not, the sums do not fit.
 func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -61,7 +61,11 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 		for i := range b.reclaims {
 			row := &b.reclaims[i]
 			posted[row.ref.ID] = true
-			b.gave(row.ms, row.seq, row.asked)
+			b.gave(row.at, row.asked)
+			if r.look.rows && r.known(b) {
+				r.placeFree(b, row)
+				continue
+			}
 			strays, twice := b.holding.put(&b.reclaimed, row.asked)
 			if len(strays) > 0 {
 				r.stray(n, "given back", strays)
@@ -101,7 +105,7 @@ func (r *campaignCheck) placeDismissed() {
 			amount != row.amount {
 			r.found.add("a dismissed letter's reclaim", row.ref.String(),
 				"the reclaim of dismissed letter %d gave back "+
-					"%d packets, %d in all, but %s, worth %d, %s what it held", row.seq, row.packets, row.amount,
+					"%d packets, %d in all, but %s, worth %d, %s what it held", row.at.seq, row.packets, row.amount,
 				packets(row.asked), amount, be(row.asked))
 		}
 	}
@@ -111,15 +115,13 @@ func (r *campaignCheck) placeDismissed() {
 // may know of what was given back before.
 func (r *campaignCheck) checkReturned(n int) {
 	b := r.shards[n]
-	more, _, _ := tally(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore))
-	less, _, _ := tally(b.given, b.snapshot.Returned)
-	if len(more) > 0 {
+	if more := rain.Remaining(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore)); len(more) > 0 {
 		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave "+
 			"back "+
 			"%s, but "+
 			"no entry of its outbox did", n, packets(more))
 	}
-	if len(less) > 0 {
+	if less := rain.Remaining(b.given, b.snapshot.Returned); len(less) > 0 {
 		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave "+
 			"back "+
 			"%s, but "+
@@ -127,37 +129,24 @@ func (r *campaignCheck) checkReturned(n int) {
 	}
 }
 
-// placeReclaimsExactly is placeReclaims once it is known what is paid. A reclaim gives back what of its packets is
-// nobody's.
-func (r *campaignCheck) placeReclaimsExactly() {
-	for _, b := range r.shards {
-		if r.known(b) {
-			b.reclaimed = set{}
+// placeFree puts what a reclaim gave back in its place, once it is known what is paid.
+func (r *campaignCheck) placeFree(b *shardBooks, row *reclaimRow) {
+	var free, strays rain.Numbers
+	for packet := range row.asked.Each() {
+		switch at, ok := b.holding.index(packet); {
+		case !ok:
+			strays = strays.Add(packet)
+		case !b.paid.has(at) && !b.dead.has(at) && b.reclaimed.add(at, b.holding.count):
+			free = free.Add(packet)
 		}
 	}
-	r.placeDismissed()
-	for _, n := range r.sortedShards() {
-		b := r.shards[n]
-		if !r.known(b) {
-			continue
-		}
-		for i := range b.reclaims {
-			row := &b.reclaims[i]
-			var free rain.Numbers
-			for packet := range row.asked.Each() {
-				at, ok := b.holding.index(packet)
-				if ok && !b.paid.has(at) && !b.dead.has(at) && b.reclaimed.add(at, b.holding.count) {
-					free = free.Add(packet)
-				}
-			}
-			if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-				r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back "+
-					"%d packets, "+
-					"%d in "+
-					"all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount,
-					free.Count(), amount)
-			}
-		}
+	if len(strays) > 0 {
+		r.stray(b.snapshot.Shard, "given back", strays)
+	}
+	if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
+		r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d "+
+			"packets, %d in all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount,
+			free.Count(), amount)
 	}
 }
 
@@ -170,18 +159,9 @@ func (r *campaignCheck) checkState(n int) {
 	}
 }
 
-// fits tells whether a shard's packets are all somewhere once, as far as counts and sums can tell: those that are in no
-// other place must be paid.
-func (r *campaignCheck) fits(b *shardBooks) bool {
-	paid := b.mustBePaid()
-	won := b.wonNotPaid()
-	return len(b.inTwoPlaces()) == 0 && int64(paid.Count()) == b.paidPackets && sumOf(paid) == b.paidNumbers &&
-		r.amounts.Sum(paid) == b.amountPaid && (!b.snapshot.Found ||
-		int64(b.snapshot.Won) == b.paidPackets+int64(won.Count()))
-}
-
-// fitsTogether is fits of all shards at once, by the tally.
-func (r *campaignCheck) fitsTogether() bool {
+// fits tells whether all packets are somewhere once, as far as counts and sums can tell: those that are in no other
+// place must be paid, by the tally.
+func (r *campaignCheck) fits() bool {
 	var packets, won, counted int64
 	var amount rain.Money
 	for _, b := range r.shards {

@@ -36,7 +36,7 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 					"money: %v", e.Ref, unreadable)
 				return nil
 			}
-			if b.laterRef(e.Ref) {
+			if at, err := positionOf(e.Ref.ID); err != nil || b.later(at) {
 				r.found.add("an outbox entry from elsewhere", e.Ref.String(), "outbox entry %s (%s): no script has "+
 					"written it, "+
 					"the newest of the shard is %s", e.Ref, entryInWords(&e), b.snapshot.LastEntry)
@@ -70,11 +70,9 @@ func (r *campaignCheck) checkNewest(n int) {
 
 // laterID is the later of two ids of entries; one that is none is earlier.
 func laterID(a, b string) string {
-	ms, seq, err := rain.EntryRef{ID: b}.Position()
-	if err != nil {
-		return a
-	}
-	if ams, aseq, err := (rain.EntryRef{ID: a}).Position(); err == nil && (ams > ms || ams == ms && aseq >= seq) {
+	first, errA := positionOf(a)
+	second, errB := positionOf(b)
+	if errB != nil || errA == nil && !second.after(first) {
 		return a
 	}
 	return b

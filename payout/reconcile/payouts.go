@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"math"
 	"slices"
 
@@ -15,15 +14,15 @@ import (
 
 // paidRow is a payout as it is in the database.
 type paidRow struct {
-	packet  int
-	claim   string
-	user    string
-	drop    string
-	amount  rain.Money
-	state   ledger.ClaimState
-	shard   int
-	ms, seq int64 // of the outbox entry
-	txn     int64
+	packet int
+	claim  string
+	user   string
+	drop   string
+	amount rain.Money
+	state  ledger.ClaimState
+	shard  int
+	at     position // of the outbox entry
+	txn    int64
 }
 
 // name is how findings speak of the payout.
@@ -36,14 +35,14 @@ const payoutSelect = "SELECT packet, claim, user_id, drop_id, amount, state, sha
 	"payout "
 
 func scanPayout(scan sqldb.Scan) (p paidRow, err error) {
-	err = scan(&p.packet, &p.claim, &p.user, &p.drop, &p.amount, &p.state, &p.shard, &p.ms, &p.seq, &p.txn)
+	err = scan(&p.packet, &p.claim, &p.user, &p.drop, &p.amount, &p.state, &p.shard, &p.at.ms, &p.at.seq, &p.txn)
 	return p, err
 }
 
 // is tells whether the payout is that of a win.
 func (p *paidRow) is(user, drop string, entry rain.EntryRef) bool {
-	ms, seq, err := entry.Position()
-	return err == nil && p.user == user && p.drop == drop && p.shard == entry.Shard && p.ms == ms && p.seq == seq
+	at, err := positionOf(entry.ID)
+	return err == nil && p.user == user && p.drop == drop && p.shard == entry.Shard && p.at == at
 }
 
 // otherwise says how a payout to the right player is not that of the win.
@@ -51,7 +50,7 @@ func (p *paidRow) otherwise(user string) string {
 	if p.user != user {
 		return ""
 	}
-	return fmt.Sprintf(", by entry %d-%d of shard %d and drop %s", p.ms, p.seq, p.shard, p.drop)
+	return fmt.Sprintf(", by entry %s of shard %d and drop %s", p.at, p.shard, p.drop)
 }
 
 // payoutCheck goes through the payouts of a campaign in the order of their packets.
@@ -59,17 +58,16 @@ type payoutCheck struct {
 	*campaignCheck
 	checked map[string]bool // players, so that one with many packets is summed once and not on every page
 	last    int             // the packet before
-	winners winnerSums
 }
 
-// checkPayouts holds each payout against the split, its transaction, and what Redis has recorded; and the balance
-// of each account that the campaign has touched against its entries.
+// checkPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot. It holds each payout
+// against the split and its transaction, each player against the limits and the table winner, and the balance of each
+// account that the campaign has touched against its entries.
 //
 // It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
 // temporary table on disk, which takes minutes.
 func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error {
-	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt64,
-		winners: winnerSums{seed: maphash.MakeSeed()}}
+	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt64}
 	if r.look.txns {
 		err := checkAccounts(ctx, q, []string{booking.EscrowAccount(r.campaign.ID).ID(),
 			booking.SponsorAccount(r.campaign.Sponsor).ID()}, &r.found)
@@ -79,11 +77,8 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 	}
 	for after := math.MinInt64; ; {
 		rows, err := r.payoutPage(ctx, q, after)
-		if err != nil {
+		if err != nil || len(rows) == 0 {
 			return err
-		}
-		if len(rows) == 0 {
-			return p.checkWinners(ctx, q)
 		}
 		for i := range rows {
 			p.check(&rows[i])
@@ -103,12 +98,8 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 // payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its
 // key and have a packet twice, both are in one page.
 func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
-	var rows []paidRow
-	err := q.Each(ctx, func(scan sqldb.Scan) error {
-		p, err := scanPayout(scan)
-		rows = append(rows, p)
-		return err
-	}, payoutSelect+"WHERE campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
+	rows, err := sqldb.List(ctx, q, scanPayout, payoutSelect+"WHERE campaign_id = ? AND packet > ? ORDER BY packet "+
+		"LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
 	if len(rows) == sqldb.Chunk {
 		n := len(rows)
 		for n > 0 && rows[n-1].packet == rows[len(rows)-1].packet {
@@ -121,9 +112,19 @@ func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after i
 	return rows, err
 }
 
-// check says what is wrong with one payout, as far as it can be seen without asking the database, and notes its place.
+// check counts a payout, says what is wrong with it, as far as it can be seen without asking the database, and notes
+// its place.
 func (p *payoutCheck) check(row *paidRow) {
-	p.winners.add(row.user, 1, row.amount)
+	p.all.Paid++
+	p.all.AmountPaid += row.amount
+	switch b := p.shards[row.shard]; {
+	case b == nil:
+		p.astray += row.amount
+	case b.later(row.at):
+		p.later++
+	default:
+		b.amountPaid += row.amount
+	}
 	if p.inItself(row) {
 		p.place(row)
 	}
@@ -174,7 +175,7 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 // place notes that a packet is paid, as of its shard's snapshot.
 func (p *payoutCheck) place(row *paidRow) {
 	b := p.shards[row.shard]
-	if !p.counted() || b != nil && b.later(row.ms, row.seq) {
+	if !p.counted() || b != nil && b.later(row.at) {
 		return
 	}
 	if b == nil {
@@ -247,7 +248,12 @@ func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []pai
 		}
 	}
 	if p.amounts != nil {
-		if err := p.checkLimits(ctx, q, users); err != nil {
+		err := oneByOne(users, func(some []string) error { return p.checkLimits(ctx, q, some) },
+			func(user string, why error) {
+				p.found.add("rows that cannot be read", user, "player %s: the rows cannot be added up, so somebody "+
+					"has changed them: %v", user, why)
+			})
+		if err != nil {
 			return err
 		}
 	}
@@ -293,19 +299,27 @@ func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []pai
 	return err
 }
 
-// checkLimits looks for players with more packets than the campaign allows. All of a player's payouts are counted
-// and those of other campaigns left out, because that way the index on the player is used, whatever a planner
-// thinks of it.
+// checkLimits looks for players with more packets than the campaign allows, and for players of whom the table winner
+// says something else than their payouts. All of a player's payouts are read and those of other campaigns left out,
+// because that way the index on the player is used, whatever a planner thinks of it.
 func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []string) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var user string
-		var n int
-		err := scan(&user, &n)
-		p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d", user,
-			n, p.campaign.WinsPerUser)
+		var wins, counted int
+		var amount, summed rain.Money
+		err := scan(&user, &wins, &amount, &counted, &summed)
+		if wins > p.campaign.WinsPerUser {
+			p.found.add("a player with too many packets", user, "player %s was paid for %d packets, but may win %d",
+				user, wins, p.campaign.WinsPerUser)
+		}
+		if counted != wins || summed != amount {
+			p.found.add("a player whose wins are counted wrong", user, "player %s was paid for %d packets, %d in all, "+
+				"but the table winner says %d and %d", user, wins, amount, counted, summed)
+		}
 		return err
-	}, "SELECT user_id, SUM(CASE WHEN campaign_id = ? THEN 1 ELSE 0 END) AS n "+
-		"FROM payout WHERE user_id IN "+sqldb.Marks(len(users))+
-		" GROUP BY user_id HAVING n > ?", append(append([]any{p.campaign.ID}, sqldb.Args(users)...),
-		p.campaign.WinsPerUser)...)
+	}, "SELECT p.user_id, SUM(CASE WHEN p.campaign_id = ? THEN 1 ELSE 0 END), "+
+		"SUM(CASE WHEN p.campaign_id = ? THEN p.amount ELSE 0 END), COALESCE(MAX(w.wins), 0), COALESCE(MAX(w.amount), "+
+		"0) FROM payout p LEFT JOIN winner w ON w.campaign_id = ? AND w.user_id = p.user_id WHERE p.user_id IN "+
+		sqldb.Marks(len(users))+" GROUP BY p.user_id",
+		slices.Concat(slices.Repeat([]any{p.campaign.ID}, 3), sqldb.Args(users))...)
 }

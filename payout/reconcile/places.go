@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"math/bits"
-	"slices"
 	"sort"
 
 	"redrain/rain"
@@ -73,7 +72,11 @@ func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
 				}
 				at := h.ranges[n].First - h.before[n]
 				last := min(end-1+at, h.ranges[n].Last)
-				numbers = join(numbers, rain.Range{First: i + at, Last: last})
+				if n := len(numbers) - 1; n >= 0 && numbers[n].Last+1 == i+at {
+					numbers[n].Last = last
+				} else {
+					numbers = append(numbers, rain.Range{First: i + at, Last: last})
+				}
 				i = last - at + 1
 			}
 		}
@@ -129,53 +132,4 @@ func (s *set) word(w int) uint64 {
 		return 0
 	}
 	return s.words[w]
-}
-
-// tally is how many packets have come more often than they have gone, and which of them have done so twice or never had
-// come.
-func tally(came, gone rain.Numbers) (here, twice, absent rain.Numbers) {
-	type step struct{ at, by int }
-	steps := make([]step, 0, 2*(len(came)+len(gone)))
-	for _, r := range came {
-		steps = append(steps, step{r.First, 1}, step{r.Last + 1, -1})
-	}
-	for _, r := range gone {
-		steps = append(steps, step{r.First, -1}, step{r.Last + 1, 1})
-	}
-	slices.SortFunc(steps, func(a, b step) int { return a.at - b.at })
-	count, first := 0, 0
-	for _, s := range steps {
-		if s.at > first {
-			part := rain.Range{First: first, Last: s.at - 1}
-			switch {
-			case count < 0:
-				absent = join(absent, part)
-			case count > 1:
-				twice = join(twice, part)
-			}
-			if count > 0 {
-				here = join(here, part)
-			}
-		}
-		count += s.by
-		first = s.at
-	}
-	return here, twice, absent
-}
-
-// join appends a range to ranges in order.
-func join(numbers rain.Numbers, r rain.Range) rain.Numbers {
-	if last := len(numbers) - 1; last >= 0 && numbers[last].Last+1 == r.First {
-		numbers[last].Last = r.Last
-		return numbers
-	}
-	return append(numbers, r)
-}
-
-// sumOf adds the numbers themselves up.
-func sumOf(numbers rain.Numbers) (sum int64) {
-	for _, r := range numbers {
-		sum += int64(r.First+r.Last) * int64(r.Count()) / 2
-	}
-	return sum
 }

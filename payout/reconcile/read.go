@@ -3,33 +3,12 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/posting"
 	"redrain/rain"
 )
-
-// readPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot.
-func (r *campaignCheck) readPayouts(ctx context.Context, q sqldb.Querier) error {
-	if !r.look.rows {
-		return r.readTally(ctx, q)
-	}
-	for from := math.MinInt64; ; {
-		next := max(from, 0) + r.look.stretch
-		// The last stretch has what is beyond, which should not be there.
-		if next >= r.campaign.Packets || r.amounts == nil {
-			next = math.MaxInt64
-		}
-		if err := r.addPayouts(ctx, q, from, next); err != nil || next == math.MaxInt64 {
-			return err
-		}
-		from = next
-	}
-}
 
 // readTally takes what was paid from the tally, and subtracts what is newer than the shards' snapshots. It reads as
 // many payouts as were posted since the snapshots, so it is cheap however large the campaign is.
@@ -41,14 +20,14 @@ func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 	r.all.Paid, r.all.AmountPaid, r.astray = t.Paid, t.AmountPaid, t.AmountPaid
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if b.cutMS == math.MaxInt64 {
+		if !b.snapshot.Found {
 			continue
 		}
 		var packets int64
 		var amount rain.Money
 		_, err := q.First(ctx, []any{&packets, &amount}, "SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM payout "+
 			"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR (won_at = ? AND entry_seq > ?))", r.campaign.ID, n,
-			b.cutMS, b.cutMS, b.cutSeq)
+			b.cut.ms, b.cut.ms, b.cut.seq)
 		if err != nil {
 			return err
 		}
@@ -58,55 +37,10 @@ func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
-// addPayouts adds the payouts of the packets after from, up to and with to.
-func (r *campaignCheck) addPayouts(ctx context.Context, q sqldb.Querier, from, to int) error {
-	query, args := r.payoutSums("p.packet > ? AND p.packet <= ?", from, to)
-	return q.Each(ctx, r.addPaid, query, args...)
-}
-
-// payoutSums is the query for the campaign's payouts that meet a condition, added up by shard.
-func (r *campaignCheck) payoutSums(where string, of ...any) (query string, args []any) {
-	cuts := []string{"SELECT -1 AS shard, 0 AS ms, 0 AS seq"} // names the columns; no payout has this shard
-	for n, b := range r.shards {
-		cuts = append(cuts, "SELECT ?, ?, ?")
-		args = append(args, n, b.cutMS, b.cutSeq)
-	}
-	return "SELECT p.shard, CASE WHEN p.won_at > c.ms OR (p.won_at = c.ms AND p.entry_seq > c.seq) THEN 1 ELSE 0 END " +
-			"AS late, COUNT(*), SUM(p.packet), SUM(p.amount) " +
-			"FROM payout p LEFT JOIN (" + strings.Join(cuts, " UNION ALL ") + ") c ON c.shard = p.shard " +
-			"WHERE p.campaign_id = ? AND " + where + " GROUP BY p.shard, late",
-		slices.Concat(args, []any{r.campaign.ID}, of)
-}
-
-// addPaid adds a row of payoutSums.
-func (r *campaignCheck) addPaid(scan sqldb.Scan) error {
-	var n int
-	var late bool
-	var packets, numbers int64
-	var amount rain.Money
-	if err := scan(&n, &late, &packets, &numbers, &amount); err != nil {
-		return err
-	}
-	r.all.Paid += packets
-	r.all.AmountPaid += amount
-	switch b := r.shards[n]; {
-	case b == nil:
-		r.astray += amount // said where the rows are looked at
-		r.suspect = true
-	case !late:
-		b.paidPackets += packets
-		b.paidNumbers += numbers
-		b.amountPaid += amount
-	default:
-		r.later += packets
-	}
-	return nil
-}
-
 // reclaimRow is stock that was given back, as it is in the database.
 type reclaimRow struct {
 	ref     rain.EntryRef
-	ms, seq int64
+	at      position
 	asked   rain.Numbers
 	packets int // that were given back
 	amount  rain.Money
@@ -116,16 +50,17 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		row := reclaimRow{ref: rain.EntryRef{Campaign: r.campaign.ID}}
 		var text string
-		if err := scan(&row.ref.Shard, &text, &row.packets, &row.amount, &row.ms, &row.seq); err != nil {
+		if err := scan(&row.ref.Shard, &text, &row.packets, &row.amount, &row.at.ms, &row.at.seq); err != nil {
 			return err
 		}
-		row.ref.ID = fmt.Sprintf("%d-%d", row.ms, row.seq)
+		row.ref.ID = row.at.String()
 		r.all.Reclaimed += int64(row.packets)
 		r.all.AmountReclaimed += row.amount
 		b := r.shards[row.ref.Shard]
 		if row.ref.Shard == posting.WholeCampaign {
 			r.given = true
-		} else if b != nil && b.later(row.ms, row.seq) {
+		} else if b != nil && b.later(row.at) {
+			b.laterReclaims = append(b.laterReclaims, row)
 			return nil
 		}
 		r.reclaimed += row.amount
@@ -159,9 +94,9 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			return err
 		}
 		r.letters.Note(d)
-		r.waiting.letter(letterRow{d.ID, d.Kind, "", d.Claim, d.Packet, d.User, d.Amount, d.Reason})
-		b := r.shards[d.Shard]
-		if b == nil || b.later(d.WonAt, d.Seq) {
+		r.waiting.letter(d, "")
+		b, at := r.shards[d.Shard], position{d.WonAt, d.Seq}
+		if b == nil || b.later(at) {
 			return nil
 		}
 		switch d.Kind {
@@ -188,7 +123,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			if !r.counted() {
 				return nil
 			}
-			b.gave(d.WonAt, d.Seq, e.Reclaim.Numbers)
+			b.gave(at, e.Reclaim.Numbers)
 			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
 				r.stray(d.Shard, "asked back in a dead letter", strays)
 			}
@@ -199,8 +134,8 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 }
 
 // gave notes what an entry gave back.
-func (b *shardBooks) gave(ms, seq int64, numbers rain.Numbers) {
-	if ms > b.snapshot.Epoch || ms == b.snapshot.Epoch && seq > 0 {
+func (b *shardBooks) gave(at position, numbers rain.Numbers) {
+	if at.after(position{ms: b.snapshot.Epoch}) {
 		b.given = append(b.given, numbers...)
 	} else {
 		b.givenBefore = append(b.givenBefore, numbers...)
@@ -241,9 +176,9 @@ func (r *campaignCheck) notePaid(ctx context.Context, q sqldb.Querier, b *shardB
 	}
 	row := func(scan sqldb.Scan) error {
 		var packet int
-		var ms, seq int64
-		err := scan(&packet, &ms, &seq)
-		if _, asked := slices.BinarySearch(page, packet); asked && !b.later(ms, seq) {
+		var at position
+		err := scan(&packet, &at.ms, &at.seq)
+		if _, asked := slices.BinarySearch(page, packet); asked && !b.later(at) {
 			i, _ := b.holding.index(packet)
 			b.paid.add(i, b.holding.count)
 		}
@@ -256,7 +191,7 @@ func (r *campaignCheck) notePaid(ctx context.Context, q sqldb.Querier, b *shardB
 	return sqldb.EachIn(ctx, q, row, query+"IN", page, r.campaign.ID, b.snapshot.Shard)
 }
 
-// payoutsOf reads the payouts of some packets, in one way or another who has them.
+// payoutsOf reads the payouts of some packets.
 func (r *campaignCheck) payoutsOf(ctx context.Context, q sqldb.Querier, numbers []int) (map[int]paidRow, error) {
 	rows := make(map[int]paidRow, len(numbers))
 	err := sqldb.EachIn(ctx, q, func(scan sqldb.Scan) error {

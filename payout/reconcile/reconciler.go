@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"redrain/internal/loop"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/chain"
@@ -38,7 +36,7 @@ type Reconciler struct {
 	db        *sqldb.DB
 	campaigns campaignReader
 	clock     rain.Clock
-	gauge     reconcileGauges
+	gauge     *reconcileGauges
 	recoverer *loop.Recoverer
 	stretch   int // how many rows one statement adds up
 	hotLimit  time.Duration
@@ -60,9 +58,6 @@ func New(db *sqldb.DB, campaigns campaignReader, clock rain.Clock, recoverer *lo
 	return &Reconciler{db: db, campaigns: campaigns, clock: clock, gauge: newReconcileGauges(), recoverer: recoverer,
 		stretch: sumAtOnce, hotLimit: hotLimit}
 }
-
-// Register adds the metrics redrain_reconcile_difference and redrain_reconcile_findings.
-func (s *Reconciler) Register(r prometheus.Registerer) error { return s.gauge.register(r) }
 
 // ReconcileWith compares what Redis has of a campaign with the ledger, and checks every row of the ledger that belongs
 // to the campaign: that each packet is in exactly one place, that each transaction sums to zero and is what its payouts
@@ -104,7 +99,7 @@ func (s *Reconciler) reconcileWith(ctx context.Context, id string, hot Hot, how 
 		result := r.result()
 		result.CheckedAt = s.clock()
 		result.TookMS = result.CheckedAt - began
-		s.gauge.reconciled(id, result)
+		s.gauge.note(id, fault{result.Difference, len(result.Findings)})
 		return result, nil
 	}
 }
@@ -179,48 +174,43 @@ func (r *campaignCheck) read(ctx context.Context, tx *sqldb.Tx) error {
 	if removed, err := chain.Removed(ctx, tx, []string{r.campaign.ID}); err != nil || len(removed) > 0 {
 		return cmp.Or(err, errStale) // its payouts have begun to be removed since Redis was read
 	}
-	steps := []func(context.Context, sqldb.Querier) error{
-		r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters,
-		r.placeReclaims, r.readPaid, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
-		r.checkLater,
+	steps := []step{r.checkSettings, r.readEpochs, r.readReclaims, r.readMoves, r.place, r.readLetters}
+	if r.look.rows {
+		steps = append(steps, r.checkPayouts)
+	} else {
+		steps = append(steps, r.readPaid, r.readTally)
 	}
+	steps = append(steps, r.placeReclaims, r.checkEscrow, r.checkTally, r.readHeld, r.checkLater, r.checkShards)
 	if err := r.run(ctx, tx, steps); err != nil {
 		return err
 	}
-	r.checkShards()
-	if sums := r.sums(); r.suspect || sums.Difference != 0 || len(r.found.texts) > 0 {
-		if !r.look.rows {
+	if !r.look.rows {
+		if r.suspect || r.sums().Difference != 0 || len(r.found.texts) > 0 || r.counted() && !r.fits() {
 			return errDoubt
 		}
-		r.look.txns = true
+		return r.run(ctx, tx, []step{r.compareOutbox})
 	}
-	steps = nil
-	if r.look.rows && r.look.txns {
-		steps = append(steps, r.checkTxns)
+	if r.look.txns {
+		steps = []step{r.checkTxns}
+	} else {
+		steps = nil
 	}
-	if r.look.rows {
-		steps = append(steps, r.checkPayouts, r.checkNumbers, r.checkBorrowed)
-	}
-	steps = append(steps, r.compareOutbox)
-	if r.look.rows {
-		steps = append(steps, r.compareRecords, r.checkForgotten)
-	}
-	return r.run(ctx, tx, steps)
+	return r.run(ctx, tx, append(steps, r.checkBorrowed, r.compareOutbox, r.compareRecords, r.checkForgotten))
 }
 
 // readBooks is read for a campaign whose row makes no sense: which packets it has, and what they hold, is not known. So
 // the sums and the transactions are proved, and Redis is not asked.
 func (r *campaignCheck) readBooks(ctx context.Context, tx *sqldb.Tx) error {
 	r.look.rows, r.look.txns, r.look.hot = true, true, nil
-	return r.run(ctx, tx, []func(context.Context, sqldb.Querier) error{
-		r.readReclaims, r.readLetters, r.readPayouts, r.checkEscrow, r.checkTally, r.readHeld,
-		r.checkTxns, r.checkPayouts,
-	})
+	return r.run(ctx, tx, []step{r.readReclaims, r.readLetters, r.checkPayouts, r.checkEscrow, r.checkTally, r.readHeld,
+		r.checkTxns})
 }
 
+// step is a part of a reconciliation.
+type step func(context.Context, sqldb.Querier) error
+
 // run takes steps one after the other. Rows that make a step fail are a finding, and hide nothing that the others find.
-func (r *campaignCheck) run(ctx context.Context, q sqldb.Querier,
-	steps []func(context.Context, sqldb.Querier) error) error {
+func (r *campaignCheck) run(ctx context.Context, q sqldb.Querier, steps []step) error {
 	for n, step := range steps {
 		err := step(ctx, q)
 		if sqldb.IsUnreadable(err) {

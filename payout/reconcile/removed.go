@@ -49,7 +49,7 @@ func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
 		r.found.add("a campaign that was removed", r.campaign.ID,
 			"the table archive has the campaign, which is not over")
 	}
-	steps := []func(context.Context, sqldb.Querier) error{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
+	steps := []step{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
 		r.checkEscrow, r.checkTally}
 	if r.look.txns {
 		steps = append(steps, r.checkTxns)
@@ -104,7 +104,7 @@ func (r *campaignCheck) noteLetters(ctx context.Context, q sqldb.Querier) error 
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.LetterTable.Scan(scan)
 		if err == nil {
-			r.waiting.letter(letterRow{d.ID, d.Kind, "", d.Claim, d.Packet, d.User, d.Amount, d.Reason})
+			r.waiting.letter(d, "")
 		}
 		return err
 	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id"), r.campaign.ID)

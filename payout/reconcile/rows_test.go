@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -147,28 +146,6 @@ func TestEveryDeedIsNamed(t *testing.T) {
 	}
 }
 
-// TestARedisThatIsAwayIsNoDifference: it cannot be checked, and that is said.
-func TestARedisThatIsAwayIsNoDifference(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
-		f.Fail(errors.New("connection refused"))
-		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", f, reconcile.Sums); !errors.Is(err, reconcile.ErrHot) {
-			t.Errorf("%v", err)
-		}
-		heard := 0
-		all, err := b.Proof.ReconcileAll(t.Context(), f, func(campaign string, _ reconcile.Reconciliation, err error) {
-			if heard++; campaign != "c1" || !errors.Is(err, reconcile.ErrHot) {
-				t.Errorf("%s: %v", campaign, err)
-			}
-		})
-		if err != nil || all.Balanced || all.Difference != 0 || len(all.Unchecked) != 1 || len(all.Findings) != 0 ||
-			heard != 1 {
-			t.Errorf("%+v, %v", all, err)
-		}
-	})
-}
-
 // TestFindingsStayReadable: a thousand wrong rows are ten lines and a number, and the same faults have the same
 // fingerprint while the money moves on.
 func TestFindingsStayReadable(t *testing.T) {
@@ -221,75 +198,6 @@ func TestAPacketPaidTwice(t *testing.T) {
 					return strings.Contains(s, want) && strings.Contains(s, "this packet is paid more than once")
 				}) {
 				t.Errorf("packet %d: %+v", packet, got)
-			}
-		}
-	})
-}
-
-// failingReader is a Hot whose wins cannot be read to the end.
-type failingReader struct {
-	*paytest.FakeRedis
-}
-
-func (failingReader) EachRecord(context.Context, *rain.Campaign, int, func(rain.Records) error) error {
-	return errors.New("broken pipe")
-}
-
-func TestARedisThatGoesAwayHalfway(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10}))
-		f.Win("c1", 0, "u")
-		if _, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Rows); !errors.Is(err,
-			reconcile.ErrHot) {
-			t.Errorf("%v", err)
-		}
-		if r, err := b.Proof.ReconcileWith(t.Context(), "c1", failingReader{f}, reconcile.Sums); err != nil ||
-			!r.Balanced {
-			t.Errorf("the sums need no wins: %+v, %v", r, err)
-		}
-	})
-}
-
-// busyReader is a Hot that loses no time: between any two reads somebody wins, and some of it is paid.
-type busyReader struct {
-	*paytest.FakeRedis
-	busy func()
-}
-
-func (f busyReader) Snapshot(ctx context.Context, c *rain.Campaign) ([]rain.ShardSnapshot, error) {
-	defer f.busy()
-	return f.FakeRedis.Snapshot(ctx, c)
-}
-
-func (f busyReader) EachEntry(ctx context.Context, c *rain.Campaign, shard int, upTo string,
-	fn func(rain.Entry, error) error) error {
-	f.busy()
-	defer f.busy()
-	return f.FakeRedis.EachEntry(ctx, c, shard, upTo, fn)
-}
-
-func (f busyReader) EachRecord(ctx context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
-	f.busy()
-	defer f.busy()
-	return f.FakeRedis.EachRecord(ctx, c, shard, fn)
-}
-
-// TestWhatComesBetweenTheReadsIsNoFinding: wins and payments after the snapshot, and before the ledger is read, and
-// after.
-func TestWhatComesBetweenTheReadsIsNoFinding(t *testing.T) {
-	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
-		f := paytest.NewFakeRedis(b.Clock.Now)
-		f.Open(b.OpenCampaign(t, "c1", rain.Spec{Budget: 1000, Packets: 100}))
-		f.Win("c1", 0, "first")
-		hot := busyReader{f, func() {
-			f.Win("c1", 0, "paid")
-			b.SettleAll(t, f, 0)
-			f.Win("c1", 0, "waiting")
-		}}
-		for range 3 {
-			if r, err := b.Proof.ReconcileWith(t.Context(), "c1", hot, reconcile.Rows); err != nil || !r.Balanced {
-				t.Errorf("%+v, %v", r, err)
 			}
 		}
 	})

@@ -12,41 +12,24 @@ import (
 	"redrain/rain"
 )
 
-// checkShards compares each shard's own counts with its lists, and these with what is known of its packets.
-func (r *campaignCheck) checkShards() {
+// checkShards compares each shard's own counts with its lists. With rows it looks for the place of every packet.
+func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 	if !r.counted() {
-		return
+		return nil
 	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if b.snapshot.Unread != "" {
-			continue // is named
-		}
 		if !r.known(b) {
-			r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
-				"cannot be accounted for until the campaign is rebuilt", n)
+			if b.snapshot.Unread == "" { // else it is named
+				r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
+					"cannot be accounted for until the campaign is rebuilt", n)
+			}
 			continue
 		}
 		if b.snapshot.Found {
 			r.checkState(n)
 		}
 		if r.look.rows {
-			r.suspect = r.suspect || !r.fits(b)
-		}
-	}
-	if !r.look.rows {
-		r.suspect = r.suspect || !r.fitsTogether()
-	}
-}
-
-// checkNumbers looks for the place of every packet, once all payouts have been looked at.
-func (r *campaignCheck) checkNumbers(context.Context, sqldb.Querier) error {
-	if !r.counted() {
-		return nil
-	}
-	r.placeReclaimsExactly()
-	for _, n := range r.sortedShards() {
-		if r.known(r.shards[n]) {
 			r.checkPlaces(n)
 		}
 	}
@@ -211,4 +194,32 @@ func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, fo
 	}, "SELECT b.account_id, b.amount, COALESCE((SELECT SUM(e.amount) FROM entry e WHERE e.account_id = "+
 		"b.account_id), 0) FROM balance b WHERE b.account_id IN "+sqldb.Marks(len(accounts)),
 		sqldb.Args(accounts)...)
+}
+
+// checkSettings looks for shards that somebody has closed, opened, or given other rules. The campaign is read once
+// more, after the snapshots: a version that it has not reached by now cannot have been told to a shard.
+func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) error {
+	var revision int64
+	var status string
+	if _, err := q.First(ctx, []any{&revision, &status}, "SELECT revision, status FROM campaign WHERE id = ?",
+		r.campaign.ID); err != nil {
+		return err
+	}
+	for _, n := range r.sortedShards() {
+		s := &r.shards[n].snapshot
+		for _, what := range s.Altered {
+			r.found.add("a state that was changed", shardName(n)+what, "shard %d: %s", n, what)
+		}
+		switch {
+		case s.Closed && rain.Status(status) != rain.Closed:
+			r.found.add("a state that was changed", shardName(n)+"closed",
+				"shard %d: its state says that it is closed, but "+
+					"the campaign is %s", n, status)
+		case !s.Closed && s.Revision > revision:
+			r.found.add("a state that was changed", shardName(n)+"revision",
+				"shard %d: its state is of revision %d of the "+
+					"campaign, which has come to revision %d", n, s.Revision, revision)
+		}
+	}
+	return nil
 }

@@ -28,15 +28,15 @@ func (w *hotWin) name(campaign string) string {
 // recordCheck goes through what Redis has recorded for the players of one shard.
 type recordCheck struct {
 	*campaignCheck
-	b     *shardBooks
-	q     sqldb.Querier
-	chain winChain
-	again map[int]bool // packets in the outbox that came twice
-	wins  int          // different ones, up to the snapshot
+	b       *shardBooks
+	q       sqldb.Querier
+	players []rain.PlayerRecord // whose wins are still to be followed
+	again   map[int]bool        // packets in the outbox that came twice
+	wins    int                 // different ones, up to the snapshot
 
-	newest  hotWin // the newest win after the snapshot
-	ms, seq int64  // its entry's place
-	failed  error  // the database's error, which must not be taken for Redis's
+	newest hotWin // the newest win after the snapshot
+	at     position
+	failed error // the database's error, which must not be taken for Redis's
 }
 
 // compareRecords holds every win that Redis has recorded against the outbox, the ledger and the dead letters.
@@ -63,28 +63,23 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 
 func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int) error {
 	b := r.shards[n]
-	s := &recordCheck{campaignCheck: r, b: b, q: q, chain: newWinChain(), again: map[int]bool{}, ms: -1}
+	s := &recordCheck{campaignCheck: r, b: b, q: q, again: map[int]bool{}, at: position{ms: -1}}
 	err := r.look.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
 	if err == nil && len(s.again) > 0 {
 		err = s.checkAgain(ctx)
 	}
-	if err == nil && !s.chain.fits() {
-		err = s.checkChains(ctx)
+	if err == nil {
+		err = s.followWins(ctx)
 	}
 	if s.failed != nil {
 		return s.failed
 	}
-	var entry string
-	var epoch int64
-	var found bool
-	if err == nil {
-		entry, epoch, found, err = r.look.hot.Newest(ctx, r.campaign, n)
-	}
 	if err != nil {
 		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
-	if (!found || epoch != b.snapshot.Epoch) && !r.look.last {
-		return errStale
+	newest, err := r.newestNow(ctx, n)
+	if err != nil {
+		return err
 	}
 	if s.wins != b.snapshot.Won {
 		r.found.add("a state that is not its wins", shardName(n)+" "+delta(rain.Money(b.snapshot.Won),
@@ -92,11 +87,14 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 			"shard %d: its state says that %d packets are won, but %d are recorded for players", n, b.snapshot.Won,
 			s.wins)
 	}
-	if ms, seq, err := (rain.EntryRef{ID: entry}).Position(); err != nil || s.ms > ms || s.ms == ms && s.seq > seq {
+	if s.at.after(newest) {
 		r.found.add("a win of a later entry", s.newest.Entry+s.newest.User, "%s: won in Redis, but the newest entry "+
-			"that "+
-			"the shard "+
-			"has ever written is %s", s.newest.name(r.campaign.ID), entry)
+			"that the shard has ever written is %s", s.newest.name(r.campaign.ID), newest)
+	}
+	lost := b.holding.list(func(w int) uint64 { return b.recorded.word(w) &^ b.counted.word(w) })
+	if len(lost) > 0 {
+		r.found.add("wins that their players have not", shardName(n)+lost.String(), "shard %d: Redis has wins of %s, "+
+			"which it has not counted for their players", n, packets(lost))
 	}
 	return nil
 }
@@ -119,18 +117,74 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	if s.failed = s.compareWins(ctx, open); s.failed != nil {
 		return s.failed
 	}
-	return s.players(ctx, page.Players)
+	for _, p := range page.Players {
+		if p.Wins > s.campaign.WinsPerUser {
+			s.found.add("a player with too many wins", p.User, "shard %d: Redis says that player %s has won %d "+
+				"packets, but they may win %d", n, p.User, p.Wins, s.campaign.WinsPerUser)
+		}
+	}
+	if s.players = append(s.players, page.Players...); len(s.players) < sqldb.Chunk {
+		return nil
+	}
+	return s.followWins(ctx)
+}
+
+// followWins goes from the newest win of each player that waits for it to the first, all players at once, and compares
+// their number with the player's count. No win is ever removed or changed, so that holds also while they win more.
+func (s *recordCheck) followWins(ctx context.Context) error {
+	n := s.b.snapshot.Shard
+	type trail struct {
+		rain.PlayerRecord
+		next string // drop
+		wins int    // so far
+	}
+	trails := make([]trail, len(s.players))
+	for i, p := range s.players {
+		trails[i] = trail{p, p.Newest, 0}
+	}
+	s.players = s.players[:0]
+	for len(trails) > 0 {
+		wins := make([]rain.Win, len(trails))
+		for i, t := range trails {
+			wins[i] = rain.Win{User: t.User, Drop: t.next}
+		}
+		records, err := s.look.hot.WinsOf(ctx, s.campaign, n, wins)
+		if err != nil {
+			return err
+		}
+		left := trails[:0]
+		for i, t := range trails {
+			if records[i].User == "" {
+				s.found.add("a win that is missing", t.User+t.next, "shard %d: Redis says that player %s has won with "+
+					"drop %s, but has no such win", n, t.User, t.next)
+				continue
+			}
+			if at, ok := s.b.holding.index(records[i].Packet); ok {
+				s.b.counted.add(at, s.b.holding.count)
+			}
+			t.next, t.wins = records[i].Before, t.wins+1
+			switch {
+			case t.next != "" && t.wins < min(t.Wins, s.campaign.WinsPerUser):
+				left = append(left, t)
+			case t.next != "" || t.wins != t.Wins:
+				s.found.add("a count of wins that is wrong", t.User, "shard %d: Redis says that player %s has won %d "+
+					"packets, but knows %d wins one after the other", n, t.User, t.Wins, t.wins)
+			}
+		}
+		trails = left
+	}
+	return nil
 }
 
 // place notes a win's packet. It tells whether the win has to be looked up.
 func (s *recordCheck) place(w *hotWin) bool {
-	ms, seq, err := rain.EntryRef{ID: w.Entry}.Position()
+	at, err := positionOf(w.Entry)
 	if err != nil {
 		return false // what is no id cannot be read
 	}
-	if s.b.later(ms, seq) {
-		if ms > s.ms || ms == s.ms && seq > s.seq {
-			s.newest, s.ms, s.seq = *w, ms, seq
+	if s.b.later(at) {
+		if at.after(s.at) {
+			s.newest, s.at = *w, at
 		}
 		return false
 	}
@@ -149,7 +203,6 @@ func (s *recordCheck) place(w *hotWin) bool {
 	waits := s.b.won.has(i) && !s.b.paid.has(i) && !s.b.dead.has(i)
 	if s.b.recorded.add(i, s.b.holding.count) {
 		s.wins++
-		s.chain.win(&w.WinRecord)
 	} else if waits {
 		s.again[w.Packet] = true
 	}

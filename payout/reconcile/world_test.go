@@ -275,17 +275,6 @@ func (r restless) WinsOf(ctx context.Context, c *rain.Campaign, shard int, of []
 	return r.FakeRedis.WinsOf(ctx, c, shard, of)
 }
 
-func (r restless) Players(ctx context.Context, c *rain.Campaign, shard int, users []string) ([]rain.PlayerRecord,
-	error) {
-	r.live()
-	return r.FakeRedis.Players(ctx, c, shard, users)
-}
-
-func (r restless) Borrowed(ctx context.Context, c *rain.Campaign, shard int, moves []string) ([]int64, int64, error) {
-	r.live()
-	return r.FakeRedis.Borrowed(ctx, c, shard, moves)
-}
-
 func (r restless) EachBorrowed(ctx context.Context, c *rain.Campaign, shard int, fn func(string, int64)) error {
 	r.live()
 	return r.FakeRedis.EachBorrowed(ctx, c, shard, fn)

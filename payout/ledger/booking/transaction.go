@@ -1,6 +1,8 @@
 package booking
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -60,3 +62,9 @@ var ErrInsufficientFunds = errors.New("the account holds less than that")
 
 // ErrUnbalanced is a fault of this program: it refuses to write it down.
 var ErrUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
+
+// Digest is the SHA-256 of b in hexadecimal.
+func Digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}

@@ -67,20 +67,27 @@ func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.N
 func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	page := make([]Assigned, to-from)
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		paid, err := sqldb.List(ctx, tx, scanPaid, selectPaid+"packet >= ? AND packet < ?", c.ID, from, to)
+		paid, err := sqldb.List(ctx, tx, scanAssigned, selectAssigned+"AND packet >= ? AND packet < ?", c.ID, from, to)
 		if err != nil {
 			return err
 		}
-		for _, t := range paid {
-			page[t.Win.Packet-from] = t
-		}
 		waiting, err := promises(ctx, tx, c, from, to)
-		for _, t := range waiting {
+		for _, t := range slices.Concat(paid, waiting) {
 			page[t.Win.Packet-from] = t
 		}
 		return err
 	})
 	return page, err
+}
+
+const selectAssigned = "SELECT campaign_id, packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout " +
+	"WHERE campaign_id = ? "
+
+func scanAssigned(scan sqldb.Scan) (t Assigned, err error) {
+	var ms, seq int64
+	err = scan(&t.Entry.Campaign, &t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms, &seq)
+	t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
+	return t, err
 }
 
 // Reclaimed is what went back to the sponsor from a shard, or is a dead letter on its way there. Some of it may be
@@ -177,23 +184,13 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 	if err != nil {
 		return nil, err
 	}
-	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
-		page, err = sqldb.List(ctx, tx, scanPaid, selectPaid+"shard = ? AND (won_at, entry_seq, packet) > (?, ?, ?) "+
-			"ORDER BY won_at, entry_seq, packet LIMIT ?", c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
+	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) (err error) {
+		page, err = sqldb.List(ctx, tx, scanAssigned, selectAssigned+"AND shard = ? AND "+
+			"(won_at, entry_seq, packet) > (?, ?, ?) ORDER BY won_at, entry_seq, packet LIMIT ?",
+			c.ID, shard, ms, seq, after.Win.Packet, sqldb.Chunk)
 		return err
 	})
 	return page, err
-}
-
-// selectPaid begins a query for payouts of a campaign, whose rows scanPaid reads.
-const selectPaid = "SELECT campaign_id, packet, user_id, amount, drop_id, shard, won_at, entry_seq FROM payout " +
-	"WHERE campaign_id = ? AND "
-
-func scanPaid(scan sqldb.Scan) (t Assigned, err error) {
-	var ms, seq int64
-	err = scan(&t.Entry.Campaign, &t.Win.Packet, &t.Win.User, &t.Win.Amount, &t.Win.Drop, &t.Entry.Shard, &ms, &seq)
-	t.Entry.ID = fmt.Sprintf("%d-%d", ms, seq)
-	return t, err
 }
 
 // Total is all that a player has won of a campaign.

@@ -94,11 +94,7 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 	if len(b.reclaims) > 0 {
 		letters = append(letters, reclaimLetter(e, b.reclaims[0].position, reason))
 	}
-	now := p.clock()
-	for i := range b.voids { // of an earlier epoch of the shard: nobody waits for them
-		b.voids[i].resolvedAt = now
-	}
-	if err := WriteLetters(ctx, tx, slices.Concat(letters, b.voids), now); err != nil {
+	if err := WriteLetters(ctx, tx, slices.Concat(letters, b.voids), p.clock()); err != nil {
 		return nil, err
 	}
 	return letters, deleteAttempts(ctx, tx, []string{letterSource(e.Ref.String())})

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"redrain/internal/seal"
 	"redrain/internal/sqldb"
 	"redrain/payout/ledger/booking"
 	"redrain/payout/ledger/standing"
@@ -21,7 +22,7 @@ type batch struct {
 	unreadable map[string]bool // campaigns whose rows cannot be read or split
 	paid       map[packetKey]Holder
 	quick      bool                    // paid has nothing of what was posted before
-	forged     map[sealed]bool         // whose seals are wrong
+	doubted    *seal.Ring              // to check the seals with; nil: they are all right
 	dead       Letters                 // of the claims in the batch
 	bounds     bounds                  // what may not be paid any more
 	escrow     map[string]rain.Money   // nil: not looked at, because it has always been enough
@@ -115,7 +116,7 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
 		return nil, fmt.Errorf("reading dead letters: %w", err)
 	}
-	if b.forged, err = p.seals.forged(ctx, tx, entries); err != nil {
+	if b.doubted, err = p.seals.doubted(ctx, tx, entries); err != nil {
 		return nil, err
 	}
 	for i := range entries {
@@ -265,3 +266,31 @@ func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	}
 	return nil
 }
+
+// Holder is who has a packet, and what is in it.
+type Holder struct {
+	User   string
+	Amount rain.Money
+}
+
+// eachHolder reads who has the packets. Those of a batch mostly lie close together, as they were won one after the
+// other: then the range is read, with the few others in it, because a list of hundreds of numbers costs more than
+// finding the rows.
+func eachHolder(ctx context.Context, q sqldb.Querier, campaign string, packets []int, fn func(int, Holder)) error {
+	if len(packets) == 0 {
+		return nil
+	}
+	row := func(scan sqldb.Scan) error {
+		var packet int
+		var h Holder
+		err := scan(&packet, &h.User, &h.Amount)
+		fn(packet, h)
+		return err
+	}
+	if first, last := slices.Min(packets), slices.Max(packets); last < first+2*len(packets) {
+		return q.Each(ctx, row, selectHolders+"packet BETWEEN ? AND ?", campaign, first, last)
+	}
+	return sqldb.EachIn(ctx, q, row, selectHolders+"packet IN", packets, campaign)
+}
+
+const selectHolders = "SELECT packet, user_id, amount FROM payout WHERE campaign_id = ? AND "

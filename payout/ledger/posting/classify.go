@@ -73,7 +73,7 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 			continue
 		}
 		paid := b.paid[packetKey{e.Ref.Campaign, w.Packet}] == Holder{w.User, w.Amount} && w.Amount > 0
-		if len(b.forged) > 0 && b.forged[sealedWin(&e, w)] {
+		if !isSealedWin(b.doubted, &e, &w) {
 			// What is paid to this player may have been sealed with a key that was rotated out since.
 			if d := forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)); !paid && !b.dead.has(d) {
 				b.bury(d)
@@ -237,7 +237,7 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
 		return
 	}
-	if b.forged[sealedReclaim(&e)] {
+	if !isSealedReclaim(b.doubted, &e) {
 		if d := forgedLetter(reclaimLetter(e, at, errSeal)); !b.dead.has(d) {
 			b.bury(d)
 		}
@@ -311,5 +311,6 @@ func (b *batch) bury(d DeadLetter) {
 // annul keeps a letter as void: it is resolved from the start. A letter that is kept already is not kept twice.
 func (b *batch) annul(d DeadLetter) {
 	b.dead.Note(d)
+	d.void = true
 	b.voids = append(b.voids, d)
 }

@@ -40,11 +40,11 @@ type DeadLetter struct {
 	Reason    string
 	CreatedAt int64 // Unix ms
 
-	ID         int64
-	Seq        int64  // with WonAt: the position in the outbox
-	Payload    []byte // as it arrived
-	resolvedAt int64  // Unix ms; 0: it waits
-	hopeless   bool   // the ledger contradicts it for good: no retry can ever pay it. Known to who makes it only
+	ID       int64
+	Seq      int64  // with WonAt: the position in the outbox
+	Payload  []byte // as it arrived
+	void     bool   // nobody waits for it: it is resolved when it is written
+	hopeless bool   // the ledger contradicts it for good: no retry can ever pay it. Known to who makes it only
 }
 
 // Entry is what the letter is about. It fails for a letter of a message or a withdrawal.
@@ -129,10 +129,13 @@ func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 		d := &letters[i]
 		d.CreatedAt = now
 		d.Reason = sqldb.Storable(d.Reason, MaxReason)
+		resolvedAt := int64(0)
+		if d.void {
+			resolvedAt = now
+		}
 		rows[i] = []any{
 			d.fingerprint(), d.Claim, d.Source, d.Kind, d.Campaign, d.Shard, d.Packet, d.User, int64(d.Amount), d.WonAt,
-			d.Seq, d.Reason, d.Payload, now,
-			d.resolvedAt,
+			d.Seq, d.Reason, d.Payload, now, resolvedAt,
 		}
 	}
 	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})

@@ -77,7 +77,9 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 				given,
 				b.escrow[d.Campaign]))
 	}
-	return given, p.giveBack(ctx, tx, d, c, free, given)
+	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, seq: d.ID,
+		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
+	return given, p.giveBack(ctx, tx, at, c.Sponsor, free, given)
 }
 
 func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason string) error {
@@ -109,16 +111,26 @@ func nobodysOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Nu
 	return r.nobodys(campaign, of), nil
 }
 
-// giveBack books what a dismissed letter kept.
-func (p *Poster) giveBack(ctx context.Context, tx *sqldb.Tx, d DeadLetter, c terms, free rain.Numbers,
+// FundKey is the key of the transaction that funds a campaign.
+func FundKey(campaign string) string { return booking.KindFund + ":" + campaign }
+
+// ReturnBudget gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
+// void.
+func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
+	at := position{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, key: "reclaim:" + c.ID}
+	return p.giveBack(ctx, tx, at, c.Sponsor, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Budget)
+}
+
+// giveBack books what goes back to a sponsor, and no shard has asked for.
+func (p *Poster) giveBack(ctx context.Context, tx *sqldb.Tx, at position, sponsor string, packets rain.Numbers,
 	amount rain.Money) error {
-	at := position{ref: rain.EntryRef{Campaign: d.Campaign, Shard: DismissedLetter}, ms: p.clock(), seq: d.ID,
-		key: fmt.Sprintf("dismiss:%s:%d", d.Campaign, d.ID)}
+	at.ms = p.clock()
+	campaign := at.ref.Campaign
 	_, err := p.write(ctx, tx, &batch{
-		txns: []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(d.Campaign),
-			booking.SponsorAccount(c.Sponsor), amount)},
-		reclaims: []postedReclaim{{at, free, free.Count(), amount}},
-		totals:   map[string]Totals{d.Campaign: {Reclaimed: int64(free.Count()), AmountReclaimed: amount}},
+		txns: []booking.Txn{booking.Move(booking.KindReclaim, at.key, booking.EscrowAccount(campaign),
+			booking.SponsorAccount(sponsor), amount)},
+		reclaims: []postedReclaim{{at, packets, packets.Count(), amount}},
+		totals:   map[string]Totals{campaign: {Reclaimed: int64(packets.Count()), AmountReclaimed: amount}},
 	})
 	return err
 }

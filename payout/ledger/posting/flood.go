@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"redrain/internal/sqldb"
-	"redrain/payout"
 	"redrain/rain"
 )
 
@@ -64,52 +63,51 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 	return mostUnsealed - waiting, err
 }
 
-// drop takes forged letters out of a batch for which there is no room. What was sealed with a key that is not valid any
-// more always has room: a person may have it paid.
-func (p *Poster) drop(ctx context.Context, tx *sqldb.Tx, b *batch) error {
-	var entries []rain.Entry
-	for i := range b.letters {
-		if d := &b.letters[i]; d.Kind == LetterForged {
-			e, err := payout.DecodeEntry(d.Payload)
-			if err != nil {
-				e.Ref, e.Wins = rain.EntryRef{}, []rain.Win{{}} // wrong by any key
-			}
-			entries = append(entries, e)
-		}
-	}
-	if len(entries) == 0 {
+// limitLetters drops letters of a batch, and counts them: forged ones for which there is no room, and of those that no
+// retry can ever pay more than mostHopeless of one tap.
+//
+// A letter that may be a promise is kept, however many there are: one that was sealed with a key that is not valid any
+// more, because a person may have it paid; and one of another tap, because it looks hopeless also where somebody has
+// changed the rows by which it does. A client that can write to Redis can write one sealed line any number of times,
+// each time with another packet.
+func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error {
+	if len(b.letters) == 0 {
 		return nil
 	}
 	room, err := roomForUnsealed(ctx, tx)
-	if err != nil || room >= len(entries) {
-		return err
-	}
-	wrong, err := p.seals.everWrong(ctx, tx, entries)
 	if err != nil {
 		return err
 	}
-	kept := b.letters[:0]
-	for _, d := range b.letters {
-		if d.Kind == LetterForged {
-			e := &entries[0]
-			entries = entries[1:]
-			if isWrong(wrong, e) {
-				if room--; room < 0 {
-					b.dropped++
-					continue
-				}
-			}
-		}
-		kept = append(kept, d)
+	ring, err := p.seals.ever(ctx, tx)
+	if err != nil {
+		return err
 	}
-	b.letters = kept
+	waiting, err := b.readHopeless(ctx, tx)
+	if err != nil {
+		return err
+	}
+	all := len(b.letters)
+	b.letters = slices.DeleteFunc(b.letters, func(d DeadLetter) bool {
+		switch {
+		case d.Kind == LetterForged:
+			if e, err := d.Entry(); err == nil && allSealed(ring, []rain.Entry{e}) {
+				return false
+			}
+			room--
+			return room < 0
+		case d.hopeless:
+			tap := d.tap()
+			waiting[tap]++
+			return waiting[tap] > mostHopeless
+		}
+		return false
+	})
+	b.dropped = all - len(b.letters)
 	return nil
 }
 
-// dropHopeless takes letters out of a batch that no retry can ever pay, where many of the same tap wait. Who can write
-// to Redis can write one sealed line any number of times, each time with another packet. What was sealed for another
-// tap is kept, however much there is: it looks hopeless also where somebody has changed the rows by which it does.
-func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
+// readHopeless counts the letters that wait, by their taps, of the players of hopeless letters in a batch.
+func (b *batch) readHopeless(ctx context.Context, tx *sqldb.Tx) (map[dropKey]int, error) {
 	users := map[string][]string{}
 	for i := range b.letters {
 		if d := &b.letters[i]; d.hopeless {
@@ -120,28 +118,17 @@ func (b *batch) dropHopeless(ctx context.Context, tx *sqldb.Tx) error {
 	for campaign, some := range users {
 		slices.Sort(some)
 		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
-			d := DeadLetter{Campaign: campaign, Kind: LetterPay}
+			d := DeadLetter{Campaign: campaign}
 			err := scan(&d.User, &d.Payload)
 			waiting[d.tap()]++
 			return err
 		}, "SELECT user_id, payload FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = ? "+
 			"AND user_id IN", slices.Compact(some), campaign, LetterPay)
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	b.letters = slices.DeleteFunc(b.letters, func(d DeadLetter) bool {
-		if !d.hopeless {
-			return false
-		}
-		tap := d.tap()
-		if waiting[tap]++; waiting[tap] <= mostHopeless {
-			return false
-		}
-		b.dropped++
-		return true
-	})
-	return nil
+	return waiting, nil
 }
 
 // tap is which tap the win of a letter was sealed for. Those of which nobody can read it are of one.
@@ -151,12 +138,4 @@ func (d *DeadLetter) tap() dropKey {
 		key.drop = e.Wins[0].Drop
 	}
 	return key
-}
-
-// isWrong tells whether the one thing in a letter's entry is among those with wrong seals.
-func isWrong(wrong map[sealed]bool, e *rain.Entry) bool {
-	if e.Reclaim != nil {
-		return wrong[sealedReclaim(e)]
-	}
-	return wrong[sealedWin(e, e.Wins[0])]
 }

@@ -91,25 +91,20 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 // classified reads what the ledger knows of the entries, and decides what becomes of them. Whether something is paid
 // already is looked up only where that may change a decision: of what becomes a letter, nothing may be paid.
 func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (*batch, error) {
-	b, err := p.readBatch(ctx, tx, entries, with)
-	if err != nil {
-		return nil, err
+	for {
+		b, err := p.readBatch(ctx, tx, entries, with)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.readOutsiders(ctx, tx, b, entries); err != nil {
+			return nil, err
+		}
+		b.classify(entries...)
+		if !b.quick || len(b.letters)+len(b.voids) == 0 {
+			return b, nil
+		}
+		with = thorough
 	}
-	if err := p.readOutsiders(ctx, tx, b, entries); err != nil {
-		return nil, err
-	}
-	b.classify(entries...)
-	if !b.quick || len(b.letters) == 0 && len(b.voids) == 0 && b.dropped == 0 {
-		return b, nil
-	}
-	if b, err = p.readBatch(ctx, tx, entries, thorough); err != nil {
-		return nil, err
-	}
-	if err := p.readOutsiders(ctx, tx, b, entries); err != nil {
-		return nil, err
-	}
-	b.classify(entries...)
-	return b, nil
 }
 
 // readOutsiders reads which players of a batch may win nothing: those who are banned, and what lists say.
@@ -204,10 +199,7 @@ var reclaimColumns = []string{
 // write carries out what classify has decided.
 func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
 	now := p.clock()
-	if err := p.drop(ctx, tx, b); err != nil {
-		return Posted{}, err
-	}
-	if err := b.dropHopeless(ctx, tx); err != nil {
+	if err := p.limitLetters(ctx, tx, b); err != nil {
 		return Posted{}, err
 	}
 	b.sumPapers(now)
@@ -234,9 +226,6 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 		}
 		if err := WriteLetters(ctx, tx, b.letters, now); err != nil {
 			return err
-		}
-		for i := range b.voids {
-			b.voids[i].resolvedAt = now
 		}
 		if err := WriteLetters(ctx, tx, b.voids, now); err != nil {
 			return err

@@ -39,7 +39,7 @@ func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter,
 	if b, err = p.readBatch(ctx, tx, entries, careful); err != nil {
 		return nil, nil, err
 	}
-	if b.forged, err = p.seals.everWrong(ctx, tx, entries); err != nil {
+	if b.doubted, err = p.seals.ever(ctx, tx); err != nil {
 		return nil, nil, err
 	}
 	clear(b.dead) // the letter itself does not stand against it

@@ -43,15 +43,17 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 		}
 	}
 	for campaign, numbers := range asked {
-		r.somebodys[campaign] = &packetSet{}
+		var taken rain.Numbers
 		if given := r.given[campaign]; given != nil {
-			r.somebodys[campaign].add(given.ranges)
+			taken = slices.Clone(given.ranges)
 		}
 		for some := range slices.Chunk(numbers, rangesAtOnce) {
-			if err := r.readTaken(ctx, q, campaign, some); err != nil {
+			if err := readTaken(ctx, q, campaign, some, &taken); err != nil {
 				return r, err
 			}
 		}
+		r.somebodys[campaign] = &packetSet{}
+		r.somebodys[campaign].add(taken)
 	}
 	return r, nil
 }
@@ -91,24 +93,21 @@ func (r *reclaimed) wasGiven(campaign string, packet int) bool {
 	return set != nil && set.has(packet)
 }
 
-// readTaken reads which packets of ranges are paid, or promised and not paid yet.
-func (r *reclaimed) readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rain.Numbers) error {
+// readTaken adds those packets of ranges to taken that are paid, or promised and not paid yet.
+func readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rain.Numbers, taken *rain.Numbers) error {
 	within, args := withinRanges(ranges)
 	args = append([]any{campaign}, args...)
-	var taken rain.Numbers
 	row := func(scan sqldb.Scan) error {
 		var packet int
 		err := scan(&packet)
-		taken = taken.Add(packet)
+		*taken = taken.Add(packet)
 		return err
 	}
 	if err := q.Each(ctx, row, "SELECT packet FROM payout WHERE campaign_id = ? AND "+within, args...); err != nil {
 		return err
 	}
-	err := q.Each(ctx, row, "SELECT packet FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = '"+
+	return q.Each(ctx, row, "SELECT packet FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 AND kind = '"+
 		LetterPay+"' AND NOT "+PaidLetter+"AND "+within, args...)
-	r.somebodys[campaign].add(taken)
-	return err
 }
 
 // nobodys is what of some packets is nobody's; they are somebody's from then on.
@@ -131,20 +130,7 @@ type packetSet struct{ ranges rain.Numbers }
 
 // add puts packets into the set.
 func (s *packetSet) add(numbers rain.Numbers) {
-	if len(numbers) == 0 {
-		return
-	}
-	s.ranges = append(s.ranges, numbers...)
-	slices.SortFunc(s.ranges, func(a, b rain.Range) int { return a.First - b.First })
-	joined := s.ranges[:1]
-	for _, next := range s.ranges[1:] {
-		if last := &joined[len(joined)-1]; next.First <= last.Last+1 {
-			last.Last = max(last.Last, next.Last)
-		} else {
-			joined = append(joined, next)
-		}
-	}
-	s.ranges = joined
+	s.ranges = rain.Remaining(slices.Concat(s.ranges, numbers), nil)
 }
 
 // has tells whether a packet is in the set.
@@ -156,28 +142,8 @@ func (s *packetSet) has(packet int) bool {
 }
 
 // without is what of some packets is not in the set, each once.
-func (s *packetSet) without(numbers rain.Numbers) (rest rain.Numbers) {
-	asked := packetSet{}
-	asked.add(numbers)
-	taken := s.ranges
-	for _, r := range asked.ranges {
-		for len(taken) > 0 && taken[0].Last < r.First {
-			taken = taken[1:]
-		}
-		for _, other := range taken {
-			if other.First > r.Last {
-				break
-			}
-			if other.First > r.First {
-				rest = append(rest, rain.Range{First: r.First, Last: other.First - 1})
-			}
-			r.First = other.Last + 1
-		}
-		if r.First <= r.Last {
-			rest = append(rest, r)
-		}
-	}
-	return rest
+func (s *packetSet) without(numbers rain.Numbers) rain.Numbers {
+	return rain.Remaining(rain.Remaining(numbers, nil), s.ranges)
 }
 
 // PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in

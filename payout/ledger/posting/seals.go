@@ -108,65 +108,45 @@ func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 	return number, s.Load(ctx)
 }
 
-// forged finds the wins and reclaims among entries whose seals are wrong. Where there are any, the keys are read again
+// doubted returns nil if all seals of entries are right, else the ring to check each of them with. It reads the keys
 // first: another node may have sealed with a newer one.
-func (s *Seals) forged(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (map[sealed]bool, error) {
-	wrong := s.wrong(entries)
-	if len(wrong) == 0 {
+func (s *Seals) doubted(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (*seal.Ring, error) {
+	if allSealed(s.ring, entries) {
 		return nil, nil
 	}
-	if err := s.read(ctx, q); err != nil {
-		return nil, err
-	}
-	return s.wrong(entries), nil
+	return s.ring, s.read(ctx, q)
 }
 
-// sealed is one thing that has a seal: a win of an entry, or its reclaim, with all that the entry says of it. Two
-// copies of an entry may say different things.
-type sealed struct {
-	ref  rain.EntryRef
-	at   int64
-	win  rain.Win // without its amount; of a reclaim empty, but for the seal
-	gone string   // of a reclaim, the packets
-}
-
-func sealedWin(e *rain.Entry, w rain.Win) sealed {
-	w.Amount = 0
-	return sealed{ref: e.Ref, at: e.SealedAt, win: w}
-}
-
-func sealedReclaim(e *rain.Entry) sealed {
-	return sealed{ref: e.Ref, at: e.SealedAt, win: rain.Win{Seal: e.Reclaim.Seal}, gone: e.Reclaim.Numbers.String()}
-}
-
-func (s *Seals) wrong(entries []rain.Entry) (wrong map[sealed]bool) {
-	note := func(what sealed) {
-		if wrong == nil {
-			wrong = map[sealed]bool{}
-		}
-		wrong[what] = true
-	}
-	for i := range entries {
-		e := &entries[i]
-		for j := range e.Wins {
-			w := &e.Wins[j]
-			if !s.ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt) {
-				note(sealedWin(e, *w))
-			}
-		}
-		if r := e.Reclaim; r != nil && !s.ring.CheckClosing(r.Seal, e.Ref.Campaign, e.Ref.Shard, e.SealedAt) {
-			note(sealedReclaim(e))
-		}
-	}
-	return wrong
-}
-
-// everWrong is forged for a person's retry, with every key that there ever was: what was sealed long ago, and could not
-// be posted since, is still this installation's own.
-func (s *Seals) everWrong(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (map[sealed]bool, error) {
+// ever returns a ring of every key that there ever was. An entry that was sealed long ago, and could not be posted
+// since, is still this installation's own.
+func (s *Seals) ever(ctx context.Context, q sqldb.Querier) (*seal.Ring, error) {
 	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC")
 	if err != nil {
 		return nil, fmt.Errorf("the keys of the seals: %w", err)
 	}
-	return (&Seals{ring: seal.NewRing(secrets...)}).wrong(entries), nil
+	return seal.NewRing(secrets...), nil
+}
+
+func allSealed(ring *seal.Ring, entries []rain.Entry) bool {
+	for i := range entries {
+		e := &entries[i]
+		for j := range e.Wins {
+			if !isSealedWin(ring, e, &e.Wins[j]) {
+				return false
+			}
+		}
+		if e.Reclaim != nil && !isSealedReclaim(ring, e) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSealedWin and isSealedReclaim check a seal. Without a ring it is right.
+func isSealedWin(ring *seal.Ring, e *rain.Entry, w *rain.Win) bool {
+	return ring == nil || ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt)
+}
+
+func isSealedReclaim(ring *seal.Ring, e *rain.Entry) bool {
+	return ring == nil || ring.CheckClosing(e.Reclaim.Seal, e.Ref.Campaign, e.Ref.Shard, e.SealedAt)
 }
