@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"redrain/internal/sqldb"
 	"redrain/internal/testenv"
@@ -98,6 +99,10 @@ func frozenBooks(t *testing.T, lockWait int) (b *paytest.Books, dsn string) {
 func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 	t.Parallel()
 	b, dsn := frozenBooks(t, 1)
+	b.MustWithdraw(t, "leased", "u2", 1)
+	leased, err := b.LeaseDue(t.Context(), paytest.Bank, 1, time.Hour)
+	paytest.Must(t, err)
+	payment := want{"a payment", func() error { return b.RecordPaid(t.Context(), leased[0], "x") }}
 	beside, err := sql.Open("mysql", dsn)
 	paytest.Must(t, err)
 	defer func() { paytest.Must(t, beside.Close()) }()
@@ -115,7 +120,7 @@ func TestATransactionThatNeverEndsIsBusy(t *testing.T) {
 			t.Errorf("%s: %v, want busy", what, err)
 		}
 	}
-	for what, err := range atOnce(free(b)) {
+	for what, err := range atOnce(append(free(b), payment)) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -25,13 +25,24 @@ type Proof struct {
 }
 
 var proofTable = sqldb.NewTable("proof", func(p *Proof) []any {
-	return []any{"campaign_id", &p.Campaign, "proved_at", &p.ProvedAt, "took_ms", &p.TookMS, "balanced", &p.Balanced,
-		"findings", &p.Findings, "difference", &p.Difference,
-		"pending", sqldb.Via(func() bool { return !p.Final }, func(pending bool) error {
-			p.Final = !pending
-			return nil
-		})}
+	return []any{"campaign_id", &p.Campaign, "proved_at", &p.ProvedAt, "took_ms", &p.TookMS,
+		"balanced", flag(&p.Balanced, 1), "findings", &p.Findings, "difference", &p.Difference,
+		"pending", flag(&p.Final, 0)}
 })
+
+// flag maps a column that is 0 or 1 to whether it is set. Every other number, which only a person can have written,
+// means that it is not.
+func flag(is *bool, set int64) any {
+	return sqldb.Via(func() int64 {
+		if *is {
+			return set
+		}
+		return 1 - set
+	}, func(n int64) error {
+		*is = n == set
+		return nil
+	})
+}
 
 // NoteProofs keeps the last proof of each campaign, or of everything.
 func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {

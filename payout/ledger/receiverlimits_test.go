@@ -67,7 +67,7 @@ func TestARatePerReceiverOverAllNodes(t *testing.T) {
 }
 
 // TestABudgetOfTriesAtOnce: however many nodes lease, no more tries are under way than allowed. One that ends makes
-// room, however it ends; one whose node has died makes room when its lease is over.
+// room, however it ends.
 func TestABudgetOfTriesAtOnce(t *testing.T) {
 	const count, most = 40, 3
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {

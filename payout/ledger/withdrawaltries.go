@@ -82,17 +82,20 @@ var (
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver.
+// dueFor reads what is due for a receiver, and what is put off farther than any try may be. These are two statements
+// for each state: for both at once SQLite reads the whole state.
 func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []WithdrawalState, now int64, limit int,
 	lock string) (due []Withdrawal, err error) {
+	far := now + (LongestWait + waitSlack).Milliseconds()
 	for _, state := range states {
-		some, err := withdrawalTable.List(ctx, q, "WHERE state = ? AND dead = 0 AND (next_at <= ? OR next_at > ?) "+
-			"AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), now,
-			now+(LongestWait+waitSlack).Milliseconds(), receiver, limit)
-		if err != nil {
-			return nil, err
+		for when, than := range map[string]int64{"next_at <= ?": now, "next_at > ?": far} {
+			some, err := withdrawalTable.List(ctx, q, "WHERE state = ? AND dead = 0 AND "+when+
+				" AND receiver IN ('', ?) ORDER BY next_at, id LIMIT ?"+lock, string(state), than, receiver, limit)
+			if err != nil {
+				return nil, err
+			}
+			due = append(due, some...)
 		}
-		due = append(due, some...)
 	}
 	slices.SortStableFunc(due, func(a, b Withdrawal) int { return cmp.Compare(a.NextAt, b.NextAt) })
 	return due[:min(len(due), limit)], nil

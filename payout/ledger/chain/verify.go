@@ -123,11 +123,11 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 // check compares the blocks that the root names with those of the database.
 func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
 	for _, want := range r.Blocks {
-		is, _, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
+		is, known, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
 		if err != nil {
 			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
 		}
-		if is != want {
+		if !known || is != want {
 			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+
 				"end, was changed or removed", want.Number, want.Book, r.Day))
 		}
