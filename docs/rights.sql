@@ -20,7 +20,7 @@ GRANT UPDATE ON redrain.shard_mark TO 'redrain'@'%';
 GRANT UPDATE ON redrain.rain TO 'redrain'@'%';
 GRANT UPDATE ON redrain.dead_letter TO 'redrain'@'%';
 
--- What goes on until it ends. Who pays, how much, to whom and when is not among it.
+-- These columns change until the row is final. Payer, amount, payee and time are not among them.
 GRANT UPDATE (status, expires_at, drained, revision) ON redrain.campaign TO 'redrain'@'%';
 GRANT UPDATE (state, receiver, dead, attempts, tries, next_at, try_ends, last_error, reference, action_url, action_data,
     action_until, sent_at, waits_since, finished_at, paid_id, return_id) ON redrain.withdrawal TO 'redrain'@'%';

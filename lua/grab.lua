@@ -41,7 +41,7 @@
 
 local state, stock, wins, taps, outbox, argv = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], ARGV
 local EARLY_MS = 250 -- how much before its start a rain is taken as begun: the nodes' clocks differ that much at most
-local BEATS_AHEAD, PART_AHEAD = 4, 10 -- with draws the pacing is so many beats ahead, and a tenth of the rain besides
+local BEATS_AHEAD, PART_AHEAD = 4, 10 -- with draws the pacing is 4 beats plus 1/10 of the rain ahead
 local DIGIT = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 local USER, TICKET, n = 5, (#argv + 5) / 2, (#argv - 5) / 2 -- five arguments come before those of the n taps
 local match, format, concat = string.match, string.format, table.concat
@@ -72,7 +72,7 @@ local open = status == 'open' and s[8] == argv[1] and now >= opens - EARLY_MS an
 local records, field, known = redis.call('HMGET', wins, unpack(argv, USER + 1, TICKET)), {}, {}
 for i = 1, n do
   field[i] = argv[USER + i] .. '\n' .. argv[TICKET + i]
-  if records[i] then known[#known + 1] = field[i] end -- who has never won has not won with this ticket
+  if records[i] then known[#known + 1] = field[i] end -- only players with a win can have won with this ticket
 end
 local before = #known > 0 and redis.call('HMGET', wins, unpack(known))
 local limited = open and taps_per_user > 0

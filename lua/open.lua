@@ -23,8 +23,8 @@
 --   error LATE     the call comes too late: the shard may have been opened, played and lost since it was sent
 -- ATOMICITY
 --   One step that leaves an existing shard unchanged, so it may be repeated, from several nodes. The first write is one that a
---   full Redis refuses. Every key of the shard is there from then on, if only with an empty mark: a command on several keys, of which some
---   do not exist, is refused while their slot migrates to another node of a Cluster.
+--   full Redis refuses. Every key of the shard exists from then on, if only with an empty mark. While a slot migrates, a Cluster
+--   refuses commands on several keys of which some do not exist.
 
 local state, stock, wins, taps, outbox, lent, borrowed = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local status = redis.call('HGET', state, 'status')

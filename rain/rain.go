@@ -41,7 +41,7 @@ type RainSpec struct {
 	BeatMS         int64  `json:"beat_ms,omitempty"`
 }
 
-// DefaultRain is a rain with the contract's defaults, to be decoded into.
+// DefaultRain returns a RainSpec with the API's defaults. Decode JSON into it.
 func DefaultRain() RainSpec {
 	return RainSpec{DurationMS: 10_000, DropsPerSecond: 8, FallMS: 4_000, Pacing: PacingNone, BeatMS: DefaultBeatMS}
 }

@@ -53,18 +53,18 @@ func (c *Campaign) CheckStored() error {
 func (r *Rain) checkStored(i int, e *Invalid) {
 	field := fmt.Sprintf("rains[%d]", i)
 	if r.ID == "" || !utf8.ValidString(r.ID) {
-		e.add(field, "has an id")
+		e.add(field, "has no valid id")
 	}
 	if r.DurationMS < 0 || r.DurationMS > maxExpiresInMS || r.FallMS < 1 || r.FallMS > maxExpiresInMS ||
 		r.DropsPerSecond < 1 || r.DropsPerSecond > MaxDropsPerSecond || r.DecoyPercent < 0 || r.DecoyPercent > 100 {
-		e.add(field, "has a duration, a density, a fall and a share of decoys within their limits")
+		e.add(field, "has a duration_ms, drops_per_second, fall_ms or decoy_percent out of bounds")
 	}
 	if r.Pacing != PacingNone && r.Pacing != PacingEven {
 		e.add(field, "has an unknown pacing, %q", r.Pacing)
 	}
 	if _, ok := r.OddsRecord.List(); !ok || !r.Odds.valid() || r.Draws() &&
 		(r.BeatMS < MinBeatMS || r.BeatMS > MaxBeatMS) {
-		e.add(field, "has valid odds, beats and a valid record of its odds")
+		e.add(field, "has invalid odds, beat_ms or odds_record")
 	}
 	if r.StartsAt < 0 || r.StoppedAt < 0 || r.FirstWave < 0 {
 		e.add(field, "starts_at, stopped_at and first_wave are not below 0")

@@ -35,11 +35,12 @@ func TestCheckStored(t *testing.T) {
 		"created_at":       func(c *rain.Campaign) { c.ExpiresAt = -1 },
 		"name":             func(c *rain.Campaign) { c.Name = "\xff" },
 		"duration":         func(c *rain.Campaign) { c.Rains[0].DurationMS = 1 << 60 },
-		"a share":          func(c *rain.Campaign) { c.Rains[0].DecoyPercent = 101 },
-		"density":          func(c *rain.Campaign) { c.Rains[0].DropsPerSecond = -1 },
+		"decoy_percent":    func(c *rain.Campaign) { c.Rains[0].DecoyPercent = 101 },
+		"drops_per_second": func(c *rain.Campaign) { c.Rains[0].DropsPerSecond = -1 },
 		"pacing":           func(c *rain.Campaign) { c.Rains[0].Pacing = "mine" },
+		"odds_record":      func(c *rain.Campaign) { c.Rains[0].OddsRecord = "x" },
 		"first_wave":       func(c *rain.Campaign) { c.Rains[0].FirstWave = -1 },
-		"has an id":        func(c *rain.Campaign) { c.Rains[0].ID = "" },
+		"has no valid id":  func(c *rain.Campaign) { c.Rains[0].ID = "" },
 	} {
 		c := stored()
 		change(c)

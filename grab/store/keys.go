@@ -59,7 +59,7 @@ const (
 	fieldCloses      = "closes"        // time from which its taps no longer count
 	fieldPaced       = "paced"         // 1: the stock is released in proportion to the time, 0: at once
 	fieldDuration    = "duration_ms"   // of the rain
-	fieldBeat        = "beat_ms"       // of a rain in which players have draws, 0 of others
+	fieldBeat        = "beat_ms"       // length of a beat in ms; 0 if the rain has no draws
 	// The scripts have more fields: "base_wave" and "base", the rain for which the pacing was begun, and the stock at
 	// that moment. "restorer" and "chunk" name the restoration and its last chunk.
 )

@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// TestASnapshotNamesSettingsThatAreNotTheCampaigns: of the version of the campaign that the shard goes by, each
-// setting; of another version those that no version changes.
+// TestASnapshotNamesSettingsThatAreNotTheCampaigns: at the campaign's revision, a snapshot names each changed setting.
+// At another revision it names only changed fixed settings.
 func TestASnapshotNamesSettingsThatAreNotTheCampaigns(t *testing.T) {
 	t.Parallel()
 	falling := rain.Rain{ID: "r", FirstWave: 7, StartsAt: 1_000, DurationMS: 500, FallMS: 300, Pacing: rain.PacingEven}

@@ -46,8 +46,8 @@ type benchRainFlags struct {
 	Shards         int           `group:"benchrain" default:"${shards}" help:"Parts of the stock."`
 	DropsPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Drops that appear in a second. By default enough for everybody's taps; 400 for a closed loop."`
 	Fall           time.Duration `group:"benchrain" default:"0s" placeholder:"DURATION" help:"Longest time that a drop is in the air. By default 4s; 20s for a closed loop."`
-	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration, as --farm and --bot have it."`
-	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto, as --bot has it. By default 1: no draws."`
+	Pacing         rain.Pacing   `group:"benchrain" placeholder:"HOW" help:"How the stock is released: none (default), or even over the duration (default with --farm and --bot)."`
+	Odds           *rain.Odds    `group:"benchrain" placeholder:"ODDS" help:"Chance of a player's draw in each beat: a number above 0, or auto. By default 1: no draws; with --bot auto."`
 	Capacity       int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who may be in the room; the others wait. 0: no limit."`
 	AdmitPerSecond int           `group:"benchrain" default:"0" placeholder:"N" help:"Players who are let in within a second; 0: all at once."`
 }

@@ -217,8 +217,8 @@ const description = "Red packet rain (红包雨): packets fall on every player's
 	"and a fixed budget of real money is handed out exactly. Every flag has an environment variable, " +
 	"REDRAIN_ and its name in capitals, and a key in the file of --config; flag over environment over file."
 
-// fillIn puts the values of ${…} into the grammar's tags. kong has variables for that, but goes through all of them
-// again for every flag, which took most of the time of a command line: it is left those of its own, as ${default}.
+// fillIn replaces ${…} in the grammar's tags. kong has variables for that, but interpolates all of them again for every
+// flag, which took most of the time of a command line. Only its own, as ${default}, are left to it.
 func fillIn(k *kong.Kong) error {
 	var pairs []string
 	for name, value := range defaults() {

@@ -22,7 +22,7 @@ type rainStartCmd struct {
 	Pacing         rain.Pacing    `default:"${pacing}" help:"How the stock is released: none, or even over the duration."`
 	Odds           rain.Odds      `default:"${odds}" help:"Chance of a player's one draw in each beat: a number above 0, or auto, which sets it so that the stock ends with the rain. 1: no draws, every packet drop can win."`
 	BeatMS         int64          `name:"beat-ms" default:"${beat_ms}" help:"Length of a beat in milliseconds, with --odds below 1."`
-	IdempotencyKey string         `placeholder:"KEY" help:"Any text. The same command with the same key again answers what was made the first time."`
+	IdempotencyKey string         `placeholder:"KEY" help:"Any text. If you repeat the command with the same key, you get the first result."`
 	oneCampaign
 }
 

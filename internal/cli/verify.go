@@ -113,7 +113,7 @@ func (c *verifyCmd) ended(campaign client.Campaign) ([]wire.Rain, error) {
 }
 
 // verifyRain recomputes a rain and lists what does not agree. noted is the commitment that the caller trusts, or "".
-// It returns the rain too; nil where it cannot be computed.
+// It also returns the rain, or nil if the rain cannot be computed.
 func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, again *rain.Rain) {
 	v = verification{Rain: r.ID, Commitment: r.Commitment, Seed: f.Seed}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
@@ -121,7 +121,7 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 		v.Commitment = strings.ToLower(noted)
 	}
 	if f.Commitment != v.Commitment {
-		fault("the commitment is now said to be %s", f.Commitment)
+		fault("the server now reports the commitment %s", f.Commitment)
 	}
 	seed, err := rain.ParseSeed(f.Seed)
 	if err != nil {
@@ -133,13 +133,13 @@ func verifyRain(r wire.Rain, f client.Fairness, noted string) (v verification, a
 	}
 	s := f.Schedule
 	if !sameSettings(r, s) {
-		fault("the schedule is not that of the rain as it was announced")
+		fault("the schedule differs from the announced rain")
 	}
 	spec := rain.RainSpec{DurationMS: s.DurationMS, DropsPerSecond: s.DropsPerSecond, FallMS: s.FallMS,
 		DecoyPercent: s.DecoyPercent, Pacing: s.Pacing, Odds: s.Odds, BeatMS: s.BeatMS}
 	record, known := rain.OddsRecordOf(s.OddsRecord, s.GuestsOddsRecord)
 	if !known || record != "" && s.Odds != rain.OddsAuto {
-		fault("the record of the odds is none")
+		fault("the record of the odds is invalid")
 		return v, nil
 	}
 	if err := spec.Validate(s.StartsAt); err != nil {
@@ -202,8 +202,8 @@ func (c *verifyCmd) claims(ctx context.Context, api *client.Client) ([]client.Cl
 	}), err
 }
 
-// luck computes each beat of a player, and lists what they were given that the seed had not let them win. That they
-// were given nothing in a beat with luck is no fault: they may not have tapped, or nothing was left.
+// luck computes each beat of a player, and reports claims without luck. A lucky beat without a claim is no fault: the
+// player may not have tapped, or nothing was left.
 func (v *verification) luck(r *rain.Rain, user string, claims []client.Claim) {
 	given := map[int64]string{}
 	c := rain.Campaign{Status: rain.Closed, Rains: []rain.Rain{*r}}

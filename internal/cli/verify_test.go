@@ -33,7 +33,7 @@ func TestVerifyFindsEveryLie(t *testing.T) {
 		"no seed at all": {do: lie(func(f *client.Fairness) { f.Seed = "xyz" }),
 			want: "a seed is 64 hexadecimal digits"},
 		"commitment changed": {do: lie(func(f *client.Fairness) { f.Commitment = other.Commitment() }),
-			want: "the commitment is now said to be " + other.Commitment()},
+			want: "the server now reports the commitment " + other.Commitment()},
 		"both changed": {do: lie(func(f *client.Fairness) {
 			f.Commitment, f.Seed = other.Commitment(),
 				other.Hex()
@@ -43,9 +43,9 @@ func TestVerifyFindsEveryLie(t *testing.T) {
 		"drops": {do: lie(func(f *client.Fairness) { f.Schedule.Drops++ }),
 			want: "81 drops in 40 waves are claimed, the seed gives 80 in 40"},
 		"fewer decoys": {do: lie(func(f *client.Fairness) { f.Schedule.DecoyPercent = 0 }),
-			want: "the schedule is not that of the rain as it was announced"},
+			want: "the schedule differs from the announced rain"},
 		"another rain's": {do: lie(func(f *client.Fairness) { f.Schedule.Rain = "r2" }),
-			want: "the schedule is not that of the rain as it was announced"},
+			want: "the schedule differs from the announced rain"},
 		"one that never ends": {do: lie(func(f *client.Fairness) { f.Schedule.DurationMS = 1 << 60 }),
 			want: "the schedule cannot be that of a rain: duration_ms"},
 		"dense without bounds": {do: lie(func(f *client.Fairness) { f.Schedule.DropsPerSecond = 1 << 40 }),
@@ -112,9 +112,9 @@ func TestVerifyOfAPlayer(t *testing.T) {
 			want: "claim c1-7 of player u1, ticket " + unlucky + ": the rain's seed did not let the player win"},
 		"a drop":         {ticket: "3.1", want: "players have draws in the beats of this rain"},
 		"another rain's": {ticket: "b4000"},
-		"a record of no beats": {ticket: lucky, want: "the record of the odds is none",
+		"a record of no beats": {ticket: lucky, want: "the record of the odds is invalid",
 			lie: func(f *client.Fairness) { f.Schedule.OddsRecord[1].Beat = 0 }},
-		"other odds": {ticket: lucky, want: "the schedule is not that of the rain as it was announced",
+		"other odds": {ticket: lucky, want: "the schedule differs from the announced rain",
 			lie: func(f *client.Fairness) { f.Schedule.Odds, f.Schedule.OddsRecord = rain.OddsOne/2, nil }},
 	} {
 		t.Run(name, func(t *testing.T) {

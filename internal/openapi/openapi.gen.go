@@ -915,7 +915,7 @@ type Schedule struct {
 	// OddsRecord With the odds "auto", the odds that were set, each from its beat on. Before the first they are 0.1.
 	OddsRecord []OddsFrom `json:"odds_record,omitempty"`
 
-	// GuestsOddsRecord With the odds "auto" in a campaign with guests_share, the same for guests; odds_record is that of players with a token then. Each beat that is in one is in the other.
+	// GuestsOddsRecord With the odds "auto" in a campaign with guests_share, the same for guests; odds_record holds the odds of players with a token then. Both records list the same beats.
 	GuestsOddsRecord []OddsFrom `json:"guests_odds_record,omitempty"`
 	FirstWave        int64      `json:"first_wave"`
 	Waves            int64      `json:"waves"`

@@ -13,10 +13,10 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// withoutComments is what is none of a statement.
+// withoutComments matches the comments of SQL, to remove them.
 var withoutComments = regexp.MustCompile(`-- .*`)
 
-// beyond is what the parser knows and MySQL does not.
+// beyond matches syntax that the parser accepts and MySQL rejects.
 var beyond = regexp.MustCompile(`(?i)(INDEX|COLUMN)\s+IF\s+(NOT\s+)?EXISTS`)
 
 // TestMySQLKnowsTheGrammar: the tests run on MariaDB, so a parser of MySQL's grammar reads what this package sends

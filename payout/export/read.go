@@ -35,7 +35,7 @@ func (r row) of(column string) sql.NullString {
 
 func (r row) text(column string) string { return r.of(column).String }
 
-// noNumber is the number of what is none. No rule holds for it.
+// noNumber stands for a text that is no integer. Every check of it fails.
 const noNumber = math.MinInt64
 
 // number is a column's whole number, written as databases do.
@@ -62,8 +62,8 @@ var known = func() map[string][]string {
 // maxLine is how long a line may be: a dead letter has a payload of 64 KB, a list of amounts 10 MB and more.
 const maxLine = 256 << 20
 
-// read reads a file. begin hears of each heading, and each of each row. What is no export, or not a whole one, is
-// ErrNoExport. h is filled in before the first row.
+// read calls begin for each heading and each for each row. It fills in h before the first row. It returns ErrNoExport
+// if the file is no export, or is incomplete.
 func read(from io.Reader, h *Header, begin func(table string), each func(row)) (t Trailer, err error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -115,7 +115,7 @@ func (r *reader) line(line []byte) (last bool, err error) {
 	case bytes.HasPrefix(line, []byte(`{"table"`)):
 		r.at = heading{}
 		if err := json.Unmarshal(line, &r.at); err != nil || !slices.Equal(known[r.at.Table], r.at.Columns) {
-			return false, fmt.Errorf("gives the table %q other columns than this version of redrain knows", r.at.Table)
+			return false, fmt.Errorf("table %q: unknown columns; use the redrain version that wrote the file", r.at.Table)
 		}
 		r.begin(r.at.Table)
 	default:

@@ -9,13 +9,13 @@ import (
 	"redrain/payout/ledger"
 )
 
-// table is one of which all rows of a campaign are exported.
+// table is an exported table. The export has all its rows of the campaign.
 type table struct {
 	name    string
 	columns []string
 	of      string // the column with the campaign's id
 	key     string // the other columns of the primary key, which give the order; "": there is one row
-	pages   bool   // the key is one whole number or text, by which many rows are read page by page
+	pages   bool   // the table is read in pages, in the order of its one key column
 }
 
 // wholeTables come first in a file, in this order. Transactions with their lines and payouts come after them.

@@ -18,14 +18,15 @@ import (
 // What is done to whole rows.
 const removed, twice = "a row removed", "a row twice"
 
-// unproved is what of an export nothing proves, by table, and why.
+// unproved lists, by table, the changes that verification does not detect.
 var unproved = map[string][]string{
 	// How Redis and the ledger spoke of the shards while there was something to win. No money follows from it.
 	"shard_epoch": {"shard", "attempt", "barrier_ms", "fenced_at", removed, twice},
 	"shard_mark":  {"shard", "entry_ms", "entry_seq", removed, twice},
 	"move": {"id", "from_shard", "to_shard", "numbers", "packets", "from_number", "to_number", "epoch", "created_at",
 		"done_at", removed, twice},
-	// What changes of a campaign until it is over, and what waited for a person. The audit has the SHA-256 of the file.
+	// These columns change until the campaign is over. Dead letters wait for an operator. The audit has the SHA-256 of the
+	// file.
 	"campaign": {"status", "expires_at", "revision", "drained"},
 	"rain": {"ordinal", "id", "starts_at", "duration_ms", "drops_per_second", "fall_ms", "decoy_percent", "pacing",
 		"odds", "beat_ms", "odds_record", "first_wave", "seed", "stopped_at", removed, twice},

@@ -51,7 +51,7 @@ var CampaignTable = sqldb.NewTable("campaign", func(c *rain.Campaign) []any {
 	}
 })
 
-// campaignPaper is a campaign's row as the chain holds it: what never changes of it, with its given amounts.
+// campaignPaper hashes a campaign's fixed columns and its given amounts, in the order of chain's papers.
 func campaignPaper(c *rain.Campaign, amounts []byte) chain.Hash {
 	var p chain.Content
 	p.Add(c.ID, c.Name, c.Sponsor, c.Budget, c.Packets, c.Split, c.Min, c.Max, c.WinsPerUser, c.TapsPerUser, c.Shards,
@@ -92,7 +92,7 @@ type campaignRows struct {
 	amounts map[string][]rain.Money // given amounts of live campaigns: they never change and may be millions
 }
 
-// Read reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+// Read reads a campaign in a transaction. It returns ErrUnknownCampaign if the id is unknown.
 func (r *campaignRows) Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error) {
 	found, err := r.read(ctx, q, "WHERE id = ?", id)
 	return one(found, id, err)
@@ -112,7 +112,7 @@ func one(found []*rain.Campaign, id string, err error) (*rain.Campaign, error) {
 	return found[0], nil
 }
 
-// read reads campaigns. One whose row makes no sense has a Fault, and hides no other one.
+// read reads campaigns. A campaign with an invalid row gets a Fault. The others are still returned.
 func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	args ...any) ([]*rain.Campaign, error) {
 	list, err := CampaignTable.List(ctx, q, where, args...)
@@ -156,7 +156,7 @@ func (r *campaignRows) read(ctx context.Context, q sqldb.Querier, where string,
 	return found, nil
 }
 
-// badAmountsError is a list of amounts that is none.
+// badAmountsError reports stored amounts that are not valid JSON.
 type badAmountsError struct{ cause error }
 
 func (e *badAmountsError) Error() string { return "amounts: " + e.cause.Error() }

@@ -120,7 +120,7 @@ func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Camp
 	return found[0], nil
 }
 
-// campaigns reads campaigns with their rains, all as of one moment: the revision is that of the rains too.
+// campaigns reads campaigns and rains in one snapshot, so that revision and rains agree.
 func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (list []*rain.Campaign, err error) {
 	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		list, err = s.rows.read(ctx, tx, where, args...)
@@ -141,8 +141,8 @@ func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 	return live, nil
 }
 
-// undrained finds the campaigns that are not drained, or of which nobody can say. SQLite uses no index for <>, nor
-// where they are to be in the order of their ids.
+// undrained selects campaigns whose drained is not 1. Other values than 0 and 1 count as undrained. SQLite uses no
+// index for <>, nor if the ids are to be in order.
 const undrained = "(drained < 1 OR drained > 1)"
 
 // LiveIDs lists the ids of the campaigns that are not drained, or of which nobody can say, also of those that Live

@@ -46,7 +46,7 @@ type Claim struct {
 	Packet   int
 	Amount   rain.Money
 	WonAt    int64  // Unix ms
-	Ticket   string // what it was won with: a drop, or a beat; "" where only the letter's text says so
+	Ticket   string // the drop or beat that won the packet; "" if only the dead letter's text names it
 	State    ClaimState
 	Held     bool // kept apart until a person has decided; its State is granted
 }

@@ -110,7 +110,7 @@ var (
 	ErrCampaignExists    = errors.New("a campaign with this id exists")
 	ErrCampaignStocked   = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
 	ErrUnknownWithdrawal = errors.New("no such withdrawal")
-	ErrImmutable         = errors.New("what a campaign was created with does not change")
+	ErrImmutable         = errors.New("a fixed field of the campaign differs")
 	// ErrUnchanged is returned by a change given to Update: nothing is written nor audited, and Update succeeds.
 	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")

@@ -9,7 +9,7 @@ import (
 	"redrain/payout/paytest"
 )
 
-// fixed are the columns that a server's user may not change, by table; nil: none of them, and no row may be deleted.
+// fixed lists the columns that the server's database user must not update, by table. nil: all columns, and no DELETE.
 var fixed = map[string][]string{
 	"txn": nil, "entry": nil, "payout": nil, "reclaim": nil, "reclaim_cut": nil, "deposit": nil,
 	"withdrawal_event": nil,

@@ -11,9 +11,9 @@ import (
 	"redrain/payout/paytest"
 )
 
-// edited are the columns that an edit by hand must not change unnoticed, by table: amounts, accounts, owners, states
-// and links, the terms of campaigns, and the audit. row finds the row that is edited; names are queries for what may
-// name it.
+// edited lists, by table, the columns whose change by hand the full reconciliation must report: amounts, accounts,
+// owners, states and links, the terms of campaigns, and the audit. row finds the row that is edited; names are queries
+// for what may name it.
 var edited = []struct {
 	table, columns, row string
 	names               []string
@@ -57,7 +57,7 @@ var edited = []struct {
 // ofRemoved names the payment of a campaign whose payouts were removed.
 var ofRemoved = []string{"SELECT CONCAT('transaction ', id) FROM txn WHERE idem_key LIKE 'pay:c5.%'"}
 
-// values are the edits of columns whose value cannot just be another.
+// values holds the test's new value for columns that accept only some values.
 var values = map[string]string{
 	"campaign.max_amount": "77", "campaign.split": "'gaussian'",
 	"campaign.split_seed": "CONCAT('e', SUBSTR(split_seed, 2))",

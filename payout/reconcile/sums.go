@@ -196,8 +196,8 @@ func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, fo
 		sqldb.Args(accounts)...)
 }
 
-// checkSettings looks for shards that somebody has closed, opened, or given other rules. The campaign is read once
-// more, after the snapshots: a version that it has not reached by now cannot have been told to a shard.
+// checkSettings looks for shards that were closed, opened or given other rules by hand. It reads the campaign again
+// after the snapshots: no shard can have a newer revision.
 func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) error {
 	var revision int64
 	var status string

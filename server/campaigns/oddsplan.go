@@ -12,10 +12,10 @@ const (
 	// oddsHurry is how much better odds become in the last oddsHurryFrom beats before that: chance leaves something
 	// half of the time, and it must not stay.
 	oddsHurry, oddsHurryFrom = 1.5, 3.0
-	// oddsMemory is how much of what is known of a crowd counts after a beat, when the next one was seen.
+	// oddsMemory is the weight of the earlier estimate when a new beat is observed.
 	oddsMemory = 0.6
-	// oddsJudged is how many wins there would be, if each player took each draw, before it is judged how many they
-	// take. One that is counted late, after beats of the least odds, is no million of draws.
+	// oddsJudged is the number of expected wins that must be reached before the draw rate is estimated. So one win that
+	// is counted late, after beats of the least odds, is not taken for a million draws.
 	oddsJudged = 0.5
 	// oddsMost is how many draws a player is believed to take in a beat. There is one; more are chance, wins that are
 	// counted late, or players who are not counted yet.
@@ -32,7 +32,7 @@ type crowd struct {
 	lane   rain.Lane
 	counts bool    // at, won and online are known
 	seen   bool    // packets were won in the rain, so draws is known
-	draws  float64 // of a player who is there, in a beat: 1 of those who tap in each
+	draws  float64 // draws per player present and beat; 1 if each player taps in each beat
 	at     int64   // the beat up to which wins are counted
 	won    int     // packets won by then
 	online int64   // players who were there
@@ -42,8 +42,7 @@ type crowd struct {
 	hoped, gone float64
 }
 
-// note takes in how many packets are won by the beginning of a beat, and how many players are there. What was won of
-// late says how many draws were taken, since the odds of them are known.
+// note records the packets won before a beat, and the players present. Wins and odds give the draw rate.
 func (k *crowd) note(r *rain.Rain, beat int64, won int, online int64) {
 	if !k.counts || beat <= 1 { // of the first beat much is yet to come: hands need time
 		*k = crowd{lane: k.lane, counts: true, at: max(beat, 0), won: won, online: online}

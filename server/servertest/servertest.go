@@ -17,7 +17,7 @@ type Stock interface {
 	Apply(ctx context.Context, c *rain.Campaign) error
 }
 
-// RainingCampaign stocks a campaign of so many packets, with a rain that has been falling.
+// RainingCampaign opens a campaign with the given packets and a rain that is falling.
 func RainingCampaign(b testing.TB, stock Stock, now int64, packets int) *rain.Campaign {
 	b.Helper()
 	spec := rain.DefaultSpec()

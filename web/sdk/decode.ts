@@ -75,7 +75,7 @@ function isMessage(m: unknown): m is Message {
   });
 }
 
-/** finish makes of a message's short forms what the page gets. */
+/** finish expands the short forms of a message. */
 function finish(m: Message): Message {
   if (m.type === "wave") m.drops = (m.drops as unknown[]).flatMap((d) => drop(m, d));
   if (m.type === "room") m.winners = Array.isArray(m.winners) ? m.winners : []; // null while nobody has won

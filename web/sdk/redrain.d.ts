@@ -151,7 +151,7 @@ export interface Rain {
   ends_at: number;
   duration_ms: number;
   drops_per_second: number;
-  /** The longest that a drop of it falls; see each drop's own. */
+  /** The longest fall time of a drop, in ms. Each drop has its own fall_ms. */
   fall_ms: number;
   decoy_percent: number;
   pacing: "even" | "none";
@@ -463,7 +463,7 @@ export interface LuckOf {
 }
 
 /**
- * Computes each beat of a player in a rain that has ended, from its revealed seed, and holds the player's claims against it. `commitment` is
+ * Recomputes each beat of a player in an ended rain from its revealed seed, and compares the player's claims with them. `commitment` is
  * the one that you noted in the countdown. Null before the seed is revealed, and for rains in which every packet can win.
  */
 export declare function checkLuck(fairness: Fairness, user: string, claims: readonly OwnClaim[], commitment?: string): LuckOf | null;

@@ -10,9 +10,8 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// paper is where the rows are that say what transactions of a kind are for, and which of their columns the chain
-// holds: those that never change. Whoever books such a transaction adds the same values to the Content of its
-// papers, in the same order.
+// paper describes the source rows of a kind of transaction, and lists their fixed columns in the order of the hash.
+// The code that books such a transaction adds the same values to the Content of its papers, in the same order.
 type paper struct {
 	columns []string // in the order in which they are hashed
 	from    string   // tables and joins

@@ -1872,7 +1872,7 @@ export interface components {
             odds?: components["schemas"]["Odds"];
             /**
              * Format: int64
-             * @description Length of a beat, where odds are below 1.
+             * @description Length of a beat in ms. Used if odds are below 1 or auto.
              * @default 1000
              */
             beat_ms?: number;
@@ -1940,7 +1940,7 @@ export interface components {
             beat_ms: number;
             /** @description With the odds "auto", the odds that were set, each from its beat on. Before the first they are 0.1. */
             odds_record?: components["schemas"]["OddsFrom"][];
-            /** @description With the odds "auto" in a campaign with guests_share, the same for guests; odds_record is that of players with a token then. Each beat that is in one is in the other. */
+            /** @description With the odds "auto" in a campaign with guests_share, the same for guests; odds_record holds the odds of players with a token then. Both records list the same beats. */
             guests_odds_record?: components["schemas"]["OddsFrom"][];
             /** Format: int64 */
             first_wave: number;

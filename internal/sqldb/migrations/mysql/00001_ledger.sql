@@ -57,8 +57,8 @@ CREATE TABLE IF NOT EXISTS rain (
     fall_ms          BIGINT        NOT NULL,
     decoy_percent    INT           NOT NULL,
     pacing           VARCHAR(16)   NOT NULL,
-    odds             BIGINT        NOT NULL,         -- of a draw, in billionths; 0: there are no draws; -1: they are in odds_record
-    beat_ms          BIGINT        NOT NULL,         -- in which each player has one draw
+    odds             BIGINT        NOT NULL,         -- of a draw, in billionths. 0: no draws. -1: odds_record holds the odds
+    beat_ms          BIGINT        NOT NULL,         -- length of a beat, in ms. Each player has one draw in a beat
     odds_record      MEDIUMTEXT    NOT NULL,         -- "<first beat>:<odds>" for each change, as it was set
     first_wave       BIGINT        NOT NULL,
     seed             CHAR(64)      NOT NULL,         -- secret until the rain has ended

@@ -12,7 +12,7 @@ export const SPLITS: readonly Split[] = ["double_mean", "low_variance", "gaussia
 export const UNITS = { seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 } as const;
 export type Unit = keyof typeof UNITS;
 
-/** Draft is what stands in the fields, under the API's names. Money is in yuan. */
+/** Draft holds the texts of the form's fields, by the API's names. Money is in yuan. */
 export interface Draft {
   name: string;
   sponsor: string;
@@ -49,7 +49,7 @@ export function emptyDraft(): Draft {
   };
 }
 
-/** draftOf is the form of a campaign like another one, under a name of its own. */
+/** draftOf copies a campaign into a draft and gives it a new name. */
 export function draftOf(c: Pick<Campaign, keyof NewCampaign>): Draft {
   const unit = (["days", "hours", "minutes"] as const).find((u) => c.expires_in_ms % UNITS[u] === 0) ?? "seconds";
   return {

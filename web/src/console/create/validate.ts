@@ -14,7 +14,7 @@ export interface Fault {
 
 export type Faults = Partial<Record<Field, Fault>>;
 
-/** Checked is a draft that was read. body is there where there is no fault at all; split, where a preview can be made. */
+/** Checked is a draft that was read. body is null if any field has a fault. split is null if no preview is possible. */
 export interface Checked {
   faults: Faults;
   body: CampaignBody | null;

@@ -1,4 +1,4 @@
-// What the server takes for a rain, so that a fault is said while it is typed. As rain.RainSpec.Validate has it.
+// The limits of a rain, as in rain.RainSpec.Validate. The form shows a fault while the operator types.
 
 import type { NewRain, Pacing } from "../../shared/schemas.ts";
 
@@ -6,7 +6,7 @@ import type { NewRain, Pacing } from "../../shared/schemas.ts";
 export interface Limit {
   least: number;
   most: number;
-  /** scale is how many of the API's units are one of the form's: 1000 where it asks for seconds. */
+  /** scale converts the form's unit to the API's: 1000 if the form asks for seconds. */
   scale: number;
 }
 
@@ -46,7 +46,7 @@ export interface RainForm {
   beat_ms: string;
 }
 
-/** A Wrong is what is wrong with a field: not a number, or out of its limits; a start in the past or too far ahead. */
+/** Wrong is the fault of a field: not a number, out of its limits, a start in the past or too far ahead. */
 export type Wrong = "number" | "whole" | "range" | "time" | "past" | "far";
 export type Wrongs = Partial<Record<LimitedField | "starts_at", Wrong>>;
 

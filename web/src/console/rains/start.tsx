@@ -16,9 +16,9 @@ const BEGIN: RainForm = {
   at: false, starts_at: "", starts_in_ms: "3", duration_ms: "10", drops_per_second: "8", fall_ms: "4", decoy_percent: "0", pacing: "even",
   luck: "all", odds: "25", beat_ms: "1",
 };
-const IN_MINUTES = 10; // ahead is what the field of a start time begins with
+const IN_MINUTES = 10; // the start time is preset to ten minutes from now
 
-/** StartRain asks for a rain, and orders it once however often it is clicked. */
+/** StartRain is the dialog that starts a rain. Repeated clicks start one rain. */
 export function StartRain({ campaign: c, live, reload, onClose }: TabProps & { onClose: () => void }) {
   const [form, setForm] = useState<RainForm>(() => ({ ...BEGIN, starts_at: local(Date.now() + IN_MINUTES * 60_000) }));
   const [tried, setTried] = useState(false);
@@ -100,7 +100,7 @@ function preview(r: RainBody): string[] {
   return [t("preview", values), ...(decoys > 0 ? [t("previewDecoys", values)] : []), t(r.starts_at ? "previewAt" : "previewEnds", values)];
 }
 
-/** explain says the faults that this dialog alone can have. */
+/** explain returns the text of faults that only this dialog can show. */
 function explain(fault: ApiError): string | undefined {
   if (fault.code === "invalid" && fault.fields.length > 0) return t("lookAtFields", { fields: fault.fields.map((f) => f.field).join(", ") });
   return undefined;
