@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// AdvisoryKind is what JetStream has done with a message on the way to the ledger.
+// AdvisoryKind is the reason why JetStream delivers a message no more.
 type AdvisoryKind string
 
 // The kinds, by the names of their alarms. redrain sets no limit of deliveries and terminates no message, so each of
@@ -19,15 +19,15 @@ const (
 	MessageTerminated AdvisoryKind = "message_terminated" // taken out of sight by a consumer
 )
 
-// Advisory is what JetStream says about a message that it will not deliver again. The outbox still has the entry,
-// if it was one and is not in the ledger: the relay publishes it again.
+// Advisory is JetStream's notice of a message that it will not deliver again. If the message was an entry, the outbox
+// still has it, and the relay publishes it again.
 type Advisory struct {
 	Kind       AdvisoryKind `json:"-"`
 	Stream     string       `json:"stream"`
 	Consumer   string       `json:"consumer"`
 	StreamSeq  uint64       `json:"stream_seq"` // the message's place in the stream
 	Deliveries uint64       `json:"deliveries"`
-	Reason     string       `json:"reason"` // "" where none was given
+	Reason     string       `json:"reason"` // may be empty
 }
 
 // The subjects are nats-server's JSAdvisoryConsumerMaxDeliveryExceedPre and JSAdvisoryConsumerMsgTerminatedPre,
@@ -37,14 +37,14 @@ var advisorySubjects = map[AdvisoryKind]string{
 	MessageTerminated: "$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.",
 }
 
-// advisories hears the advisories of one kind until ctx ends. All settlers are one queue group: each advisory is heard
-// by one.
+// advisories receives the advisories of one kind until ctx ends. All settlers are one queue group: one of them gets
+// each advisory.
 func (s *stream) advisories(ctx context.Context, kind AdvisoryKind, log *slog.Logger, hear func(Advisory)) {
 	subject := advisorySubjects[kind] + s.name() + "." + consumerName
 	sub, err := s.js.Conn().QueueSubscribeSync(subject, s.name()+"_settlers")
 	if err != nil {
 		if ctx.Err() == nil {
-			log.Error("JetStream's advisories cannot be heard", "subject", subject, "err", err)
+			log.Error("subscribe to JetStream's advisories", "subject", subject, "err", err)
 		}
 		return
 	}
@@ -53,14 +53,14 @@ func (s *stream) advisories(ctx context.Context, kind AdvisoryKind, log *slog.Lo
 		m, err := sub.NextMsgWithContext(ctx)
 		switch {
 		case errors.Is(err, nats.ErrSlowConsumer):
-			log.Warn("some of JetStream's advisories were missed", "subject", subject)
+			log.Warn("JetStream's advisories: some were missed", "subject", subject)
 			continue
 		case err != nil:
-			return // the end, or the connection was closed for good
+			return // ctx ended, or the connection was closed for good
 		}
 		a := Advisory{Kind: kind}
 		if err := json.Unmarshal(m.Data, &a); err != nil {
-			log.Warn("an advisory of JetStream cannot be read", "subject", subject, "err", err)
+			log.Warn("decode an advisory of JetStream", "subject", subject, "err", err)
 			continue
 		}
 		hear(a)

@@ -10,15 +10,15 @@ import (
 	"redrain/rain"
 )
 
-// catchUpPatience is how long the stream may take to give the next message before it counts as away.
+// catchUpPatience is the longest wait for the stream's next message. After it, the stream counts as unreachable.
 const catchUpPatience = 10 * time.Second
 
-// CatchUp posts everything that the stream holds of one shard at this moment, so that the ledger knows what JetStream
-// had acknowledged before. It is for a shard that Redis has lost, see package posting. What it posts comes to the
-// settlement workers all the same, and they tell the players. A message that is no entry is left to them. A stream
-// that does not exist has nothing.
+// CatchUp posts all messages of one shard that the stream holds at this moment. It is for a shard that Redis has lost
+// (see package posting): the ledger must have every entry that JetStream acknowledged before. The settlement workers
+// get the same messages later, and they notify the players. CatchUp leaves invalid messages to them. If the stream
+// does not exist, it returns nil.
 //
-// It reads page by page. It works on every node, also where Run does not.
+// It reads page by page. It works on every node, even if Run does not run there.
 func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error {
 	if err := s.catchUp(ctx, s.stream.subject(rain.EntryRef{Campaign: campaign, Shard: shard})); err != nil {
 		return fmt.Errorf("posting what the stream has of shard %d of campaign %s: %w", shard, campaign, err)
@@ -26,8 +26,8 @@ func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error
 	return nil
 }
 
-// PostNow posts entries that do not come through the stream, each on the same terms. It is for what is left in the
-// outbox of a shard that is to be rebuilt.
+// PostNow posts entries that do not come through the stream, under the same rules as CatchUp. It is for the entries
+// in the outbox of a shard that is being rebuilt.
 func (s *Settler) PostNow(ctx context.Context, entries []rain.Entry) error {
 	return s.settlement.postOrBury(ctx, entries)
 }
@@ -37,8 +37,8 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	if err != nil || last == 0 {
 		return err
 	}
-	// Another node may have sealed with a key that is not known here yet. A key is in the database before anything is
-	// sealed with it, and what is to be read is in the stream: so all of its keys are there to be read now.
+	// Another node may have sealed with a key that this node has not loaded yet. A key is in the database before its
+	// first use, so the keys of all messages in the stream can be loaded now.
 	if err := s.settlement.ledger.RefreshSeals(ctx); err != nil {
 		return err
 	}
@@ -74,8 +74,8 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	return nil
 }
 
-// postOrBury posts entries. One that the ledger refuses becomes dead letters at its first try: it must not keep the
-// others of its shard from being rebuilt, and of what is in no table by then the fence says that it is void.
+// postOrBury posts entries. If the ledger refuses an entry, its wins become dead letters at once, because it must not
+// stop the rebuilding of its shard. The fence voids wins that are in no table by then.
 func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error {
 	posted, err := s.try(ctx, entries)
 	switch {
@@ -95,7 +95,7 @@ func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error
 	return s.postOrBury(ctx, entries[half:])
 }
 
-// next waits for a message, but not for ever.
+// next waits for a message, at most catchUpPatience.
 func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpPatience)
 	defer cancel()

@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// waitingEntries and waitingBytes bound what one node keeps of its own entries while JetStream is away. What is
-	// beyond is left to the relay.
+	// waitingEntries and waitingBytes bound a node's queue of own entries while JetStream is unreachable. The relay
+	// publishes entries beyond them.
 	waitingEntries = 1 << 15
 	waitingBytes   = 64 << 20
-	decidersGrace  = 2 * time.Second // for what waits when Run is to end
-	decidersAtOnce = 4               // batches on their way at a time
+	decidersGrace  = 2 * time.Second // to publish the rest of the queue after Run's context has ended
+	decidersAtOnce = 4               // batches in flight
 )
 
 // DecidersOptions are the settings of Deciders. The zero value is usable.
@@ -32,21 +32,20 @@ type DecidersOptions struct {
 	Registerer prometheus.Registerer // nil = no metrics
 }
 
-// Deciders publishes the entries that this node has decided, as it has decided them. They come from its memory and not
-// from Redis, so whoever alters or deletes them there changes nothing of what the players were told.
+// Deciders is the direct publisher: it publishes the entries that this node decided. It takes them from memory and
+// not from Redis, so edits in Redis change none of the results that players have seen.
 //
-// What does not get into the stream in this way, because the node dies or too much waits, the relay finds in the
-// outbox.
+// If the node dies or the queue is full, the relay finds the entry in the outbox.
 type Deciders struct {
 	publisher *Publisher
 	o         DecidersOptions
 	queue     chan message
-	bytes     atomic.Int64 // of what is in the queue
+	bytes     atomic.Int64 // in the queue
 	left      prometheus.Counter
 	jetstate  loop.FailureLog
 }
 
-// NewDeciders makes Deciders. Nothing leaves before Run.
+// NewDeciders makes Deciders. It publishes nothing before Run.
 func NewDeciders(publisher *Publisher, o DecidersOptions) *Deciders {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	d := &Deciders{
@@ -55,12 +54,12 @@ func NewDeciders(publisher *Publisher, o DecidersOptions) *Deciders {
 			Name: "redrain_publish_left_total", Help: "Entries that this node has decided and left to the relay, " +
 				"because too many waited for JetStream.",
 		}),
-		jetstate: loop.FailureLog{Work: "publishing what this node has decided", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "publish this node's entries", Log: o.Log},
 	}
 	return d
 }
 
-// Publish has an entry published that this node has decided. It never blocks.
+// Publish queues an entry that this node decided. It never blocks.
 func (d *Deciders) Publish(e *rain.Entry) {
 	if d.bytes.Load() >= waitingBytes {
 		d.left.Inc()
@@ -76,9 +75,9 @@ func (d *Deciders) Publish(e *rain.Entry) {
 	}
 }
 
-// Run publishes until ctx ends, and for a little while what waits then. It returns nil.
+// Run publishes until ctx ends, and then for at most decidersGrace the rest of the queue. It returns nil.
 func (d *Deciders) Run(ctx context.Context) error {
-	_, _ = d.publisher.stream.ensure(ctx) // so that the first win finds it; where this fails, publishing says so
+	_, _ = d.publisher.stream.ensure(ctx) // so that the first win finds the stream; a failure shows when publishing
 	working, cancel := loop.Graceful(ctx, decidersGrace)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -97,7 +96,7 @@ func (d *Deciders) Run(ctx context.Context) error {
 	return nil
 }
 
-// next waits for entries and takes what is there; nothing where ctx has ended and nothing waits.
+// next waits for entries and takes all in the queue. It returns nil if ctx has ended and the queue is empty.
 func (d *Deciders) next(ctx context.Context) (batch []message) {
 	var first message
 	select {
@@ -123,7 +122,7 @@ func (d *Deciders) next(ctx context.Context) (batch []message) {
 	}
 }
 
-// publish publishes messages, and tries until ctx ends.
+// publish publishes messages. It retries until ctx ends.
 func (d *Deciders) publish(ctx context.Context, messages []message) {
 	faults.Point("deciders.before_publish")
 	for try := 0; ; try++ {
@@ -141,7 +140,7 @@ func (d *Deciders) publish(ctx context.Context, messages []message) {
 		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return
 		}
-		// the stream may be what is missing; where it is not, the next try says so
+		// the stream may be missing; any other failure shows at the next try
 		_, _ = d.publisher.stream.ensure(ctx)
 	}
 }

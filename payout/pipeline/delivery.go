@@ -17,7 +17,7 @@ type delivery struct {
 	entry rain.Entry
 }
 
-// decode reads the entry in a message; the error says why there is none that could be settled.
+// decode verifies and reads the entry in a message.
 func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) {
 	e, err := payout.OpenMessage(s.seals, m.Data())
 	if err != nil {
@@ -27,12 +27,12 @@ func (s *stream) decode(m jetstream.Msg) (rain.Entry, error) {
 		return e, err
 	}
 	if want := s.subject(e.Ref); m.Subject() != want {
-		return e, fmt.Errorf("the message came on %q, but its entry belongs on %q", m.Subject(), want)
+		return e, fmt.Errorf("message on subject %q: its entry belongs on %q", m.Subject(), want)
 	}
 	return e, nil
 }
 
-// deliveries is how often the message has been delivered, this time included.
+// deliveries counts the deliveries of the message, including this one.
 func (d delivery) deliveries() int {
 	meta, err := d.msg.Metadata()
 	if err != nil {
@@ -41,32 +41,32 @@ func (d delivery) deliveries() int {
 	return int(min(meta.NumDelivered, 1<<30))
 }
 
-// giveBack returns messages for another try after a while. If that is lost with the connection, they come again by
-// themselves.
+// giveBack nacks messages, so that they come again after a while. If the nack is lost with the connection, they come
+// again after ackWait.
 func giveBack(after time.Duration, group ...delivery) {
 	for _, d := range group {
 		_ = d.msg.NakWithDelay(after)
 	}
 }
 
-// longestRetry is the most that a message waits before its next delivery.
+// longestRetry is the longest delay of a redelivery.
 const longestRetry = 15 * time.Second
 
-// retryDelay is how long a message waits before its next delivery. tries is how often it has been tried, from 1.
+// retryDelay returns the delay of the next delivery after a number of tries, from 1.
 func retryDelay(tries int) time.Duration {
 	return loop.Backoff(500*time.Millisecond, longestRetry, tries-1)
 }
 
-// ripeTogether is how much younger than the oldest one wins may be that are posted with it: it waits that much longer.
+// ripeTogether is the largest age difference of the wins in one batch. It delays the oldest by as much.
 const ripeTogether = 250 * time.Millisecond
 
-// ripening is what of some entries is to be posted together, and for how long it has to wait before, so that no win is
-// younger than least. Messages come in the order of their wins, more or less; one that comes again is older.
+// ripening returns the first deliveries that are to be posted together, and the wait until each of their wins has the
+// least age. Messages come roughly in the order of their wins. A redelivered one is older.
 func ripening(of []delivery, now int64, least time.Duration) (batch []delivery, wait time.Duration) {
 	if least <= 0 {
 		return of, 0
 	}
-	ripe := now - least.Milliseconds() // wins of before are old enough
+	ripe := now - least.Milliseconds() // wins from before this time are old enough
 	youngest := max(of[0].wonAt(now), ripe)
 	until := youngest + ripeTogether.Milliseconds()
 	n := 1
@@ -76,15 +76,15 @@ func ripening(of []delivery, now int64, least time.Duration) (batch []delivery, 
 	return of[:n], time.Duration(youngest-ripe) * time.Millisecond
 }
 
-// wonAt is when the wins of an entry were won, Unix ms. What holds none is as old as can be.
+// wonAt returns the time of an entry's wins, Unix ms, and 0 for a reclaim.
 //
-// Where its id is of the future, because the clock of a Redis was ahead for a while (see [Relay]), the time counts at
-// which its taps were sealed. Nothing is younger than now, so all that is of the future is of one moment.
+// If the clock of a Redis was ahead for a while (see [Relay]), the id's time can be in the future. Then the time of
+// the seal counts, and at most now.
 func (d *delivery) wonAt(now int64) int64 {
 	if len(d.entry.Wins) == 0 {
 		return 0
 	}
-	at, _, _ := d.entry.Ref.Position() // decoding has seen that there is one
+	at, _, _ := d.entry.Ref.Position() // decode has checked it
 	if at > now {
 		at = min(d.entry.SealedAt, now)
 	}

@@ -7,10 +7,9 @@ import (
 	"redrain/rain"
 )
 
-// history remembers which unsettled entries this node has published again, and when they are due once more. Without
-// it an hour without the database would put hundreds of copies of each entry into the stream: its own memory of message
-// ids ends after two minutes. If the stream loses messages, their entries are still in the outbox, and their copies
-// come when they are due and JetStream has forgotten their ids. An entry that is settled in time is never in here.
+// history remembers the unsettled entries that this node published again, and the time of their next copy. Without
+// it, an hour without the database would put hundreds of copies of each entry into the stream, because JetStream's
+// memory of message ids ends after two minutes.
 type history struct {
 	patience time.Duration
 
@@ -30,7 +29,7 @@ func newHistory(patience time.Duration) *history {
 	return &history{patience: patience, entries: map[rain.EntryRef]attempt{}}
 }
 
-// due returns the entries that are to be published now.
+// due returns the entries that need a copy now.
 func (h *history) due(entries []rain.Entry) []rain.Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -44,7 +43,7 @@ func (h *history) due(entries []rain.Entry) []rain.Entry {
 	return due
 }
 
-// sent notes that entries were published: each time, the wait for the next time doubles.
+// sent records that entries were published. Each time doubles the wait for the next copy.
 func (h *history) sent(entries []rain.Entry) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +56,7 @@ func (h *history) sent(entries []rain.Entry) {
 	}
 }
 
-// prune forgets entries that were due long ago and did not come: they are settled.
+// prune removes entries that were due long ago and did not come: they are settled.
 func (h *history) prune() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

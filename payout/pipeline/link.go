@@ -7,7 +7,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// link watches a connection to NATS: for how long it has been up.
+// link measures how long a connection to NATS has been up.
 type link struct {
 	conn *nats.Conn
 
@@ -16,7 +16,7 @@ type link struct {
 	reconnects uint64
 }
 
-// look is to be called again and again. A break between two looks is seen by the number of connections made.
+// look is called periodically. The client's count of reconnects shows a break between two calls.
 func (l *link) look() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *link) look() {
 	l.reconnects = made
 }
 
-// up tells whether the connection has been up for a while, without a break.
+// up reports whether the connection has been up for span without a break.
 func (l *link) up(span time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	publishAtOnce  = 256             // messages of one caller on their way to JetStream
+	publishAtOnce  = 256             // messages of one caller in flight to JetStream
 	publishTimeout = 2 * time.Second // for the acknowledgement of one message
 	// publishPending bounds the messages of all callers that wait for their acknowledgement.
 	publishPending = 32 * publishAtOnce
 )
 
-// Publisher puts outbox entries into the stream. It is safe for concurrent use.
+// Publisher puts sealed outbox entries into the stream. It is safe for concurrent use.
 type Publisher struct {
 	stream *stream
-	burst  jetstream.JetStream // publishes without waiting for one answer after the other
+	burst  jetstream.JetStream // publishes without waiting for each acknowledgement
 	log    *slog.Logger
 }
 
-// NewPublisher makes a publisher on the connection of js, which seals what it publishes. namespace is the prefix of
-// subjects and of the stream's name; "" = DefaultNamespace. log nil = slog.Default.
+// NewPublisher makes a publisher on the connection of js. It seals messages with seals. namespace is the prefix of
+// subjects and of the stream's name. It defaults to DefaultNamespace, log to slog.Default.
 func NewPublisher(js jetstream.JetStream, namespace string, seals payout.Sealer,
 	log *slog.Logger) (*Publisher, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	// Each message is answered, or fails, within publishTimeout.
+	// Each message is acknowledged, or fails, within publishTimeout.
 	burst, err := jetstream.New(js.Conn(), jetstream.WithPublishAsyncTimeout(publishTimeout),
 		jetstream.WithPublishAsyncMaxPending(publishPending))
 	if err != nil {
@@ -46,11 +46,11 @@ func NewPublisher(js jetstream.JetStream, namespace string, seals payout.Sealer,
 	return &Publisher{stream: newStream(js, namespace, seals), burst: burst, log: log}, nil
 }
 
-// Publish puts one entry into the stream, and returns nil when JetStream has acknowledged it: from then on the
-// stream has it, whatever becomes of Redis. It tries until ctx ends, and makes the stream where it is missing. It
-// works on every node, also where no relay runs.
+// Publish puts one entry into the stream. It returns nil when JetStream has acknowledged the entry: from then on a
+// loss of Redis cannot lose it. It retries until ctx ends, and creates a missing stream. It works on every node, even
+// if no relay runs there.
 //
-// The entry stays in its outbox until it is in the ledger, and is published again if that takes long, like every other.
+// The entry stays in its outbox until it is in the ledger. If that takes long, the relay publishes it again.
 func (p *Publisher) Publish(ctx context.Context, e rain.Entry) error {
 	m := p.message(e)
 	for try := 0; ; try++ {
@@ -77,22 +77,22 @@ func (p *Publisher) publishNow(ctx context.Context, m message) error {
 	return m.notPublished(err)
 }
 
-// message is an entry as it travels.
+// message is an entry, encoded for the stream.
 type message struct {
 	ref  rain.EntryRef
 	data []byte
-	id   string // by which JetStream knows a copy
+	id   string // JetStream drops a second message with the same id
 }
 
-// message writes and seals an entry. The seal is a part of the id: whoever publishes something else under an entry's
-// name does not keep the entry out.
+// message encodes and seals an entry. The seal is a part of the id, so a forged message with an entry's name cannot
+// keep the entry out.
 func (p *Publisher) message(e rain.Entry) message {
 	data := payout.SealMessage(p.stream.seals, payout.EncodeEntry(e))
 	return message{e.Ref, data, e.Ref.String() + " " + string(data[:seal.Size])}
 }
 
-// sent is the message as the client sends it, which may be used once. JetStream knows a copy by its id, and refuses
-// what is not meant for it.
+// sent builds the client's message, which may be sent once. JetStream drops duplicates by the id, and rejects the
+// message if another stream owns the subject.
 func (p *Publisher) sent(m message) (*nats.Msg, []jetstream.PublishOpt) {
 	return &nats.Msg{Subject: p.stream.subject(m.ref), Data: m.data},
 		[]jetstream.PublishOpt{jetstream.WithMsgID(m.id), jetstream.WithExpectStream(p.stream.name())}
@@ -105,7 +105,7 @@ func (m message) notPublished(err error) error {
 	return fmt.Errorf("publishing %s: %w", m.ref, err)
 }
 
-// publishAll publishes messages side by side and returns those that JetStream has not acknowledged.
+// publishAll publishes messages concurrently and returns those that JetStream has not acknowledged.
 func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed []message, err error) {
 	if err := p.stream.connected(); err != nil {
 		return messages, err
@@ -124,8 +124,8 @@ func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed 
 			}
 			switch {
 			case errors.Is(errs[i], nats.ErrMaxPayload):
-				// Trying again is no use, and must not hold up the others. It stays in the outbox.
-				p.log.Error("an outbox entry is larger than NATS takes: raise max_payload to 1 MB", "entry",
+				// A retry is no use and must not delay the others. The entry stays in the outbox.
+				p.log.Error("an outbox entry exceeds NATS's max_payload: raise it to 1 MB", "entry",
 					m.ref.String(), "err", errs[i])
 			case errs[i] != nil:
 				failed, err = append(failed, m), m.notPublished(errs[i])
@@ -139,7 +139,7 @@ func (p *Publisher) publishAll(ctx context.Context, messages []message) (failed 
 	return failed, nil
 }
 
-// answered waits for JetStream's word on one message.
+// answered waits for the acknowledgement of one message.
 func answered(ctx context.Context, answer jetstream.PubAckFuture) error {
 	select {
 	case <-answer.Ok():

@@ -18,10 +18,10 @@ import (
 
 // RelayOptions are the settings of a Relay. The zero value is usable.
 type RelayOptions struct {
-	Workers    int                   // shards read at once; 0 = 4
-	SweepEvery time.Duration         // how often the outboxes are looked at; 0 = 500 ms
-	Grace      time.Duration         // how long the node that has decided an entry has to publish it; 0 = 5 s
-	Patience   time.Duration         // how long an entry may be unsettled before it is published again; 0 = 5 s
+	Workers    int                   // shards read concurrently; 0 = 4
+	SweepEvery time.Duration         // between two sweeps of the outboxes; 0 = 500 ms
+	Grace      time.Duration         // age at which the relay publishes an entry that its node should have published; 0 = 5 s
+	Patience   time.Duration         // wait before an unsettled entry is published again; 0 = 5 s
 	Turn       Turn                  // which node relays; nil = this one
 	Clock      rain.Clock            // the cluster's time; nil = this machine's
 	Recoverer  *loop.Recoverer       // nil: panics are logged only
@@ -31,7 +31,7 @@ type RelayOptions struct {
 
 // Turn lets one node at a time work; cluster.Lease does.
 type Turn interface {
-	// Under does the work if it is this node's turn. The work's context ends when it is another one's.
+	// Under runs do if it is this node's turn. The context of do ends when another node gets the turn.
 	Under(ctx context.Context, do func(context.Context) error) error
 	Release(ctx context.Context)
 }
@@ -39,28 +39,27 @@ type Turn interface {
 const (
 	pageLimit    = 128 // entries read in one call
 	pagesAtOnce  = 16  // read from one shard in one sweep
-	publishTries = 10  // of one batch, about ten seconds; then it comes again with what is unsettled
+	publishTries = 10  // of one batch, about ten seconds; a later sweep tries again
 	turnEvery    = time.Second
-	// fruitless is after how long without success a node lets another one try.
+	// fruitless is the time without success after which a node passes its turn to another one.
 	fruitless = 15 * time.Second
 )
 
-// errFruitless says that this node cannot relay, and another one may.
-var errFruitless = errors.New("nothing could be relayed for a while; another node may have more luck")
+// errFruitless ends the turn of a node that cannot relay.
+var errFruitless = errors.New("relay outboxes: no success for 15 s; another node takes over")
 
-// Relay looks after the entries that stay in their outbox: those whose node died before it published them,
-// reclaims, and what got lost on its way to the ledger. It carries them to JetStream. It may publish an entry any
-// number of times.
+// Relay is the outbox sweeper. It publishes the entries that stay in their outbox: entries of nodes that died before
+// publishing them, reclaims, and entries whose message was lost. It may publish an entry any number of times.
 type Relay struct {
 	publisher *Publisher
 	outbox    Outbox
 	campaigns Lister
 	o         RelayOptions
-	published *history // what stayed unsettled and was published again
+	published *history // entries that stayed unsettled and were published again
 	link      link
 	mu        sync.Mutex
-	after     map[outboxKey]string // where the next sweep goes on; absent = at the oldest
-	worked    time.Time            // when a sweep last found everything working
+	after     map[outboxKey]string // the start of the next sweep; absent = the oldest entry
+	worked    time.Time            // the last sweep without a failure
 
 	pending prometheus.Gauge
 	relayed prometheus.Counter
@@ -75,7 +74,7 @@ type outboxKey struct {
 	shard    int
 }
 
-// NewRelay makes a relay. Nothing happens before Run.
+// NewRelay makes a relay. It does nothing before Run.
 func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOptions) *Relay {
 	o.Workers = cmp.Or(o.Workers, 4)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 500*time.Millisecond)
@@ -98,12 +97,12 @@ func NewRelay(publisher *Publisher, outbox Outbox, campaigns Lister, o RelayOpti
 			Name: "redrain_relayed_total", Help: "Outbox entries that were published from Redis: reclaims, those of " +
 				"nodes that died, and what stayed unsettled.",
 		}),
-		redis:    loop.FailureLog{Work: "reading the outboxes", Log: o.Log},
-		jetstate: loop.FailureLog{Work: "publishing to JetStream", Log: o.Log},
+		redis:    loop.FailureLog{Work: "read the outboxes", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "publish to JetStream", Log: o.Log},
 	}
 }
 
-// Run relays whenever it is this node's turn, until ctx ends, and returns nil then.
+// Run relays whenever it is this node's turn. It returns nil when ctx ends.
 func (r *Relay) Run(ctx context.Context) error {
 	spec := loop.Spec{Part: "relay", Every: r.o.SweepEvery, Do: loop.Plain(r.sweep), Recoverer: r.o.Recoverer,
 		Log: r.o.Log}
@@ -114,9 +113,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	return loop.Run(ctx, spec)
 }
 
-// turn relays if it is this node's turn; otherwise another node has it, or the database is away.
+// turn relays if it is this node's turn. Otherwise another node has it, or the database is unreachable.
 func (r *Relay) turn(ctx context.Context) error {
-	defer r.pending.Set(0) // it is on the node that relays
+	defer r.pending.Set(0) // only the node that relays reports it
 	err := r.o.Turn.Under(ctx, r.relay)
 	if errors.Is(err, errFruitless) {
 		r.o.Log.Warn("this node stops relaying", "err", err)
@@ -126,7 +125,7 @@ func (r *Relay) turn(ctx context.Context) error {
 	return err
 }
 
-// relay sweeps as long as it is this node's turn.
+// relay sweeps until the turn ends.
 func (r *Relay) relay(ctx context.Context) error {
 	r.worked = time.Now()
 	for loop.Sleep(ctx, r.o.SweepEvery) {
@@ -138,7 +137,7 @@ func (r *Relay) relay(ctx context.Context) error {
 	return nil
 }
 
-// sweep looks once after all outboxes.
+// sweep visits each outbox once.
 func (r *Relay) sweep(ctx context.Context) {
 	r.link.look()
 	var all errgroup.Group
@@ -148,7 +147,7 @@ func (r *Relay) sweep(ctx context.Context) {
 	live := map[outboxKey]bool{}
 	for _, c := range r.campaigns.Live() {
 		if c.Status == rain.Loading {
-			continue // nothing can be won of it
+			continue // nothing was won yet
 		}
 		for shard := range max(c.Shards, 1) {
 			key := outboxKey{c.ID, shard}
@@ -164,7 +163,7 @@ func (r *Relay) sweep(ctx context.Context) {
 			})
 		}
 	}
-	_ = all.Wait() // they fail one by one
+	_ = all.Wait() // look has counted their failures
 	r.forget(live)
 	r.published.prune()
 	if r.count(ctx) && !failed {
@@ -172,7 +171,7 @@ func (r *Relay) sweep(ctx context.Context) {
 	}
 }
 
-// forget drops what is remembered of outboxes that nobody looks after any more.
+// forget drops the positions of outboxes that are not live any more.
 func (r *Relay) forget(live map[outboxKey]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +182,8 @@ func (r *Relay) forget(live map[outboxKey]bool) {
 	}
 }
 
-// look publishes what is due of an outbox. Where more waits than one sweep can read, the next one goes on behind it.
+// look publishes the due entries of an outbox. If more entries wait than one sweep reads, the next sweep continues
+// behind them.
 func (r *Relay) look(ctx context.Context, key outboxKey) error {
 	r.mu.Lock()
 	after := r.after[key]
@@ -200,7 +200,7 @@ func (r *Relay) look(ctx context.Context, key outboxKey) error {
 			return err
 		}
 		if after = next; after == "" || ctx.Err() != nil || len(old) == 0 && len(entries) > 0 {
-			after = "" // what follows is younger still
+			after = "" // the following entries are younger still
 			break
 		}
 	}
@@ -210,12 +210,11 @@ func (r *Relay) look(ctx context.Context, key outboxKey) error {
 	return nil
 }
 
-// old are the entries that the node that has decided them would have published by now; and reclaims, which nobody else
-// publishes.
+// old returns the entries that their node should have published by now, and reclaims, which only the relay publishes.
 //
-// An outbox goes on from its newest id: where the clock of a Redis was ahead for a while, what comes after has ids of
-// the future until the clock is there. For those the time counts at which their taps were sealed; where that is in the
-// future too, nothing says how old the entry is, and it counts as old.
+// If the clock of a Redis was ahead for a while, an outbox continues from its newest id, and new ids stay in the
+// future until the clock gets there. For those the time of the seal counts. If that is in the future too, the entry
+// counts as old.
 func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 	now, grace := r.o.Clock(), r.o.Grace.Milliseconds()
 	late := r.link.up(r.o.Grace)
@@ -233,7 +232,7 @@ func (r *Relay) old(entries []rain.Entry) []rain.Entry {
 	return old
 }
 
-// count keeps the metric of what waits.
+// count sets the metric of pending entries.
 func (r *Relay) count(ctx context.Context) bool {
 	var total int64
 	for _, c := range r.campaigns.Live() {
@@ -248,8 +247,8 @@ func (r *Relay) count(ctx context.Context) bool {
 	return true
 }
 
-// publish gets entries of one outbox into the stream, if they may leave it. It tries for a while before it goes on, so
-// that a short absence of JetStream costs no more than that; what it gives up comes again with the next sweep.
+// publish puts entries of one outbox into the stream if they may leave it. Its retries bridge a short outage of
+// JetStream. The next sweep tries the rest again.
 func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (err error) {
 	if len(due) == 0 {
 		return nil
@@ -274,7 +273,7 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 		if !loop.Sleep(ctx, loop.Backoff(50*time.Millisecond, 2*time.Second, try)) {
 			return err
 		}
-		// The stream may be what is missing.
+		// The stream may be missing.
 		if _, err := r.publisher.stream.ensure(ctx); err != nil {
 			r.failed(ctx, &r.jetstate, err)
 		}
@@ -282,7 +281,7 @@ func (r *Relay) publish(ctx context.Context, key outboxKey, due []rain.Entry) (e
 	return err
 }
 
-// failed notes an error, unless it is the end.
+// failed logs an error unless ctx has ended.
 func (r *Relay) failed(ctx context.Context, o *loop.FailureLog, err error) {
 	if ctx.Err() == nil {
 		o.Failed(err)

@@ -10,22 +10,22 @@ import (
 	"redrain/rain"
 )
 
-// Alarms hears of what a person should know. What is nil hears nothing; everything is logged, too.
+// Alarms are the callbacks for events that an operator must see. Each may be nil. All events are logged, too.
 type Alarms struct {
-	OnDead     func([]posting.DeadLetter) // hears of new dead letters, but for what nobody has sealed
-	OnForged   func(Forged)               // hears of what nobody of this installation has sealed
-	OnVoid     func([]posting.DeadLetter) // hears of what came too late, see Posted.Void
-	OnCut      func([]posting.ReclaimCut) // hears of reclaims that got less than asked for
-	OnAdvisory func(Advisory)             // hears of messages that JetStream has given up
+	OnDead     func([]posting.DeadLetter) // new dead letters, except forged ones
+	OnForged   func(Forged)               // messages and wins with an invalid seal
+	OnVoid     func([]posting.DeadLetter) // wins that came too late, see Posted.Void
+	OnCut      func([]posting.ReclaimCut) // reclaims that got less than they asked for
+	OnAdvisory func(Advisory)             // messages that JetStream delivers no more
 }
 
-// Forged is what nobody of this installation has sealed: somebody else writes to Redis or to NATS.
+// Forged counts input with an invalid seal: an outsider writes to Redis or to NATS.
 type Forged struct {
-	Letters []posting.DeadLetter // that are kept, of kind forged, or message
-	Dropped int                  // how many more are not, because many like them are
+	Letters []posting.DeadLetter // kept, of kind forged or message
+	Dropped int                  // not kept, because many like them are
 }
 
-// report counts what becomes of entries, and tells what a person should know.
+// report counts the outcomes of entries and calls the alarms.
 type report struct {
 	alarms Alarms
 	clock  rain.Clock
@@ -47,7 +47,7 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 		}),
 		held: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "redrain_held_total", Help: "Of the claims posted to the ledger, those that are kept apart until " +
-				"somebody has decided about them.",
+				"an operator has decided about them.",
 		}),
 		seconds: metrics.NewHistogram(prometheus.HistogramOpts{
 			Name: "redrain_settle_seconds", Help: "From the win to its commit in the ledger.",
@@ -64,7 +64,7 @@ func newReport(alarms Alarms, clock rain.Clock, log *slog.Logger, reg prometheus
 	}
 }
 
-// posted is told of each batch that was posted.
+// posted reports a posted batch.
 func (r *report) posted(posted posting.Posted) {
 	r.settled.Add(float64(posted.New))
 	r.held.Add(float64(posted.Held))
@@ -79,14 +79,14 @@ func (r *report) posted(posted posting.Posted) {
 		r.notSealed(Forged{Dropped: posted.Dropped})
 	}
 	for _, c := range posted.Cut {
-		r.log.Error("a reclaim asked for more than is left of its shard, and got that", "entry", c.Ref.String(),
+		r.log.Error("a reclaim asked for more than its shard has left: it got the rest", "entry", c.Ref.String(),
 			"asked", int64(c.Asked), "given", int64(c.Given), "reason", c.Reason)
 	}
 	if len(posted.Cut) > 0 && r.alarms.OnCut != nil {
 		r.alarms.OnCut(posted.Cut)
 	}
 	for _, d := range posted.Void {
-		r.log.Error("this came too late to be paid; it is kept among the dead letters, resolved", "claim", d.Claim,
+		r.log.Error("a win came too late to be paid: it is kept as a resolved dead letter", "claim", d.Claim,
 			"entry", d.Source, "user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
 	}
 	if len(posted.Void) > 0 && r.alarms.OnVoid != nil {
@@ -94,7 +94,7 @@ func (r *report) posted(posted posting.Posted) {
 	}
 }
 
-// dead is told of what was put aside for a person.
+// dead reports new dead letters.
 func (r *report) dead(letters []posting.DeadLetter) {
 	var others, forged []posting.DeadLetter
 	for _, d := range letters {
@@ -102,7 +102,7 @@ func (r *report) dead(letters []posting.DeadLetter) {
 			forged = append(forged, d)
 			continue
 		}
-		r.log.Error("a payout cannot be posted; it is kept as a dead letter", "claim", d.Claim, "entry", d.Source,
+		r.log.Error("a payout cannot be posted: it is kept as a dead letter", "claim", d.Claim, "entry", d.Source,
 			"user", d.User, "amount", int64(d.Amount), "reason", d.Reason)
 		others = append(others, d)
 	}
@@ -114,24 +114,24 @@ func (r *report) dead(letters []posting.DeadLetter) {
 	}
 }
 
-// notSealed is told of what nobody of this installation has sealed.
+// notSealed reports input with an invalid seal.
 func (r *report) notSealed(f Forged) {
 	r.forged.Add(float64(len(f.Letters) + f.Dropped))
 	for _, d := range f.Letters {
-		r.log.Error("nobody of this installation has sealed this; it is kept as a dead letter, and paid to nobody",
+		r.log.Error("invalid seal: it is kept as a dead letter and not paid",
 			"claim", d.Claim, "entry", d.Source, "user", d.User, "reason", d.Reason)
 	}
 	if f.Dropped > 0 {
-		r.log.Warn("what no retry can pay is dropped: much like it is kept", "dropped", f.Dropped)
+		r.log.Warn("unpayable input is dropped: many dead letters like it are kept", "dropped", f.Dropped)
 	}
 	if r.alarms.OnForged != nil {
 		r.alarms.OnForged(f)
 	}
 }
 
-// lost is told of a message that JetStream does not deliver any more.
+// lost reports a message that JetStream delivers no more.
 func (r *report) lost(a Advisory) {
-	r.log.Error("JetStream does not deliver a message any more", "kind", string(a.Kind), "stream", a.Stream,
+	r.log.Error("JetStream delivers a message no more", "kind", string(a.Kind), "stream", a.Stream,
 		"consumer", a.Consumer, "stream_seq", a.StreamSeq, "deliveries", a.Deliveries, "reason", a.Reason)
 	if r.alarms.OnAdvisory != nil {
 		r.alarms.OnAdvisory(a)

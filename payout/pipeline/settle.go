@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// Poster brings entries into the ledger; [posting.Poster] does.
+// Poster posts entries to the ledger; [posting.Poster] implements it.
 type Poster interface {
 	Post(ctx context.Context, entries []rain.Entry) (posting.Posted, error)
 	Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (posting.Attempted, error)
@@ -26,19 +26,19 @@ type Poster interface {
 
 const (
 	partName     = "settlement"     // this part of the process in metrics, alarms and the log
-	postGrace    = 5 * time.Second  // for the batch in hand when Run is to end
-	postDeadline = 25 * time.Second // below ackWait: after it others may have the same messages
+	postGrace    = 5 * time.Second  // for the current batch after Run's context has ended
+	postDeadline = 25 * time.Second // below ackWait: after it other workers may get the same messages
 )
 
-// settlement posts batches and does what follows: it tells the players, and only then removes the entries from their
-// outbox and acknowledges their messages. What fails is given back, and what fails too often is put aside.
+// settlement posts batches and then notifies the players. Only then it removes the entries from their outbox and
+// acknowledges the messages. Failed messages are nacked, and dead-lettered after too many tries.
 type settlement struct {
 	ledger    Poster
 	outbox    Outbox
 	notify    Notifier
 	stream    *stream
 	report    *report
-	attempts  int // tries of an entry before it is put aside
+	attempts  int // tries of an entry before its wins become dead letters
 	recoverer *loop.Recoverer
 	log       *slog.Logger
 
@@ -46,7 +46,7 @@ type settlement struct {
 	redis loop.FailureLog
 }
 
-// settle settles a batch. It tells whether the back ends worked.
+// settle settles a batch. It reports whether the back ends worked.
 func (s *settlement) settle(ctx context.Context, group []delivery) bool {
 	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
@@ -67,7 +67,7 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	faults.Point("settle.after_commit")
 	s.money.Works()
 	s.forgetAttempts(ctx, group)
-	// A panic of who is told holds nothing up: the money is in the ledger, and the player's next welcome says so.
+	// A panic of the notifier stops nothing: the money is in the ledger, and the player's next welcome reports it.
 	s.recoverer.Do(partName, func() {
 		s.report.posted(posted)
 		if len(posted.Settled) > 0 {
@@ -77,7 +77,7 @@ func (s *settlement) post(ctx context.Context, group []delivery) bool {
 	return s.finish(ctx, group)
 }
 
-// try posts entries. A panic is an error.
+// try posts entries. It returns a panic as an error.
 func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted posting.Posted, err error) {
 	err = s.recoverer.Try(partName, func() (err error) {
 		posted, err = s.ledger.Post(ctx, entries)
@@ -86,12 +86,11 @@ func (s *settlement) try(ctx context.Context, entries []rain.Entry) (posted post
 	return posted, err
 }
 
-// mayBePoison tells whether a try has failed because of what was posted.
+// mayBePoison reports whether one of the posted entries may be the cause of a failure.
 func mayBePoison(err error) bool { return posting.MayBePoison(err) || errors.Is(err, loop.ErrPanic) }
 
-// notPosted deals with a batch that was refused. Where the database is to blame it is given back, and nothing is
-// counted; where one of the entries may be, the batch is halved until that one is alone, so that it does not take
-// the others with it.
+// notPosted handles a refused batch. If the database is the cause, the batch is nacked and not counted. If an entry
+// may be, the batch is halved until that entry is alone, so that the others are posted.
 func (s *settlement) notPosted(ctx context.Context, group []delivery, err error) bool {
 	if !mayBePoison(err) || ctx.Err() != nil {
 		return s.failed(&s.money, err, group...)
@@ -99,18 +98,17 @@ func (s *settlement) notPosted(ctx context.Context, group []delivery, err error)
 	if len(group) == 1 {
 		return s.refused(ctx, group[0], err)
 	}
-	s.log.Debug("a batch was refused; posting its halves", "entries", len(group), "err", err)
+	s.log.Debug("the ledger refused a batch: posting its halves", "entries", len(group), "err", err)
 	half := len(group) / 2
 	ok := s.post(ctx, group[:half])
 	return s.post(ctx, group[half:]) && ok
 }
 
-// refused deals with an entry that the ledger has refused by itself. The back ends work, so this is no reason for the
-// worker to pause.
+// refused handles an entry that the ledger refused alone. The back ends work, so the worker does not pause.
 func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool {
 	tried, err := s.attempt(ctx, d.entry, cause, s.attempts)
 	switch {
-	case errors.Is(err, loop.ErrPanic): // then nobody can say what of the entry is to be put aside
+	case errors.Is(err, loop.ErrPanic): // the wins of the entry are unknown
 		return s.panicked(ctx, d, err)
 	case err != nil:
 		return s.failed(&s.money, errors.Join(cause, err), d)
@@ -120,14 +118,14 @@ func (s *settlement) refused(ctx context.Context, d delivery, cause error) bool 
 	if tried.GivenUp {
 		return s.finish(ctx, []delivery{d})
 	}
-	s.log.Warn("the ledger refuses an outbox entry; it is tried again", "entry", d.entry.Ref.String(), "try",
+	s.log.Warn("the ledger refused an outbox entry: it is tried again", "entry", d.entry.Ref.String(), "try",
 		tried.Attempts, "of", s.attempts, "err", cause)
 	giveBack(retryDelay(tried.Attempts), d)
 	return true
 }
 
-// attempt counts a try of an entry that the ledger has refused by itself, and gives it up with try number limit. A
-// panic is an error.
+// attempt counts a refused try of one entry. At try number limit its wins become dead letters. It returns a panic as
+// an error.
 func (s *settlement) attempt(ctx context.Context, e rain.Entry, cause error,
 	limit int) (tried posting.Attempted, err error) {
 	err = s.recoverer.Try(partName, func() (err error) {
@@ -138,11 +136,11 @@ func (s *settlement) attempt(ctx context.Context, e rain.Entry, cause error,
 	return tried, err
 }
 
-// panicked deals with a message over which this program breaks whatever it does with it: with its last delivery it is
-// buried. An entry in it stays in its outbox, because nothing is known of its wins.
+// panicked handles a message that makes this program panic: its last delivery makes it a dead letter. An entry in it
+// stays in its outbox, because its wins are unknown.
 func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool {
 	if n := d.deliveries(); n < s.attempts {
-		s.log.Warn("a message of the payout stream cannot be settled; it is tried again", "subject",
+		s.log.Warn("a message of the payout stream cannot be settled: it is tried again", "subject",
 			d.msg.Subject(), "try", n, "of", s.attempts, "err", cause)
 		s.retry(d)
 		return true
@@ -150,8 +148,8 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 	return s.bury(ctx, d, cause)
 }
 
-// unreadable deals with a message over which decoding breaks, that is no entry, or that nobody of this installation has
-// written. What is in the outbox is published again by the relay, sealed with a key that is good.
+// unreadable handles a message that cannot be decoded or has an invalid seal. If its entry is in an outbox, the relay
+// publishes it again with a valid seal.
 func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 	if errors.Is(cause, loop.ErrPanic) {
 		s.panicked(ctx, d, cause)
@@ -160,7 +158,7 @@ func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 	s.bury(ctx, d, cause)
 }
 
-// bury keeps a message that nobody can settle as a dead letter, and takes it out of the stream's sight.
+// bury keeps a message that cannot be settled as a dead letter, and acknowledges it.
 func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
 	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
@@ -182,15 +180,14 @@ func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
 	case kept:
 		s.report.dead(letters)
 	default:
-		s.log.Warn("a message of the payout stream is dropped: it cannot be settled, and many like it are kept",
+		s.log.Warn("a message of the payout stream cannot be settled: it is dropped, because many dead letters like it are kept",
 			"subject", d.msg.Subject(), "reason", m.Reason)
 	}
-	_ = d.msg.Ack() // lost with the connection at worst: then it comes again
+	_ = d.msg.Ack() // if the connection loses it, the message comes again
 	return true
 }
 
-// forgetAttempts drops the count of what was refused before and is in the ledger now. Where that fails, the count
-// is of no harm.
+// forgetAttempts drops the counts of refused tries after a success. A failure is harmless.
 func (s *settlement) forgetAttempts(ctx context.Context, group []delivery) {
 	var again []rain.EntryRef
 	for _, d := range group {
@@ -202,11 +199,11 @@ func (s *settlement) forgetAttempts(ctx context.Context, group []delivery) {
 		return
 	}
 	if err := s.ledger.ForgetAttempts(ctx, again); err != nil {
-		s.log.Debug("the tries of settled entries are still counted", "err", err)
+		s.log.Debug("drop the counts of tries of settled entries", "err", err)
 	}
 }
 
-// finish takes a batch, of which the ledger has everything, out of the outboxes and then out of the stream.
+// finish removes a posted batch from the outboxes, and then acknowledges its messages.
 func (s *settlement) finish(ctx context.Context, group []delivery) bool {
 	refs := make([]rain.EntryRef, len(group))
 	for i, d := range group {
@@ -219,19 +216,19 @@ func (s *settlement) finish(ctx context.Context, group []delivery) bool {
 	s.redis.Works()
 	faults.Point("settle.before_ack")
 	for _, d := range group {
-		_ = d.msg.Ack() // lost with the connection at worst: then it comes again, and is found to be posted
+		_ = d.msg.Ack() // if the connection loses it, the message comes again and is found to be posted
 	}
 	return true
 }
 
-// failed gives messages back because a back end does not work, and is false.
+// failed logs the failure of a back end, nacks the messages, and returns false.
 func (s *settlement) failed(o *loop.FailureLog, err error, group ...delivery) bool {
 	o.Failed(err)
 	s.retry(group...)
 	return false
 }
 
-// retry counts messages as failed, and gives each back for another try, later each time.
+// retry counts messages as failed and nacks them, with a longer delay each time.
 func (s *settlement) retry(group ...delivery) {
 	s.report.failures.Add(float64(len(group)))
 	for _, d := range group {

@@ -19,16 +19,16 @@ import (
 
 // SettlerOptions are the settings of a Settler. The zero value is usable.
 type SettlerOptions struct {
-	Namespace string // as in RelayOptions
+	Namespace string // as in NewPublisher
 	Workers   int    // batches posted at once; 0 = 4
-	BatchWins int    // most wins in one transaction; 0 = 4000. An entry is never parted, so it may be more.
-	// tries of an entry that the ledger refuses, and of a message over which this program breaks, before it becomes
-	// dead letters; 0 = 10
+	BatchWins int    // target of wins in one transaction; 0 = 4000. An entry is never split, so it may be exceeded.
+	// tries before an entry that the ledger refuses, or a message that makes this program panic, becomes dead
+	// letters; 0 = 10
 	Attempts int
-	// Wait is how old a win is at least when it is posted, so that what is found out about its player meanwhile holds
-	// for it. With postDeadline it is no more than ackWait.
+	// Wait is the least age of a win when it is posted, so that a verdict on its player until then holds for it. Wait
+	// and postDeadline together are at most ackWait.
 	Wait       time.Duration
-	Restored   int64                 // when the ledger was put back from a backup, Unix ms: the stream is read again
+	Restored   int64                 // when the ledger was restored from a backup, Unix ms: the stream is read again
 	Clock      rain.Clock            // for redrain_settle_seconds; nil = this machine's
 	Recoverer  *loop.Recoverer       // nil: panics are logged only
 	Log        *slog.Logger          // nil = slog.Default
@@ -37,16 +37,16 @@ type SettlerOptions struct {
 }
 
 const (
-	pullWait   = 2 * time.Second // for the first of them; also how long a pull may be lost with its server
+	pullWait   = 2 * time.Second // for the first of them; also the longest wait for a pull whose server died
 	gaugeEvery = 10 * time.Second
 )
 
-// DeadLetters counts what waits for a person; [ledger.DeadLetters] does.
+// DeadLetters counts the open dead letters; [ledger.DeadLetters] implements it.
 type DeadLetters interface {
 	RefreshMetrics(ctx context.Context) error
 }
 
-// Settler takes entries from JetStream and settles them, batch by batch.
+// Settler takes entries from JetStream and settles them in batches.
 type Settler struct {
 	stream     *stream
 	letters    DeadLetters
@@ -55,7 +55,7 @@ type Settler struct {
 	jetstate   loop.FailureLog
 }
 
-// NewSettler makes a settler, which takes what seals says is sealed. Nothing happens before Run.
+// NewSettler makes a settler, which accepts messages that seals verifies. It does nothing before Run.
 func NewSettler(js jetstream.JetStream, seals payout.Sealer, ledger Poster, letters DeadLetters, outbox Outbox,
 	notify Notifier, o SettlerOptions) *Settler {
 	if o.Clock == nil {
@@ -73,14 +73,14 @@ func NewSettler(js jetstream.JetStream, seals payout.Sealer, ledger Poster, lett
 			ledger: ledger, outbox: outbox, notify: notify, stream: made, attempts: o.Attempts, recoverer: o.Recoverer,
 			log:    o.Log,
 			report: newReport(o.Alarms, o.Clock, o.Log, o.Registerer),
-			money:  loop.FailureLog{Work: "posting to the ledger", Log: o.Log},
-			redis:  loop.FailureLog{Work: "removing settled entries from the outboxes", Log: o.Log},
+			money:  loop.FailureLog{Work: "post to the ledger", Log: o.Log},
+			redis:  loop.FailureLog{Work: "remove settled entries from the outboxes", Log: o.Log},
 		},
-		jetstate: loop.FailureLog{Work: "pulling from JetStream", Log: o.Log},
+		jetstate: loop.FailureLog{Work: "pull from JetStream", Log: o.Log},
 	}
 }
 
-// Run settles until ctx ends, and returns nil when the batches in hand are done. Nothing that fails ends it.
+// Run settles until ctx ends. It returns nil after the current batches. No failure ends it.
 func (s *Settler) Run(ctx context.Context) error {
 	var rounds []loop.Spec
 	size := newBatchSizer(s.o.BatchWins)
@@ -106,17 +106,17 @@ func (s *Settler) Run(ctx context.Context) error {
 	}
 	err := loop.Run(ctx, rounds...)
 	wg.Wait()
-	// Acknowledgements still in the client's buffer would be lost with the connection, and the batch delivered again.
+	// The connection would lose acknowledgements in the client's buffer, and their messages would come again.
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = s.stream.js.Conn().FlushWithContext(flush)
 	return err
 }
 
-// errUnsettled is a round that has not settled everything. Its failures are logged where they happen.
-var errUnsettled = errors.New("not everything is settled")
+// errUnsettled ends a round with failures, which are logged already.
+var errUnsettled = errors.New("some messages are not settled")
 
-// round does one pull. It tells whether all went well.
+// round does one pull. It reports whether all messages were settled.
 func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer) bool {
 	messages, err := s.pull(ctx, fetch.messages(size.now()))
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 				giveBack(0, rest...)
 				return
 			}
-			wanted := size.now() // another worker may have found out more about the ledger
+			wanted := size.now() // another worker may have measured the ledger meanwhile
 			together, wait := ripening(rest, s.o.Clock(), s.o.Wait)
 			n, wins := batchOf(together, wanted)
 			if wait > 0 && !loop.Sleep(ctx, wait) {
@@ -150,17 +150,17 @@ func (s *Settler) round(ctx context.Context, fetch *fetchSizer, size *batchSizer
 	})
 	if !ended {
 		for _, m := range messages {
-			s.settlement.retry(delivery{msg: m}) // those that are answered stay so
+			s.settlement.retry(delivery{msg: m}) // acknowledged messages stay so
 		}
 	}
 	return ok && ended
 }
 
-// reclaimWins is how many wins a reclaim counts for in a batch, by the statements that it takes.
+// reclaimWins is the weight of a reclaim in a batch, by its number of statements.
 const reclaimWins = 10
 
-// batchOf is how many of some entries make a batch of so many wins, and how many wins these have. It is one at least. A
-// reclaim, which takes as many statements as several wins, counts as reclaimWins of them.
+// batchOf returns how many of the entries, at least one, make a batch of at most most wins, and their number of wins.
+// A reclaim counts as reclaimWins wins.
 func batchOf(of []delivery, most int) (n, wins int) {
 	for ; n < len(of); n++ {
 		more := len(of[n].entry.Wins)
@@ -175,7 +175,7 @@ func batchOf(of []delivery, most int) (n, wins int) {
 	return n, wins
 }
 
-// pull waits for a message and takes what else is there, up to most.
+// pull waits for a message and takes all available ones, up to most.
 func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 	consumer, err := s.stream.puller(ctx)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 	}
 	rest, err := consumer.FetchNoWait(most - 1)
 	if err != nil {
-		return messages, nil // the next pull will say so too
+		return messages, nil // the next pull reports it, too
 	}
 	for m := range rest.Messages() {
 		messages = append(messages, m)
@@ -204,12 +204,12 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 	return messages, nil
 }
 
-// readable decodes messages, and deals with those that are no entry. What is beyond most wins it gives back for other
-// workers at once, unread. There is such a rest only where a storm follows a lull: the messages of the lull held
-// little, and so the worker has asked for far more than it can settle while they wait.
+// readable decodes messages and handles invalid ones. It nacks messages beyond most wins at once, so that other
+// workers get them. This happens when a storm follows a lull: the messages of the lull held few wins, so the worker
+// has asked for more messages than it can settle.
 //
-// Where a seal is wrong, another node may have sealed with a key that is not known here yet: the keys are read again,
-// once for all of them.
+// If a seal is invalid, another node may have used a key that this node has not loaded yet. The keys are loaded
+// again, once for all messages.
 func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most int,
 	fetch *fetchSizer) (entries []delivery) {
 	var doubtful []delivery
@@ -251,7 +251,7 @@ func (s *Settler) readable(ctx context.Context, messages []jetstream.Msg, most i
 	return entries
 }
 
-// decode reads the entry in a message. A panic is an error.
+// decode reads the entry in a message. It returns a panic as an error.
 func (s *Settler) decode(d *delivery) error {
 	return s.o.Recoverer.Try(partName, func() (err error) {
 		d.entry, err = s.stream.decode(d.msg)
@@ -262,6 +262,6 @@ func (s *Settler) decode(d *delivery) error {
 // refreshGauge counts the dead letters.
 func (s *Settler) refreshGauge(ctx context.Context) {
 	if err := s.letters.RefreshMetrics(ctx); err != nil && ctx.Err() == nil {
-		s.o.Log.Debug("dead letters cannot be counted", "err", err)
+		s.o.Log.Debug("count the dead letters", "err", err)
 	}
 }

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// batchSizer says how many wins a worker posts in one transaction. The more there are, the less each costs: a player
-// with several wins has one line, one change of balance and one message for all of them. But as long as the transaction
-// runs nobody else can touch its players' balances, and what takes too long is rolled back. So it grows while the
-// ledger is quick, and shrinks when the ledger is slow or away. The workers of a node share one: what one has learned
-// of the ledger the others need not find out with small batches of their own.
+// batchSizer sets the number of wins in one transaction. Large batches cost less per win: a player with several wins
+// has one line, one change of balance and one message for all of them. But a transaction locks its players' balances,
+// and one that takes too long is rolled back. So the number grows while the ledger is quick, and shrinks when the
+// ledger is slow or unreachable. The workers of a node share one sizer.
 type batchSizer struct {
 	mu    sync.Mutex
 	wins  int // in the next batch
@@ -18,10 +17,11 @@ type batchSizer struct {
 }
 
 const (
-	mostWins   = 4000 // in one transaction, where the settings do not say
+	mostWins   = 4000 // in one transaction; the default of BatchWins
 	firstWins  = 500
 	fewestWins = 50
-	// for a batch, told and removed. The workers of a node wait for each other where they pay the same players.
+	// for a batch, from posting to acknowledging. The workers of a node wait for each other if they pay the same
+	// players.
 	quickEnough = 1500 * time.Millisecond
 	tooSlow     = 3 * time.Second // a transaction is rolled back after 8 s
 )
@@ -30,15 +30,15 @@ func newBatchSizer(most int) *batchSizer {
 	return &batchSizer{wins: min(firstWins, most), most: most, least: min(fewestWins, most)}
 }
 
-// now is how many wins the next batch has.
+// now returns the number of wins for the next batch.
 func (b *batchSizer) now() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.wins
 }
 
-// settled notes how long a batch of so many wins took that was begun when batches were to have wanted of them, and
-// whether the back ends worked. One that is not full says nothing about larger ones.
+// settled records the duration of a batch that was begun with the target wanted, and whether the back ends worked. A
+// batch that is not full says nothing about larger ones.
 func (b *batchSizer) settled(wanted, wins int, took time.Duration, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,34 +50,34 @@ func (b *batchSizer) settled(wanted, wins int, took time.Duration, ok bool) {
 	}
 }
 
-// fetchSizer says how many messages a worker fetches at once: as many as make about two batches, by the mean of
-// what the last messages held. With more, the other workers have nothing to do at the end of a storm, and a fetched
-// message waits for its turn while the time for its acknowledgement runs. The workers of a node share one.
+// fetchSizer sets the number of messages that a worker fetches at once: about two batches, by the mean size of the
+// last messages. With more, the other workers would be idle at the end of a storm, and messages would wait while
+// their ackWait runs. The workers of a node share one sizer.
 type fetchSizer struct {
 	mu   sync.Mutex
-	mean float64 // wins in a message, lately
+	mean float64 // wins in a message, recently
 }
 
 const (
 	batchesAtOnce = 2
 	mostBatches   = 4 * batchesAtOnce
 	mostMessages  = 1000
-	meanOver      = 32 // messages that the mean looks back over, more or less
+	meanOver      = 32 // approximate number of messages in the mean
 )
 
-// newFetchSizer makes one that begins with the first messages of a storm, which hold little of a batch.
+// newFetchSizer makes a sizer that expects the first messages of a storm, which hold few wins.
 func newFetchSizer(batch int) *fetchSizer {
 	return &fetchSizer{mean: float64(batch) / meanOver}
 }
 
-// messages is how many to ask for, where a batch has so many wins.
+// messages returns the number of messages to fetch for a batch of so many wins.
 func (p *fetchSizer) messages(batch int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return int(min(max(float64(batchesAtOnce*batch)/p.mean, 1), mostMessages))
 }
 
-// held notes how many wins a message held.
+// held records the number of wins in a message.
 func (p *fetchSizer) held(wins int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,24 +18,23 @@ import (
 	"redrain/rain"
 )
 
-// DefaultNamespace is the prefix of subjects where none is given.
+// DefaultNamespace is the default prefix of subjects.
 const DefaultNamespace = "rr"
 
 const (
 	consumerName   = "settle"
-	streamMaxAge   = 7 * 24 * time.Hour // only a second home: the outbox entry stays until it is in the ledger
+	streamMaxAge   = 7 * 24 * time.Hour // the outbox keeps the entry until it is in the ledger
 	duplicateSpan  = 2 * time.Minute
 	ackWait        = 30 * time.Second
-	maxAckPending  = 1 << 16 // a batch that waits for a sick database must not keep the others out
+	maxAckPending  = 1 << 16 // a batch that waits for a slow database must not block the others
 	manageDeadline = 3 * time.Second
-	// readerResets is how often in a row a reader may be made anew before the stream counts as away.
+	// readerResets is the number of consecutive resets after which a reader gives up on the stream.
 	readerResets = 5
-	// readerGone is after which time without a word the server forgets a reader that died.
+	// readerGone is the idle time after which the server deletes the consumer of a dead reader.
 	readerGone = time.Minute
 )
 
-// stream is the way from the outboxes to the settlement workers. Both ends make it, and make it again when the
-// servers have lost it: who comes first does.
+// stream leads from the outboxes to the settlement workers. Both ends create it if it is missing.
 type stream struct {
 	js        jetstream.JetStream
 	namespace string
@@ -56,12 +55,12 @@ func newStream(js jetstream.JetStream, namespace string, seals payout.Sealer) *s
 // name is the stream's name: RR_PAYOUT.
 func (s *stream) name() string { return strings.ToUpper(s.namespace) + "_PAYOUT" }
 
-// subject is where the entries of one shard travel.
+// subject returns the subject for the entries of one shard.
 func (s *stream) subject(ref rain.EntryRef) string {
 	return s.namespace + ".payout." + ref.Campaign + "." + strconv.Itoa(ref.Shard)
 }
 
-// campaignOf is the campaign that a subject is of, "" where it is none's.
+// campaignOf returns the campaign of a subject, "" if it has none.
 func (s *stream) campaignOf(subject string) string {
 	rest, _ := strings.CutPrefix(subject, s.namespace+".payout.")
 	campaign, _, _ := strings.Cut(rest, ".")
@@ -71,7 +70,7 @@ func (s *stream) campaignOf(subject string) string {
 	return campaign
 }
 
-// connected fails where a request would only wait for its deadline.
+// connected returns an error if a request would only wait for its deadline.
 func (s *stream) connected() error {
 	if status := s.js.Conn().Status(); status != nats.CONNECTED {
 		return fmt.Errorf("no connection to NATS: %s", status)
@@ -79,8 +78,7 @@ func (s *stream) connected() error {
 	return nil
 }
 
-// ensure makes the stream, or brings its settings up to date. The number of replicas is the operators' choice and is
-// left as it is.
+// ensure creates the stream, or updates its settings. It keeps the number of replicas, which the operators choose.
 func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	if err := s.connected(); err != nil {
 		return nil, err
@@ -101,9 +99,8 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	defer cancel()
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		// Not CreateOrUpdateStream: another end may make it at the same time, and what finds it made would update
-		// it, in nats-server 2.15 without the lock under which the consumer is made. To make the same again changes
-		// nothing.
+		// Not CreateOrUpdateStream: if both ends create it at once, the second would update it. nats-server 2.15 does
+		// that without the lock under which it makes the consumer. A second CreateStream changes nothing.
 		existing, err = s.js.CreateStream(making, cfg)
 	case err == nil && !sameStream(existing.CachedInfo().Config, cfg):
 		old := existing.CachedInfo().Config
@@ -116,15 +113,15 @@ func (s *stream) ensure(ctx context.Context) (jetstream.Stream, error) {
 	return existing, nil
 }
 
-// sameStream tells whether there is nothing to update: an update is a vote of the whole NATS cluster, even if it
+// sameStream reports whether the settings need no update. An update is a vote of the whole NATS cluster, even if it
 // changes nothing.
 func sameStream(is, want jetstream.StreamConfig) bool {
 	return slices.Equal(is.Subjects, want.Subjects) && is.MaxAge == want.MaxAge && is.Duplicates == want.Duplicates
 }
 
-// unbroken is for a request that makes something: once sent it is waited for, for manageDeadline or until the
-// deadline of ctx, also where ctx is cancelled. A server in this process that is shut down while it makes a stream
-// would leave half of it running.
+// unbroken returns a context for a request that creates something. It lasts for manageDeadline or until the deadline
+// of ctx, even if ctx is cancelled. An embedded server that shuts down during the creation would leave a partial
+// stream.
 func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(manageDeadline)
 	if d, limited := ctx.Deadline(); limited && d.Before(end) {
@@ -133,8 +130,8 @@ func unbroken(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(ctx), end)
 }
 
-// puller is the durable consumer that all settlement workers share. It is made at the first call, and again after
-// forget.
+// puller returns the durable consumer that all settlement workers share. It creates it at the first call, and again
+// after forget.
 func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +151,7 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	s.consumer, err = made.CreateOrUpdateConsumer(making, jetstream.ConsumerConfig{
 		Durable:     consumerName,
 		Description: fmt.Sprintf(ofRestore, restored),
-		// a consumer that was lost begins again; the ledger knows what it has
+		// a new consumer starts from the oldest message; the ledger skips posted ones
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       ackWait,
@@ -168,13 +165,13 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 	return s.consumer, nil
 }
 
-// ofRestore is the description of the consumer, which keeps after which restore of the ledger it was made. (Metadata
-// would be the place, but NATS before 2.10 forgets them.)
+// ofRestore is the consumer's description. It names the restore of the ledger that the consumer belongs to. NATS
+// before 2.10 would drop metadata.
 const ofRestore = "settlement workers, of restore %d of the ledger"
 
-// beginAgain takes a consumer away that was made before the ledger was put back from a backup: what it has settled
-// since the backup is in no ledger any more. The next one begins with the oldest message. It returns the restore that
-// the consumer is to be of: a node that was started before it leaves a newer one alone.
+// beginAgain deletes a consumer that was made before the ledger was restored from a backup: the ledger has lost the
+// entries that it settled since the backup. The next consumer starts from the oldest message. The result is the
+// restore for the new consumer. A node that started before the restore keeps a newer one.
 func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restored int64, err error) {
 	is, err := made.Consumer(ctx, consumerName)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
@@ -184,25 +181,25 @@ func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restore
 		return 0, fmt.Errorf("consumer %s of %s: %w", consumerName, s.name(), err)
 	}
 	var of int64
-	_, _ = fmt.Sscanf(is.CachedInfo().Config.Description, ofRestore, &of) // who else made it says nothing, which is 0
+	_, _ = fmt.Sscanf(is.CachedInfo().Config.Description, ofRestore, &of) // of stays 0 for any other description
 	if of >= s.restored {
 		return of, nil
 	}
 	err = made.DeleteConsumer(ctx, consumerName)
 	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return 0, fmt.Errorf("consumer %s of %s, which is to begin again: %w", consumerName, s.name(), err)
+		return 0, fmt.Errorf("delete consumer %s of %s after a restore: %w", consumerName, s.name(), err)
 	}
 	return s.restored, nil
 }
 
-// forget makes the next puller look at the servers again.
+// forget makes the next call of puller ask the servers again.
 func (s *stream) forget() {
 	s.mu.Lock()
 	s.consumer = nil
 	s.mu.Unlock()
 }
 
-// last is the sequence number of the newest message on a subject, 0 where there is none, or no stream.
+// last returns the sequence number of the newest message on a subject, 0 if there is none or no stream.
 func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
 	if err := s.connected(); err != nil {
 		return 0, err
@@ -226,7 +223,7 @@ func (s *stream) last(ctx context.Context, subject string) (uint64, error) {
 	return msg.Sequence, nil
 }
 
-// read reads a subject from its oldest message on, in order and without a gap.
+// read reads a subject from its oldest message, in order and without gaps.
 func (s *stream) read(ctx context.Context, subject string) (jetstream.MessagesContext, error) {
 	ctx, cancel := context.WithTimeout(ctx, manageDeadline)
 	defer cancel()
