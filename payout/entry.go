@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// EncodeEntry returns the text of an entry, as messages and dead letters have it.
+// EncodeEntry returns the text of an entry, as stored in messages and dead letters.
 func EncodeEntry(e rain.Entry) []byte {
 	size := 64 + len(e.Ref.Campaign)
 	for i := range e.Wins {
@@ -35,13 +35,13 @@ func EncodeEntry(e rain.Entry) []byte {
 	return b
 }
 
-// reclaimMark begins the last line of a reclaim. No seal is so short.
+// reclaimMark begins the last line of a reclaim. It cannot be a win's seal, which is longer.
 const reclaimMark = "reclaim "
 
-// errText says that EncodeEntry does not write such a text.
-var errText = errors.New("it is not the text of an entry")
+// errText is the error of a text that EncodeEntry did not write.
+var errText = errors.New("invalid text of an entry")
 
-// DecodeEntry is the inverse of EncodeEntry. The texts in the entry are parts of one string.
+// DecodeEntry is the inverse of EncodeEntry. The strings in the entry share memory.
 func DecodeEntry(data []byte) (rain.Entry, error) {
 	head, rest, _ := strings.Cut(string(data), "\n")
 	packets, lines, _ := strings.Cut(rest, "\n")
@@ -57,7 +57,7 @@ func DecodeEntry(data []byte) (rain.Entry, error) {
 	e.Wins = make([]rain.Win, 0, strings.Count(lines, "\n")+1)
 	for line := range strings.SplitSeq(lines, "\n") {
 		seal, rest, _ := strings.Cut(line, " ")
-		drop, user, ok := strings.Cut(rest, " ") // the user may have spaces
+		drop, user, ok := strings.Cut(rest, " ") // the user may contain spaces
 		packet, more := numbers.Take()
 		if !ok || !more {
 			return e, errText
@@ -82,13 +82,13 @@ func decodeHead(line string) (e rain.Entry, ok bool) {
 	return e, err1 == nil && err2 == nil
 }
 
-// Sealer seals messages, and checks their seals; seal.Ring is one.
+// Sealer seals messages and verifies their seals; seal.Ring implements it.
 type Sealer interface {
 	AppendMessage(b, message []byte) []byte
 	CheckMessage(seal, message []byte) bool
 }
 
-// ErrSeal says that no node of this installation wrote a message.
+// ErrSeal is the error of a message that no node of this installation wrote.
 var ErrSeal = errors.New("invalid seal: no node of this installation wrote this message")
 
 // SealMessage puts a seal before an entry's text. The result is a message of the stream.

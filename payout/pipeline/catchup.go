@@ -29,7 +29,7 @@ func (s *Settler) CatchUp(ctx context.Context, campaign string, shard int) error
 // PostNow posts entries that do not come through the stream, under the same rules as CatchUp. It is for the entries
 // in the outbox of a shard that is being rebuilt.
 func (s *Settler) PostNow(ctx context.Context, entries []rain.Entry) error {
-	return s.settlement.postOrBury(ctx, entries)
+	return s.settlement.postOrDeadLetter(ctx, entries)
 }
 
 func (s *Settler) catchUp(ctx context.Context, subject string) error {
@@ -65,7 +65,7 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 			wins += max(len(e.Wins), 1)
 		}
 		if wins >= most || (done && len(page) > 0) {
-			if err := s.settlement.postOrBury(ctx, page); err != nil {
+			if err := s.settlement.postOrDeadLetter(ctx, page); err != nil {
 				return err
 			}
 			page, wins = page[:0], 0
@@ -74,9 +74,9 @@ func (s *Settler) catchUp(ctx context.Context, subject string) error {
 	return nil
 }
 
-// postOrBury posts entries. If the ledger refuses an entry, its wins become dead letters at once, because it must not
-// stop the rebuilding of its shard. The fence voids wins that are in no table by then.
-func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error {
+// postOrDeadLetter posts entries. If the ledger refuses an entry, its wins become dead letters at once, because it
+// must not stop the rebuilding of its shard. The fence voids wins that are in no table by then.
+func (s *settlement) postOrDeadLetter(ctx context.Context, entries []rain.Entry) error {
 	posted, err := s.try(ctx, entries)
 	switch {
 	case err == nil:
@@ -89,10 +89,10 @@ func (s *settlement) postOrBury(ctx context.Context, entries []rain.Entry) error
 		return err
 	}
 	half := len(entries) / 2
-	if err := s.postOrBury(ctx, entries[:half]); err != nil {
+	if err := s.postOrDeadLetter(ctx, entries[:half]); err != nil {
 		return err
 	}
-	return s.postOrBury(ctx, entries[half:])
+	return s.postOrDeadLetter(ctx, entries[half:])
 }
 
 // next waits for a message, at most catchUpPatience.

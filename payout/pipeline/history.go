@@ -7,9 +7,9 @@ import (
 	"redrain/rain"
 )
 
-// history remembers the unsettled entries that this node published again, and the time of their next copy. Without
-// it, an hour without the database would put hundreds of copies of each entry into the stream, because JetStream's
-// memory of message ids ends after two minutes.
+// history remembers the unsettled entries that this node published again, and the time of their next copy. JetStream
+// forgets message ids after two minutes. Without this memory, an hour without the database would put hundreds of
+// copies of each entry into the stream.
 type history struct {
 	patience time.Duration
 

@@ -212,7 +212,7 @@ func (r *Relay) look(ctx context.Context, key outboxKey) error {
 
 // old returns the entries that their node should have published by now, and reclaims, which only the relay publishes.
 //
-// If the clock of a Redis was ahead for a while, an outbox continues from its newest id, and new ids stay in the
+// If the clock of a Redis was ahead for a while, an outbox continues from its newest id. Its new ids stay in the
 // future until the clock gets there. For those the time of the seal counts. If that is in the future too, the entry
 // counts as old.
 func (r *Relay) old(entries []rain.Entry) []rain.Entry {

@@ -145,7 +145,7 @@ func (s *settlement) panicked(ctx context.Context, d delivery, cause error) bool
 		s.retry(d)
 		return true
 	}
-	return s.bury(ctx, d, cause)
+	return s.deadLetter(ctx, d, cause)
 }
 
 // unreadable handles a message that cannot be decoded or has an invalid seal. If its entry is in an outbox, the relay
@@ -155,11 +155,11 @@ func (s *settlement) unreadable(ctx context.Context, d delivery, cause error) {
 		s.panicked(ctx, d, cause)
 		return
 	}
-	s.bury(ctx, d, cause)
+	s.deadLetter(ctx, d, cause)
 }
 
-// bury keeps a message that cannot be settled as a dead letter, and acknowledges it.
-func (s *settlement) bury(ctx context.Context, d delivery, cause error) bool {
+// deadLetter keeps a message that cannot be settled as a dead letter, and acknowledges it.
+func (s *settlement) deadLetter(ctx context.Context, d delivery, cause error) bool {
 	ctx, cancel := loop.Graceful(ctx, postGrace)
 	defer cancel()
 	m := posting.Message{

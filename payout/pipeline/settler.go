@@ -22,8 +22,8 @@ type SettlerOptions struct {
 	Namespace string // as in NewPublisher
 	Workers   int    // batches posted at once; 0 = 4
 	BatchWins int    // target of wins in one transaction; 0 = 4000. An entry is never split, so it may be exceeded.
-	// tries before an entry that the ledger refuses, or a message that makes this program panic, becomes dead
-	// letters; 0 = 10
+	// tries before an entry that the ledger refuses, or a message that makes this program panic, becomes
+	// dead letters; 0 = 10
 	Attempts int
 	// Wait is the least age of a win when it is posted, so that a verdict on its player until then holds for it. Wait
 	// and postDeadline together are at most ackWait.
@@ -205,8 +205,8 @@ func (s *Settler) pull(ctx context.Context, most int) ([]jetstream.Msg, error) {
 }
 
 // readable decodes messages and handles invalid ones. It nacks messages beyond most wins at once, so that other
-// workers get them. This happens when a storm follows a lull: the messages of the lull held few wins, so the worker
-// has asked for more messages than it can settle.
+// workers get them. Such messages exist when a storm follows a lull: the messages of the lull held few wins, so the
+// worker has asked for too many.
 //
 // If a seal is invalid, another node may have used a key that this node has not loaded yet. The keys are loaded
 // again, once for all messages.

@@ -169,8 +169,8 @@ func (s *stream) puller(ctx context.Context) (jetstream.Consumer, error) {
 // before 2.10 would drop metadata.
 const ofRestore = "settlement workers, of restore %d of the ledger"
 
-// beginAgain deletes a consumer that was made before the ledger was restored from a backup: the ledger has lost the
-// entries that it settled since the backup. The next consumer starts from the oldest message. The result is the
+// beginAgain deletes a consumer that was made before the ledger was restored from a backup. The restored ledger lacks
+// entries that this consumer acknowledged. The next consumer starts from the oldest message. The result is the
 // restore for the new consumer. A node that started before the restore keeps a newer one.
 func (s *stream) beginAgain(ctx context.Context, made jetstream.Stream) (restored int64, err error) {
 	is, err := made.Consumer(ctx, consumerName)

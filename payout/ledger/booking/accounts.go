@@ -9,7 +9,7 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// Account is one place where money can be.
+// Account is an account of the ledger.
 type Account struct{ Kind, Owner string }
 
 // The kinds of account. Their ids are text that an accountant can read: "user:u1".
@@ -18,17 +18,17 @@ const (
 	KindSponsor = "sponsor"
 	KindEscrow  = "escrow"
 	KindUser    = "user"
-	// KindClearing is a player's money on its way out: withdrawn, and neither paid nor given back.
+	// KindClearing is a player's withdrawn money until it is paid or returned.
 	KindClearing = "clearing"
-	// KindHeld is what a player has won and somebody has to look at: neither the player's nor the sponsor's yet.
+	// KindHeld is a player's held wins: they wait for an operator, and belong to neither player nor sponsor yet.
 	KindHeld = "held"
 )
 
-// World is everything outside: money comes from it by deposits and goes back to it by withdrawals. Every deposit and
-// every withdrawal moves it, so it is many rows in the database: see stripes.go.
+// World is everything outside: deposits come from it and withdrawals go to it. Every deposit and every withdrawal
+// moves it, so it is many rows in the database: see stripes.go.
 var World = Account{Kind: KindWorld}
 
-// SponsorAccount is the account of what a sponsor has deposited and not spent.
+// SponsorAccount is the account of a sponsor's unspent deposits.
 func SponsorAccount(id string) Account { return Account{KindSponsor, id} }
 
 // EscrowAccount is the account of a campaign's budget, until it is won or reclaimed.
@@ -37,12 +37,11 @@ func EscrowAccount(campaign string) Account { return Account{KindEscrow, campaig
 // UserAccount is the account of a player's winnings.
 func UserAccount(id string) Account { return Account{KindUser, id} }
 
-// ClearingAccount is the account of what a player has withdrawn until it is paid or given back. Each player has one of
-// their own, so that no withdrawal waits for another player's.
+// ClearingAccount is the account of a player's withdrawn money until it is paid or returned. Each player has one, so
+// that no withdrawal waits for another player's.
 func ClearingAccount(id string) Account { return Account{KindClearing, id} }
 
-// HeldAccount is the account of a player's wins that are kept apart. Each player has one of their own, so that none
-// waits for another's.
+// HeldAccount is the account of a player's held wins. Each player has one, so that none waits for another's.
 func HeldAccount(user string) Account { return Account{KindHeld, user} }
 
 // ID is the account's id in the database.
@@ -53,7 +52,7 @@ func (a Account) ID() string {
 	return a.Kind + ":" + a.Owner
 }
 
-// put puts the account's id into a row.
+// put writes the account's id into a row.
 func (a Account) put(r *sqldb.Row) {
 	if a == World {
 		r.Text(KindWorld)
@@ -62,7 +61,7 @@ func (a Account) put(r *sqldb.Row) {
 	r.Text(a.Kind, ":", a.Owner)
 }
 
-// addTo adds the account's id to what a hash is taken of.
+// addTo adds the account's id to a hash.
 func (a Account) addTo(c *chain.Content) {
 	if a == World {
 		c.Text(KindWorld)
@@ -71,7 +70,7 @@ func (a Account) addTo(c *chain.Content) {
 	c.Text(a.Kind, ":", a.Owner)
 }
 
-// is tells whether the account has this id.
+// is reports whether the account has this id.
 func (a Account) is(id []byte) bool {
 	if a == World {
 		return string(id) == KindWorld
@@ -80,8 +79,8 @@ func (a Account) is(id []byte) bool {
 	return len(id) == n+1+len(a.Owner) && string(id[:n]) == a.Kind && id[n] == ':' && string(id[n+1:]) == a.Owner
 }
 
-// inLockOrder compares accounts by their ids, the players' own before those that many share. Every transaction
-// locks balances in this order, so that two of them never wait for each other.
+// inLockOrder compares accounts by their ids, the players' own before shared ones. Every transaction locks balances
+// in this order, so that two of them never wait for each other.
 func inLockOrder(a, b Account) int {
 	if own, other := a.Kind == KindUser, b.Kind == KindUser; own != other {
 		if own {
@@ -99,7 +98,7 @@ func byID(a, b Account) int {
 	return cmp.Compare(a.ID(), b.ID())
 }
 
-// InKeyOrder returns the accounts of a set in lock order, the players' own and those that many share apart.
+// InKeyOrder returns the accounts of a set in lock order: the players' own, and the shared ones.
 func InKeyOrder(set map[Account]bool) (own, shared []Account) {
 	all := slices.SortedFunc(maps.Keys(set), inLockOrder)
 	n := 0

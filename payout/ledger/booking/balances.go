@@ -9,8 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// BalanceOf reads what an account holds, in minor units. It is 0 and not found for an account that has never had
-// money. What World holds is the sum of its rows.
+// BalanceOf reads an account's balance, in minor units. If the account never had money, the balance is 0 and found is
+// false. The balance of World is the sum of its rows.
 func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Money, found bool, err error) {
 	if a == World {
 		var rows int
@@ -26,7 +26,7 @@ func BalanceOf(ctx context.Context, q sqldb.Querier, a Account) (balance rain.Mo
 	return balance, found, nil
 }
 
-// UserBalances reads what players hold, in minor units. Who has never had money holds 0.
+// UserBalances reads the balances of players, in minor units. A player who never had money has 0.
 func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[string]rain.Money, error) {
 	balances := make(map[string]rain.Money, len(users))
 	ids := make([]string, len(users))
@@ -46,8 +46,8 @@ func UserBalances(ctx context.Context, q sqldb.Querier, users []string) (map[str
 	return balances, nil
 }
 
-// LockBalances reads balances and keeps others from changing them until the end of the transaction. An account that
-// does not exist is missing in the answer.
+// LockBalances reads and locks balances until the end of the transaction. An account that does not exist is missing
+// in the result.
 func LockBalances(ctx context.Context, tx *sqldb.Tx, order []Account) (map[Account]rain.Money, error) {
 	balances := make(map[Account]rain.Money, len(order))
 	byID := make(map[string]Account, len(order))
@@ -65,13 +65,13 @@ func LockBalances(ctx context.Context, tx *sqldb.Tx, order []Account) (map[Accou
 		}, "SELECT account_id, amount FROM balance WHERE account_id IN "+sqldb.Marks(len(ids))+
 			" ORDER BY account_id"+tx.ForUpdate(), ids...)
 		if err != nil {
-			return nil, fmt.Errorf("locking balances: %w", err)
+			return nil, fmt.Errorf("lock balances: %w", err)
 		}
 	}
 	return balances, nil
 }
 
-// debit takes from a balance only what is there.
+// debit takes from a balance. It fails if the balance is too small.
 func debit(ctx context.Context, tx *sqldb.Tx, a Account, amount rain.Money) error {
 	n, err := tx.Exec(ctx, "UPDATE balance SET amount = amount - ? WHERE account_id = ? AND amount >= ?", int64(amount),
 		a.ID(), int64(amount))

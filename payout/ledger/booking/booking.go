@@ -12,23 +12,23 @@ import (
 	"redrain/rain"
 )
 
-// Booked is what Book has done.
+// Booked is the result of Book.
 type Booked struct {
 	IDs   map[string]int64 // by key
 	Moves Movements        // of all transactions together
 }
 
-// Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero, and
-// refuses with an *OverdraftError to take any account but world below zero. A line of World goes to one of its
-// rows. rows, which may be nil, writes what belongs to the transactions, once the players have been credited.
+// Book writes transactions of any kind, and is the only function that does. It checks that each sums to zero. It
+// fails with an *OverdraftError if an account other than world would go below zero. A line of World goes to one of
+// its rows. rows, which may be nil, writes the source documents, after the players have been credited.
 //
-// The locks are taken in one order, so that nobody waits crosswise: first the players' balances, by their ids; then the
-// unique keys of txn and of rows; then what many share (escrow, sponsor, world), by their ids. Who posts the same
-// entry a second time waits for the first of its players, and finds everything committed then. And what all workers
-// want is held for the last statements only.
+// All callers take the locks in one order, so two transactions never wait for each other. First come the players'
+// balances, by their ids, then the unique keys of txn and of rows. The shared accounts (escrow, sponsor, world), by
+// their ids, are last, so their locks are short. A second posting of an entry waits for the first of its players, and
+// then finds everything committed.
 //
-// After an error tx must be rolled back. The error is [sqldb.ErrAgain] where another transaction came first with
-// the same key: who reads again sees it.
+// After an error tx must be rolled back. The error is [sqldb.ErrAgain] if another transaction with the same key came
+// first: the caller should read again.
 func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Booked) error) (b Booked, err error) {
 	defer func() { err = AgainIfDuplicate(err) }()
 	if b.Moves, err = net(txns); err != nil {
@@ -52,12 +52,12 @@ func Book(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn, rows func(Bo
 	return b, shared.apply(ctx, tx)
 }
 
-// ErrKeyReused is the error of a transaction whose key stands for another one.
+// ErrKeyReused is the error of a key that belongs to another transaction.
 var ErrKeyReused = errors.New("the transaction's key was used for another one")
 
-// BookOnce is Book of a transaction that may be asked for again: its key says what it is for, and a transaction with
-// that key and the same lines is it, however long ago it was booked. Then nothing is written, rows is not called, and
-// booked is false. The error is ErrKeyReused where the transaction with the key has other lines.
+// BookOnce is Book for a transaction that may be requested again. If a transaction with the same key and lines
+// exists, BookOnce writes nothing, does not call rows, and booked is false. The error is ErrKeyReused if the existing
+// transaction has other lines.
 func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Booked) error) (booked bool, err error) {
 	next, same := 0, true
 	err = tx.Each(ctx, func(scan sqldb.Scan) error {
@@ -72,7 +72,7 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 		"ORDER BY e.line_no", t.Key)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("looking for transaction %s: %w", t.Key, err)
+		return false, fmt.Errorf("look up transaction %s: %w", t.Key, err)
 	case next == 0:
 		_, err := Book(ctx, tx, now, []Txn{t}, rows)
 		return err == nil, err
@@ -82,7 +82,7 @@ func BookOnce(ctx context.Context, tx *sqldb.Tx, now int64, t Txn, rows func(Boo
 	return false, nil
 }
 
-// AgainIfDuplicate turns the fault of having come second into the wish to read again and decide anew.
+// AgainIfDuplicate turns a duplicate key into [sqldb.ErrAgain].
 func AgainIfDuplicate(err error) error {
 	if sqldb.IsDuplicate(err) {
 		return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
@@ -90,13 +90,13 @@ func AgainIfDuplicate(err error) error {
 	return err
 }
 
-// writeTxns inserts the transactions and their lines, and returns the ids that the database gave.
+// writeTxns inserts the transactions and their lines, and returns their ids.
 func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[string]int64, error) {
-	// In the order of their keys: two workers that post the same entries meet at the first of them, and not crosswise.
+	// In the order of their keys: two workers that post the same entries meet at the first of them.
 	txns = slices.SortedFunc(slices.Values(txns), func(a, b Txn) int { return cmp.Compare(a.Key, b.Key) })
 	ids := make(map[string]int64, len(txns))
 	hashes := hashTxns(now, txns)
-	// Counting on from the first id would need servers that number without gaps.
+	// Counting from the first id would need servers that number without gaps.
 	err := tx.InsertReading(ctx, intoTxn, len(txns), func(i int, r *sqldb.Row) {
 		r.Text(txns[i].Kind)
 		r.Text(txns[i].Key)
@@ -116,7 +116,7 @@ func writeTxns(ctx context.Context, tx *sqldb.Tx, now int64, txns []Txn) (map[st
 	return ids, writeLines(ctx, tx, txns, ids)
 }
 
-// hashTxns hashes the contents of transactions, as package chain reads them.
+// hashTxns hashes transactions, as package chain verifies them.
 func hashTxns(now int64, txns []Txn) []chain.Hash {
 	var c chain.Content
 	hashes := make([]chain.Hash, len(txns))
@@ -151,7 +151,7 @@ func writeLines(ctx context.Context, tx *sqldb.Tx, txns []Txn, ids map[string]in
 	})
 }
 
-// Where a posting writes.
+// The tables and columns of a posting.
 var (
 	intoTxn     = sqldb.Into{Table: "txn", Columns: []string{"kind", "idem_key", "created_at", "papers", "hash"}}
 	intoEntry   = sqldb.Into{Table: "entry", Columns: []string{"txn_id", "line_no", "account_id", "amount"}}

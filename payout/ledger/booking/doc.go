@@ -1,3 +1,3 @@
-// Package booking is double entry: accounts, transactions whose lines sum to zero, balances. It does not know what
-// the money is for.
+// Package booking is double entry: accounts, transactions whose lines sum to zero, balances. It does not know the
+// purpose of the money.
 package booking

@@ -11,19 +11,18 @@ import (
 	"redrain/rain"
 )
 
-// movement is what some transactions do to one account, all together.
+// movement is the net change of one account by some transactions.
 type movement struct {
 	Account
-	delta   rain.Money // what is added; negative takes from it
-	balance rain.Money // what the account holds afterwards; known once it is credited
+	delta   rain.Money // negative takes from the account
+	balance rain.Money // the balance afterwards, once it is credited
 	known   bool
 }
 
-// Movements are in the order in which balances are locked: the players' own before those that many share, each by
-// their ids. See inKeyOrder.
+// Movements are in lock order: the players' own accounts before the shared ones, each by their ids. See inLockOrder.
 type Movements []movement
 
-// net checks the transactions and adds up what they do to each account.
+// net checks the transactions and sums their changes by account.
 func net(txns []Txn) (Movements, error) {
 	lines := 0
 	for i := range txns {
@@ -46,7 +45,7 @@ func net(txns []Txn) (Movements, error) {
 	return merge(all)
 }
 
-// merge makes one movement of those of the same account.
+// merge sums the movements of each account.
 func merge(all Movements) (Movements, error) {
 	merged := all[:0]
 	for _, m := range all {
@@ -63,7 +62,7 @@ func merge(all Movements) (Movements, error) {
 	return merged, nil
 }
 
-// parted are the players' own, and what many share.
+// parted splits the movements into the players' own and the shared accounts.
 func (all Movements) parted() (own, shared Movements) {
 	n := 0
 	for n < len(all) && all[n].Kind == KindUser {
@@ -72,7 +71,7 @@ func (all Movements) parted() (own, shared Movements) {
 	return all[:n], all[n:]
 }
 
-// Balance is what an account holds afterwards, if it was credited.
+// Balance returns an account's balance afterwards, if the account was credited.
 func (all Movements) Balance(a Account) (rain.Money, bool) {
 	i, found := slices.BinarySearchFunc(all, a, func(m movement, a Account) int { return inLockOrder(m.Account, a) })
 	if !found {
@@ -81,7 +80,7 @@ func (all Movements) Balance(a Account) (rain.Money, bool) {
 	return all[i].balance, all[i].known
 }
 
-// apply changes balances in the given order, and notes those of the accounts it has credited.
+// apply changes balances in the given order, and records the balances of credited accounts.
 func (all Movements) apply(ctx context.Context, tx *sqldb.Tx) error {
 	for len(all) > 0 {
 		if m := all[0]; m.delta < 0 && m.Kind != KindWorld {
@@ -103,9 +102,8 @@ func (all Movements) apply(ctx context.Context, tx *sqldb.Tx) error {
 	return nil
 }
 
-// credit adds to balances, creates the accounts that are new, and reads what all of them hold now. One statement both
-// locks and changes the rows: were they locked by a first one, an account that appears between the two would
-// be locked out of its turn.
+// credit adds to balances, creates new accounts, and reads the new balances. One statement both locks and changes the
+// rows. With two statements, an account that is created between them would be locked out of order.
 func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	var id sql.RawBytes
 	var amount int64
@@ -119,7 +117,7 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 		}
 		m := all.find(id, next)
 		if m == nil {
-			return fmt.Errorf("payout: the database tells the balance of %q, which was not asked for", id)
+			return fmt.Errorf("credit: the database returned the balance of %q, which was not requested", id)
 		}
 		next++
 		m.balance, m.known = rain.Money(amount), true
@@ -130,8 +128,8 @@ func (all Movements) credit(ctx context.Context, tx *sqldb.Tx) error {
 	}})
 }
 
-// find is the movement of the account with this id, and nil if there is none. It is mostly the one at likely:
-// databases tell rows in the order in which they got them, and need not.
+// find returns the movement of the account with this id, or nil. It is mostly the one at likely, because databases
+// normally return rows in the order of insertion.
 func (all Movements) find(id []byte, likely int) *movement {
 	if likely < len(all) && all[likely].is(id) {
 		return &all[likely]

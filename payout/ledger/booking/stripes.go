@@ -12,20 +12,20 @@ import (
 	"redrain/rain"
 )
 
-// World is many rows, its stripes: world:0, world:4711, and so on. A transaction takes any of them that nobody holds,
-// and makes a new one where all are held, so nobody waits for world: not for a busy node, and not for one that is
-// frozen in the middle of a transaction. There are as many stripes as there were ever such transactions at once.
+// World is many rows, its stripes: world:0, world:4711, and so on. A transaction takes any unlocked stripe, or makes
+// a new one. So no transaction waits for world, not even for a node that is frozen in the middle of a transaction.
+// The number of stripes is the highest number of such transactions at once.
 
-// ofWorld finds the stripes of world by the balances' ids: from the colon on, and before the sign after it.
+// ofWorld selects the stripes of world by the balances' ids: from the colon to the next character.
 const ofWorld = "account_id >= '" + KindWorld + ":' AND account_id < '" + KindWorld + ";'"
 
-// stripeNames is among how many names a new stripe takes one by chance: two that are made at once are hardly the same.
+// stripeNames is the number of random names for a new stripe. Two concurrent transactions hardly pick the same one.
 const stripeNames = 10_000
 
-// stripeFloor is as far below zero as a stripe of world may go: the sum of a hundred still fits in 64 bits.
+// stripeFloor is the lower limit of a stripe's balance: the sum of a hundred still fits in 64 bits.
 const stripeFloor = -90 * rain.MaxBudget
 
-// spread replaces World by one of its stripes, in the transactions that are returned and in what they move.
+// spread replaces World by one of its stripes, in the returned transactions and in shared.
 func spread(ctx context.Context, tx *sqldb.Tx, shared Movements, txns []Txn) ([]Txn, error) {
 	at := slices.IndexFunc(shared, func(m movement) bool { return m.Account == World })
 	if at < 0 {
@@ -48,24 +48,24 @@ func spread(ctx context.Context, tx *sqldb.Tx, shared Movements, txns []Txn) ([]
 	return txns, nil
 }
 
-// freeStripe locks a stripe of world that nobody holds.
+// freeStripe locks an unlocked stripe of world.
 func freeStripe(ctx context.Context, tx *sqldb.Tx) (Account, error) {
 	var id string
 	found, err := tx.First(ctx, []any{&id},
 		"SELECT account_id FROM balance WHERE "+ofWorld+" ORDER BY account_id LIMIT 1"+tx.SkipLocked())
 	if err != nil {
-		return Account{}, fmt.Errorf("looking for a row of world that is free: %w", err)
+		return Account{}, fmt.Errorf("find an unlocked row of world: %w", err)
 	}
 	if found {
 		return Account{KindWorld, strings.TrimPrefix(id, KindWorld+":")}, nil
 	}
-	if tx.SkipLocked() == "" { // nobody else writes: this is the first
+	if tx.SkipLocked() == "" { // SQLite has one writer: this is the first stripe
 		return Account{KindWorld, "0"}, nil
 	}
 	return Account{KindWorld, strconv.Itoa(rand.N(stripeNames))}, nil //nolint:gosec // spreads load, keeps no secret
 }
 
-// Whole is the account that a row belongs to, by its id: world for each of its stripes, and for others the row itself.
+// Whole returns the account of a balance's row: world for each of its stripes, and the id itself for others.
 func Whole(account string) string {
 	if strings.HasPrefix(account, KindWorld+":") {
 		return KindWorld
@@ -73,5 +73,5 @@ func Whole(account string) string {
 	return account
 }
 
-// MayOwe tells whether an account may be below zero, by its id.
+// MayOwe reports whether an account, by its id, may be below zero.
 func MayOwe(account string) bool { return Whole(account) == KindWorld && account != KindWorld }

@@ -17,35 +17,35 @@ const (
 	KindPay      = "pay"
 	KindReclaim  = "reclaim"
 	KindWithdraw = "withdraw"
-	KindPaid     = "paid"   // of a withdrawal: its money has left
-	KindReturn   = "return" // of a withdrawal that is not paid and never will be
+	KindPaid     = "paid"   // of a withdrawal: the provider has paid it
+	KindReturn   = "return" // of a withdrawal that is never paid
 
-	KindHold    = "hold"    // of wins: what was paid to a player in the same breath is kept apart
-	KindRelease = "release" // of held wins: the player has them
-	KindConfirm = "confirm" // of held wins: the sponsor has them back
+	KindHold    = "hold"    // of wins: they are held by the database transaction that pays them
+	KindRelease = "release" // of held wins: the player gets them
+	KindConfirm = "confirm" // of held wins: the sponsor gets them back
 )
 
-// Txn is one movement of money, not yet posted.
+// Txn is one transaction that is not posted yet.
 type Txn struct {
 	Kind  string
-	Key   string // what it is for; a second one with this key is refused by the database
+	Key   string // its purpose; the database refuses a second transaction with this key
 	Lines []Line // they sum to zero
-	// Papers is the hash of the rows that say what it is for, as package chain reads them; zero where there are none.
+	// Papers is the hash of the source documents, as package chain verifies them; zero if there are none.
 	Papers chain.Hash
 }
 
 // Line is one account's part of a transaction.
 type Line struct {
 	Account Account
-	Amount  rain.Money // what is added to the account; negative takes from it
+	Amount  rain.Money // negative takes from the account
 }
 
-// Move is the transaction of two lines.
+// Move makes a transaction with two lines.
 func Move(kind, key string, from, to Account, amount rain.Money) Txn {
 	return Txn{Kind: kind, Key: key, Lines: []Line{{from, -amount}, {to, amount}}}
 }
 
-// OverdraftError is the error of a transaction that would take more from an account than it holds.
+// OverdraftError means that a transaction takes more from an account than it holds.
 type OverdraftError struct {
 	account Account
 	Exists  bool
@@ -57,10 +57,10 @@ func (e *OverdraftError) Error() string {
 
 func (e *OverdraftError) Unwrap() error { return ErrInsufficientFunds }
 
-// ErrInsufficientFunds is the error of a transaction that would take more from an account than it holds.
+// ErrInsufficientFunds is the cause of an OverdraftError.
 var ErrInsufficientFunds = errors.New("the account holds less than that")
 
-// ErrUnbalanced is a fault of this program: it refuses to write it down.
+// ErrUnbalanced means a bug: the transaction is not written.
 var ErrUnbalanced = errors.New("payout: the lines of a transaction do not sum to zero")
 
 // Digest is the SHA-256 of b in hexadecimal.

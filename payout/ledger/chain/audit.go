@@ -23,7 +23,7 @@ type AuditRecord struct {
 	Detail string // JSON
 }
 
-// AppendAudit writes a record into the audit with its hash.
+// AppendAudit inserts an audit record with its hash.
 func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
 	values := []any{r.At, r.Actor, r.Role, r.Action, r.Target, r.Detail}
 	var c Content
@@ -32,8 +32,8 @@ func AppendAudit(ctx context.Context, tx *sqldb.Tx, r AuditRecord) error {
 	return tx.Insert(ctx, Audits, append(AuditColumns(), "hash"), [][]any{append(values, hash[:])}, sqldb.Merge{})
 }
 
-// checkAudit compares audit records with the hashes that were written with them: those with ids behind after, up to and
-// with until, at most limit. last is the id of the last one.
+// checkAudit compares audit records with their stored hashes. It checks at most limit records with ids above after,
+// up to until. last is the id of the last one.
 func checkAudit(ctx context.Context, q sqldb.Querier, after, until int64, limit int, found func(Fault)) (last int64,
 	rows int64, err error) {
 	values := make([]sql.NullString, len(auditColumns))

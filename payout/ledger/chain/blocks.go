@@ -17,16 +17,16 @@ const (
 var books = []string{Audits, Txns}
 
 const (
-	// blockRows is how many rows a block has at most.
+	// blockRows is the largest number of rows in a block.
 	blockRows = 10_000
-	// settled is after how long no transaction can commit a row with a lower id than one that was seen. A transaction
-	// of the ledger ends within seconds.
+	// settled is a time after which no transaction can commit a row with a lower id than one that was seen. A
+	// transaction of the ledger ends within seconds.
 	settled = time.Minute
-	// viewLimit is how long one view may take.
+	// viewLimit bounds one view.
 	viewLimit = time.Minute
 )
 
-// Block is the rows of a book with ids behind those of the block before, up to and with Last.
+// Block covers the rows of a book with ids after those of the previous block, up to Last.
 type Block struct {
 	Book   string `json:"book"`
 	Number int64  `json:"number"` // from 1
@@ -46,7 +46,7 @@ func newest(ctx context.Context, q sqldb.Querier, book string) (Block, error) {
 	return b, err
 }
 
-// next hashes the rows behind a block, up to and with the id until and at most limit.
+// next hashes at most limit rows after a block, up to the id until.
 func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit int) (Block, error) {
 	is := Block{Book: b.Book, Number: b.Number + 1}
 	var c Content
@@ -63,22 +63,21 @@ func (b *Block) next(ctx context.Context, q sqldb.Querier, until int64, limit in
 	return is, err
 }
 
-// Hasher hashes the rows of the books into blocks. Any number of processes may run one on one database: the first to
-// insert a block has made it.
+// Hasher hashes the rows of the books into blocks. Any number of processes may run one on one database: the first
+// insert of a block wins.
 type Hasher struct {
 	db   *sqldb.DB
 	seen map[string]int64 // the highest id of each book, at the time at
 	at   time.Time
 
-	hashed time.Time // all rows that were committed until then are in blocks; zero: not known
+	hashed time.Time // all rows committed until then are in blocks; zero: not known
 }
 
 // NewHasher makes a hasher of a migrated database.
 func NewHasher(db *sqldb.DB) *Hasher { return &Hasher{db: db} }
 
-// Round hashes the rows up to the ids that an earlier round has seen at least a minute ago: a transaction with a lower
-// id has ended by now. All rows that were committed until the time hashed are in blocks; it is zero before the first
-// round that hashes.
+// Round hashes the rows up to the ids that an earlier round saw at least a minute ago: transactions with lower ids
+// have ended. All rows that were committed until hashed are in blocks. It is zero before the first round that hashes.
 func (h *Hasher) Round(ctx context.Context, now time.Time) (hashed time.Time, err error) {
 	if h.seen != nil && now.Sub(h.at) < settled {
 		return h.hashed, nil
@@ -108,7 +107,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			if err != nil {
 				return err
 			}
-			if last.Last > until { // another node has seen more, or nobody has
+			if last.Last > until { // another node has seen more rows, or the block was tampered with
 				head, err := readHead(ctx, tx, book)
 				if err == nil && head.ID < last.Last {
 					err = fmt.Errorf("block %d ends with row %d, and the newest row is %d: the block was changed, or "+
@@ -128,7 +127,7 @@ func (h *Hasher) hash(ctx context.Context, book string, until int64) error {
 			continue // another node has made this block
 		}
 		if err != nil {
-			return fmt.Errorf("hashing rows of %s into a block: %w", book, err)
+			return fmt.Errorf("hash rows of %s into a block: %w", book, err)
 		}
 	}
 	return nil
@@ -141,7 +140,7 @@ type Head struct {
 	Hash string `json:"hash"` // in hexadecimal
 }
 
-// heads are the newest rows of the books that have any.
+// heads returns the newest rows of the books that have any.
 func heads(ctx context.Context, q sqldb.Querier) (list []Head, err error) {
 	for _, book := range books {
 		head, err := readHead(ctx, q, book)
@@ -161,5 +160,5 @@ func readHead(ctx context.Context, q sqldb.Querier, book string) (Head, error) {
 	head := Head{Book: book}
 	_, err := q.First(ctx, []any{&head.ID, &hash}, "SELECT id, hash FROM "+book+" ORDER BY id DESC LIMIT 1")
 	head.Hash = fmt.Sprintf("%x", hash)
-	return head, sqldb.Wrap(err, "reading the newest row of %s", book)
+	return head, sqldb.Wrap(err, "read the newest row of %s", book)
 }

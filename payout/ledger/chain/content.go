@@ -17,16 +17,16 @@ type Hash [sha256.Size]byte
 // String is the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// Content is what a hash is taken of: values one after the other, each with its length before it, so that no two lists
-// of values have the same bytes. A number is its decimal digits, as every database writes it. It is not to be copied.
+// Content is the input of a hash: a list of values, each with its length before it. So two different lists have
+// different bytes. A number is its decimal digits, as every database writes it. It must not be copied.
 type Content struct {
-	bytes  []byte    // that are not hashed yet
-	digest hash.Hash // of those before; nil: there were never so many
-	rest   bool      // digest has a beginning, and bytes are the rest
-	sum    Hash      // where digest writes, which would be allocated otherwise
+	bytes  []byte    // not hashed yet
+	digest hash.Hash // of the bytes before; nil: there were never enough
+	rest   bool      // digest is in use, and bytes are the rest
+	sum    Hash      // output of digest, which avoids an allocation
 }
 
-// hashedAtOnce is how many bytes are kept before they are hashed, so that a long content takes no memory.
+// hashedAtOnce is the number of buffered bytes at which they are hashed.
 const hashedAtOnce = 4 << 10
 
 // Int adds a whole number.
@@ -52,7 +52,7 @@ func (c *Content) Bytes(b []byte) {
 	c.end(at)
 }
 
-// Null adds a value that there is not.
+// Null adds a missing value.
 func (c *Content) Null() { c.bytes = binary.BigEndian.AppendUint32(c.bytes, math.MaxUint32) }
 
 // Add adds values of kinds that a database stores: whole numbers, booleans as 1 or 0, texts and bytes. A nil is a NULL.
@@ -100,7 +100,7 @@ func (c *Content) end(at int) {
 	}
 }
 
-// hash takes what was added so far out of memory.
+// hash moves the buffered bytes into the digest.
 func (c *Content) hash() {
 	switch {
 	case c.digest == nil:
@@ -112,7 +112,7 @@ func (c *Content) hash() {
 	c.bytes, c.rest = c.bytes[:0], true
 }
 
-// Sum is the hash of what was added. What is added next begins another content.
+// Sum returns the hash of the added values. The next value begins another content.
 func (c *Content) Sum() (sum Hash) {
 	if !c.rest {
 		sum = sha256.Sum256(c.bytes)
@@ -127,7 +127,7 @@ func (c *Content) Sum() (sum Hash) {
 // Reset begins another content in the same memory.
 func (c *Content) Reset() { c.bytes, c.rest = c.bytes[:0], false }
 
-// Txn begins a transaction's content: its kind, key, time and the hash of its papers. Its lines are added next.
+// Txn begins a transaction's content: its kind, key, time and the hash of its source documents. The lines follow.
 func (c *Content) Txn(kind, key string, at int64, papers []byte) {
 	c.Reset()
 	c.Text(kind)

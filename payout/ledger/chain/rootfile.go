@@ -16,10 +16,10 @@ import (
 	"redrain/internal/loop"
 )
 
-// maxRoot is how long a line of a file of roots may be: longer than any root.
+// maxRoot is the length limit of a line in a file of roots. Every root is shorter.
 const maxRoot = 4 << 20
 
-// ReadRoots reads roots, a line of JSON each, as a file of roots has them, or GET /api/v1/audit/roots one by one.
+// ReadRoots reads roots, one JSON object a line, from a file of roots or from responses of GET /api/v1/audit/roots.
 func ReadRoots(from io.Reader) (roots []Root, err error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxRoot)
@@ -29,7 +29,7 @@ func ReadRoots(from io.Reader) (roots []Root, err error) {
 		}
 		var root Root
 		if err := json.Unmarshal(lines.Bytes(), &root); err != nil {
-			return nil, fmt.Errorf("line %d is no root: %w", n, err)
+			return nil, fmt.Errorf("line %d: invalid root: %w", n, err)
 		}
 		roots = append(roots, root)
 	}
@@ -39,12 +39,11 @@ func ReadRoots(from io.Reader) (roots []Root, err error) {
 // rootFile is a file that roots are appended to.
 type rootFile struct {
 	path string
-	last string // the day of its last root
+	last string // of its last root
 	read bool   // last is known
 }
 
-// catchUp writes the roots that the file does not have yet behind its others. A file that is put aside is begun anew
-// with the next root.
+// catchUp appends the roots that the file does not have. If the file was moved away, the next root begins a new one.
 func (f *rootFile) catchUp(ctx context.Context, from *Roots) error {
 	if err := f.open(); err != nil {
 		return err
@@ -61,14 +60,14 @@ func (f *rootFile) catchUp(ctx context.Context, from *Roots) error {
 		}
 	}
 	if err := f.append(lines.Bytes()); err != nil {
-		f.read = false // some of it may have been written
+		f.read = false // the write may be partial
 		return err
 	}
 	f.last = fresh[len(fresh)-1].Day
 	return nil
 }
 
-// open finds out what the file has.
+// open reads the present end of the file.
 func (f *rootFile) open() error {
 	if f.read {
 		return nil
@@ -83,7 +82,7 @@ func (f *rootFile) open() error {
 	}
 	roots, err := ReadRoots(text)
 	if err := errors.Join(err, text.Close()); err != nil {
-		return fmt.Errorf("%s: %w; a line that was cut off may be removed", f.path, err)
+		return fmt.Errorf("%s: %w; a partial last line may be removed", f.path, err)
 	}
 	f.read, f.last = true, ""
 	if len(roots) > 0 {
@@ -92,7 +91,7 @@ func (f *rootFile) open() error {
 	return nil
 }
 
-// append adds lines in one write, and returns when they are on the disk.
+// append adds lines in one write and syncs them to the disk.
 func (f *rootFile) append(lines []byte) (err error) {
 	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -105,11 +104,11 @@ func (f *rootFile) append(lines []byte) (err error) {
 	return file.Sync()
 }
 
-// rootEvery is how often a node hashes new rows, and checks whether a day has ended.
+// rootEvery is the interval at which a node hashes new rows and checks whether a day has ended.
 const rootEvery = time.Minute
 
-// RootRounds hashes rows into blocks, takes the roots of the days, and writes these to the log and to a file, where the
-// database's owner cannot change them.
+// RootRounds hashes rows into blocks, takes the daily roots, and writes them to the log and a file, which the
+// database's owner cannot change.
 type RootRounds struct {
 	roots     *Roots
 	hash      *Hasher
@@ -118,8 +117,8 @@ type RootRounds struct {
 	log       *slog.Logger
 }
 
-// NewRootRounds makes rounds that append to the file at path, or to none where it is "". A nil recoverer catches panics
-// and only logs them.
+// NewRootRounds makes rounds that append to the file at path, or to no file if path is "". If recoverer is nil,
+// panics are only logged.
 func NewRootRounds(roots *Roots, path string, recoverer *loop.Recoverer, log *slog.Logger) *RootRounds {
 	r := &RootRounds{roots: roots, hash: NewHasher(roots.db), recoverer: recoverer, log: log}
 	if path != "" {
@@ -128,12 +127,10 @@ func NewRootRounds(roots *Roots, path string, recoverer *loop.Recoverer, log *sl
 	return r
 }
 
-// Run hashes new rows each minute, and takes the root of each day that has ended, once all rows of the day are in
-// blocks and if no other node has, until ctx ends.
-// The node that has taken it logs it. A node with a file writes all roots there, whichever node has taken them, a line
-// of JSON each.
+// Run hashes new rows each minute until ctx ends. Once all rows of an ended day are in blocks, one node takes the
+// root of the day and logs it. Each node with a file appends all roots to it, one JSON object a line.
 func (r *RootRounds) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "roots", Work: "hashing rows and taking the root of the day", Every: rootEvery,
+	return loop.Run(ctx, loop.Spec{Part: "roots", Work: "hash rows and take the root of the day", Every: rootEvery,
 		Recoverer: r.recoverer, Log: r.log, Do: r.round})
 }
 

@@ -11,12 +11,12 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Root is the newest block of each book soon after the end of a day. A root that was kept outside the database proves
-// that no row of that day or before was changed since.
+// Root is the newest block of each book soon after the end of a day. A root that is kept outside the database proves
+// that no row of that day or earlier was changed since.
 type Root struct {
-	Day      string  `json:"day"`      // that has ended, in UTC: 2026-11-23
-	At       int64   `json:"at"`       // when it was taken, Unix ms
-	Previous string  `json:"previous"` // the hash of the root before; "" = it is the first
+	Day      string  `json:"day"`      // in UTC: 2026-11-23
+	At       int64   `json:"at"`       // Unix ms
+	Previous string  `json:"previous"` // the hash of the previous root; "" = this is the first
 	Blocks   []Block `json:"blocks"`
 	Hash     string  `json:"root"` // SHA-256 of all of the above
 }
@@ -31,8 +31,7 @@ func (r *Root) sum() string {
 	return c.Sum().String()
 }
 
-// Roots takes the roots of the days and keeps them. It is safe for concurrent use, here and by any number of processes
-// on one database.
+// Roots takes and stores the daily roots. It is safe for concurrent use, also by several processes on one database.
 type Roots struct {
 	db    *sqldb.DB
 	clock func() int64
@@ -43,10 +42,10 @@ func NewRoots(db *sqldb.DB, clock func() int64) *Roots {
 	return &Roots{db: db, clock: clock}
 }
 
-// rootAfter is how long after the end of a day its root is taken, at the earliest: nodes' clocks may differ by less.
+// rootAfter is the least delay of a root after the end of its day. Nodes' clocks differ by less.
 const rootAfter = 5 * time.Minute
 
-// dayEnd is the end of the newest day whose root may be taken.
+// dayEnd returns the end of the newest day whose root may be taken.
 func dayEnd(nowMS int64) time.Time {
 	return time.UnixMilli(nowMS).UTC().Add(-rootAfter).Truncate(24 * time.Hour)
 }
@@ -57,8 +56,8 @@ func (r *Roots) isOver(ago time.Duration) bool {
 	return now-ago.Milliseconds() >= dayEnd(now).UnixMilli()
 }
 
-// Take takes the root of yesterday. It returns nil if there is one already, and while there are no blocks. Days on
-// which no node ran have no root of their own: the next one covers them.
+// Take takes the root of yesterday. It returns nil if the root exists, or if there are no blocks yet. If no node ran
+// on a day, the day has no root, and the next one covers it.
 func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 	now := r.clock()
 	day := dayEnd(now).AddDate(0, 0, -1).Format(time.DateOnly)
@@ -73,7 +72,7 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 			return err
 		case found && last > day:
 			return fmt.Errorf("there is a root of %s already, a day that has not ended: the clock has gone back, or "+
-				"somebody has written to the table root; no root is taken until that day is over", last)
+				"an outsider has written to the table root; no root is taken until that day is over", last)
 		case found && last == day:
 			return nil
 		}
@@ -98,7 +97,7 @@ func (r *Roots) Take(ctx context.Context) (taken *Root, err error) {
 		return err
 	})
 	if errors.Is(err, errTaken) {
-		return nil, nil //nolint:nilnil // another node was faster, so there is none to be told
+		return nil, nil //nolint:nilnil // another node was faster
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the root of %s: %w", day, err)
@@ -114,7 +113,7 @@ func (r *Roots) Heads(ctx context.Context) ([]Head, error) { return heads(ctx, r
 // ErrUnknownBook is the error of a table whose rows have no hashes.
 var ErrUnknownBook = errors.New("no such book")
 
-// Holds reports whether a row that was the newest once is still there.
+// Holds reports whether a row that was once the newest still exists.
 func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
 	if !slices.Contains(books, h.Book) {
 		return false, fmt.Errorf("%w: %q", ErrUnknownBook, h.Book)
@@ -127,22 +126,22 @@ func (r *Roots) Holds(ctx context.Context, h Head) (bool, error) {
 var rootTable = sqldb.NewTable("root", func(r *Root) []any {
 	return []any{"day", &r.Day, "taken_at", &r.At, "previous", &r.Previous,
 		"blocks", sqldb.Via(func() string {
-			text, _ := json.Marshal(r.Blocks) // texts and whole numbers can always be written
+			text, _ := json.Marshal(r.Blocks) // texts and integers always marshal
 			return string(text)
 		}, func(text string) error {
 			if err := json.Unmarshal([]byte(text), &r.Blocks); err != nil {
-				r.Blocks = nil // so its hash is wrong, which the check names
+				r.Blocks = nil // its hash is now wrong, which the check reports
 			}
 			return nil
 		}), "hash", &r.Hash}
 })
 
-// ListRoots lists the roots, the newest first. An empty cursor begins; next is empty on the last page.
+// ListRoots lists the roots, the newest first. "" is the first cursor. next is "" on the last page.
 func (r *Roots) ListRoots(ctx context.Context, cursor string, limit int) (list []Root, next string, err error) {
 	if cursor == "" {
-		cursor = "~" // behind every day
+		cursor = "~" // after every day
 	}
 	list, next, err = rootTable.ListPage(ctx, r.db, limit, func(last Root) string { return last.Day },
 		"WHERE day < ? ORDER BY day DESC", cursor)
-	return list, next, sqldb.Wrap(err, "listing the roots")
+	return list, next, sqldb.Wrap(err, "list the roots")
 }

@@ -8,24 +8,24 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// txnRow is a transaction as it is in the database.
+// txnRow is a transaction with its stored hash.
 type txnRow struct {
 	id, at    int64
 	kind, key string
-	papers    []byte // as they were when it was written
+	papers    []byte // stored hash of the source documents
 	hash      []byte
-	is        Hash // its papers as they are now; zero if there are none
+	is        Hash // present hash of the source documents; zero if there are none
 	content   Content
 }
 
-// CheckTxns compares transactions, with their lines and papers, with the hashes that were written with them, and calls
-// found with the name of each that differs. It says nothing about ids without a transaction.
+// CheckTxns compares transactions, with their lines and source documents, with their stored hashes. It calls found
+// for each that differs. It ignores ids without a transaction.
 func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(Fault)) error {
 	txns, err := readTxns(ctx, q, ids)
 	if err != nil {
 		return err
 	}
-	var removed map[string]bool // campaigns whose payouts are in an export
+	var removed map[string]bool // campaigns whose payouts were exported and removed
 	var campaigns []string
 	for _, t := range txns {
 		if !bytes.Equal(t.is[:], t.papers) && t.kind == "pay" {
@@ -46,7 +46,7 @@ func CheckTxns(ctx context.Context, q sqldb.Querier, ids []int64, found func(Fau
 	return nil
 }
 
-// readTxns reads transactions with their lines and papers. Those without a transaction are missing in the answer.
+// readTxns reads transactions with their lines and source documents. Missing ids are skipped.
 func readTxns(ctx context.Context, q sqldb.Querier, ids []int64) ([]*txnRow, error) {
 	byID := map[int64]*txnRow{}
 	kinds := map[string][]int64{}
@@ -87,15 +87,15 @@ func readTxns(ctx context.Context, q sqldb.Querier, ids []int64) ([]*txnRow, err
 		" ORDER BY txn_id, line_no", sqldb.Args(ids)...)
 }
 
-// campaignOf is the campaign that a payment is of, by its key.
+// campaignOf returns the campaign of a payment by its key.
 func campaignOf(key string) string {
 	campaign, _, _ := strings.Cut(strings.TrimPrefix(key, "pay:"), ".")
 	return campaign
 }
 
-// Removed are those of some campaigns whose payouts were removed after an export.
+// Removed returns the campaigns whose payouts were removed after an export.
 func Removed(ctx context.Context, q sqldb.Querier, campaigns []string) (map[string]bool, error) {
 	removed, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT campaign_id, 1 FROM archive WHERE campaign_id IN",
 		campaigns)
-	return removed, sqldb.Wrap(err, "reading removed campaigns")
+	return removed, sqldb.Wrap(err, "read removed campaigns")
 }

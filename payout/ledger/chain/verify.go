@@ -9,28 +9,28 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// VerifyOptions say what is verified. The zero value verifies everything.
+// VerifyOptions limit a verification. The zero value verifies everything.
 type VerifyOptions struct {
-	From  string       // begin with the root of this day, and take what was before as it is; "" = from the beginning
-	Noted []Root       // roots that were kept outside the database, which are believed
-	Found func(string) // is called with each fault, in words
+	From  string       // begin with the root of this day and trust earlier rows; "" = from the beginning
+	Noted []Root       // trusted roots that were kept outside the database
+	Found func(string) // is called with each fault
 }
 
-// Verified is what a verification has read.
+// Verified counts the parts of a verification.
 type Verified struct {
 	Roots  int   // days
-	Blocks int64 // that were compared with their rows
-	Rows   int64 // that were compared with their hashes
+	Blocks int64 // compared with their rows
+	Rows   int64 // compared with their hashes
 	Faults int64
 }
 
-// UnknownDayError says that there is no root of a day to begin with.
+// UnknownDayError means that the day has no root.
 type UnknownDayError string
 
 func (e UnknownDayError) Error() string { return fmt.Sprintf("there is no root of %s", string(e)) }
 
-// Verify compares all rows with their hashes, these with the blocks, and the blocks with every root: those that the
-// database has, and those that were noted outside it. It may run while others write. The error is the database's.
+// Verify compares all rows with their hashes, these with the blocks, and the blocks with every root in the database
+// and in o.Noted. It may run while others write. Its error is the database's.
 func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err error) {
 	found := func(fault string) {
 		v.Faults++
@@ -64,7 +64,7 @@ func (r *Roots) Verify(ctx context.Context, o VerifyOptions) (v Verified, err er
 	return v, nil
 }
 
-// CheckRoots compares the roots that the database has with each other and with the blocks that they name.
+// CheckRoots compares the database's roots with each other and with the blocks that they name.
 func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error {
 	roots, err := believed(ctx, q, nil, found)
 	if err != nil {
@@ -78,12 +78,12 @@ func CheckRoots(ctx context.Context, q sqldb.Querier, found func(string)) error 
 	return nil
 }
 
-// believed are the roots by day, those that were noted outside the database before those of the database.
+// believed returns the roots by day. A noted root takes precedence over the database's.
 func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(string)) ([]Root, error) {
 	found := func(format string, args ...any) { say(fmt.Sprintf(format, args...)) }
 	kept, err := rootTable.List(ctx, q, "ORDER BY day")
 	if err != nil {
-		return nil, fmt.Errorf("reading the roots: %w", err)
+		return nil, fmt.Errorf("read the roots: %w", err)
 	}
 	byDay := map[string]Root{}
 	for i, root := range kept {
@@ -120,12 +120,12 @@ func believed(ctx context.Context, q sqldb.Querier, noted []Root, say func(strin
 	return roots, nil
 }
 
-// check compares the blocks that the root names with those of the database.
+// check compares the root's blocks with those in the database.
 func (r *Root) check(ctx context.Context, q sqldb.Querier, found func(string)) error {
 	for _, want := range r.Blocks {
 		is, known, err := blockTable.Find(ctx, q, "WHERE book = ? AND number = ?", want.Book, want.Number)
 		if err != nil {
-			return fmt.Errorf("reading the blocks of the root of %s: %w", r.Day, err)
+			return fmt.Errorf("read the blocks of the root of %s: %w", r.Day, err)
 		}
 		if !known || is != want {
 			found(fmt.Sprintf("block %d of the table %s is not the one of the root of %s: it, or a row before its "+

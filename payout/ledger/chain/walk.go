@@ -8,11 +8,11 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// Fault is a row, or a block of rows, that is not what was hashed.
+// Fault is a row or a block that differs from its hash.
 type Fault struct {
 	Book string
 	Row  int64  // 0: a block
-	Name string // what the row is called
+	Name string // of the row, for people
 	What string
 }
 
@@ -28,13 +28,13 @@ func (f Fault) String() string {
 const (
 	txnsAtOnce  = 100 // one may have 4,000 lines
 	auditAtOnce = 1000
-	// stepRows is about how many rows one step reads. A transaction whose content is read counts as txnRows.
+	// stepRows is the approximate number of rows in one step. A transaction whose content is read counts as txnRows.
 	stepRows = 10_000
 	txnRows  = stepRows / txnsAtOnce
 )
 
-// Walk goes along the rows of the books in the order of their ids, page by page, and compares them with their hashes
-// and their blocks. The zero value begins with the first row.
+// Walk reads the rows of the books in the order of their ids, page by page. It compares them with their hashes and
+// their blocks. The zero value begins with the first row.
 type Walk struct {
 	// SkipTxns leaves out the contents of transactions, which the caller has checked.
 	SkipTxns bool
@@ -43,14 +43,14 @@ type Walk struct {
 	Blocks   int64 // that were compared
 
 	book    int   // index in books
-	block   Block // the newest one that was compared
-	row     int64 // the last row whose content was compared
+	block   Block // the newest compared block
+	row     int64 // the last compared row
 	behind  bool  // all blocks of the book were compared
 	started map[string]Block
-	spent   int64 // rows that the present step has read, and blocks
+	spent   int64 // rows and blocks of the present step
 }
 
-// Begin has the walk take the rows up to some blocks as they are.
+// Begin makes the walk trust the rows up to some blocks.
 func (w *Walk) Begin(ends []Block) {
 	w.started = map[string]Block{}
 	for _, b := range ends {
@@ -58,7 +58,7 @@ func (w *Walk) Begin(ends []Block) {
 	}
 }
 
-// Step reads about 10,000 rows, as of one moment, and reports whether there is more.
+// Step reads about 10,000 rows from one snapshot. It reports whether there is more.
 func (w *Walk) Step(ctx context.Context, db *sqldb.DB) (more bool, err error) {
 	w.spent = 0
 	err = db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -70,7 +70,7 @@ func (w *Walk) Step(ctx context.Context, db *sqldb.DB) (more bool, err error) {
 		return nil
 	})
 	if err != nil {
-		return false, fmt.Errorf("verifying the hashes of %s: %w", books[w.book], err)
+		return false, fmt.Errorf("verify the hashes of %s: %w", books[w.book], err)
 	}
 	if !w.behind {
 		return true, nil
@@ -108,7 +108,7 @@ func (w *Walk) step(ctx context.Context, q sqldb.Querier) error {
 	return w.compare(ctx, q, next)
 }
 
-// early names rows with numbers that no block can have.
+// early reports rows with numbers that no block can have.
 func (w *Walk) early(ctx context.Context, q sqldb.Querier) error {
 	ids, err := sqldb.Column[int64](ctx, q, "SELECT id FROM "+w.block.Book+" WHERE id < 1 ORDER BY id LIMIT 10")
 	for _, id := range ids {
@@ -117,7 +117,7 @@ func (w *Walk) early(ctx context.Context, q sqldb.Querier) error {
 	return err
 }
 
-// contents compares a page of rows with their own hashes; whole reports whether it was the last one up to an id.
+// contents compares a page of rows with their own hashes. whole reports whether it was the last page up to an id.
 func (w *Walk) contents(ctx context.Context, q sqldb.Querier, until int64) (whole bool, err error) {
 	switch {
 	case w.block.Book == Audits:
@@ -142,7 +142,7 @@ func (w *Walk) contents(ctx context.Context, q sqldb.Querier, until int64) (whol
 	return len(ids) < txnsAtOnce, CheckTxns(ctx, q, ids, w.Found)
 }
 
-// compare hashes the rows of a block anew. Rows of blocks that were removed are in no block, and are not hashed.
+// compare hashes the rows of a block again. Rows of removed blocks are in no block, and are not hashed.
 func (w *Walk) compare(ctx context.Context, q sqldb.Querier, want Block) error {
 	w.spent++
 	name := fmt.Sprintf("block %d", want.Number)

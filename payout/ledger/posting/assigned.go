@@ -11,43 +11,43 @@ import (
 	"redrain/rain"
 )
 
-// Rebuilds is what the rebuild of a shard that Redis has lost needs of the ledger: see epochs.
+// Rebuilds reads and writes the ledger for the rebuild of a shard that Redis has lost. See epoch.go.
 type Rebuilds struct {
 	db      *sqldb.DB
 	clock   rain.Clock
 	amounts *rain.AmountsCache
 }
 
-// NewRebuilds makes them of a migrated database. clock gives the times that are written to it.
+// NewRebuilds makes Rebuilds for a migrated database. clock gives the times that are written to it.
 func NewRebuilds(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Rebuilds {
 	return &Rebuilds{db: db, clock: clock, amounts: amounts}
 }
 
-// Assigned is a packet that is somebody's: it is paid, or was promised and waits as a dead letter.
+// Assigned is a packet with an owner: it is paid, or its win is a dead letter that a retry can pay.
 type Assigned struct {
 	Win   rain.Win
 	Entry rain.EntryRef // the outbox entry that brought it
 }
 
-// viewLimit is how long one view may take, also one that looks through millions of rows.
+// viewLimit bounds one view. It suffices to read millions of rows.
 const viewLimit = 30 * time.Second
 
-// assignedPage is how many packets EachAssigned looks at in one step.
+// assignedPage is the number of packets that EachAssigned reads in one step.
 const assignedPage = 10_000
 
-// EachAssigned calls yield for every packet of some that is somebody's, once each and in rising order of their ranges,
-// and ends with its error. It reads page by page, so that a slow reader holds no connection. Where several were
-// promised one packet, it is whose it is paid to, else whose promise came first. A dead letter that can never be paid
-// takes nothing, see promises.
+// EachAssigned calls yield for every assigned packet of the given ones, once each and in the order of their ranges.
+// It stops at yield's first error. It reads page by page, so a slow reader holds no connection. If several players
+// have a claim to one packet, the owner is the paid one, else the oldest dead letter. Dead letters that no retry can
+// pay do not count, see promises.
 //
-// It is the whole truth about a shard's earlier epochs once the shard is fenced: from then on nothing of them is added.
+// Once the shard is fenced, the result is complete for its earlier epochs.
 func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.Numbers,
 	yield func(Assigned) error) error {
 	for _, part := range of {
 		for from := part.First; from <= part.Last; from += assignedPage {
 			page, err := r.assignedBetween(ctx, c, from, min(from+assignedPage, part.Last+1))
 			if err != nil {
-				return fmt.Errorf("the packets of campaign %s that are taken: %w", c.ID, err)
+				return fmt.Errorf("read the assigned packets of campaign %s: %w", c.ID, err)
 			}
 			for i := range page {
 				if page[i].Win.User == "" {
@@ -62,8 +62,8 @@ func (r *Rebuilds) EachAssigned(ctx context.Context, c *rain.Campaign, of rain.N
 	return nil
 }
 
-// assignedBetween has an element for each packet from … to-1; those that are nobody's have no user. Payouts and dead
-// letters are read as of one moment: a retry makes the one of the other.
+// assignedBetween has an element for each packet from … to-1. Unassigned packets have an empty user. It reads payouts
+// and dead letters from one snapshot, because a retry turns a dead letter into a payout.
 func (r *Rebuilds) assignedBetween(ctx context.Context, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	page := make([]Assigned, to-from)
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -90,8 +90,8 @@ func scanAssigned(scan sqldb.Scan) (t Assigned, err error) {
 	return t, err
 }
 
-// Reclaimed is what went back to the sponsor from a shard, or is a dead letter on its way there. Some of it may be
-// somebody's all the same: a reclaim gets what is nobody's.
+// Reclaimed returns the packets that a shard's reclaims named, posted or dead-lettered. Some of them may be assigned:
+// a reclaim returns only unassigned packets.
 func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (numbers rain.Numbers, err error) {
 	add := func(part rain.Numbers, err error) error {
 		numbers = append(numbers, part...)
@@ -115,25 +115,25 @@ func (r *Rebuilds) Reclaimed(ctx context.Context, c *rain.Campaign, shard int) (
 			}
 			e, err := payout.DecodeEntry(d.Payload)
 			if err != nil || e.Reclaim == nil {
-				return nil //nolint:nilerr // which no retry can ever give back
+				return nil //nolint:nilerr // no retry can post it
 			}
 			return add(e.Reclaim.Numbers, nil)
 		}, LetterTable.Select("WHERE campaign_id = ? AND shard = ? AND resolved_at = 0 AND kind = ?"), c.ID, shard,
 			LetterReclaim)
 	})
-	return numbers, sqldb.Wrap(err, "what shard %d of campaign %s gave back", shard, c.ID)
+	return numbers, sqldb.Wrap(err, "read the reclaims of shard %d of campaign %s", shard, c.ID)
 }
 
-// EachWin calls yield for every win of a shard's players that is paid, or was promised and may still be paid, in the
-// order won, and ends with its error. It names no packet twice, also over all shards: they are the packets that
-// EachAssigned names. As that it is the whole truth once the shard is fenced.
+// EachWin calls yield for every win of a shard's players that is paid or that a retry can pay, in the order won. It
+// stops at yield's first error. It names the same packets as EachAssigned, each once over all shards. Once the shard
+// is fenced, the result is complete.
 func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yield func(Assigned) error) error {
-	// First: a retry turns a promise into a payout, which may stand where the pages have passed by then.
+	// First: a retry turns a dead letter into a payout, possibly on a page that was read before.
 	waiting, err := r.promisesTo(ctx, c, shard)
 	if err != nil {
 		return err
 	}
-	open := make(map[int]bool, len(waiting)) // packets of promises that have not come as paid
+	open := make(map[int]bool, len(waiting)) // packets of dead letters that are not paid meanwhile
 	for _, t := range waiting {
 		open[t.Win.Packet] = true
 	}
@@ -141,7 +141,7 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 	for {
 		page, err := r.winsAfter(ctx, c, shard, after)
 		if err != nil {
-			return fmt.Errorf("the wins of shard %d of campaign %s: %w", shard, c.ID, err)
+			return fmt.Errorf("read the wins of shard %d of campaign %s: %w", shard, c.ID, err)
 		}
 		if len(page) == 0 {
 			break
@@ -165,19 +165,19 @@ func (r *Rebuilds) EachWin(ctx context.Context, c *rain.Campaign, shard int, yie
 	return nil
 }
 
-// promisesTo are the promises to a shard's players.
+// promisesTo returns the payable dead letters of a shard's players.
 func (r *Rebuilds) promisesTo(ctx context.Context, c *rain.Campaign, shard int) (of []Assigned, err error) {
 	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		of, err = promises(ctx, tx, c, 0, c.Packets)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("the promises of campaign %s: %w", c.ID, err)
+		return nil, fmt.Errorf("read the payable dead letters of campaign %s: %w", c.ID, err)
 	}
 	return slices.DeleteFunc(of, func(t Assigned) bool { return t.Entry.Shard != shard }), nil
 }
 
-// winsAfter is the next page of what is paid to a shard's players.
+// winsAfter returns the next page of the payouts to a shard's players.
 func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, after Assigned) (page []Assigned,
 	err error) {
 	ms, seq, err := after.Entry.Position()
@@ -193,13 +193,13 @@ func (r *Rebuilds) winsAfter(ctx context.Context, c *rain.Campaign, shard int, a
 	return page, err
 }
 
-// Total is all that a player has won of a campaign.
+// Total is the sum of a player's wins in a campaign.
 type Total struct {
 	User   string
 	Amount rain.Money
 }
 
-// Top are those of a shard's players who have won most, the first the one with most.
+// Top returns the shard's players with the highest totals, the highest first.
 func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) ([]Total, error) {
 	var top []Total
 	err := r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -213,7 +213,7 @@ func (r *Rebuilds) Top(ctx context.Context, c *rain.Campaign, shard, limit int) 
 			}
 			return nil
 		}, "SELECT user_id, amount FROM winner WHERE campaign_id = ? ORDER BY amount DESC LIMIT ?", c.ID,
-			limit*max(c.Shards, 1)*4) // of so many, those of each shard are among the first
+			limit*max(c.Shards, 1)*4) // enough rows to find each shard's first ones among them
 	})
-	return top, sqldb.Wrap(err, "who has won most in campaign %s", c.ID)
+	return top, sqldb.Wrap(err, "read the top players of campaign %s", c.ID)
 }

@@ -10,24 +10,24 @@ import (
 	"redrain/rain"
 )
 
-// attemptKept is how long the count of an entry is kept that nobody tries any more, in milliseconds: it was settled
-// from a copy.
+// attemptKept is the age in milliseconds at which the count of an entry is deleted. Such an entry was settled from a
+// copy.
 const attemptKept = 24 * 3_600_000
 
-// Attempted is what has become of an entry that was refused.
+// Attempted is the result of a refused try.
 type Attempted struct {
-	Attempts int          // tries so far, this one included
-	GivenUp  bool         // that was the last: nothing of the entry is left to be posted
-	Dead     []DeadLetter // what this call has put aside for a person
+	Attempts int          // tries so far, including this one
+	GivenUp  bool         // it was the last try: the entry has nothing left to be posted
+	Dead     []DeadLetter // new dead letters of this call
 }
 
-// Attempt counts a try of posting an entry that has failed because of the entry, and not because the ledger could
-// not be reached. With try number limit it is given up: what is not in the ledger of its wins and its reclaim
-// becomes dead letters with cause as their reason, and the entry can be removed from its outbox like a posted one.
+// Attempt counts a failed try of an entry that is the cause of the failure. Failures of the database are not counted.
+// At try number limit, the entry's wins and reclaim that are not in the ledger become dead letters with cause as
+// their reason. Then the entry can be removed from its outbox like a posted one.
 func (p *Poster) Attempt(ctx context.Context, e rain.Entry, cause error, limit int) (tried Attempted, err error) {
-	unlock, err := p.locks.lock(ctx, []rain.Entry{e}) // else a copy of it might be posted while it is given up
+	unlock, err := p.locks.lock(ctx, []rain.Entry{e}) // a copy of the entry must not be posted meanwhile
 	if err != nil {
-		return Attempted{}, fmt.Errorf("waiting for the worker that posts the same outbox entry: %w", err)
+		return Attempted{}, fmt.Errorf("wait for the worker that posts the same outbox entry: %w", err)
 	}
 	defer unlock()
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -40,7 +40,7 @@ func (p *Poster) Attempt(ctx context.Context, e rain.Entry, cause error, limit i
 		return err
 	})
 	if err != nil {
-		return Attempted{}, fmt.Errorf("counting a try of outbox entry %s: %w", e.Ref, err)
+		return Attempted{}, fmt.Errorf("count a try of outbox entry %s: %w", e.Ref, err)
 	}
 	return tried, nil
 }
@@ -60,7 +60,7 @@ func (p *Poster) countAttempt(ctx context.Context, tx *sqldb.Tx, e rain.Entry, c
 	}
 	rows := make([][]any, len(e.Wins))
 	for i, w := range e.Wins {
-		d := winLetter(e.Ref, e.SealedAt, w, position{}, "") // as fits the columns
+		d := winLetter(e.Ref, e.SealedAt, w, position{}, "") // with texts that fit the columns
 		rows[i] = []any{name, i, d.Campaign, d.Packet, d.User}
 	}
 	columns := []string{"entry", "line_no", "campaign_id", "packet", "user_id"}
@@ -79,15 +79,15 @@ func (p *Poster) pruneAttempts(ctx context.Context, tx *sqldb.Tx, before int64) 
 	return deleteAttempts(ctx, tx, old)
 }
 
-// giveUp buries what the ledger does not have of an entry. The escrow is locked, so that what another worker has
-// posted of a copy is seen.
+// giveUp makes dead letters of the wins and the reclaim that the ledger does not have. It locks the escrow, so it
+// sees the copies that other workers have posted.
 func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason string) ([]DeadLetter, error) {
 	b, err := p.readBatch(ctx, tx, []rain.Entry{e}, careful)
 	if err != nil {
 		return nil, err
 	}
 	b.classify(e)
-	letters := b.letters // these contradict the ledger: that is their reason
+	letters := b.letters // they contradict the ledger, which is their reason
 	for _, w := range b.wins {
 		letters = append(letters, winLetter(e.Ref, e.SealedAt, w.win, w.position, reason))
 	}
@@ -100,7 +100,7 @@ func (p *Poster) giveUp(ctx context.Context, tx *sqldb.Tx, e rain.Entry, reason 
 	return letters, deleteAttempts(ctx, tx, []string{letterSource(e.Ref.String())})
 }
 
-// ForgetAttempts forgets how often entries were tried, because they are in the ledger now.
+// ForgetAttempts deletes the counts of entries that are in the ledger now.
 func (p *Poster) ForgetAttempts(ctx context.Context, refs []rain.EntryRef) error {
 	failing, err := p.Failing(ctx, refs)
 	if err != nil || len(failing) == 0 {
@@ -117,17 +117,17 @@ func deleteAttempts(ctx context.Context, tx *sqldb.Tx, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	slices.Sort(names) // in key order, as everything that several workers lock
+	slices.Sort(names) // in key order, as all rows that several workers lock
 	for _, table := range []string{"attempt", "attempt_claim"} {
 		if _, err := tx.Exec(ctx, "DELETE FROM "+table+" WHERE entry IN "+sqldb.Marks(len(names)),
 			sqldb.Args(names)...); err != nil {
-			return fmt.Errorf("tries of outbox entries: %w", err)
+			return fmt.Errorf("delete the counts of tries: %w", err)
 		}
 	}
 	return nil
 }
 
-// Failing tells which of some outbox entries were refused, and are tried again.
+// Failing reports which of the outbox entries were refused and are tried again.
 func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.EntryRef]bool, error) {
 	byName := make(map[string]rain.EntryRef, len(refs))
 	for _, ref := range refs {
@@ -140,5 +140,5 @@ func (p *Poster) Failing(ctx context.Context, refs []rain.EntryRef) (map[rain.En
 		failing[byName[name]] = true
 		return err
 	}, "SELECT entry FROM attempt WHERE entry IN", slices.Collect(maps.Keys(byName)))
-	return failing, sqldb.Wrap(err, "tries of outbox entries")
+	return failing, sqldb.Wrap(err, "read the counts of tries")
 }

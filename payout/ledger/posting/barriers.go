@@ -7,10 +7,10 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// bounds is what must stay as it is while a posting goes on, because it says what may not be paid any more.
+// bounds decide which entries are void or already returned. They must not change during a posting.
 type bounds struct {
-	barriers map[shardKey]int64 // Unix ms up to which an entry of a shard that is not posted is void; 0: there is none
-	reclaims map[string]int64   // how often something of a campaign was given back
+	barriers map[shardKey]int64 // per shard: unposted entries up to this time, Unix ms, are void; 0 = none
+	reclaims map[string]int64   // number of reclaims of a campaign
 }
 
 // readBounds reads the bounds of campaigns.
@@ -35,10 +35,10 @@ func readBounds(ctx context.Context, q sqldb.Querier, campaigns []string) (bound
 	}, "SELECT campaign_id, shard, barrier_ms, 0 FROM shard_epoch WHERE barrier_ms > 0 AND "+of+" UNION ALL "+
 		"SELECT campaign_id, 0, 0, COUNT(*) FROM reclaim WHERE "+of+" GROUP BY campaign_id",
 		append(sqldb.Args(campaigns), sqldb.Args(campaigns)...)...)
-	return all, sqldb.Wrap(err, "reading barriers and reclaims")
+	return all, sqldb.Wrap(err, "read barriers and reclaims")
 }
 
-// void says why an entry that the ledger does not have must not be posted any more; "" where it may be.
+// void returns the reason why an unposted entry must never be posted, or "".
 func (all bounds) void(at position) string {
 	barrier := all.barriers[shardKey{at.ref.Campaign, at.ref.Shard}]
 	if at.ms > barrier || (at.ms == barrier && at.seq > 0) || barrier == 0 {
@@ -48,5 +48,5 @@ func (all bounds) void(at position) string {
 		barrierID(barrier) + " are of its life before"
 }
 
-// barrierID is a barrier as the id of an outbox entry.
+// barrierID returns the id of the last outbox entry up to a barrier.
 func barrierID(ms int64) string { return strconv.FormatInt(ms, 10) + "-0" }

@@ -13,25 +13,25 @@ import (
 	"redrain/rain"
 )
 
-// batch is one try of posting some entries: what the ledger knows of them, and then what is to be written.
+// batch is one try of posting some entries: the state of the ledger, and then the rows to write.
 type batch struct {
 	asked []string // the campaigns of the entries
 
-	// Read from the ledger, and kept up to date while the batch is classified.
+	// Read from the ledger, and updated while the batch is classified.
 	campaigns  map[string]terms
 	unreadable map[string]bool // campaigns whose rows cannot be read or split
 	paid       map[packetKey]Holder
-	quick      bool                    // paid has nothing of what was posted before
-	doubted    *seal.Ring              // to check the seals with; nil: they are all right
-	dead       Letters                 // of the claims in the batch
-	bounds     bounds                  // what may not be paid any more
-	escrow     map[string]rain.Money   // nil: not looked at, because it has always been enough
-	players    *players                // nil: not looked at; the database refuses what is too much
-	reclaimed  reclaimed               // of the campaigns that return stock, or have; empty if there are none
-	bannedAt   bannedAt                // nil: a person has decided
-	listed     standing.Refused        // nil: a person has decided
-	verdictOf  verdictOf               // nil: a person has decided, or verdicts hold nothing
-	holdings   map[shardKey]*packetSet // what the shards can have that give something back
+	quick      bool                    // paid lacks earlier payouts
+	doubted    *seal.Ring              // verifies the seals; nil: all are valid
+	dead       Letters                 // about the claims in the batch
+	bounds     bounds                  // decide which entries are void
+	escrow     map[string]rain.Money   // nil: not read, because the last try had enough
+	players    *players                // nil: not read; the database refuses too many wins
+	reclaimed  reclaimed               // of the campaigns that return stock or have returned some; empty if there are none
+	bannedAt   bannedAt                // nil: an operator has decided
+	listed     standing.Refused        // nil: an operator has decided
+	verdictOf  verdictOf               // nil: an operator has decided, or verdicts are off
+	holdings   map[shardKey]*packetSet // the packets of shards that return some
 
 	// Decided by classify.
 	txns     []booking.Txn
@@ -40,14 +40,14 @@ type batch struct {
 	reclaims []postedReclaim
 	cuts     []ReclaimCut
 	letters  []DeadLetter
-	dropped  int          // letters for which there was no room
+	dropped  int          // dead letters beyond the limit
 	voids    []DeadLetter // of an earlier epoch of their shard: kept, and resolved
-	held     []heldWin    // of the wins
+	held     []heldWin    // held wins, also in wins
 	settled  []Settlement
 	totals   map[string]Totals
 }
 
-// bannedAt tells whether a player was banned at a moment.
+// bannedAt reports whether a player was banned at a moment.
 type bannedAt func(user string, at int64) bool
 
 type postedWin struct {
@@ -59,25 +59,25 @@ type postedWin struct {
 type postedReclaim struct {
 	position
 	asked   rain.Numbers
-	packets int // that are given back
+	packets int // number of returned packets
 	amount  rain.Money
 }
 
-// care is how much of what the ledger knows is read before a posting.
+// care is the extent of the reads before a posting.
 type care int
 
 const (
-	// quick looks for one packet of each entry among the payouts. Nearly always nothing of a batch is paid yet, and
-	// what is paid all the same the database refuses to pay again.
+	// quick looks up one packet of each entry in payout. Nearly always no win of a batch is paid yet. If one is, the
+	// database refuses to pay it again.
 	quick care = iota
-	// thorough looks for every packet.
+	// thorough looks up every packet.
 	thorough
-	// careful also locks the escrows and counts what they hold, and looks at what each player has won.
+	// careful also locks and reads the escrows, and reads the earlier wins of each player.
 	careful
 )
 
-// readBatch reads what the ledger knows of the entries, and fills in their amounts. A reclaim, which takes what is
-// left, has all packets looked for and the escrows locked.
+// readBatch reads the ledger's state for the entries, and fills in their amounts. If an entry is a reclaim, it looks
+// up all packets and locks the escrows.
 func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (b *batch, err error) {
 	wins := 0
 	for i := range entries {
@@ -95,26 +95,25 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 	if b.campaigns, b.unreadable, err = p.terms.read(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
-	// Before the payouts: whoever pays meanwhile takes from the escrow, and what they paid would look unpayable.
+	// Before the payouts: another transaction may pay meanwhile, and its payout would look unpayable.
 	if with == careful || closing {
 		if err := b.lockEscrows(ctx, tx, entries); err != nil {
 			return nil, err
 		}
-		// Once more: whoever held the escrow until now may have made the campaign's first dead letter.
+		// Again: the transaction that held the escrow may have written the campaign's first dead letter.
 		if b.campaigns, b.unreadable, err = p.terms.read(ctx, tx, b.asked); err != nil {
 			return nil, err
 		}
 	}
-	// Before the payouts too: what was posted before a fence that is seen here is then seen as well, and not taken
-	// for void.
+	// Before the payouts, too: then the payouts include all that was posted before a fence that is seen here.
 	if b.bounds, err = readBounds(ctx, tx, b.asked); err != nil {
 		return nil, err
 	}
 	if err := b.readPayouts(ctx, tx, entries, packets); err != nil {
-		return nil, fmt.Errorf("reading payouts: %w", err)
+		return nil, fmt.Errorf("read payouts: %w", err)
 	}
 	if err := b.readDead(ctx, tx, b.mayBeDead(entries)); err != nil {
-		return nil, fmt.Errorf("reading dead letters: %w", err)
+		return nil, fmt.Errorf("read dead letters: %w", err)
 	}
 	if b.doubted, err = p.seals.doubted(ctx, tx, entries); err != nil {
 		return nil, err
@@ -127,20 +126,20 @@ func (p *Poster) readBatch(ctx context.Context, tx *sqldb.Tx, entries []rain.Ent
 		}
 	}
 	if b.reclaimed, err = readReclaimed(ctx, tx, entries, b.bounds.reclaims); err != nil {
-		return nil, fmt.Errorf("reading reclaims: %w", err)
+		return nil, fmt.Errorf("read reclaims: %w", err)
 	}
 	if b.holdings, err = readHoldings(ctx, tx, entries, b.campaigns); err != nil {
 		return nil, err
 	}
 	if with == careful {
 		if b.players, err = readPlayers(ctx, tx, entries); err != nil {
-			return nil, fmt.Errorf("reading what players have won: %w", err)
+			return nil, fmt.Errorf("read the players' wins: %w", err)
 		}
 	}
 	return b, nil
 }
 
-// fillInPaid sets the amounts of those wins of an entry that are paid. Of others nobody knows what they hold.
+// fillInPaid sets the amounts of an entry's paid wins, if its campaign cannot be read.
 func (b *batch) fillInPaid(e *rain.Entry) {
 	for i := range e.Wins {
 		w := &e.Wins[i]
@@ -151,7 +150,7 @@ func (b *batch) fillInPaid(e *rain.Entry) {
 	}
 }
 
-// packetsOf are the packets that entries win, by campaign, and whether one of them gives packets back.
+// packetsOf returns the packets that entries win, by campaign, and whether an entry is a reclaim.
 func packetsOf(entries []rain.Entry) (packets map[string][]int, closing bool) {
 	packets = map[string][]int{}
 	for i := range entries {
@@ -172,7 +171,7 @@ func AppendPackets(numbers []int, wins []rain.Win) []int {
 	return numbers
 }
 
-// readPayouts reads what is paid of the packets of entries; where the batch is quick, only if some of it is.
+// readPayouts reads the payouts of the entries' packets. A quick batch first checks a sample.
 func (b *batch) readPayouts(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	packets map[string][]int) error {
 	if b.quick {
@@ -192,8 +191,7 @@ func (b *batch) readPayouts(ctx context.Context, q sqldb.Querier, entries []rain
 	return nil
 }
 
-// anyPaid looks for the first packet of each entry among the payouts. The wins of an entry are paid together, as a
-// rule.
+// anyPaid looks up the first packet of each entry. The wins of an entry are normally paid together.
 func anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some bool, err error) {
 	first := map[string][]int{}
 	for i := range entries {
@@ -203,7 +201,7 @@ func anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some b
 	}
 	for campaign, packets := range first {
 		err := eachHolder(ctx, q, campaign, packets, func(packet int, _ Holder) {
-			some = some || slices.Contains(packets, packet) // others may lie between them
+			some = some || slices.Contains(packets, packet) // the range may include packets of other entries
 		})
 		if err != nil || some {
 			return some, err
@@ -212,7 +210,7 @@ func anyPaid(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (some b
 	return false, nil
 }
 
-// mayBeDead lists the claims that a dead letter may be about: none where all is well.
+// mayBeDead lists the claims that may have a dead letter. It is empty if no campaign has any.
 func (b *batch) mayBeDead(entries []rain.Entry) (claims []string) {
 	for _, e := range entries {
 		if c, known := b.campaigns[e.Ref.Campaign]; known && !c.letters {
@@ -237,8 +235,8 @@ func (b *batch) readDead(ctx context.Context, q sqldb.Querier, claims []string) 
 	}, "SELECT claim, fingerprint FROM dead_letter WHERE claim IN", claims)
 }
 
-// lockEscrows counts what the escrows hold and keeps it so. The players come first, as in book; one who has no
-// balance yet comes out of turn then, which costs a try more at worst.
+// lockEscrows locks and reads the escrows. It locks the players first, as booking.Book does. A player without a
+// balance is locked out of order, which costs at most one more try.
 func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry) error {
 	locked := map[booking.Account]bool{}
 	for _, e := range entries {
@@ -267,15 +265,14 @@ func (b *batch) lockEscrows(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	return nil
 }
 
-// Holder is who has a packet, and what is in it.
+// Holder is the owner of a paid packet, and its amount.
 type Holder struct {
 	User   string
 	Amount rain.Money
 }
 
-// eachHolder reads who has the packets. Those of a batch mostly lie close together, as they were won one after the
-// other: then the range is read, with the few others in it, because a list of hundreds of numbers costs more than
-// finding the rows.
+// eachHolder reads the owners of paid packets. The packets of a batch mostly lie close together. Then it reads the
+// range, including the few others, because a list of hundreds of numbers costs more.
 func eachHolder(ctx context.Context, q sqldb.Querier, campaign string, packets []int, fn func(int, Holder)) error {
 	if len(packets) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"redrain/rain"
 )
 
-// classify decides what becomes of entries: each is posted, was posted already, is a dead letter, or is void. It does
-// no I/O. Reclaims come last, because what they take must be left over by everything else.
+// classify decides the outcome of entries: each is posted, was posted already, becomes a dead letter, or is void. It
+// does no I/O. Reclaims come last, because they may only return the rest.
 func (b *batch) classify(entries ...rain.Entry) {
 	wins := 0
 	for i := range entries {
@@ -28,7 +28,7 @@ func (b *batch) classify(entries ...rain.Entry) {
 	}
 }
 
-// place is where an entry belongs, or why nowhere, or why it came too late to be posted.
+// place returns an entry's position and terms, or the reason why it has none (fault) or came too late (void).
 func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void string) {
 	ms, seq, err := e.Ref.Position()
 	campaign, known := b.campaigns[e.Ref.Campaign]
@@ -51,20 +51,20 @@ func (b *batch) place(e rain.Entry) (at position, campaign terms, fault, void st
 	return at, campaign, fault, void
 }
 
-// Dropped is why nothing is posted of a campaign whose payouts were removed after an export.
+// Dropped is the reason of entries whose campaign's payouts were removed after an export.
 const Dropped = "the campaign's payouts were removed from the ledger, so all of it was paid or given back: look into " +
 	"its export, and dismiss this"
 
-// Unreadable is why nothing is posted of a campaign whose row cannot be read or split.
+// Unreadable is the reason of entries whose campaign's row cannot be read or split.
 const Unreadable = "the campaign's row cannot be read: correct it, and retry this"
 
-// errSeal is why nothing is paid that nobody of this installation has sealed.
+// errSeal is the reason of input with an invalid seal.
 const errSeal = "invalid seal: no node of this installation sealed this with a valid key"
 
-// Banned is why a win waits for a person: retried by one, it is paid.
+// Banned is the reason of a banned player's win. An operator's retry pays it.
 const Banned = "the player was banned when it was won"
 
-// classifyWins decides about the wins of an entry.
+// classifyWins decides the outcome of an entry's wins.
 func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, void string) {
 	first := len(b.wins)
 	for _, w := range e.Wins {
@@ -74,23 +74,23 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		paid := b.paid[packetKey{e.Ref.Campaign, w.Packet}] == Holder{w.User, w.Amount} && w.Amount > 0
 		if !isSealedWin(b.doubted, &e, &w) {
-			// What is paid to this player may have been sealed with a key that was rotated out since.
+			// The seal of a paid win may be from a key that was rotated out since.
 			if d := forgedLetter(winLetter(e.Ref, e.SealedAt, w, at, errSeal)); !paid && !b.dead.has(d) {
-				b.bury(d)
+				b.addDead(d)
 			}
 			continue
 		}
 		if void != "" && !paid {
-			b.annul(winLetter(e.Ref, e.SealedAt, w, at, void))
+			b.addVoid(winLetter(e.Ref, e.SealedAt, w, at, void))
 			continue
 		}
 		key := packetKey{e.Ref.Campaign, w.Packet}
 		_, before := b.paid[key]
-		reason, hopeless := fault, false
+		reason, unpayable := fault, false
 		switch _, known := b.campaigns[e.Ref.Campaign]; {
 		case fault == "":
-			reason, hopeless = b.refusal(e, w, campaign)
-		case paid && !known: // it was right when it was paid
+			reason, unpayable = b.refusal(e, w, campaign)
+		case paid && !known: // it was allowed when it was paid
 			reason = ""
 		}
 		if reason == "" && !before {
@@ -98,8 +98,8 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 		}
 		if reason != "" {
 			d := winLetter(e.Ref, e.SealedAt, w, at, reason)
-			d.hopeless = hopeless
-			b.bury(d)
+			d.unpayable = unpayable
+			b.addDead(d)
 			continue
 		}
 		if !before {
@@ -118,15 +118,15 @@ func (b *batch) classifyWins(e rain.Entry, at position, campaign terms, fault, v
 	}
 }
 
-// payment is the one transaction with which a batch pays wins of a campaign.
+// payment is a batch's one transaction for the wins of a campaign.
 type payment struct {
 	txn   int            // its index
 	lines map[string]int // player → line
 }
 
 // pay adds an entry's wins to the transaction of its campaign. The transaction's key names the first entry and its
-// first packet: a packet is paid once, so the key cannot have been used, not even where an earlier part of the same
-// entry was posted without this one.
+// first packet. A packet is paid once, so the key is new, even if an earlier transaction paid other wins of the
+// entry.
 func (b *batch) pay(at position, fresh []postedWin) {
 	campaign := at.ref.Campaign
 	to := b.payments[campaign]
@@ -163,7 +163,8 @@ func (b *batch) pay(at position, fresh []postedWin) {
 	b.totals[campaign] = t
 }
 
-// refusal says why a win cannot be in the ledger, and whether that is for good; "" where it can, or is.
+// refusal returns the reason why a win cannot be posted, and whether that is final. It is "" if the win can be, or
+// is, posted.
 func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string, forGood bool) {
 	if reason := b.contradiction(e, w, campaign); reason != "" {
 		return reason, true
@@ -178,7 +179,7 @@ func (b *batch) refusal(e rain.Entry, w rain.Win, campaign terms) (reason string
 	return reason, reason != ""
 }
 
-// contradiction says what of a win can never be, by the ledger and by what never changes of a campaign.
+// contradiction returns the conflict of a win with the ledger or with the campaign's constants, or "".
 func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 	if err := rain.CheckUser(w.User); err != nil {
 		return err.Error()
@@ -206,7 +207,7 @@ func (b *batch) contradiction(e rain.Entry, w rain.Win, campaign terms) string {
 	return ""
 }
 
-// spend counts a win off the campaign's escrow, where that is looked at. It says why it cannot, or may not.
+// spend deducts a win from the campaign's escrow, if that was read. It returns the reason of a refusal, or "".
 func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 	if b.bannedAt != nil && b.bannedAt(w.User, at) {
 		return Banned
@@ -227,11 +228,10 @@ func (b *batch) spend(campaign string, w rain.Win, at int64) string {
 	return ""
 }
 
-// WholeCampaign is the shard of a reclaim that gives back everything.
+// WholeCampaign is the shard of a reclaim that returns a whole budget.
 const WholeCampaign = -1
 
-// classifyReclaim decides about stock that was left in a shard. A packet is given back once, and only if it is
-// nobody's.
+// classifyReclaim decides the outcome of a reclaim. A packet is returned once, and only if it is unassigned.
 func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault, void string) {
 	r := *e.Reclaim
 	if b.dead.HasReclaim(e) || b.reclaimed.entries[e.Ref] || b.reclaimed.whole[e.Ref.Campaign] {
@@ -239,13 +239,13 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	}
 	if !isSealedReclaim(b.doubted, &e) {
 		if d := forgedLetter(reclaimLetter(e, at, errSeal)); !b.dead.has(d) {
-			b.bury(d)
+			b.addDead(d)
 		}
 		return
 	}
 	switch {
 	case void != "":
-		b.annul(reclaimLetter(e, at, void))
+		b.addVoid(reclaimLetter(e, at, void))
 		return
 	case fault != "":
 	case campaign.Status != rain.Closed:
@@ -256,22 +256,22 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 		fault = "the campaign has no such packets"
 	}
 	if fault != "" {
-		b.bury(reclaimLetter(e, at, fault))
+		b.addDead(reclaimLetter(e, at, fault))
 		return
 	}
 	own, foreign := b.ofShard(e.Ref, r.Numbers)
 	if len(own) == 0 {
-		// No money waits for it: what it names is of other shards, and they give it back.
+		// It keeps no money: its packets belong to other shards, whose reclaims return them.
 		d := forgedLetter(reclaimLetter(e, at,
 			fmt.Sprintf("by the moves in the ledger shard %d has none of packets %s: "+
-				"somebody has written to Redis", e.Ref.Shard, inShort(foreign))))
+				"an outsider has written to Redis", e.Ref.Shard, inShort(foreign))))
 		if !b.dead.has(d) {
-			b.bury(d)
+			b.addDead(d)
 		}
 		return
 	}
 	b.reclaimed.entries[e.Ref] = true
-	free := b.reclaimed.nobodys(e.Ref.Campaign, own)
+	free := b.reclaimed.unassigned(e.Ref.Campaign, own)
 	given := min(campaign.amounts.Sum(free), b.escrow[e.Ref.Campaign])
 	if given < r.Amount {
 		b.cuts = append(b.cuts, ReclaimCut{at.ref, r.Amount, given, cutReason(r.Amount, given, foreign), free})
@@ -289,18 +289,19 @@ func (b *batch) classifyReclaim(e rain.Entry, at position, campaign terms, fault
 	b.totals[at.ref.Campaign] = t
 }
 
-// cutReason says why a reclaim gets less than it asked for; foreign is what its shard cannot have had.
+// cutReason returns the reason why a reclaim gets less than it asked for. foreign are the packets that its shard
+// cannot have had.
 func cutReason(asked, given rain.Money, foreign rain.Numbers) string {
 	if len(foreign) > 0 {
 		return fmt.Sprintf("the shard asked for %d and got %d: by the moves in the ledger packets %s are not its own. "+
-			"Somebody has written to Redis, or it had gone back in time", asked, given, inShort(foreign))
+			"An outsider has written to Redis, or Redis had gone back in time", asked, given, inShort(foreign))
 	}
-	return fmt.Sprintf("the shard asked for %d, and %d of that is somebody's: Redis had forgotten wins", asked,
+	return fmt.Sprintf("the shard asked for %d, and %d of that belongs to players: Redis had lost wins", asked,
 		asked-given)
 }
 
-// bury keeps a dead letter. One that is kept already is not kept twice.
-func (b *batch) bury(d DeadLetter) {
+// addDead keeps a dead letter, once.
+func (b *batch) addDead(d DeadLetter) {
 	b.dead.Note(d)
 	if d.Kind == LetterPay {
 		b.reclaimed.take(d.Campaign, d.Packet)
@@ -308,8 +309,8 @@ func (b *batch) bury(d DeadLetter) {
 	b.letters = append(b.letters, d)
 }
 
-// annul keeps a letter as void: it is resolved from the start. A letter that is kept already is not kept twice.
-func (b *batch) annul(d DeadLetter) {
+// addVoid keeps a dead letter as void: it is resolved from the start. It keeps it once.
+func (b *batch) addVoid(d DeadLetter) {
 	b.dead.Note(d)
 	d.void = true
 	b.voids = append(b.voids, d)

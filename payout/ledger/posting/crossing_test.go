@@ -16,8 +16,8 @@ import (
 	"redrain/rain"
 )
 
-// TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first dead
-// letter of the very reclaim that this one is about to post.
+// TestAReclaimThatIsBeingGivenUpIsNotPosted: another node holds the escrow and makes the campaign's first
+// dead letter of the very reclaim that this one is about to post.
 func TestAReclaimThatIsBeingGivenUpIsNotPosted(t *testing.T) {
 	b := paytest.OnMySQL(t) // SQLite has one writer: there the two cannot meet
 	b.OpenCampaign(t, "c1", rain.Spec{Budget: 100, Packets: 10})

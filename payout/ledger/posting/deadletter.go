@@ -19,42 +19,41 @@ import (
 const (
 	LetterPay        = "pay"
 	LetterReclaim    = "reclaim"
-	LetterForged     = "forged"     // a win or a reclaim with a wrong seal: no money waits for it
-	LetterMessage    = "message"    // something in the stream that is no entry at all
-	LetterWithdrawal = "withdrawal" // one that the provider has neither paid nor refused in all its tries
+	LetterForged     = "forged"     // a win or a reclaim with an invalid seal: it keeps no money
+	LetterMessage    = "message"    // a stream message that is no valid entry
+	LetterWithdrawal = "withdrawal" // a withdrawal without a clear answer after all its tries
 )
 
-// DeadLetter is what could not be posted and waits for a person.
+// DeadLetter is an entry, message or withdrawal that could not be processed and waits for an operator.
 type DeadLetter struct {
-	// what Retry takes: the claim's or the withdrawal's id; for a reclaim its outbox entry, for a message its
-	// place in the stream
+	// Claim is the argument of Retry: the id of the claim or the withdrawal. A reclaim has its outbox entry here, and
+	// a message its position in the stream.
 	Claim     string
-	Source    string // the outbox entry or the stream message that it came in; of a withdrawal it says nothing
+	Source    string // the outbox entry or stream message; empty for a withdrawal
 	Kind      string // pay, reclaim, forged, message or withdrawal
 	Campaign  string
 	Shard     int
-	Packet    int // -1 where there is none
+	Packet    int // -1 = none
 	User      string
 	Amount    rain.Money
-	WonAt     int64 // Unix ms; of a withdrawal, when it was asked for
+	WonAt     int64 // Unix ms; of a withdrawal: its request
 	Reason    string
 	CreatedAt int64 // Unix ms
 
-	ID       int64
-	Seq      int64  // with WonAt: the position in the outbox
-	Payload  []byte // as it arrived
-	void     bool   // nobody waits for it: it is resolved when it is written
-	hopeless bool   // the ledger contradicts it for good: no retry can ever pay it. Known to who makes it only
+	ID        int64
+	Seq       int64  // with WonAt: the position in the outbox
+	Payload   []byte // as received
+	void      bool   // resolved when it is written
+	unpayable bool   // no retry can ever pay it; not stored
 }
 
-// Entry is what the letter is about. It fails for a letter of a message or a withdrawal.
+// Entry decodes the payload. It fails for a message or a withdrawal.
 func (d *DeadLetter) Entry() (rain.Entry, error) { return payout.DecodeEntry(d.Payload) }
 
-// MaxReason is how many bytes of a dead letter's reason are kept.
+// MaxReason is the length limit of a reason, in bytes.
 const MaxReason = 500
 
-// LetterClaim and letterSource make any text fit its column: what comes over the wire may be anything, and even
-// nonsense must be kept.
+// LetterClaim and letterSource cut a text to its column's length, because invalid input must be kept, too.
 func LetterClaim(s string) string  { return fit(s, 160) }
 func letterSource(s string) string { return fit(s, 200) }
 
@@ -66,7 +65,8 @@ func fit(s string, n int) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// winLetter is the dead letter of one win. Its payload is an entry with this win alone, so that it can be posted from.
+// winLetter makes the dead letter of one win. Its payload is an entry with this win alone, so that a retry can post
+// it.
 func winLetter(ref rain.EntryRef, sealedAt int64, w rain.Win, at position, reason string) DeadLetter {
 	d := letter(LetterPay, rain.ClaimID(ref.Campaign, w.Packet), rain.Entry{Ref: ref, SealedAt: sealedAt,
 		Wins: []rain.Win{w}}, at, reason)
@@ -84,7 +84,7 @@ func reclaimLetter(e rain.Entry, at position, reason string) DeadLetter {
 	return d
 }
 
-// forgedLetter makes a letter one of something that nobody has promised.
+// forgedLetter makes a dead letter's kind forged.
 func forgedLetter(d DeadLetter) DeadLetter {
 	d.Kind = LetterForged
 	return d
@@ -102,7 +102,7 @@ func letter(kind, claim string, e rain.Entry, at position, reason string) DeadLe
 	return d
 }
 
-// smallInt is n, or -1 where the column cannot hold it.
+// smallInt returns n, or -1 if the column cannot hold it.
 func smallInt(n int) int {
 	if n < 0 || n > math.MaxInt32 {
 		return -1
@@ -110,19 +110,19 @@ func smallInt(n int) int {
 	return n
 }
 
-// fingerprint is the same for two letters that say the same. Two players who were promised one packet have two.
+// fingerprint identifies a dead letter's content: two players with a claim to one packet have two.
 func (d *DeadLetter) fingerprint() string {
 	return booking.Digest(slices.Concat([]byte(d.Kind+"\x00"+d.Claim+"\x00"+d.Source+"\x00"), d.Payload))
 }
 
-// The first is the key.
+// The first column is the key.
 var letterColumns = []string{
 	"fingerprint", "claim", "source", "kind", "campaign_id", "shard", "packet", "user_id", "amount", "won_at",
 	"entry_seq", "reason", "payload", "created_at",
 	"resolved_at",
 }
 
-// WriteLetters keeps dead letters. One that is there already stays as it is.
+// WriteLetters inserts dead letters. It keeps the existing row of one that is already there.
 func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now int64) error {
 	rows := make([][]any, len(letters))
 	for i := range letters {
@@ -141,7 +141,7 @@ func WriteLetters(ctx context.Context, tx *sqldb.Tx, letters []DeadLetter, now i
 	return tx.Insert(ctx, "dead_letter", letterColumns, rows, sqldb.Merge{Key: letterColumns[:1]})
 }
 
-// ResolveLetters notes that dead letters are dealt with; it returns how many of them still waited.
+// ResolveLetters resolves dead letters and returns how many of them were open.
 func ResolveLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) (n int64, err error) {
 	if len(ids) == 0 {
 		return 0, nil
@@ -150,23 +150,23 @@ func ResolveLetters(ctx context.Context, tx *sqldb.Tx, now int64, ids ...int64) 
 		sqldb.Marks(len(ids)), append([]any{now}, sqldb.Args(ids)...)...)
 }
 
-// LetterTable maps the rows of dead letters, to read them; [WriteLetters] writes them.
+// LetterTable maps the rows of dead letters for reading; [WriteLetters] writes them.
 var LetterTable = sqldb.NewTable("dead_letter", func(d *DeadLetter) []any {
 	return []any{"id", &d.ID, "claim", &d.Claim, "source", &d.Source, "kind", &d.Kind, "campaign_id", &d.Campaign,
 		"shard", &d.Shard, "packet", &d.Packet, "user_id", &d.User, "amount", &d.Amount, "won_at", &d.WonAt,
 		"entry_seq", &d.Seq, "reason", &d.Reason, "payload", &d.Payload, "created_at", &d.CreatedAt}
 })
 
-// campaignID is what a campaign's id looks like: it is part of keys, of subjects and of paths.
+// campaignID is the syntax of a campaign's id, which is part of keys, subjects and paths.
 var campaignID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// IsCampaignID tells whether a text may be a campaign's id.
+// IsCampaignID reports whether a text may be a campaign's id.
 func IsCampaignID(s string) bool { return campaignID.MatchString(s) }
 
-// Letters is a set of dead letters: by claim, the fingerprints. Two players who were promised one packet have two.
+// Letters is a set of dead letters: by claim, the fingerprints. Two players with a claim to one packet have two.
 type Letters map[string]map[string]bool
 
-// Note adds a letter.
+// Note adds a dead letter.
 func (l Letters) Note(d DeadLetter) { l.note(d.Claim, d.fingerprint()) }
 
 func (l Letters) note(claim, fingerprint string) {
@@ -176,20 +176,20 @@ func (l Letters) note(claim, fingerprint string) {
 	l[claim][fingerprint] = true
 }
 
-// has reports whether a letter is in the set.
+// has reports whether a dead letter is in the set.
 func (l Letters) has(d DeadLetter) bool { return l[d.Claim][d.fingerprint()] }
 
-// HasWin reports whether a letter in the set is about this very win.
+// HasWin reports whether a dead letter in the set is about exactly this win.
 func (l Letters) HasWin(ref rain.EntryRef, sealedAt int64, w rain.Win) bool {
 	known, ok := l[LetterClaim(rain.ClaimID(ref.Campaign, w.Packet))]
 	if !ok {
-		return false // nearly always: nothing is encoded for it
+		return false // nearly always: this saves the encoding
 	}
 	d := winLetter(ref, sealedAt, w, position{}, "")
 	return known[d.fingerprint()]
 }
 
-// HasReclaim reports whether a letter in the set is about this very reclaim.
+// HasReclaim reports whether a dead letter in the set is about exactly this reclaim.
 func (l Letters) HasReclaim(e rain.Entry) bool {
 	known, ok := l[LetterClaim(e.Ref.String())]
 	if !ok {

@@ -10,30 +10,30 @@ import (
 	"redrain/rain"
 )
 
-// A person who has looked at a dead letter may say that it is nobody's. What the ledger can bear out is somebody's all
-// the same, and is to be retried. A letter of a win or a reclaim keeps its packets from everybody else while it waits:
-// Redis may have them in its stock, or nowhere. So one that keeps something is dismissed when its campaign is over, and
-// what it kept goes back to the sponsor in the same step. A forged letter or a message keeps nothing.
+// An operator may dismiss a dead letter that no retry can pay. While it is open, a win's or reclaim's dead letter
+// keeps its packets from all players, because Redis may have them in stock or lost. So it is dismissed after its
+// campaign, and its packets return to the sponsor in the same transaction. A forged entry or a message keeps no
+// packets.
 
-// DismissedLetter is the shard of a reclaim that gives back what a dismissed letter kept; its entry_seq is the letter's
-// id.
+// DismissedLetter is the shard of a reclaim that returns the packets of a dismissed dead letter. Its entry_seq is the
+// dead letter's id.
 const DismissedLetter = -2
 
-// DismissedReason begins the reason of a letter that was dismissed.
+// DismissedReason begins the reason of a dismissed dead letter.
 const DismissedReason = "dismissed: "
 
-// NotDismissedError is the error of a dismissal that is refused, and says why.
+// NotDismissedError is the reason why a dismissal is refused.
 type NotDismissedError string
 
 func (e NotDismissedError) Error() string { return string(e) }
 
-// DismissLetter ends a letter that waits, and that tx has locked, as nobody's; given is what goes back to the sponsor
-// by it. It fails with NotDismissedError where the letter is somebody's, or not to be dismissed yet; tx must be rolled
-// back then. why is the person's reason.
+// DismissLetter dismisses an open dead letter that tx has locked. why is the operator's reason, given the amount that
+// returns to the sponsor. It fails with NotDismissedError if a retry can pay the dead letter, or if it is too early.
+// Then tx must be rolled back.
 func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, why string) (given rain.Money,
 	err error) {
 	if d.Kind == LetterWithdrawal {
-		return 0, NotDismissedError("a withdrawal is its player's until the provider has paid or refused it: retry it")
+		return 0, NotDismissedError("a withdrawal belongs to its player until the provider has paid or refused it: retry it")
 	}
 	reason := sqldb.Storable(DismissedReason+why+"; it was: "+d.Reason, MaxReason)
 	if d.Kind == LetterMessage {
@@ -41,7 +41,7 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 	}
 	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil {
-		return 0, NotDismissedError("its entry cannot be read: " + err.Error())
+		return 0, NotDismissedError("its entry is invalid: " + err.Error())
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e, p.bans.BannedAt)
 	if err != nil {
@@ -51,16 +51,16 @@ func (p *Poster) DismissLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, 
 		return 0, NotDismissedError(Unreadable)
 	}
 	if len(refused) == 0 {
-		return 0, NotDismissedError("the ledger can bear it out, so it is somebody's: retry it")
+		return 0, NotDismissedError("a retry can pay it: retry it")
 	}
 	if err := resolveLetter(ctx, tx, d.ID, p.clock(), reason); err != nil {
 		return 0, err
 	}
 	c, known := b.campaigns[d.Campaign]
 	if !known || c.dropped || d.Kind == LetterForged {
-		return 0, nil // no money moves by it
+		return 0, nil // it moves no money
 	}
-	free, err := nobodysOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // the letter does not count any more
+	free, err := unassignedOf(ctx, tx, d.Campaign, keptBy(e, c.Packets)) // without this dead letter
 	if err != nil || len(free) == 0 {
 		return 0, err
 	}
@@ -87,7 +87,7 @@ func resolveLetter(ctx context.Context, tx *sqldb.Tx, id, now int64, reason stri
 	return err
 }
 
-// keptBy are those of the packets of a letter's entry that there are.
+// keptBy returns the existing packets of a dead letter's entry.
 func keptBy(e rain.Entry, packets int) (kept rain.Numbers) {
 	asked := e.Packets()
 	if e.Reclaim != nil {
@@ -101,27 +101,27 @@ func keptBy(e rain.Entry, packets int) (kept rain.Numbers) {
 	return kept
 }
 
-// nobodysOf is what of some packets is neither paid, nor promised in a letter that waits, nor given back.
-func nobodysOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Numbers) (rain.Numbers, error) {
+// unassignedOf returns the unassigned packets of the given ones: neither paid, nor in an open dead letter, nor
+// returned.
+func unassignedOf(ctx context.Context, q sqldb.Querier, campaign string, of rain.Numbers) (rain.Numbers, error) {
 	asking := []rain.Entry{{Ref: rain.EntryRef{Campaign: campaign}, Reclaim: &rain.Reclaim{Numbers: of}}}
 	r, err := readReclaimed(ctx, q, asking, map[string]int64{campaign: 1})
 	if err != nil || r.whole[campaign] || len(of) == 0 {
 		return nil, err
 	}
-	return r.nobodys(campaign, of), nil
+	return r.unassigned(campaign, of), nil
 }
 
 // FundKey is the key of the transaction that funds a campaign.
 func FundKey(campaign string) string { return booking.KindFund + ":" + campaign }
 
-// ReturnBudget gives a campaign's whole budget back. The row for the shard -1 makes every later reclaim of a shard
-// void.
+// ReturnBudget returns a campaign's whole budget. The row for the shard -1 voids every later reclaim of a shard.
 func (p *Poster) ReturnBudget(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 	at := position{ref: rain.EntryRef{Campaign: c.ID, Shard: WholeCampaign}, key: "reclaim:" + c.ID}
 	return p.giveBack(ctx, tx, at, c.Sponsor, rain.Numbers{{First: 0, Last: c.Packets - 1}}, c.Budget)
 }
 
-// giveBack books what goes back to a sponsor, and no shard has asked for.
+// giveBack books the return of packets that no shard's reclaim asked for.
 func (p *Poster) giveBack(ctx context.Context, tx *sqldb.Tx, at position, sponsor string, packets rain.Numbers,
 	amount rain.Money) error {
 	at.ms = p.clock()

@@ -1,3 +1,3 @@
-// Package posting brings outbox entries into the books, once, however often they come. What contradicts the books
-// becomes a dead letter.
+// Package posting posts outbox entries to the ledger, each once. Entries that contradict the ledger become
+// dead letters.
 package posting

@@ -7,11 +7,11 @@ import (
 	"redrain/rain"
 )
 
-// entryLocks lets one worker of this process at a time post an outbox entry. Two copies of an entry are posted at
-// the same time where settlement is slow and the relay publishes it again. Without the lock the second transaction
-// waits for the first in the database, fails at a unique key, and rolls back; and a rollback that removes new
-// players' balances leaves the transactions that wait for them with gap locks, which is a deadlock. Between
-// processes that still happens, rarely, and costs one more try.
+// entryLocks lets one worker of this process at a time post an outbox entry. If settlement is slow, the relay
+// publishes entries again, and two copies meet. Without the lock, the second transaction waits for the first in the
+// database, fails at a unique key, and rolls back. A rollback that removes new players' balances leaves gap locks to
+// the waiting transactions, which is a deadlock. Between processes that still happens, rarely, and costs one more
+// try.
 //
 // The zero value is ready.
 type entryLocks struct {
@@ -19,8 +19,8 @@ type entryLocks struct {
 	busy map[rain.EntryRef]chan struct{} // closed when the entry is unlocked
 }
 
-// lock waits until none of the entries is locked and locks them all at once. Nobody waits while holding a lock, so
-// there is no deadlock. unlock must be called; after an error there is nothing to unlock.
+// lock waits until none of the entries is locked and locks them all at once. No worker waits while it holds a lock,
+// so there is no deadlock. The caller must call unlock, unless lock fails.
 func (s *entryLocks) lock(ctx context.Context, entries []rain.Entry) (unlock func(), err error) {
 	for {
 		holder := s.tryLock(entries)
@@ -35,7 +35,7 @@ func (s *entryLocks) lock(ctx context.Context, entries []rain.Entry) (unlock fun
 	}
 }
 
-// tryLock locks the entries, or returns a channel that is closed when the worker that holds one of them unlocks it.
+// tryLock locks the entries, or returns a channel that is closed at the next unlock of one of them.
 func (s *entryLocks) tryLock(entries []rain.Entry) (holder <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,37 +8,36 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// A shard lives in Redis, and Redis may lose it. A rebuild begins a new epoch of the shard: packets that nobody is
-// known to have won are on offer again. A barrier separates two epochs. It is the id of an outbox entry: every
-// entry of the earlier epochs has an id up to it, every entry of the new epoch a higher one.
+// Redis may lose a shard. A rebuild begins a new epoch of the shard: packets without a known winner are in stock
+// again. A barrier separates two epochs. It is the id of an outbox entry. All entries of the earlier epochs have ids
+// up to it, and all of the new epoch higher ones.
 //
-// An entry of an earlier epoch that the ledger did not have when the barrier was set is void: its packets may be on
-// offer again, so it must never be paid. The order of a rebuild makes that safe (package server carries it out):
+// An entry of an earlier epoch that the ledger did not have at the barrier is void. Its packets may be in stock
+// again, so it must never be paid. The order of a rebuild makes that safe (package server runs it):
 //
-//	Redis is seen to have lost the shard → BeginRebuild → Redis takes up the restoration under this attempt →
-//	CatchUp: all that the stream has of it is posted → Fence → what the ledger has is read (EachAssigned) →
+//	Redis has lost the shard → BeginRebuild → Redis begins the restoration with this attempt →
+//	CatchUp: all of the shard's messages in the stream are posted → Fence → the ledger is read (EachAssigned) →
 //	Redis opens the shard
 //
-// One reading of the stream is enough, after Redis has taken the restoration up and before the fence. A player is
-// told of a win that JetStream has acknowledged (with --confirm stream) only after Redis was seen to know the win
-// still. A restoration that Redis takes up finds no shard and removes what is left of it. So a win that was told
-// was acknowledged before that, and stands in the part of the stream that the rebuild reads. Reading the stream
-// earlier is not enough: before Redis takes this restoration up, another rebuild may restore the shard, and Redis
-// may lose it again. A win that is acknowledged later was told to nobody. With --confirm redis it may have been
-// told: then it is lost with Redis, and an alarm says so.
+// The stream is read once, after Redis has begun the restoration and before the fence. With --confirm stream, a
+// player gets a win that JetStream has acknowledged only after a check that Redis still has the win. A restoration
+// finds no shard and removes its remains. So every win that a player got was acknowledged before, and the rebuild
+// reads its message. An earlier reading is not enough: another rebuild may restore the shard before this one begins,
+// and Redis may lose it again. A win that is acknowledged later reaches no player. With --confirm redis it may have
+// reached one: then it is lost with Redis, and an alarm reports it.
 //
-// Two rebuilds of one shard may meet. The attempt orders them: Redis lets only the restoration that took it up last
-// be finished, and takes up none once the shard is alive; and the ledger lets only the newest attempt fence, which
-// it does after Redis has taken it up. So a shard is never alive with a lower barrier than the ledger's, which
-// would void wins of the living: for a later fence there must be a later attempt, which Redis took up before this
-// one was finished (then this one is refused there), or did not take up (then it never fences).
+// Two rebuilds of one shard may meet. The attempt orders them. Redis finishes only the restoration that it began
+// last, and begins none once the shard is open. The ledger lets only the newest attempt fence, and that attempt
+// fences after Redis has begun it. So an open shard never has a lower barrier than the ledger, which would void its
+// wins. A later fence needs a later attempt. Either Redis began that one first, and refuses this one, or it did not,
+// and that one never fences.
 
-// barrierMarginMS is how far ahead of the cluster's clock a barrier is set, in milliseconds: the clocks of two
-// Redis servers, the one that was lost and the one that answers now, differ by less.
+// barrierMarginMS is the distance of a barrier from the cluster's clock, in milliseconds. The clocks of two Redis
+// servers, the lost and the present one, differ by less.
 const barrierMarginMS = 1_000
 
-// farFutureMS is how far ahead of the clock an entry's time may be to count as one: no clock is that wrong, and a
-// message that somebody has made up must not push a barrier to the end of time.
+// farFutureMS is the limit for times ahead of the clock. No clock is that wrong, and a forged message must not move a
+// barrier to the far future.
 const farFutureMS = 24 * 3_600_000
 
 // BeginRebuild counts an attempt to rebuild a shard that Redis has lost, and returns its number. From then on no
@@ -54,26 +53,25 @@ func (r *Rebuilds) BeginRebuild(ctx context.Context, campaign string, shard int)
 			campaign, shard)
 		return err
 	})
-	return attempt, sqldb.Wrap(err, "beginning to rebuild shard %d of campaign %s", shard, campaign)
+	return attempt, sqldb.Wrap(err, "begin to rebuild shard %d of campaign %s", shard, campaign)
 }
 
-// Barrier parts two epochs of a shard.
+// Barrier separates two epochs of a shard.
 type Barrier struct {
 	Entry string // the id of an outbox entry: all of the earlier epochs are at or below it
 	Epoch int64  // the name of the epoch that begins, Unix ms
 }
 
-// Fence ends the shard's epoch: it sets the barrier, and returns it. When it has
-// returned, whatever of the earlier epochs is not in the ledger never will be. It waits for postings of the campaign
-// that are under way, so that who reads the ledger afterwards reads them too.
+// Fence ends the shard's epoch: it sets the barrier and returns it. After it, no entry of the earlier epochs can get
+// into the ledger. It waits for postings of the campaign in flight, so a later read of the ledger includes them.
 //
-// It fails with ErrRebuildSuperseded where a later attempt has begun, and with ErrUnknownCampaign.
+// It fails with ErrRebuildSuperseded if a later attempt has begun, and with ErrUnknownCampaign.
 func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attempt int64) (barrier Barrier, err error) {
-	// Before the lock: it may look through millions of rows. What is posted meanwhile is near the clock, and below
+	// Before the lock: it may read millions of rows. Entries that are posted meanwhile are near the clock, and below
 	// the margin.
 	newest, err := r.newestKnown(ctx, campaign, shard)
 	if err != nil {
-		return Barrier{}, fmt.Errorf("the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
+		return Barrier{}, fmt.Errorf("find the newest entry of shard %d of campaign %s: %w", shard, campaign, err)
 	}
 	err = r.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		escrow := booking.EscrowAccount(campaign)
@@ -103,12 +101,12 @@ func (r *Rebuilds) Fence(ctx context.Context, campaign string, shard int, attemp
 		return err
 	})
 	if err != nil {
-		return Barrier{}, fmt.Errorf("fencing shard %d of campaign %s: %w", shard, campaign, err)
+		return Barrier{}, fmt.Errorf("fence shard %d of campaign %s: %w", shard, campaign, err)
 	}
 	return barrier, nil
 }
 
-// newestKnown is the time of the newest entry of a shard that the ledger knows, in Unix ms; 0 where it knows none.
+// newestKnown returns the time of a shard's newest entry in the ledger, Unix ms, or 0.
 func (r *Rebuilds) newestKnown(ctx context.Context, campaign string, shard int) (newest int64, err error) {
 	limit := r.clock() + farFutureMS
 	err = r.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {

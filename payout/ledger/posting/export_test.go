@@ -13,7 +13,7 @@ const (
 	BarrierMarginMS = barrierMarginMS
 	FarFutureMS     = farFutureMS
 	AssignedPage    = assignedPage
-	MostHopeless    = mostHopeless
+	MostHopeless    = mostUnpayable
 )
 
 // Batch is a posting before anything of it is written.

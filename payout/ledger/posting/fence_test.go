@@ -16,8 +16,8 @@ import (
 )
 
 // TestPostingsMeetAFence: while workers post the wins and the dead letters of a shard, it is fenced. Every packet
-// is then either among those that are read after the fence, or void; none is in both, and none is in neither. The dead
-// letters are of the first worker, and take nothing, so they are read for themselves.
+// is then either among those that are read after the fence, or void; none is in both, and none is in neither. The
+// dead letters are of the first worker, and take nothing, so they are read for themselves.
 func TestPostingsMeetAFence(t *testing.T) {
 	paytest.OnEach(t, func(t *testing.T, b *paytest.Books) {
 		const rounds, workers, each = 6, 6, 25

@@ -8,30 +8,30 @@ import (
 	"redrain/rain"
 )
 
-// Whoever can write to Redis or NATS can send any number of things that nobody has sealed. Of these so many are kept as
-// show a person what goes on; the others are counted, so that they do not fill the ledger's disk.
+// An outsider who can write to Redis or NATS can send any amount of forged input. The ledger keeps enough to show the
+// attack and counts the rest, so that its disk does not fill.
 
 const (
-	mostUnsealed = 1000    // letters of what nobody has sealed that wait at once, about
-	mostPayload  = 1 << 16 // bytes that are kept of a message
-	mostHopeless = 20      // letters of one tap beside which none is kept that no retry can pay
+	mostUnsealed  = 1000    // approximate number of open dead letters with an invalid seal
+	mostPayload   = 1 << 16 // bytes that are kept of a message
+	mostUnpayable = 20      // unpayable dead letters that are kept of one tap
 )
 
-// Message is a stream message that is no outbox entry.
+// Message is a stream message that is no valid outbox entry.
 type Message struct {
-	Name     string // its place in the stream, or in an outbox
-	Campaign string // whose subject it came on, "" for none's. That is all that is known of it
+	Name     string // its position in the stream, or in an outbox
+	Campaign string // of its subject; "" = none. Nothing else of it is known
 	Payload  []byte
 	Reason   string
 }
 
-// Letter is the dead letter of a message: of a large one's beginning.
+// Letter makes the dead letter of a message. It keeps the beginning of a large one.
 func (m *Message) Letter() DeadLetter {
 	d := DeadLetter{
 		Claim: LetterClaim(m.Name), Source: letterSource(m.Name), Kind: LetterMessage, Shard: -1,
 		Packet: -1, Reason: m.Reason, Payload: m.Payload[:min(len(m.Payload), mostPayload)],
 	}
-	if IsCampaignID(m.Campaign) { // a subject may say anything
+	if IsCampaignID(m.Campaign) { // a subject may contain anything
 		d.Campaign = m.Campaign
 	}
 	if d.Payload == nil {
@@ -40,8 +40,8 @@ func (m *Message) Letter() DeadLetter {
 	return d
 }
 
-// BuryMessage keeps a message as a dead letter. The same name again changes nothing. kept is false where so many wait
-// that it is dropped.
+// BuryMessage keeps a message as a dead letter. A second call with the same name changes nothing. kept is false if
+// too many are open, and the message is dropped.
 func (p *Poster) BuryMessage(ctx context.Context, m Message) (kept bool, err error) {
 	d := m.Letter()
 	err = p.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -55,7 +55,7 @@ func (p *Poster) BuryMessage(ctx context.Context, m Message) (kept bool, err err
 	return kept, err
 }
 
-// roomForUnsealed is how many more letters of what nobody has sealed are kept.
+// roomForUnsealed returns how many more dead letters with an invalid seal may be kept.
 func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error) {
 	var waiting int
 	_, err = q.First(ctx, []any{&waiting}, "SELECT COUNT(*) FROM (SELECT id FROM dead_letter WHERE resolved_at = 0 "+
@@ -63,13 +63,12 @@ func roomForUnsealed(ctx context.Context, q sqldb.Querier) (room int, err error)
 	return mostUnsealed - waiting, err
 }
 
-// limitLetters drops letters of a batch, and counts them: forged ones for which there is no room, and of those that no
-// retry can ever pay more than mostHopeless of one tap.
+// limitLetters drops and counts dead letters of a batch: forged ones beyond the limit, and unpayable ones beyond
+// mostUnpayable of one tap.
 //
-// A letter that may be a promise is kept, however many there are: one that was sealed with a key that is not valid any
-// more, because a person may have it paid; and one of another tap, because it looks hopeless also where somebody has
-// changed the rows by which it does. A client that can write to Redis can write one sealed line any number of times,
-// each time with another packet.
+// It keeps every dead letter that may be payable. One sealed with an old key is kept, because an operator may pay it.
+// So are those of other taps, which may look unpayable only because a row was tampered with. An outsider can write
+// one sealed line to Redis any number of times, each time with another packet.
 func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error {
 	if len(b.letters) == 0 {
 		return nil
@@ -82,7 +81,7 @@ func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error
 	if err != nil {
 		return err
 	}
-	waiting, err := b.readHopeless(ctx, tx)
+	waiting, err := b.readUnpayable(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -95,10 +94,10 @@ func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error
 			}
 			room--
 			return room < 0
-		case d.hopeless:
+		case d.unpayable:
 			tap := d.tap()
 			waiting[tap]++
-			return waiting[tap] > mostHopeless
+			return waiting[tap] > mostUnpayable
 		}
 		return false
 	})
@@ -106,11 +105,11 @@ func (p *Poster) limitLetters(ctx context.Context, tx *sqldb.Tx, b *batch) error
 	return nil
 }
 
-// readHopeless counts the letters that wait, by their taps, of the players of hopeless letters in a batch.
-func (b *batch) readHopeless(ctx context.Context, tx *sqldb.Tx) (map[dropKey]int, error) {
+// readUnpayable counts the open dead letters, by tap, of the players with unpayable dead letters in a batch.
+func (b *batch) readUnpayable(ctx context.Context, tx *sqldb.Tx) (map[dropKey]int, error) {
 	users := map[string][]string{}
 	for i := range b.letters {
-		if d := &b.letters[i]; d.hopeless {
+		if d := &b.letters[i]; d.unpayable {
 			users[d.Campaign] = append(users[d.Campaign], d.User)
 		}
 	}
@@ -131,7 +130,7 @@ func (b *batch) readHopeless(ctx context.Context, tx *sqldb.Tx) (map[dropKey]int
 	return waiting, nil
 }
 
-// tap is which tap the win of a letter was sealed for. Those of which nobody can read it are of one.
+// tap returns the tap that the win of a dead letter was sealed for. All undecodable ones have the same tap.
 func (d *DeadLetter) tap() dropKey {
 	key := dropKey{campaign: d.Campaign, user: d.User}
 	if e, err := d.Entry(); err == nil && len(e.Wins) == 1 {

@@ -11,26 +11,25 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-// What a player wins against whom a verdict stands is paid into the held account: in the transaction of the database
-// that pays it, a second transaction of the ledger takes it from the player again. So every win is a payout, and all
-// that is proved of payouts is proved of these; and nobody ever sees the money in the player's account.
+// A win of a player with a verdict is paid into the held account. The database transaction that pays it has a second
+// ledger transaction, which takes the money from the player again. So every win is a payout with the same proofs, and
+// the money never shows in the player's account.
 
-// verdictOf is the newest verdict about a player.
+// verdictOf returns the newest verdict about a player.
 type verdictOf func(user string) (v standing.Verdict, found bool)
 
-// heldWin is a win of the batch that is kept apart.
+// heldWin is a win of the batch that is held.
 type heldWin struct {
 	*postedWin
 
 	because standing.Verdict
-	key     string // of the transaction that does so
+	key     string // of the transaction that holds it
 }
 
-// HoldWins has wins of players against whom a verdict stands kept apart from now on. It is called before the first
-// posting.
+// HoldWins makes Post hold wins of players with a verdict. Call it before the first Post.
 func (p *Poster) HoldWins() { p.verdicts = standing.NewVerdicts() }
 
-// verdictsNow reads what verdicts there are; nil where they hold nothing.
+// verdictsNow reads the verdicts. It returns nil if HoldWins was not called.
 func (p *Poster) verdictsNow(ctx context.Context) (verdictOf, error) {
 	if p.verdicts == nil {
 		return nil, nil
@@ -39,7 +38,7 @@ func (p *Poster) verdictsNow(ctx context.Context) (verdictOf, error) {
 	return p.verdicts.Of, err
 }
 
-// hold adds the transactions that keep wins apart. The wins are in the order of their keys.
+// hold adds the transactions that hold wins. The wins are in the order of their keys.
 func (b *batch) hold(now int64) {
 	if b.verdictOf == nil {
 		return
@@ -66,14 +65,14 @@ func (b *batch) hold(now int64) {
 		for _, h := range b.held {
 			kept[h.claim] = true
 		}
-		b.tellNotHeld(func(claim string) bool { return kept[claim] })
+		b.dropHeld(func(claim string) bool { return kept[claim] })
 	}
 }
 
-// holding is the transaction that keeps some wins of one payment apart.
+// holding makes the transaction that holds some wins of one payment.
 func holding(wins []heldWin, now int64) booking.Txn {
 	t := booking.Txn{Kind: booking.KindHold, Key: wins[0].key}
-	lines := map[string]int{} // player → the line that takes from them; the next one gives
+	lines := map[string]int{} // player → the line that takes from them; the next one adds to their held account
 	var c chain.Content
 	for _, h := range wins {
 		c.Add(h.claim, h.ref.Campaign, h.win.Packet, h.win.User, h.win.Amount, h.ms, h.win.Drop, h.because.Act,
@@ -92,7 +91,7 @@ func holding(wins []heldWin, now int64) booking.Txn {
 	return t
 }
 
-// writeHeld writes the rows of the wins that are kept apart, once their transactions have numbers.
+// writeHeld writes the rows of the held wins, after their transactions have ids.
 func (b *batch) writeHeld(ctx context.Context, tx *sqldb.Tx, ids map[string]int64, now int64) error {
 	if len(b.held) == 0 {
 		return nil
@@ -107,8 +106,7 @@ func (b *batch) writeHeld(ctx context.Context, tx *sqldb.Tx, ids map[string]int6
 		"verdict", "score", "reasons", "held_at", "hold_id"}, rows, sqldb.Merge{})
 }
 
-// leaveOutHeld takes wins out of what is told as settled that an earlier copy of the entries has brought, and that are
-// kept apart.
+// leaveOutHeld removes held wins of earlier copies from the settled ones.
 func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
 	var before []string
 	for i := range b.settled {
@@ -119,12 +117,12 @@ func (b *batch) leaveOutHeld(ctx context.Context, q sqldb.Querier) error {
 	held, err := sqldb.PairsIn[string, bool](ctx, q, "SELECT claim, 1 FROM held WHERE state <> 'released' AND claim IN",
 		before)
 	if len(held) > 0 {
-		b.tellNotHeld(func(claim string) bool { return held[claim] })
+		b.dropHeld(func(claim string) bool { return held[claim] })
 	}
 	return err
 }
 
-// tellNotHeld leaves claims out of what is told.
-func (b *batch) tellNotHeld(is func(claim string) bool) {
+// dropHeld removes held claims from the settled ones.
+func (b *batch) dropHeld(is func(claim string) bool) {
 	b.settled = slices.DeleteFunc(b.settled, func(s Settlement) bool { return is(s.Claim) })
 }

@@ -9,11 +9,11 @@ import (
 	"redrain/rain"
 )
 
-// A closing seal covers campaign, shard and time, because the numbers that are left are known to Redis only. So the
-// numbers of a reclaim are held against what the moves in the ledger leave of the shard: a row is written before its
-// packets come to a shard, so what a shard has is never more than that.
+// A closing seal covers campaign, shard and time, because only Redis knows the remaining numbers. So the numbers of a
+// reclaim are compared with the moves in the ledger. A move's row is written before its packets arrive, so a shard
+// never has more than the moves say.
 
-// readHoldings reads what the shards can have that reclaims among the entries are of.
+// readHoldings reads the packets that the shards with reclaims in the entries can have.
 func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	campaigns map[string]terms) (map[shardKey]*packetSet, error) {
 	var holdings map[shardKey]*packetSet // nearly always nil: most batches reclaim nothing
@@ -29,7 +29,7 @@ func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 		}
 		moves, err := MoveTable.List(ctx, q, ofShard, c.ID, shard, shard)
 		if err != nil {
-			return nil, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
+			return nil, fmt.Errorf("read the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 		}
 		if holdings == nil {
 			holdings = map[shardKey]*packetSet{}
@@ -39,7 +39,7 @@ func readHoldings(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	return holdings, nil
 }
 
-// ofShard parts the packets that a shard asks to give back into those that it can have, and others.
+// ofShard splits the packets of a reclaim into those that its shard can have, and others.
 func (b *batch) ofShard(ref rain.EntryRef, asked rain.Numbers) (own, foreign rain.Numbers) {
 	holds := b.holdings[shardKey{ref.Campaign, ref.Shard}]
 	if holds == nil {

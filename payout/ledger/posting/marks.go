@@ -9,9 +9,9 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// writeMarks notes the newest entry of each shard in the batch: a Redis that knows an older one only has gone back in
-// time. It is a row for each shard, so it comes late, as all that many workers want. A time from limit on (Unix ms) is
-// made up: no Redis would ever be as new again.
+// writeMarks records the newest entry of each shard in the batch: a Redis with only older ones has gone back in time.
+// All workers want these rows, so it runs late. A time from limit on (Unix ms) is forged and ignored: no Redis would
+// ever reach it.
 func writeMarks(ctx context.Context, tx *sqldb.Tx, b *batch, limit int64) error {
 	newest := map[shardKey]position{}
 	note := func(at position) {

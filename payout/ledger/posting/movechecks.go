@@ -10,18 +10,17 @@ import (
 	"redrain/rain"
 )
 
-// What a shard has lent stands in Redis until it has a row, and no seal covers it. Whoever can write to Redis could
-// make a shard lend what it does not have. So before there is a row, what was lent is held against what the ledger
-// knows of the shard.
+// A loan of stock exists only in Redis until the ledger has its row, and no seal covers it. An outsider with access
+// to Redis could forge one. So the loan is checked against the ledger before its row is written.
 
-// mostSkipped is how many of a shard's moves may have no row yet, or no number in theirs, when one with a higher number
-// gets its row. A mover has eight under way at a time.
+// mostSkipped bounds a shard's earlier moves that have no row or no number yet when a later one gets its row. A mover
+// has eight in flight.
 const mostSkipped = 10_000
 
-// ofShard finds the moves from and to a shard.
+// ofShard selects the moves from and to a shard.
 const ofShard = "WHERE campaign_id = ? AND (from_shard = ? OR to_shard = ?)"
 
-// isWritten tells whether what was lent has its row. A row of the same id that says something else is a refusal.
+// isWritten reports whether the loan has its row. It fails with ErrMoveRefused if a row with the same id differs.
 func isWritten(ctx context.Context, tx *sqldb.Tx, campaign string, from int, lent rain.Lent) (bool, error) {
 	var of, numbers string
 	var is rain.Lent
@@ -39,8 +38,8 @@ func isWritten(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	return true, nil
 }
 
-// refusalOf says why a shard cannot have lent something; "" where it can. The caller has locked the shard's epoch,
-// so no other move from there gets its row meanwhile.
+// refusalOf returns the reason why a shard cannot have lent the packets, or "". The caller has locked the shard's
+// epoch, so no other move from there gets its row meanwhile.
 func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, lent rain.Lent) (string, error) {
 	var l rain.Layout
 	known, err := tx.First(ctx, []any{&l.Packets, &l.Shards, &l.GuestsShare},
@@ -55,7 +54,7 @@ func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	case from < 0 || from >= l.Shards || lent.To < 0 || lent.To >= l.Shards:
 		return fmt.Sprintf("the campaign has no shards %d and %d", from, lent.To), nil
 	case from == lent.To:
-		return "it goes to the shard that it comes from", nil
+		return "its two shards are the same", nil
 	case l.LaneOfShard(from) != l.LaneOfShard(lent.To):
 		return fmt.Sprintf("shards %d and %d are of different lanes, guests' and players'", from, lent.To), nil
 	case len(lent.Numbers) == 0 || slices.ContainsFunc(lent.Numbers, func(r rain.Range) bool {
@@ -72,16 +71,16 @@ func refusalOf(ctx context.Context, tx *sqldb.Tx, campaign string, from int, len
 	}
 	holds := packetSet{holdingOf(l, from, moves).Numbers}
 	if foreign := holds.without(lent.Numbers); len(foreign) > 0 {
-		return fmt.Sprintf("packets %s are not there by the moves before", inShort(foreign)), nil
+		return fmt.Sprintf("the shard does not have packets %s after its earlier moves", inShort(foreign)), nil
 	}
 	if once := new(packetSet).without(lent.Numbers); once.Count() != lent.Numbers.Count() {
-		return "it names packets twice", nil
+		return "it has duplicate packets", nil
 	}
 	return spent(ctx, tx, campaign, lent.Numbers)
 }
 
-// wrongNumber says why a move cannot have its number among those of the shard that lends; "" where it can. epoch is the
-// shard's.
+// wrongNumber returns the reason why a move cannot have its number among the lending shard's moves, or "". epoch is
+// that of the shard.
 func wrongNumber(moves []Move, shard int, number, epoch int64) string {
 	for i := range moves {
 		if moves[i].numberOf(shard) == number {
@@ -94,7 +93,7 @@ func wrongNumber(moves []Move, shard int, number, epoch int64) string {
 	return tooHigh(moves, shard, number, epoch)
 }
 
-// tooHigh says why a shard cannot have made so many moves; "" where it can.
+// tooHigh returns the reason why a shard cannot have made so many moves, or "".
 func tooHigh(moves []Move, shard int, number, epoch int64) string {
 	newest := epoch
 	for i := range moves {
@@ -106,7 +105,7 @@ func tooHigh(moves []Move, shard int, number, epoch int64) string {
 	return ""
 }
 
-// numberOf is a move's number among those of a shard; 0 where it has none.
+// numberOf returns a move's number among those of a shard, or 0.
 func (m *Move) numberOf(shard int) int64 {
 	switch shard {
 	case m.From:
@@ -117,8 +116,8 @@ func (m *Move) numberOf(shard int) int64 {
 	return 0
 }
 
-// wrongArrival says why a move cannot have its number among those of the shard that got it; "" where it can. The shard
-// may have been rebuilt since, so the number may be of an epoch before.
+// wrongArrival returns the reason why a move cannot have its number among the receiving shard's moves, or "". The
+// shard may have been rebuilt since, so the number may be of an earlier epoch.
 func wrongArrival(ctx context.Context, tx *sqldb.Tx, move string, number int64) (string, error) {
 	var campaign string
 	var to int
@@ -142,8 +141,7 @@ func wrongArrival(ctx context.Context, tx *sqldb.Tx, move string, number int64) 
 	return tooHigh(moves, to, number, epoch), nil
 }
 
-// spent says which of some packets nobody can lend any more, because they are paid, or were given back; "" where there
-// are none.
+// spent returns the reason why packets cannot be lent any more: they are paid or returned. "" = none is.
 func spent(ctx context.Context, q sqldb.Querier, campaign string, numbers rain.Numbers) (string, error) {
 	for some := range slices.Chunk(numbers, rangesAtOnce) {
 		within, args := withinRanges(some)
@@ -163,12 +161,12 @@ func spent(ctx context.Context, q sqldb.Querier, campaign string, numbers rain.N
 	}
 	free := r.given[campaign].without(numbers)
 	if gone := (&packetSet{free}).without(numbers); len(gone) > 0 {
-		return fmt.Sprintf("packets %s were given back to the sponsor", inShort(gone)), nil
+		return fmt.Sprintf("packets %s were returned to the sponsor", inShort(gone)), nil
 	}
 	return "", nil
 }
 
-// withinRanges is the condition that a packet is in one of some ranges, with its arguments.
+// withinRanges returns the condition that a packet is in one of the ranges, with its arguments.
 func withinRanges(ranges rain.Numbers) (condition string, args []any) {
 	for _, one := range ranges {
 		args = append(args, one.First, one.Last)
@@ -176,7 +174,7 @@ func withinRanges(ranges rain.Numbers) (condition string, args []any) {
 	return "(packet BETWEEN ? AND ?" + strings.Repeat(" OR packet BETWEEN ? AND ?", len(ranges)-1) + ")", args
 }
 
-// inShort is ranges as text, of many the first.
+// inShort formats ranges. It shows only the first of many.
 func inShort(numbers rain.Numbers) string {
 	const shown = 5
 	if len(numbers) <= shown {
@@ -185,7 +183,7 @@ func inShort(numbers rain.Numbers) string {
 	return fmt.Sprintf("%s and %d more ranges", numbers[:shown], len(numbers)-shown)
 }
 
-// holdingOf reckons what a shard has been given, and has not given away again, from the moves from and to it.
+// holdingOf computes the packets of a shard from the moves from and to it.
 func holdingOf(l rain.Layout, shard int, moves []Move) (h Holding) {
 	came, gone := l.Stock(shard), rain.Numbers{}
 	for i := range moves {

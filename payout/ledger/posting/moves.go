@@ -9,33 +9,32 @@ import (
 	"redrain/rain"
 )
 
-// Moves are the rows of stock that moves from one shard to another. A row is written between the lending and the
-// borrowing, so whoever rebuilds a shard knows what has left it and what has come.
+// Moves are the rows of stock that moves between shards. A row is written after the lending and before the borrowing,
+// so the rebuild of a shard can count its packets.
 type Moves struct {
 	db    *sqldb.DB
 	clock rain.Clock
 }
 
-// NewMoves makes the moves of a migrated database. clock gives the times that are written to it.
+// NewMoves makes Moves for a migrated database. clock gives the times that are written to it.
 func NewMoves(db *sqldb.DB, clock rain.Clock) *Moves { return &Moves{db: db, clock: clock} }
 
-// ErrCutOff says that the shard that lent stock was cut off from that by a rebuild: what it lent is in its stock again,
-// and must not be moved any more.
+// ErrCutOff means that the lending shard was rebuilt since: the packets are in its stock again, and must not be
+// moved.
 var ErrCutOff = errors.New("the shard was rebuilt since it lent the packets")
 
-// ErrMoveRefused says that the ledger does not bear a move out. Somebody who is not redrain has written to Redis, or
-// Redis has gone back in time.
-var ErrMoveRefused = errors.New("the ledger does not bear the move out")
+// ErrMoveRefused means that a move contradicts the ledger. An outsider has written to Redis, or Redis has gone back
+// in time.
+var ErrMoveRefused = errors.New("the move contradicts the ledger")
 
 var moveColumns = []string{"id", "campaign_id", "from_shard", "to_shard", "numbers", "packets", "from_number", "epoch",
 	"created_at"}
 
-// Write writes the row of what a shard has lent; the same again changes nothing. It fails with ErrCutOff where the
-// shard was rebuilt before there was a row, and with ErrMoveRefused where the shard cannot have lent that.
+// Write writes the row of a loan; a second call changes nothing. It fails with ErrCutOff if the shard was rebuilt
+// before the row was written, and with ErrMoveRefused if the shard cannot have lent the packets.
 func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.Lent) error {
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
-		// A fence locks this row too, and so does another move from here: of the two one comes first, and the other
-		// one sees it.
+		// A fence and other moves from here lock this row, too. So one of them is first, and the others see it.
 		columns := []string{"campaign_id", "shard", "attempt"}
 		err := tx.Insert(ctx, "shard_epoch", columns, [][]any{{campaign, from, 0}}, sqldb.Merge{Key: columns[:2]})
 		if err != nil {
@@ -64,12 +63,12 @@ func (m *Moves) Write(ctx context.Context, campaign string, from int, lent rain.
 		return tx.Insert(ctx, "move", moveColumns, [][]any{{lent.Move, campaign, from, lent.To, lent.Numbers.String(),
 			lent.Numbers.Count(), lent.Number, lent.Epoch, m.clock()}}, sqldb.Merge{})
 	})
-	return sqldb.Wrap(err, "move %s of campaign %s", lent.Move, campaign)
+	return sqldb.Wrap(err, "write move %s of campaign %s", lent.Move, campaign)
 }
 
-// Done marks a move as done; number is its number among the moves of the shard that got the packets, 0 where that is
-// not known. It fails with ErrMoveRefused where it cannot have that number: then the move is done, and the number is
-// not kept, because a shard that knows of fewer moves than the ledger counts as one that has gone back in time.
+// Done marks a move as done. number is its number among the receiving shard's moves, 0 = not known. If the number is
+// impossible, the move is done, the number is not stored, and the error is ErrMoveRefused. A wrong number would make
+// the shard look as if it had gone back in time.
 func (m *Moves) Done(ctx context.Context, move string, number int64) error {
 	var reason string
 	err := m.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -88,18 +87,18 @@ func (m *Moves) Done(ctx context.Context, move string, number int64) error {
 	if err == nil && reason != "" {
 		err = fmt.Errorf("%w: %s", ErrMoveRefused, reason)
 	}
-	return sqldb.Wrap(err, "ending move %s", move)
+	return sqldb.Wrap(err, "end move %s", move)
 }
 
 // Move is a row.
 type Move struct {
 	rain.Lent
 	From     int
-	ToNumber int64 // among the moves of the shard that borrows; 0: it is not known to have arrived
+	ToNumber int64 // among the borrowing shard's moves; 0: not known to have arrived
 	Done     bool
 }
 
-// MoveTable maps the rows of moves, to read them; [Moves.Write] writes them.
+// MoveTable maps the rows of moves for reading; [Moves.Write] writes them.
 var MoveTable = sqldb.NewTable("move", func(m *Move) []any {
 	return []any{"id", &m.Move, "from_shard", &m.From, "to_shard", &m.To,
 		"numbers", sqldb.Via(m.Numbers.String, func(text string) (err error) {
@@ -113,23 +112,25 @@ var MoveTable = sqldb.NewTable("move", func(m *Move) []any {
 		})}
 })
 
-// Open are the moves of a campaign that are under way, as far as they have rows.
+// Open lists a campaign's moves in flight that have rows.
 func (m *Moves) Open(ctx context.Context, campaign string) ([]Move, error) {
 	moves, err := MoveTable.List(ctx, m.db, "WHERE done_at = 0 AND campaign_id = ? ORDER BY created_at", campaign)
-	return moves, sqldb.Wrap(err, "the moves of campaign %s", campaign)
+	return moves, sqldb.Wrap(err, "read the open moves of campaign %s", campaign)
 }
 
-// Known is the highest that the ledger has seen of a shard: its newest entry, and its number of moves. What Redis
-// had of an epoch before has fewer moves than the epoch that the ledger knows begins with.
+// Known is the newest state of a shard that the ledger has seen: its newest entry, and its number of moves. A Redis
+// of an earlier epoch has fewer moves than the known epoch begins with.
 type Known struct {
 	Entry string
 	Moves int64
 }
 
-// Known is what the ledger has seen of each shard of a campaign. A Redis that knows less has gone back in time.
+// Known returns the newest known state of each shard of a campaign. A Redis with an older state has gone back in
+// Known returns the newest known state of each shard of a campaign. A Redis with an older state has gone back in
+// time.
 //
-// That holds for the barrier too: a shard is never there with a lower barrier than the ledger's (see epoch.go), unless
-// Redis has come back with what it knew before the rebuild.
+// The barrier shows that, too. An open shard never has a lower barrier than the ledger (see epoch.go), unless Redis
+// has returned to its state before the rebuild.
 func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 	known := make([]Known, max(c.Shards, 1))
 	for i := range known {
@@ -153,7 +154,7 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		for _, query := range []string{
 			"SELECT from_shard, MAX(from_number) FROM move WHERE campaign_id = ? GROUP BY from_shard",
 			"SELECT to_shard, MAX(to_number) FROM move WHERE campaign_id = ? GROUP BY to_shard",
-			// Each epoch counts its moves from its own time on.
+			// Each epoch counts its moves from its own time.
 			"SELECT shard, barrier_ms FROM shard_epoch WHERE campaign_id = ?",
 		} {
 			err := tx.Each(ctx, func(scan sqldb.Scan) error {
@@ -173,21 +174,21 @@ func (m *Moves) Known(ctx context.Context, c *rain.Campaign) ([]Known, error) {
 		}
 		return nil
 	})
-	return known, sqldb.Wrap(err, "what the ledger has seen of campaign %s", c.ID)
+	return known, sqldb.Wrap(err, "read the known state of campaign %s", c.ID)
 }
 
-// Holding is what a shard has been given, and has not given away again.
+// Holding is a shard's packets by the moves in the ledger.
 type Holding struct {
-	Numbers  rain.Numbers // its part of the split, less what it lent, with what it borrowed
-	Borrowed []string     // the moves that have brought something
-	Moves    int64        // the highest number of a move of this shard
+	Numbers  rain.Numbers // its part of the split, without lent packets, with borrowed ones
+	Borrowed []string     // the moves that brought packets
+	Moves    int64        // the highest number among this shard's moves
 }
 
-// Holding reads the packets of a shard. It is right once the shard is fenced.
+// Holding reads the packets of a shard. The result is final once the shard is fenced.
 func (r *Rebuilds) Holding(ctx context.Context, c *rain.Campaign, shard int) (h Holding, err error) {
 	moves, err := MoveTable.List(ctx, r.db, ofShard, c.ID, shard, shard)
 	if err != nil {
-		return h, fmt.Errorf("the moves of shard %d of campaign %s: %w", shard, c.ID, err)
+		return h, fmt.Errorf("read the moves of shard %d of campaign %s: %w", shard, c.ID, err)
 	}
 	return holdingOf(c.Layout(), shard, moves), nil
 }

@@ -7,15 +7,15 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// sumPapers takes the hashes of the payouts and the reclaims that the transactions of a batch are for, as they will be
-// in the database. It puts the wins in the order of their keys there.
+// sumPapers hashes the source documents of the batch's transactions, the payouts and reclaims, in their database
+// form. It sorts the wins by their keys in the database.
 func (b *batch) sumPapers(now int64) {
 	slices.SortFunc(b.wins, func(x, y postedWin) int {
 		return cmp.Or(cmp.Compare(x.ref.Campaign, y.ref.Campaign), cmp.Compare(x.win.Packet, y.win.Packet))
 	})
 	papers := make(map[string]chain.Hash, len(b.txns))
 	var c chain.Content
-	for i := range b.wins { // those of a campaign are of one transaction
+	for i := range b.wins { // the wins of a campaign have one transaction
 		b.wins[i].addTo(&c, now)
 		if i+1 == len(b.wins) || b.wins[i+1].key != b.wins[i].key {
 			papers[b.wins[i].key] = c.Sum()
@@ -32,7 +32,7 @@ func (b *batch) sumPapers(now int64) {
 	}
 }
 
-// addTo adds a payout's row but for the number of its transaction.
+// addTo adds a payout's row without its transaction's id.
 func (w *postedWin) addTo(c *chain.Content, now int64) {
 	c.Text(w.ref.Campaign)
 	c.Int(int64(w.win.Packet))
@@ -47,7 +47,7 @@ func (w *postedWin) addTo(c *chain.Content, now int64) {
 	c.Int(now)
 }
 
-// addReclaim adds a reclaim's row but for the number of its transaction, and how it was cut.
+// addReclaim adds a reclaim's row, without its transaction's id and its cut.
 func (b *batch) addReclaim(c *chain.Content, r postedReclaim, now int64) {
 	c.Add(r.ref.Campaign, r.ref.Shard, r.asked.String(), r.packets, r.amount, r.ms, r.seq, now)
 	for _, cut := range b.cuts {

@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// players is what the players of a batch have won of its campaigns before.
+// players holds the earlier wins of a batch's players in its campaigns.
 type players struct {
 	wins  map[playerKey]int64
 	drops map[dropKey]bool
@@ -22,8 +22,8 @@ type playerKey struct{ campaign, user string }
 
 type dropKey struct{ campaign, user, drop string }
 
-// readPlayers reads what the players of entries have won. Whoever calls it has locked their balances, so nobody else
-// posts anything of theirs meanwhile.
+// readPlayers reads the earlier wins of the entries' players. The caller has locked their balances, so no other
+// transaction posts wins of theirs meanwhile.
 func readPlayers(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (*players, error) {
 	p := &players{wins: map[playerKey]int64{}, drops: map[dropKey]bool{}}
 	for campaign, users := range usersOf(entries) {
@@ -49,10 +49,10 @@ func readPlayers(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (*p
 	return p, nil
 }
 
-// dropsAtOnce is how many drops one statement asks for.
+// dropsAtOnce is the number of drops in one statement.
 const dropsAtOnce = 100
 
-// readDrops reads which of some wins' drops have won their players something before.
+// readDrops reads which drops of the wins have paid their players before.
 func (p *players) readDrops(ctx context.Context, q sqldb.Querier, campaign string, wins []rain.Win) error {
 	args := []any{campaign}
 	for i := range wins {
@@ -67,7 +67,7 @@ func (p *players) readDrops(ctx context.Context, q sqldb.Querier, campaign strin
 		strings.Repeat(" OR user_id = ? AND drop_id = ?", len(wins)-1)+")", args...)
 }
 
-// usersOf are the players of entries, each once, by campaign.
+// usersOf returns the players of entries, each once, by campaign.
 func usersOf(entries []rain.Entry) map[string][]string {
 	users := map[string][]string{}
 	for i := range entries {
@@ -83,7 +83,7 @@ func usersOf(entries []rain.Entry) map[string][]string {
 	return users
 }
 
-// refusal says why a player cannot have won once more; "" where they can, and then the win is counted.
+// refusal returns the reason why a player cannot win once more. If it is "", the win is counted.
 func (p *players) refusal(campaign terms, w rain.Win) string {
 	if p == nil {
 		return ""
@@ -101,21 +101,21 @@ func (p *players) refusal(campaign terms, w rain.Win) string {
 	return ""
 }
 
-// errTooMany says that a player of the batch has more wins than the campaign allows.
+// errTooMany means that a player of the batch has more wins than the campaign allows.
 var errTooMany = fmt.Errorf("a player has won more often than the campaign allows")
 
-// winners is what the players of a batch have won in all, after it.
+// winners holds the total of each player's wins after a batch.
 type winners map[playerKey]rain.Money
 
-// playerWins is what a batch adds to what a player has won.
+// playerWins is a batch's addition to a player's total.
 type playerWins struct {
 	playerKey
 	wins   int64
 	amount rain.Money
 }
 
-// countWins adds the wins of a batch to what their players have won, and returns their totals. It fails with errTooMany
-// where somebody has more wins than allowed.
+// countWins adds the wins of a batch to the players' totals, and returns these. It fails with errTooMany if a player
+// has more wins than allowed.
 func countWins(ctx context.Context, tx *sqldb.Tx, b *batch) (winners, error) {
 	all := make([]playerWins, len(b.wins))
 	for i := range b.wins {
@@ -150,7 +150,7 @@ func countWins(ctx context.Context, tx *sqldb.Tx, b *batch) (winners, error) {
 var intoWinner = sqldb.Into{Table: "winner", Columns: []string{"campaign_id", "user_id", "wins", "amount"},
 	Merge: sqldb.Merge{Key: []string{"campaign_id", "user_id"}, Add: []string{"wins", "amount"}}}
 
-// countPlayers adds wins to what players of one campaign have won, each of whom may win most times.
+// countPlayers adds to the totals of one campaign's players. Each may win at most most times.
 func countPlayers(ctx context.Context, tx *sqldb.Tx, added []playerWins, most int64, totals winners) error {
 	campaign := added[0].campaign
 	var user sql.RawBytes
@@ -167,7 +167,7 @@ func countPlayers(ctx context.Context, tx *sqldb.Tx, added []playerWins, most in
 				return err
 			}
 			key := playerKey{campaign: campaign}
-			if next < len(added) && added[next].user == string(user) { // as they were inserted, as a rule
+			if next < len(added) && added[next].user == string(user) { // rows normally come in the order of insertion
 				key = added[next].playerKey
 				next++
 			} else {

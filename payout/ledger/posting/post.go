@@ -12,8 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// Poster brings outbox entries into the ledger. It is safe for concurrent use, here and by any number of processes on
-// one database.
+// Poster posts outbox entries to the ledger. It is safe for concurrent use, also by several processes on one
+// database.
 type Poster struct {
 	db    *sqldb.DB
 	clock rain.Clock
@@ -22,46 +22,50 @@ type Poster struct {
 	seals *Seals
 	bans  *standing.Sanctions
 
-	verdicts *standing.Verdicts // nil: they hold nothing
+	verdicts *standing.Verdicts // nil: wins are not held
 }
 
-// NewPoster makes a poster of a migrated database. clock gives the times that are written to it.
+// NewPoster makes a poster for a migrated database. clock gives the times that are written to it.
 func NewPoster(db *sqldb.DB, clock rain.Clock, campaigns CampaignReader, amounts *rain.AmountsCache,
 	seals *Seals) *Poster {
 	return &Poster{db: db, clock: clock, terms: newTermsReader(campaigns, amounts), seals: seals,
 		bans: standing.NewSanctions()}
 }
 
-// Errors of posting. What a database says is wrapped as it is.
+// Errors of posting. Errors of the database are wrapped unchanged.
 var (
 	ErrUnknownCampaign    = errors.New("no such campaign")
 	ErrUnreadableCampaign = errors.New("the campaign's database row is invalid")
 	ErrRebuildSuperseded  = errors.New("another rebuild of the shard has begun")
 )
 
-// Post brings outbox entries into the ledger, all in one transaction: it takes each campaign's escrow once, credits
-// each player once, and gives reclaimed stock back to the sponsor. It may be called with the same entries any
-// number of times, by any number of workers at once: what is posted already is found and skipped, and still
-// reported as settled, so that who died before telling the player can do so now.
+// Post posts outbox entries in one transaction: it debits each campaign's escrow once, credits each player once, and
+// returns reclaimed stock to the sponsor. Any number of workers may call it with the same entries any number of
+// times. A posted entry is skipped and still reported as settled, so that its player is notified even if an earlier
+// worker died.
 //
-// It believes nobody. What a packet holds it computes from the campaign's seed. A win counts that a gateway has sealed,
-// with a drop that fell when it was sealed, of a player who has not won with that drop and may still win. A reclaim
-// counts that a node has sealed, of a campaign that the ledger knows to be closed, for packets that are nobody's. All
-// else becomes a dead letter and does not stop the rest: so does a packet that is paid to someone else, more than the
-// escrow holds, an entry that makes no sense. A dead claim stays dead until an operator has it retried. A reclaim that
-// asks for packets of which some are somebody's is posted with the others. What is of a shard's epoch before Redis lost
-// it, and was not in the ledger when the shard was rebuilt, is void: it is kept, and never paid.
+// Post trusts no entry. It computes amounts from the campaign's seed. It accepts a win if a gateway sealed it while
+// its drop fell. The player must not have won with that drop, and must be allowed to win. It accepts a reclaim if a
+// node sealed it, its campaign is closed in the ledger, and its packets are unassigned.
+//
+// Everything else becomes a dead letter until an operator retries it, and does not stop the rest. Examples are a
+// packet that is paid to another player, more than the escrow holds, and an invalid entry. A reclaim is posted
+// without its assigned packets.
+//
+// An entry of an earlier epoch is void if the ledger did not have it at the rebuild of its shard. A void entry is
+// kept, and never paid.
 //
 // It fills in the amounts of the entries.
 //
-// After an error nothing is posted, or (where the commit's answer was lost) everything; calling again is right in both.
+// After an error nothing is posted, or everything if only the commit's answer was lost. A second call is right in
+// both cases.
 func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error) {
 	unlock, err := p.locks.lock(ctx, entries)
 	if err != nil {
-		return Posted{}, fmt.Errorf("waiting for the worker that posts the same outbox entries: %w", err)
+		return Posted{}, fmt.Errorf("wait for the worker that posts the same outbox entries: %w", err)
 	}
 	defer unlock()
-	// Whatever a node has let a banned player win is not paid: what was answered before the win is known here.
+	// A banned player's win is not paid, even if a node accepted it: bans that precede the win are read here.
 	if _, err := p.bans.Refresh(ctx, p.db); err != nil {
 		return Posted{}, err
 	}
@@ -83,13 +87,13 @@ func (p *Poster) Post(ctx context.Context, entries []rain.Entry) (Posted, error)
 		return b.stillInBounds(ctx, tx)
 	})
 	if err != nil {
-		return Posted{}, fmt.Errorf("posting %d outbox entries: %w", len(entries), err)
+		return Posted{}, fmt.Errorf("post %d outbox entries: %w", len(entries), err)
 	}
 	return posted, nil
 }
 
-// classified reads what the ledger knows of the entries, and decides what becomes of them. Whether something is paid
-// already is looked up only where that may change a decision: of what becomes a letter, nothing may be paid.
+// classified reads the ledger's state for the entries and decides their outcome. If an entry becomes a dead letter,
+// it reads again which wins are paid: no dead letter may be about a paid win.
 func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.Entry, with care) (*batch, error) {
 	for {
 		b, err := p.readBatch(ctx, tx, entries, with)
@@ -107,7 +111,7 @@ func (p *Poster) classified(ctx context.Context, tx *sqldb.Tx, entries []rain.En
 	}
 }
 
-// readOutsiders reads which players of a batch may win nothing: those who are banned, and what lists say.
+// readOutsiders reads which players of a batch may not win: banned ones, and those that lists exclude.
 func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, entries []rain.Entry) (err error) {
 	b.bannedAt = p.bans.BannedAt
 	invited := map[string]string{}
@@ -120,13 +124,13 @@ func (p *Poster) readOutsiders(ctx context.Context, q sqldb.Querier, b *batch, e
 	return err
 }
 
-// doubts are what tries of a posting have met, each of which was rolled back.
+// doubts are the causes of earlier tries of a posting, all of which were rolled back.
 type doubts struct {
-	careful bool // some of it cannot be: find out what
-	met     bool // another transaction came first with something
+	careful bool // an amount or a count was impossible: read everything
+	met     bool // another transaction was first
 }
 
-// care is how much the next try reads.
+// care returns the extent of the next try's reads.
 func (d *doubts) care() care {
 	switch {
 	case d.careful:
@@ -137,9 +141,9 @@ func (d *doubts) care() care {
 	return quick
 }
 
-// about is what an error means for the next try. More than the escrow holds, or more wins than a player may have,
-// cannot be. What is in the ledger already is so as a rule because another worker was faster, which shows when it is
-// read again; at the second time it may be that a player has won with the same drop before.
+// about decides whether an error allows another try. Too little escrow or too many wins means that an entry is
+// invalid. A duplicate normally means that another worker was faster, and a new read shows that. At the second
+// duplicate, a player may have won with the same drop before.
 func (d *doubts) about(err error) error {
 	second := sqldb.IsDuplicate(err)
 	tooMuch := errors.Is(err, booking.ErrInsufficientFunds) || errors.Is(err, errTooMany)
@@ -151,10 +155,10 @@ func (d *doubts) about(err error) error {
 	return fmt.Errorf("%w: %w", sqldb.ErrAgain, err)
 }
 
-// stillInBounds makes sure, at the end of a posting, that no barrier has come up and nothing was given back since it
-// was classified; else the posting must be classified again. A fence locks the escrow, and so do a reclaim and a
-// posting, until their commit: either the fence came first, and is seen here, or it waits, and who has fenced reads
-// this posting. Dead letters move no money, so their escrow is locked here.
+// stillInBounds checks at the end of a posting that no fence or reclaim was committed since the batch was classified.
+// If one was, the posting starts again. A fence, a reclaim and a posting lock the escrow until their commit. So
+// either the fence came first and is seen here, or it waits, and the rebuild then reads this posting. Dead letters
+// move no money, so this locks their escrow.
 func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	locked := map[booking.Account]bool{}
 	for _, d := range b.letters {
@@ -178,13 +182,13 @@ func (b *batch) stillInBounds(ctx context.Context, tx *sqldb.Tx) error {
 	}
 	for campaign, n := range now.reclaims {
 		if b.bounds.reclaims[campaign] != n {
-			return fmt.Errorf("%w: campaign %s gives packets back", sqldb.ErrAgain, campaign)
+			return fmt.Errorf("%w: campaign %s returns packets", sqldb.ErrAgain, campaign)
 		}
 	}
 	return nil
 }
 
-// stateSettled is the state of every payout, by the column's default: the row is written with the money.
+// stateSettled is the state of every payout and the column's default: the row is written with the money.
 const stateSettled = "settled"
 
 var intoPayout = sqldb.Into{Table: "payout", Columns: []string{
@@ -196,7 +200,7 @@ var reclaimColumns = []string{
 	"campaign_id", "shard", "numbers", "packets", "amount", "closed_at", "entry_seq", "reclaimed_at", "txn_id",
 }
 
-// write carries out what classify has decided.
+// write carries out the decisions of classify.
 func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, error) {
 	now := p.clock()
 	if err := p.limitLetters(ctx, tx, b); err != nil {
@@ -238,14 +242,14 @@ func (p *Poster) write(ctx context.Context, tx *sqldb.Tx, b *batch) (Posted, err
 	if err := writeMarks(ctx, tx, b, now+farFutureMS); err != nil {
 		return Posted{}, err
 	}
-	// The campaign's one row is last, as its escrow is in book: all workers want it.
+	// The campaign's row is last, as its escrow is in Book: all workers want it.
 	return Posted{Settled: b.settled, New: len(b.wins), Dead: b.letters, Dropped: b.dropped, Void: b.voids,
 			Cut: b.cuts, Held: len(b.held)},
 		Tally(ctx, tx, b.totals)
 }
 
 func (p *Poster) writePayouts(ctx context.Context, tx *sqldb.Tx, b *batch, ids map[string]int64, now int64) error {
-	// They are in key order, as everything that several workers insert.
+	// In key order, as all rows that several workers insert.
 	return tx.InsertEach(ctx, intoPayout, len(b.wins), func(i int, r *sqldb.Row) {
 		w := &b.wins[i]
 		r.Text(w.ref.Campaign)
@@ -285,11 +289,11 @@ func (p *Poster) writeReclaims(ctx context.Context, tx *sqldb.Tx, b *batch, ids 
 		"numbers", "reason", "created_at"}, cuts, sqldb.Merge{})
 }
 
-// fillBalances tells each settlement its player's balance: those the posting has touched are known, the others are
-// read.
+// fillBalances sets the balance in each settlement. The posting knows those that it has changed, and reads the
+// others.
 func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves booking.Movements) error {
 	var users []string
-	var open []int // settlements of players whom the posting has not touched
+	var open []int // settlements of players whose balance did not change
 	for i := range settled {
 		balance, known := moves.Balance(booking.UserAccount(settled[i].User))
 		settled[i].Balance = balance
@@ -308,8 +312,8 @@ func fillBalances(ctx context.Context, tx *sqldb.Tx, settled []Settlement, moves
 	return nil
 }
 
-// MayBePoison tells whether a posting has failed because of what was posted, and not because of the database. What is
-// of a campaign whose row makes no sense holds up nobody else's.
+// MayBePoison reports whether an entry, and not the database, may be the cause of a failed posting. Entries of a
+// campaign with an invalid row must not block others.
 func MayBePoison(err error) bool {
 	return sqldb.IsRefused(err) || errors.Is(err, booking.ErrUnbalanced) || errors.Is(err, ErrUnreadableCampaign)
 }

@@ -9,29 +9,29 @@ import (
 	"redrain/rain"
 )
 
-// Settlement is a claim that is in the ledger.
+// Settlement is a claim in the ledger.
 type Settlement struct {
 	Campaign string
-	Entry    rain.EntryRef // the outbox entry that brought it
+	Entry    rain.EntryRef // the outbox entry that contained it
 	Claim    string
 	User     string
 	Packet   int
 	Drop     string // the drop that won it
 	Amount   rain.Money
-	Balance  rain.Money // the player's, after the posting that told of it
-	Total    rain.Money // all that the player has won of the campaign; 0 where this posting has added nothing to it
+	Balance  rain.Money // the player's balance after the posting
+	Total    rain.Money // the player's total in the campaign; 0 if this posting has not changed it
 	WonAt    int64      // Unix ms
-	New      bool       // posted by this call; false where an earlier copy was
+	New      bool       // posted by this call; false if by an earlier one
 }
 
-// Posted is what [Poster.Post] has found and done.
+// Posted is the result of [Poster.Post].
 type Posted struct {
 	Settled []Settlement // every claim of the entries that is in the ledger now
 	New     int          // how many of them are new
-	Dead    []DeadLetter // what this call has put aside for a person
-	Void    []DeadLetter // what came too late: of an epoch of its shard before Redis lost it; see Fence
-	Dropped int          // what nobody has sealed, and was not kept because many like it are
-	Held    int          // wins that this call has kept apart; they are among New, and not among Settled
+	Dead    []DeadLetter // new dead letters of this call
+	Void    []DeadLetter // too late: of an earlier epoch of its shard; see Fence
+	Dropped int          // forged input that was not kept, because many like it are
+	Held    int          // wins that this call has held; they are in New and not in Settled
 	Cut     []ReclaimCut // reclaims that this call has posted with less than they asked for
 }
 
@@ -42,11 +42,11 @@ type ReclaimCut struct {
 	Given  rain.Money
 	Reason string
 
-	numbers rain.Numbers // what was given back
+	numbers rain.Numbers // the returned packets
 }
 
-// Totals is what a campaign has handed out and given back. They are kept beside the rows that they are the sums of,
-// so that showing them costs nothing; Reconcile compares.
+// Totals are sums of a campaign's payouts and reclaims. They are stored beside the rows, so that showing them is
+// cheap. Reconciliation compares them.
 type Totals struct {
 	Paid, Reclaimed             int64 // packets
 	AmountPaid, AmountReclaimed rain.Money

@@ -9,16 +9,16 @@ import (
 	"redrain/rain"
 )
 
-// PostLetter posts the entry in a letter, because a person has asked for it. What no node of this installation has ever
-// sealed is not paid by that either.
+// PostLetter posts the entry in a dead letter on an operator's request. It never posts an entry that no node of this
+// installation has sealed.
 func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	d DeadLetter) (settled []Settlement, reason string, err error) {
 	if d.Kind == LetterMessage {
-		return nil, "it is not the text of an entry that this installation has written, and can only be looked at", nil
+		return nil, "its payload is no entry of this installation: it cannot be retried", nil
 	}
 	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil {
-		return nil, err.Error(), nil //nolint:nilerr // it is why the letter waits on
+		return nil, err.Error(), nil //nolint:nilerr // the reason why it stays a dead letter
 	}
 	b, refused, err := p.classifyLetter(ctx, tx, d, e, nil)
 	if err != nil {
@@ -31,8 +31,8 @@ func (p *Poster) PostLetter(ctx context.Context, tx *sqldb.Tx,
 	return posted.Settled, "", err
 }
 
-// classifyLetter decides what would become of the entry in a letter today. It locks the campaign's escrow. refused is
-// what could not be posted of it; with banned, that is also what a banned player has won.
+// classifyLetter decides the present outcome of the entry in a dead letter. It locks the campaign's escrow. refused
+// are the parts that cannot be posted; with banned, also a banned player's wins.
 func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter, e rain.Entry,
 	banned bannedAt) (b *batch, refused []DeadLetter, err error) {
 	entries := []rain.Entry{e}
@@ -42,9 +42,9 @@ func (p *Poster) classifyLetter(ctx context.Context, tx *sqldb.Tx, d DeadLetter,
 	if b.doubted, err = p.seals.ever(ctx, tx); err != nil {
 		return nil, nil, err
 	}
-	clear(b.dead) // the letter itself does not stand against it
+	clear(b.dead) // the dead letter itself must not block its entry
 	if d.Kind != LetterForged {
-		clear(b.bounds.barriers) // every rebuild has counted the letter's packet as taken, so it is on offer to nobody
+		clear(b.bounds.barriers) // every rebuild has counted its packet as assigned, so the packet is not in stock
 	}
 	b.bannedAt = banned
 	b.classify(entries...)

@@ -9,12 +9,12 @@ import (
 	"redrain/rain"
 )
 
-// A dead letter of a win is a promise as long as a retry may pay it. Most cannot be paid any more: where Redis had gone
-// back in time, the packet is paid to somebody else; where somebody has written a sealed line a second time, the player
-// has won with that drop already. Such a letter waits for a person, and takes nothing: its packet is whoever's it is.
+// Most dead letters of wins cannot be paid any more. If Redis had gone back in time, the packet is paid to another
+// player. If a sealed line was written twice, the player has won with that drop already. Such a dead letter stays
+// open, but its packet belongs to its other owner.
 
-// promises are the promises among a campaign's dead letters about packets from … to-1, one for each packet. Where
-// several wait for one packet it is the oldest: a retry can pay only one of them.
+// promises returns a campaign's payable dead letters about packets from … to-1, one for each packet. Of several it
+// returns the oldest, because a retry can pay only one of them.
 func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int) ([]Assigned, error) {
 	var all []Assigned
 	lines := rain.Entry{Ref: rain.EntryRef{Campaign: c.ID}}
@@ -48,12 +48,12 @@ func promises(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, from, to int)
 	}), nil
 }
 
-// hasWon tells whether a player has won with a drop before, or has all the wins allowed.
+// hasWon reports whether a player has won with a drop before, or has all the wins allowed.
 func (p *players) hasWon(c *rain.Campaign, w rain.Win) bool {
 	return p.drops[dropKey{c.ID, w.User, w.Drop}] || p.wins[playerKey{c.ID, w.User}] >= int64(c.WinsPerUser)
 }
 
-// promised reads the promise in a dead letter; ok is false where the letter alone shows that no retry can ever pay it.
+// promised reads the win in a dead letter. ok is false if the dead letter alone shows that no retry can ever pay it.
 func promised(c *rain.Campaign, d DeadLetter) (t Assigned, ok bool) {
 	e, err := payout.DecodeEntry(d.Payload)
 	if err != nil || len(e.Wins) != 1 || e.Wins[0].Packet != d.Packet || e.Ref.Campaign != c.ID {

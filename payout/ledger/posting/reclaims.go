@@ -10,27 +10,27 @@ import (
 	"redrain/rain"
 )
 
-// A shard's reclaim names the packets that Redis had left. Where Redis had lost a win that was paid (a failover, a
-// power cut), its packet was back in the stock, and the reclaim asks for money that is somebody's already. So a reclaim
-// gets what of its packets is nobody's: not paid, not waiting as a dead letter, not given back before.
+// A shard's reclaim names the remaining packets in Redis. If Redis had lost a paid win (by a failover or a power
+// cut), the win's packet was in stock again. So a reclaim gets only its unassigned packets: not paid, not in an open
+// dead letter, not returned before.
 //
-// The other way round, a packet that was given back is nobody's win any more: what is left in the escrow is of others.
+// Conversely, a returned packet cannot be won any more: the rest of the escrow belongs to other packets.
 
-// reclaimed is what stands against the reclaims of a batch, and what of its campaigns was given back before.
+// reclaimed is the state that decides about the reclaims of a batch.
 type reclaimed struct {
-	entries   map[rain.EntryRef]bool // reclaims that are posted
-	whole     map[string]bool        // campaigns whose whole budget was given back
-	given     map[string]*packetSet  // by campaign
-	somebodys map[string]*packetSet  // by campaign, of the packets that the batch asks for
+	entries  map[rain.EntryRef]bool // posted reclaims
+	whole    map[string]bool        // campaigns whose whole budget was returned
+	given    map[string]*packetSet  // by campaign
+	assigned map[string]*packetSet  // by campaign, of the packets that the batch asks for
 }
 
-// readReclaimed reads what stands against the reclaims among the entries, and what their campaigns gave back before:
-// those in which this was done, before counts how often. With a reclaim the escrows are locked: nobody else pays or
-// reclaims meanwhile.
+// readReclaimed reads the state for the reclaims among the entries. before counts the earlier reclaims of campaigns;
+// those with any are read. If an entry is a reclaim, the escrows are locked, so no other transaction pays or reclaims
+// meanwhile.
 func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 	before map[string]int64) (reclaimed, error) {
 	r := reclaimed{entries: map[rain.EntryRef]bool{}, whole: map[string]bool{}, given: map[string]*packetSet{},
-		somebodys: map[string]*packetSet{}}
+		assigned: map[string]*packetSet{}}
 	for campaign := range before {
 		if err := r.readGiven(ctx, q, campaign); err != nil {
 			return r, err
@@ -52,16 +52,16 @@ func readReclaimed(ctx context.Context, q sqldb.Querier, entries []rain.Entry,
 				return r, err
 			}
 		}
-		r.somebodys[campaign] = &packetSet{}
-		r.somebodys[campaign].add(taken)
+		r.assigned[campaign] = &packetSet{}
+		r.assigned[campaign].add(taken)
 	}
 	return r, nil
 }
 
-// rangesAtOnce is how many ranges one statement asks for.
+// rangesAtOnce is the number of ranges in one statement.
 const rangesAtOnce = 100
 
-// readGiven reads what was given back before.
+// readGiven reads the packets that were returned before.
 func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign string) error {
 	var all rain.Numbers
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -87,13 +87,13 @@ func (r *reclaimed) readGiven(ctx context.Context, q sqldb.Querier, campaign str
 	return err
 }
 
-// wasGiven tells whether a packet was given back before.
+// wasGiven reports whether a packet was returned before.
 func (r *reclaimed) wasGiven(campaign string, packet int) bool {
 	set := r.given[campaign]
 	return set != nil && set.has(packet)
 }
 
-// readTaken adds those packets of ranges to taken that are paid, or promised and not paid yet.
+// readTaken adds the packets of ranges that are paid, or in an open dead letter, to taken.
 func readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rain.Numbers, taken *rain.Numbers) error {
 	within, args := withinRanges(ranges)
 	args = append([]any{campaign}, args...)
@@ -110,30 +110,30 @@ func readTaken(ctx context.Context, q sqldb.Querier, campaign string, ranges rai
 		LetterPay+"' AND NOT "+PaidLetter+"AND "+within, args...)
 }
 
-// nobodys is what of some packets is nobody's; they are somebody's from then on.
-func (r *reclaimed) nobodys(campaign string, asked rain.Numbers) (free rain.Numbers) {
-	taken := r.somebodys[campaign]
+// unassigned returns the unassigned packets of the given ones, and marks them as assigned.
+func (r *reclaimed) unassigned(campaign string, asked rain.Numbers) (free rain.Numbers) {
+	taken := r.assigned[campaign]
 	free = taken.without(asked)
 	taken.add(free)
 	return free
 }
 
-// take notes that a packet of the batch is a player's.
+// take marks a packet as assigned to a player of the batch.
 func (r *reclaimed) take(campaign string, packet int) {
-	if set := r.somebodys[campaign]; set != nil {
+	if set := r.assigned[campaign]; set != nil {
 		set.add(rain.Numbers{{First: packet, Last: packet}})
 	}
 }
 
-// packetSet is a set of packets, as ranges in order.
+// packetSet is a set of packets, as ordered ranges.
 type packetSet struct{ ranges rain.Numbers }
 
-// add puts packets into the set.
+// add adds packets to the set.
 func (s *packetSet) add(numbers rain.Numbers) {
 	s.ranges = rain.Remaining(slices.Concat(s.ranges, numbers), nil)
 }
 
-// has tells whether a packet is in the set.
+// has reports whether a packet is in the set.
 func (s *packetSet) has(packet int) bool {
 	i, found := slices.BinarySearchFunc(s.ranges, packet, func(r rain.Range, packet int) int {
 		return cmp.Compare(r.First, packet)
@@ -141,23 +141,22 @@ func (s *packetSet) has(packet int) bool {
 	return found || i > 0 && s.ranges[i-1].Last >= packet
 }
 
-// without is what of some packets is not in the set, each once.
+// without returns the packets that are not in the set, each once.
 func (s *packetSet) without(numbers rain.Numbers) rain.Numbers {
 	return rain.Remaining(rain.Remaining(numbers, nil), s.ranges)
 }
 
-// PaidLetter is true of a dead letter whose win is paid to its player: another node posted a copy of the entry in
-// the moment in which it was given up. It waits for nothing but to be resolved.
+// PaidLetter selects dead letters whose win is paid to their player: another node posted a copy of the entry while it
+// was given up. It only needs to be resolved.
 const PaidLetter = "(dead_letter.kind = '" + LetterPay +
 	"' AND EXISTS (SELECT 1 FROM payout p WHERE p.campaign_id = dead_letter.campaign_id " +
 	"AND p.packet = dead_letter.packet AND p.user_id = dead_letter.user_id AND p.amount = dead_letter.amount)) "
 
-// NoAmount is true of a dead letter of which nobody knew how much it is about: its campaign's row was gone, or changed
-// by hand.
+// NoAmount selects dead letters without a known amount: the campaign's row was missing or invalid.
 const NoAmount = "(dead_letter.kind = '" + LetterPay + "' AND dead_letter.amount = 0)"
 
-// HeldLetters finds the dead letters of a campaign that money in its escrow waits for. What the campaign cannot
-// have promised holds nothing back.
+// HeldLetters selects the dead letters of a campaign that keep money in its escrow. Wins that the campaign cannot
+// have had keep none.
 const HeldLetters = "FROM dead_letter JOIN campaign c ON c.id = dead_letter.campaign_id WHERE c.id = ? " +
 	"AND resolved_at = 0 " +
 	"AND amount > 0 AND amount <= c.budget AND NOT " + PaidLetter + "AND (kind = '" + LetterPay +

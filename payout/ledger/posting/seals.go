@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Seals are the keys of this installation's seals, which the ledger's database keeps.
+// Seals are the keys of this installation's seals, stored in the ledger's database.
 type Seals struct {
 	Recoverer *loop.Recoverer // of Run; nil: panics are logged only
 
@@ -23,31 +23,30 @@ type Seals struct {
 	log   *slog.Logger
 }
 
-// NewSeals makes the seals of a migrated database. Load them before they are used, and Run them where others may rotate
+// NewSeals makes the seals for a migrated database. Call Load before the first use, and Run if other nodes may rotate
 // the key.
 func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
 	return &Seals{db: db, ring: seal.NewRing(seal.NewSecret()), clock: clock, log: slog.Default()}
 }
 
-// Ring seals with the newest key, and takes what is sealed with it or the one before.
+// Ring seals with the newest key, and verifies with it and the one before.
 func (s *Seals) Ring() *seal.Ring { return s.ring }
 
-// Load reads the keys that are valid now.
+// Load reads the valid keys.
 func (s *Seals) Load(ctx context.Context) error { return s.read(ctx, s.db) }
 
-// RefreshSeals reads the keys that are valid now, because something was met whose seal is wrong: another node may have
-// sealed it with a newer one.
+// RefreshSeals reads the valid keys after an invalid seal: another node may have used a newer key.
 func (p *Poster) RefreshSeals(ctx context.Context) error { return p.seals.Load(ctx) }
 
-// read reads the keys that are valid into the ring.
+// read reads the valid keys into the ring.
 func (s *Seals) read(ctx context.Context, q sqldb.Querier) error {
 	const valid = 2
 	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC LIMIT ?", valid)
 	if err == nil && len(secrets) == 0 {
-		err = fmt.Errorf("there is none; the migration makes one: run redrain migrate")
+		err = fmt.Errorf("none found: run redrain migrate, which makes one")
 	}
 	if err != nil {
-		return fmt.Errorf("the key of the seals: %w", err)
+		return fmt.Errorf("read the key of the seals: %w", err)
 	}
 	s.ring.Replace(secrets...)
 	return nil
@@ -59,32 +58,31 @@ func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
 		return secret, err
 	}
 	if len(raw) != len(secret) {
-		return secret, fmt.Errorf("it has %d bytes, want %d", len(raw), len(secret))
+		return secret, fmt.Errorf("got %d bytes, want %d", len(raw), len(secret))
 	}
 	return seal.Secret(raw), nil
 }
 
 const (
-	// readKeysEvery is how often a node looks for newer keys.
+	// readKeysEvery is the interval of a node's search for newer keys.
 	readKeysEvery = 5 * time.Second
-	// rotateNotBefore is how long a key has to be in use before the next one: by then every node has it, and what was
-	// sealed with the one before is posted.
+	// rotateNotBefore is the least age of a key before the next one. By then every node has it, and entries with the
+	// previous key are posted.
 	rotateNotBefore = time.Minute
 )
 
-// ErrRotatedJustNow says that the newest key is too new for another one.
+// ErrRotatedJustNow means that the newest key is too new for a rotation.
 var ErrRotatedJustNow = errors.New("the key of the seals was changed less than a minute ago, and not every node may " +
 	"have it")
 
-// Run reads the keys again and again until ctx ends, because another node may have made a new one.
+// Run reads the keys periodically until ctx ends, because another node may have made a new one.
 func (s *Seals) Run(ctx context.Context) error {
-	return loop.Run(ctx, loop.Spec{Part: "seals", Work: "reading the keys of the seals", Every: readKeysEvery,
+	return loop.Run(ctx, loop.Spec{Part: "seals", Work: "read the keys of the seals", Every: readKeysEvery,
 		Do: s.Load, Recoverer: s.Recoverer, Log: s.log})
 }
 
-// Rotate makes a new key, with which everything is sealed from now on. What is sealed with the one before is still
-// good, and what is sealed with older ones waits for a person. It returns the key's number; ErrRotatedJustNow where the
-// newest one is too new.
+// Rotate makes a new key for all new seals, and returns its number. Seals of the previous key stay valid. Entries
+// with older ones become dead letters. It fails with ErrRotatedJustNow if the newest key is too new.
 func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var made int64
@@ -103,13 +101,13 @@ func (s *Seals) Rotate(ctx context.Context) (number int64, err error) {
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("making a new key for the seals: %w", err)
+		return 0, fmt.Errorf("make a new key for the seals: %w", err)
 	}
 	return number, s.Load(ctx)
 }
 
-// doubted returns nil if all seals of entries are right, else the ring to check each of them with. It reads the keys
-// first: another node may have sealed with a newer one.
+// doubted returns nil if all seals of entries are valid, else the ring to verify each of them. If one is invalid, it
+// reads the keys first, because another node may have used a newer one.
 func (s *Seals) doubted(ctx context.Context, q sqldb.Querier, entries []rain.Entry) (*seal.Ring, error) {
 	if allSealed(s.ring, entries) {
 		return nil, nil
@@ -117,12 +115,11 @@ func (s *Seals) doubted(ctx context.Context, q sqldb.Querier, entries []rain.Ent
 	return s.ring, s.read(ctx, q)
 }
 
-// ever returns a ring of every key that there ever was. An entry that was sealed long ago, and could not be posted
-// since, is still this installation's own.
+// ever returns a ring of all keys, also old ones. An operator may retry an entry that was sealed long ago.
 func (s *Seals) ever(ctx context.Context, q sqldb.Querier) (*seal.Ring, error) {
 	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC")
 	if err != nil {
-		return nil, fmt.Errorf("the keys of the seals: %w", err)
+		return nil, fmt.Errorf("read the keys of the seals: %w", err)
 	}
 	return seal.NewRing(secrets...), nil
 }
@@ -142,7 +139,7 @@ func allSealed(ring *seal.Ring, entries []rain.Entry) bool {
 	return true
 }
 
-// isSealedWin and isSealedReclaim check a seal. Without a ring it is right.
+// isSealedWin and isSealedReclaim verify a seal. Without a ring it is valid.
 func isSealedWin(ring *seal.Ring, e *rain.Entry, w *rain.Win) bool {
 	return ring == nil || ring.CheckTap(w.Seal, e.Ref.Campaign, w.User, w.Drop, e.SealedAt)
 }

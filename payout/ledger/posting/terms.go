@@ -11,23 +11,23 @@ import (
 	"redrain/rain"
 )
 
-// terms is what a campaign allows.
+// terms are a campaign's rules for posting.
 type terms struct {
 	*rain.Campaign
 	amounts *rain.Amounts
-	letters bool // there are dead letters of the campaign, resolved or not
-	dropped bool // its payouts were removed after an export: what was paid is not known here any more
+	letters bool // the campaign has dead letters, open or resolved
+	dropped bool // its payouts were removed after an export
 }
 
-// CampaignReader reads a campaign in a transaction; ErrUnknownCampaign where there is none.
+// CampaignReader reads a campaign in a transaction, or fails with ErrUnknownCampaign.
 type CampaignReader interface {
 	Read(ctx context.Context, q sqldb.Querier, id string) (*rain.Campaign, error)
 }
 
-// termsKept is how many campaigns are remembered.
+// termsKept is the number of cached campaigns.
 const termsKept = 256
 
-// termsReader reads what campaigns allow. A campaign is read as a whole when it has changed, and remembered.
+// termsReader reads and caches campaigns. It reads a campaign again when its revision has changed.
 type termsReader struct {
 	campaigns CampaignReader
 	amounts   *rain.AmountsCache
@@ -37,13 +37,13 @@ type termsReader struct {
 func newTermsReader(campaigns CampaignReader, amounts *rain.AmountsCache) *termsReader {
 	kept, err := lru.New[string, *rain.Campaign](termsKept)
 	if err != nil {
-		panic(err) // only for a size below 1
+		panic(err) // only if the size is below 1
 	}
 	return &termsReader{campaigns: campaigns, amounts: amounts, kept: kept}
 }
 
-// read reads what campaigns allow. A campaign that does not exist is missing in both answers. One that cannot be read
-// or split is in unreadable.
+// read returns the terms of campaigns. An unknown campaign is in neither result. An invalid campaign is in
+// unreadable.
 func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string) (all map[string]terms,
 	unreadable map[string]bool, err error) {
 	type row struct {
@@ -60,13 +60,13 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 	}, "SELECT id, revision, EXISTS (SELECT 1 FROM dead_letter d WHERE d.campaign_id = campaign.id), "+
 		"EXISTS (SELECT 1 FROM archive a WHERE a.campaign_id = campaign.id) FROM campaign WHERE id IN", campaigns)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading campaigns: %w", err)
+		return nil, nil, fmt.Errorf("read campaigns: %w", err)
 	}
 	all, unreadable = make(map[string]terms, len(campaigns)), map[string]bool{}
 	for id, r := range rows {
 		c, err := t.of(ctx, tx, id, r.revision)
 		if errors.Is(err, ErrUnreadableCampaign) {
-			unreadable[id] = true // its entries wait for a person
+			unreadable[id] = true // its entries become dead letters
 			continue
 		}
 		if err != nil {
@@ -85,7 +85,7 @@ func (t *termsReader) read(ctx context.Context, tx *sqldb.Tx, campaigns []string
 	return all, unreadable, nil
 }
 
-// of is a campaign at its present revision.
+// of returns a campaign at the given revision.
 func (t *termsReader) of(ctx context.Context, tx *sqldb.Tx, id string, revision int64) (*rain.Campaign, error) {
 	if known, ok := t.kept.Get(id); ok && known.Revision == revision {
 		return known, nil
@@ -108,7 +108,7 @@ type shardKey struct {
 	shard    int
 }
 
-// position is where an entry stands in its outbox, and which transaction it is posted in.
+// position is an entry's position in its outbox, and the key of its transaction.
 type position struct {
 	ref     rain.EntryRef
 	ms, seq int64

@@ -1,6 +1,5 @@
-// Package standing says who may play and be paid: bans by operators (Sanction), judgements of risk rules and systems
-// (Verdict), and lists of players and addresses (List). The package reads these tables; package ledger writes them.
-//
+// Package standing says who may play and be paid. It reads the tables of bans by operators (Sanction), verdicts of
+// risk rules and systems (Verdict), and lists of players and addresses (List). Package ledger writes these tables.
 // Rows of the tables sanction and verdict are only added. Their numbers have no gaps and follow the order of commits.
 // A reader that has read up to a number continues there and misses nothing:
 //

@@ -10,13 +10,13 @@ import (
 	"redrain/rain"
 )
 
-// Errors that say why somebody may not take part.
+// Errors of players who may not take part.
 var (
 	ErrNotInvited = errors.New("this campaign is for the players on its list, and you are not on it")
 	ErrDenied     = errors.New("you may not take part here")
 )
 
-// ListKind is what is on a list.
+// ListKind is the kind of a list's members.
 type ListKind string
 
 // The kinds.
@@ -25,15 +25,14 @@ const (
 	KindAddresses ListKind = "addresses"
 )
 
-// ListPurpose is what a list is for.
+// ListPurpose is the effect of a list.
 type ListPurpose string
 
 // The purposes.
 const (
-	PurposeInvite ListPurpose = "invite" // campaigns name it, and only who is on it takes part in them
-	PurposeDeny   ListPurpose = "deny"   // who is on it takes part in nothing
-	// PurposeLeaving is that of a list whose removal has begun: it may have lost some of its members, so it invites and
-	// denies nobody any more.
+	PurposeInvite ListPurpose = "invite" // campaigns name it, and only its members take part in them
+	PurposeDeny   ListPurpose = "deny"   // its members take part in no campaign
+	// PurposeLeaving is a list whose removal has begun. Some members may be gone, so it has no effect any more.
 	PurposeLeaving ListPurpose = "leaving"
 )
 
@@ -44,7 +43,7 @@ type List struct {
 	Purpose   ListPurpose
 	Members   int64
 	Revision  int64
-	BusyUntil int64 // while an import is under way: when it counts as broken off, Unix ms
+	BusyUntil int64 // while an import is in flight: its deadline, Unix ms
 	CreatedAt int64 // Unix ms
 	ChangedAt int64 // Unix ms
 	ChangedBy string
@@ -57,7 +56,7 @@ var ListTable = sqldb.NewTable("player_list", func(l *List) []any {
 		"changed_by", &l.ChangedBy}
 })
 
-// Canonical is a member of such a list as it is stored, or why it cannot be one.
+// Canonical returns the stored form of a member, or the reason why it is invalid.
 func (k ListKind) Canonical(text string) (string, error) {
 	if k == KindAddresses {
 		network, err := ParseNetwork(text)
@@ -69,7 +68,7 @@ func (k ListKind) Canonical(text string) (string, error) {
 	return text, rain.CheckUser(text)
 }
 
-// longestV6 is how much of an IPv6 address tells clients apart: one usually has all of a /64.
+// longestV6 is the prefix length that separates IPv6 clients: one usually has a whole /64.
 const longestV6 = 64
 
 // ParseNetwork reads an address, or a network as CIDR. A single IPv6 address means its /64, as in all limits.
@@ -93,29 +92,29 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 	return network.Masked(), nil
 }
 
-// maxShown is how much of what makes no sense an error repeats, in bytes.
+// maxShown is the length limit of an invalid text in an error, in bytes.
 const maxShown = 60
 
-// Refused tells why what a player has won is not paid; "" where nothing speaks against it.
+// Refused returns the reason why a player's win is not paid, or "".
 type Refused func(campaign, user string, at int64) string
 
-// Why a win waits for a person: retried by one, it is paid.
+// The reasons why a win becomes a dead letter. An operator's retry pays it.
 const (
 	NotInvited = "the player was not on the campaign's list when it was won"
 	WasDenied  = "the player was on a list of those who may not take part when it was won"
 )
 
-// member is when somebody came on a list, and when they were removed; 0: not.
+// member holds the times at which a member was added to a list and removed; 0: not removed.
 type member struct{ added, removed int64 }
 
-// ReadRefusals reads what lists say about players: those that deny, and the lists of campaigns, by campaign. players
-// are by campaign too.
+// ReadRefusals reads the membership of players in deny lists and in the lists of their campaigns. invited maps
+// campaigns to their lists, players maps campaigns to players.
 func ReadRefusals(ctx context.Context, q sqldb.Querier, invited map[string]string,
 	players map[string][]string) (Refused, error) {
 	denying, err := sqldb.Column[string](ctx, q, "SELECT name FROM player_list WHERE purpose = 'deny' AND "+
 		"kind = 'players' ORDER BY name")
 	if err != nil {
-		return nil, fmt.Errorf("reading the lists of players: %w", err)
+		return nil, fmt.Errorf("read the lists of players: %w", err)
 	}
 	if len(invited) == 0 && len(denying) == 0 {
 		return func(string, string, int64) string { return "" }, nil
@@ -145,7 +144,7 @@ func ReadRefusals(ctx context.Context, q sqldb.Querier, invited map[string]strin
 	}, nil
 }
 
-// readMembers reads what lists have had of some players, by list and player.
+// readMembers reads the present and former members among the given players, by list and player.
 func readMembers(ctx context.Context, q sqldb.Querier, lists, who []string, into map[string]map[string]member) error {
 	for _, list := range lists {
 		if into[list] == nil {
@@ -159,13 +158,13 @@ func readMembers(ctx context.Context, q sqldb.Querier, lists, who []string, into
 			return err
 		}, "SELECT who, added_at, removed_at FROM list_member WHERE list_name = ? AND who IN", who, list)
 		if err != nil {
-			return fmt.Errorf("reading the list %s: %w", list, err)
+			return fmt.Errorf("read the list %s: %w", list, err)
 		}
 	}
 	return nil
 }
 
-// IsDenied tells whether a list denies a player everything, now.
+// IsDenied reports whether a deny list has the player now.
 func IsDenied(ctx context.Context, q sqldb.Querier, user string) (bool, error) {
 	var one int
 	found, err := q.First(ctx, []any{&one}, "SELECT 1 FROM player_list l JOIN list_member m ON m.list_name = l.name "+

@@ -6,14 +6,14 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// SanctionAct is what an operator does about a player.
+// SanctionAct is an operator's act about a player.
 type SanctionAct string
 
 // The acts.
 const (
-	Disconnect SanctionAct = "disconnect" // end the player's connections; they may come back
-	Ban        SanctionAct = "ban"        // and let them neither come back, win nor withdraw
-	Unban      SanctionAct = "unban"      // from now on
+	Disconnect SanctionAct = "disconnect" // close the player's connections; the player may reconnect
+	Ban        SanctionAct = "ban"        // also prevent reconnects, wins and withdrawals
+	Unban      SanctionAct = "unban"      // end a ban
 )
 
 // Sanction is one act about one player.
@@ -22,8 +22,8 @@ type Sanction struct {
 	User   string
 	Act    SanctionAct
 	Reason string
-	By     string // who has done it
-	ByID   string // whose credential it was
+	By     string // the operator
+	ByID   string // the operator's credential
 	At     int64  // Unix ms
 }
 
@@ -33,7 +33,7 @@ var SanctionTable = sqldb.NewTable("sanction", func(s *Sanction) []any {
 		"given_id", &s.ByID, "given_at", &s.At}
 })
 
-// Sanctions is who is banned and since when, as far as it was read. Its methods may be called from any goroutine.
+// Sanctions holds the bans that were read, and their times. It is safe for concurrent use.
 type Sanctions struct {
 	*sqldb.Mirror[Sanction]
 
@@ -41,20 +41,20 @@ type Sanctions struct {
 	of map[string][]turn // by player, the oldest first
 }
 
-// turn is a moment from which on a player is banned, or not any more.
+// turn is the time at which a ban begins or ends.
 type turn struct {
 	at     int64
 	banned bool
 }
 
-// NewSanctions makes a list that has read nothing yet.
+// NewSanctions makes an empty Sanctions.
 func NewSanctions() *Sanctions {
 	l := &Sanctions{of: map[string][]turn{}}
 	l.Mirror = sqldb.NewMirror(SanctionTable, func(s Sanction) int64 { return s.Number }, l.take)
 	return l
 }
 
-// take takes the next acts, or all.
+// take applies the next rows, or all.
 func (l *Sanctions) take(rows []Sanction, isAll bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *Sanctions) take(rows []Sanction, isAll bool) {
 	}
 }
 
-// Banned tells whether a player is banned.
+// Banned reports whether a player is banned now.
 func (l *Sanctions) Banned(user string) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -76,7 +76,7 @@ func (l *Sanctions) Banned(user string) bool {
 	return len(turns) > 0 && turns[len(turns)-1].banned
 }
 
-// BannedAt tells whether a player was banned at a moment.
+// BannedAt reports whether a player was banned at a moment.
 func (l *Sanctions) BannedAt(user string, at int64) (banned bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

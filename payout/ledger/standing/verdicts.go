@@ -7,17 +7,17 @@ import (
 	"redrain/internal/sqldb"
 )
 
-// VerdictAct is what is to happen with what a player wins.
+// VerdictAct is the effect of a verdict on a player's wins.
 type VerdictAct string
 
 // The acts.
 const (
-	Allow VerdictAct = "allow" // it is paid
-	Hold  VerdictAct = "hold"  // it is kept apart until a person has decided
-	Deny  VerdictAct = "deny"  // the same, and the player is not let in
+	Allow VerdictAct = "allow" // pay them
+	Hold  VerdictAct = "hold"  // hold them until an operator decides
+	Deny  VerdictAct = "deny"  // hold them, and refuse the player at the gateway
 )
 
-// Reason is what a rule, another system or a person has said of a player.
+// Reason is one statement of a rule, another system or an operator about a player.
 type Reason struct {
 	Rule     string `json:"rule"`
 	Score    int    `json:"score"`
@@ -35,10 +35,10 @@ type Verdict struct {
 	At      int64  // Unix ms
 }
 
-// Held tells whether what the player wins is kept apart.
+// Held reports whether the player's wins are held.
 func (v Verdict) Held() bool { return v.Act == Hold || v.Act == Deny }
 
-// maxReasons is how long the reasons of a verdict are at most, in bytes.
+// maxReasons is the length limit of a verdict's reasons, in bytes.
 const maxReasons = 2000
 
 // EncodeReasons returns the JSON of reasons. It leaves out the last ones if they do not fit into the table.
@@ -68,23 +68,22 @@ var VerdictTable = sqldb.NewTable("verdict", func(v *Verdict) []any {
 		"given_by", &v.By, "given_at", &v.At}
 })
 
-// Verdicts is the newest verdict about each player, as far as it was read. Its methods may be called from any
-// goroutine.
+// Verdicts holds the newest verdict about each player that was read. It is safe for concurrent use.
 type Verdicts struct {
 	*sqldb.Mirror[Verdict]
 
 	mu sync.RWMutex
-	of map[string]Verdict // those that were allowed again among them
+	of map[string]Verdict // including allowed players
 }
 
-// NewVerdicts makes a list that has read nothing yet.
+// NewVerdicts makes an empty Verdicts.
 func NewVerdicts() *Verdicts {
 	l := &Verdicts{of: map[string]Verdict{}}
 	l.Mirror = sqldb.NewMirror(VerdictTable, func(v Verdict) int64 { return v.Number }, l.take)
 	return l
 }
 
-// take takes the next verdicts, or all.
+// take applies the next rows, or all.
 func (l *Verdicts) take(rows []Verdict, isAll bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +95,7 @@ func (l *Verdicts) take(rows []Verdict, isAll bool) {
 	}
 }
 
-// Of is the newest verdict about a player.
+// Of returns the newest verdict about a player.
 func (l *Verdicts) Of(user string) (v Verdict, found bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
