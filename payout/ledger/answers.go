@@ -9,22 +9,22 @@ import (
 	"redrain/rain"
 )
 
-// Answers remembers what requests were answered with.
+// Answers stores the answers of requests by idempotency key.
 type Answers struct {
 	db    *sqldb.DB
 	clock rain.Clock
 
 	mu        sync.Mutex
-	nextPrune int64 // when expired keys are removed again, Unix ms
+	nextPrune int64 // time of the next removal of expired keys, Unix ms
 }
 
 const (
-	answerKept   = 24 * 3_600_000 // milliseconds that an answer is remembered
-	requestLease = 60_000         // milliseconds after which a request that has not ended counts as lost
-	pruneEvery   = 10 * 60_000    // milliseconds between two removals of what has expired
+	answerKept   = 24 * 3_600_000 // milliseconds that an answer is kept
+	requestLease = 60_000         // milliseconds after which an unfinished request counts as lost
+	pruneEvery   = 10 * 60_000    // milliseconds between two removals of expired keys
 )
 
-// Answer is what a request was answered with.
+// Answer is the stored answer of a request.
 type Answer struct {
 	Status int // HTTP status
 	Body   []byte
@@ -43,16 +43,16 @@ var answerTable = sqldb.NewTable("idempotency", func(a *answerRow) []any {
 		"expires_at", &a.expires}
 })
 
-// replacing has a row take the place of the one with its key.
+// replacing overwrites the row with the same key.
 var replacing = sqldb.Merge{Key: answerTable.Columns()[:1], Set: answerTable.Columns()[1:]}
 
-// Begin registers a request under its idempotency key, or finds that it was answered before: then the answer is not nil
-// and the request must not be carried out again. The key belongs to the caller's choice of scope, so it should hold
-// the method, the path and who asks. The errors are ErrIdempotencyUnequal where the key came with another body,
-// and ErrIdempotencyBusy where the same request is being worked on.
+// Begin registers a request under its idempotency key. If the request was answered before, it returns that answer,
+// and the caller must not carry the request out again. key should contain the method, the path and the caller's
+// credential. The errors are ErrIdempotencyUnequal if the key came with another body, and ErrIdempotencyBusy if the
+// same request is in progress.
 //
-// After Begin comes either Finish or Forget. Where neither does, because the process died, the key is free again
-// after a minute, also where it was dated further ahead by hand or by a wrong clock.
+// After Begin comes either Finish or Forget. If the process dies before, the key is free again after a minute. A key
+// with a later expiry (wrong clock, tampered row) is free at once.
 func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *Answer, err error) {
 	if err := s.prune(ctx); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 			return err
 		case !exists:
 			return booking.AgainIfDuplicate(answerTable.Insert(ctx, tx, sqldb.Merge{}, fresh))
-		// By the clock of after the read: whoever has waited for the row finds one that is younger than the wait.
+		// The clock after the read: a caller that waited for the row finds a row that is younger than the wait.
 		case found.expires <= now,
 			found.Status == 0 && found.expires > s.clock()+requestLease+leaseSlack.Milliseconds():
 			return answerTable.Insert(ctx, tx, replacing, fresh)
@@ -83,7 +83,7 @@ func (s *Answers) Begin(ctx context.Context, key string, body []byte) (answer *A
 	return answer, sqldb.Wrap(err, "idempotency key")
 }
 
-// Finish remembers the answer of a request that Begin has registered, for 24 hours.
+// Finish stores the answer of a request that Begin has registered, for 24 hours.
 func (s *Answers) Finish(ctx context.Context, key string, a Answer) error {
 	body := a.Body
 	if body == nil {
@@ -93,26 +93,26 @@ func (s *Answers) Finish(ctx context.Context, key string, a Answer) error {
 		a.Status, body, s.clock()+answerKept, booking.Digest([]byte(key)))
 }
 
-// Forget frees the key of a request that has failed: only successes are remembered.
+// Forget frees the key of a failed request: only successes are stored.
 func (s *Answers) Forget(ctx context.Context, key string) error {
 	return s.exec(ctx, "DELETE FROM idempotency WHERE idem_key = ? AND status = 0", booking.Digest([]byte(key)))
 }
 
-// remember keeps, for 24 hours, what something was answered with that has a key of its own in the ledger: in the
-// transaction that does it, so that no answer is lost or is there without what it tells of.
+// remember stores an answer under a key for 24 hours. It runs in the transaction of the change, so both are committed
+// or neither.
 func remember(ctx context.Context, tx *sqldb.Tx, key string, body []byte, now int64) error {
 	return answerTable.Insert(ctx, tx, replacing, answerRow{key: booking.Digest([]byte(key)),
 		hash: booking.Digest(body), Answer: Answer{Status: 201, Body: body}, expires: now + answerKept})
 }
 
-// recall is what was remembered; nil where that is too long ago.
+// recall returns a stored answer, or nil if it has expired.
 func recall(ctx context.Context, tx *sqldb.Tx, key string, now int64) (body []byte, err error) {
 	_, err = tx.First(ctx, []any{&body}, "SELECT answer FROM idempotency WHERE idem_key = ? AND expires_at > ?",
 		booking.Digest([]byte(key)), now)
 	return body, err
 }
 
-// prune removes what has expired, once in a while.
+// prune removes expired keys, once every pruneEvery.
 func (s *Answers) prune(ctx context.Context) error {
 	now := s.clock()
 	s.mu.Lock()

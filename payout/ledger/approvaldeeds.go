@@ -11,32 +11,32 @@ import (
 	"redrain/rain"
 )
 
-// looked is how what a deed is about is now.
-type looked struct {
+// targetState is the present state of an operation's target.
+type targetState struct {
 	amount  rain.Money
-	unknown bool    // it may be about more than amount: letters of a campaign whose row is not to be believed name none
-	seen    string  // changes whenever that changes on which the deed was decided
-	letters []int64 // that the deed is about
-	done    bool    // it was done before, so that it moves nothing
+	unknown bool    // the amount may be too low: dead letters of a campaign with an invalid row have none
+	seen    string  // changes with every change that matters for the decision
+	letters []int64 // ids of the dead letters
+	done    bool    // it was done before and moves no money
 }
 
-// look finds what a deed is about, and refuses what makes no sense.
-func (s *Approvals) look(ctx context.Context, q sqldb.Querier, d Deed) (looked, error) {
+// readTarget reads the state of an operation's target. It fails if the operation is invalid.
+func (s *Approvals) readTarget(ctx context.Context, q sqldb.Querier, d Deed) (targetState, error) {
 	switch d.Act {
 	case ActDeposit:
 		_, done, err := depositTable.Find(ctx, q, "WHERE sponsor = ? AND reference = ?", d.Target, d.Reference)
-		return looked{amount: d.Amount, done: done}, err
+		return targetState{amount: d.Amount, done: done}, err
 	case ActRetry, ActDismiss:
-		return lookLetters(ctx, q, d)
+		return readLetters(ctx, q, d)
 	case ActPaid, ActBack:
-		return lookWithdrawal(ctx, q, d)
+		return readWithdrawalTarget(ctx, q, d)
 	case ActProvider:
-		return lookProvider(ctx, q)
+		return readProvider(ctx, q)
 	}
-	return looked{}, fmt.Errorf("this version knows no act %q", d.Act)
+	return targetState{}, fmt.Errorf("this version knows no act %q", d.Act)
 }
 
-func lookLetters(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err error) {
+func readLetters(ctx context.Context, q sqldb.Querier, d Deed) (l targetState, err error) {
 	var ids []string
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
 		var id int64
@@ -60,8 +60,8 @@ func lookLetters(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err er
 	return l, err
 }
 
-func lookWithdrawal(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err error) {
-	// The history first: what happens between the two questions is then something that the order has not seen.
+func readWithdrawalTarget(ctx context.Context, q sqldb.Querier, d Deed) (l targetState, err error) {
+	// The history first: then an event between the two reads makes the order outdated.
 	l.seen, err = newestEvent(ctx, q, d.Target)
 	if err != nil {
 		return l, err
@@ -74,8 +74,8 @@ func lookWithdrawal(ctx context.Context, q sqldb.Querier, d Deed) (l looked, err
 	return l, err
 }
 
-// carryOut does a deed, as it was looked at.
-func (s *Approvals) carryOut(ctx context.Context, d Deed, l looked, by Person) (o Outcome, err error) {
+// carryOut does an operation on a target in state l.
+func (s *Approvals) carryOut(ctx context.Context, d Deed, l targetState, by Person) (o Outcome, err error) {
 	switch d.Act {
 	case ActDeposit:
 		o.Balance, err = s.sponsors.Deposit(ctx, d.Target, d.Reference, d.Amount)
@@ -91,12 +91,12 @@ func (s *Approvals) carryOut(ctx context.Context, d Deed, l looked, by Person) (
 	return o, err
 }
 
-// takes tells whether operators can do this with a withdrawal.
+// takes reports whether operators can do this with the withdrawal.
 func (w Withdrawal) takes(what Act) bool {
 	return w.Dead || w.State == WithdrawalHeld && what == ActBack
 }
 
-// newestEvent is the number of the newest line of a withdrawal's history.
+// newestEvent returns the number of a withdrawal's newest event.
 func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error) {
 	var newest int64
 	_, err := q.First(ctx, []any{&newest}, "SELECT COALESCE(MAX(id), 0) FROM withdrawal_event WHERE withdrawal_id = ?",
@@ -104,9 +104,9 @@ func newestEvent(ctx context.Context, q sqldb.Querier, id string) (string, error
 	return strconv.FormatInt(newest, 10), err
 }
 
-// retryLetters classifies some letters of a claim again, each in a transaction of its own, and posts what can be posted
-// now. It returns what is settled, also with an error; ErrStillDead (with the reason) where none of them could be
-// posted. A dead withdrawal is due again after it, and nothing is settled by that.
+// retryLetters retries dead letters of a claim, each in its own transaction. It returns the settled ones, also with
+// an error. It fails with ErrStillDead and the reason if none could be posted. A retried withdrawal is due again, and
+// settles nothing.
 func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 	ids []int64) (settled []posting.Settlement, err error) {
 	var stillDead error
@@ -115,7 +115,7 @@ func (s *DeadLetters) retryLetters(ctx context.Context, claim string,
 		one, err := s.retryLetter(ctx, id)
 		switch {
 		case err != nil:
-			return settled, err // what is settled is settled; the other letters wait on
+			return settled, err // settled ones stay settled; the other dead letters stay open
 		case one.resolved:
 			resolved++
 			settled = append(settled, one.settled...)

@@ -16,7 +16,7 @@ var approvalTable = sqldb.NewTable("approval", func(a *Approval) []any {
 	}
 })
 
-// isAt returns the order as it is at a time: one that is pending for too long is expired.
+// isAt returns the order as it is at a time: a pending one may have expired.
 func (a Approval) isAt(now int64) Approval {
 	if a.State == ApprovalPending && a.ExpiresAt <= now {
 		a.State = ApprovalExpired
@@ -24,18 +24,18 @@ func (a Approval) isAt(now int64) Approval {
 	return a
 }
 
-// Approval is one order; ErrUnknownApproval where there is none.
+// Approval reads one order. It fails with ErrUnknownApproval if there is none.
 func (s *Approvals) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := approvalTable.Get(ctx, s.db, ErrUnknownApproval, "WHERE id = ?", id)
 	return a.isAt(s.clock()), sqldb.Wrap(err, "order %q", id)
 }
 
-// ListApprovals lists orders, the newest first; those in one state, or all where that is "". An empty cursor begins;
-// next is empty on the last page.
+// ListApprovals lists orders, the newest first. It lists one state, or all if state is "". "" is the first cursor.
+// next is "" on the last page.
 func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, cursor string,
 	limit int) (list []Approval, next string, err error) {
 	where, args := "WHERE asked_at >= ?", []any{int64(0)}
-	lasting := s.clock() - approvalLasts.Milliseconds() // what was asked for after it has not expired
+	lasting := s.clock() - approvalLasts.Milliseconds() // later orders have not expired
 	switch state {
 	case "":
 	case ApprovalPending:
@@ -58,10 +58,10 @@ func (s *Approvals) ListApprovals(ctx context.Context, state ApprovalState, curs
 	for i := range list {
 		list[i] = list[i].isAt(s.clock())
 	}
-	return list, next, sqldb.Wrap(err, "listing orders")
+	return list, next, sqldb.Wrap(err, "list orders")
 }
 
-// stateOfApproval is what the audit says of an order.
+// stateOfApproval is an order as the audit records it.
 func stateOfApproval(a Approval) change {
 	return change{"approval:" + a.ID, map[string]any{
 		"state": a.State, "action": a.Act, "target": a.Target, "amount": a.Amount, "asked_by": a.Asked.Name,

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Errors of what needs two people.
+// Errors of operations that need two people.
 var (
 	ErrUnknownApproval = errors.New("no such order")
 	ErrApprovalOver    = errors.New("the order is not pending: it was confirmed or rejected, or has expired")
@@ -24,33 +24,33 @@ var (
 		"submit it again")
 )
 
-// Act is what may need two people.
+// Act is the kind of an operation that may need two people.
 type Act string
 
 // The acts.
 const (
-	ActDeposit Act = "deposit"         // bring a sponsor's money in
-	ActRetry   Act = "payout.retry"    // post the dead letters of a claim, or have a withdrawal tried again
-	ActDismiss Act = "payout.dismiss"  // end the dead letters of a claim as nobody's
-	ActPaid    Act = "withdrawal.paid" // its receiver has paid it, as the receiver's own books say
-	ActBack    Act = "withdrawal.back" // its receiver has not paid it and never will: its player gets it back
-	// ActProvider has new withdrawals sent to another receiver. A node asks for it: see [Approvals.StartProvider].
+	ActDeposit Act = "deposit"         // add money to a sponsor's account
+	ActRetry   Act = "payout.retry"    // post the dead letters of a claim, or try a withdrawal again
+	ActDismiss Act = "payout.dismiss"  // end the dead letters of a claim unpaid
+	ActPaid    Act = "withdrawal.paid" // its receiver has paid it, by the receiver's own books
+	ActBack    Act = "withdrawal.back" // its receiver will never pay it: the player gets the money back
+	// ActProvider sends new withdrawals to another receiver. A node requests it: see [Approvals.StartProvider].
 	ActProvider Act = "provider"
 )
 
-// Deed is an act on something.
+// Deed is an operation on a target.
 type Deed struct {
 	Act       Act
 	Target    string     // the sponsor, the claim, the withdrawal, or the receiver
-	Amount    rain.Money // of a deposit; of the others the ledger knows it
+	Amount    rain.Money // of a deposit; the ledger knows those of the others
 	Reference string     // the deposit's, or the receiver's name for a payment
-	Letter    int64      // the only one to dismiss of a claim's; 0: all
+	Letter    int64      // the one dead letter of a claim to dismiss; 0: all
 }
 
-// ApprovalState is what has become of an order that two people have to give.
+// ApprovalState is the state of an order that needs two people.
 type ApprovalState string
 
-// The states. One that is pending for too long counts as expired.
+// The states. An order that is pending for too long counts as expired.
 const (
 	ApprovalPending   ApprovalState = "pending"
 	ApprovalConfirmed ApprovalState = "confirmed"
@@ -58,33 +58,33 @@ const (
 	ApprovalExpired   ApprovalState = "expired"
 )
 
-// approvalLasts is for how long an order that was asked for can be confirmed.
+// approvalLasts is the time in which an order can be confirmed.
 const approvalLasts = 24 * time.Hour
 
-// Approval is an order that one person has asked for, and another confirms or rejects. Times are Unix ms.
+// Approval is an order that one person requests, and another confirms or rejects. Times are Unix ms.
 type Approval struct {
 	Deed
 
 	ID        string
-	Asked     Person // who has asked for it, and why
+	Asked     Person // the requester, and the reason
 	AskedAt   int64
 	ExpiresAt int64
 	State     ApprovalState
-	Decided   Person // who has confirmed or rejected it; nobody while it is pending
+	Decided   Person // the person who confirmed or rejected it; empty while it is pending
 	DecidedAt int64
 
-	seen string // how what it is about was when it was asked for
+	seen string // the state of the target at the request
 }
 
-// Outcome is what a deed has led to, or that it waits.
+// Outcome is the result of an operation, or the order that waits.
 type Outcome struct {
-	Pending   *Approval            // it waits for a second person, and nothing was done; nil: it was done
-	Balance   rain.Money           // of a deposit: the sponsor's
+	Pending   *Approval            // waits for a second person, and nothing was done; nil: it was done
+	Balance   rain.Money           // of a deposit: the sponsor's balance
 	Settled   []posting.Settlement // of a retry
 	Dismissed Dismissed
 }
 
-// Approvals carry out what may need two people.
+// Approvals carry out operations that may need two people.
 type Approvals struct {
 	db          *sqldb.DB
 	clock       rain.Clock
@@ -94,27 +94,27 @@ type Approvals struct {
 	above       *rain.Money
 }
 
-// Above are the same, but what is about more than limit needs two people, and nothing else does. With nil, marking a
-// withdrawal as paid and giving one back always do.
+// Above returns the same approvals with a limit: only operations on more than limit need two people. If limit is nil,
+// marking a withdrawal as paid and returning one always do.
 func (s *Approvals) Above(limit *rain.Money) *Approvals {
 	limited := *s
 	limited.above = limit
 	return &limited
 }
 
-// needTwo tells whether a deed needs two people.
-func (s *Approvals) needTwo(what Act, l looked) bool {
+// needTwo reports whether an operation needs two people.
+func (s *Approvals) needTwo(what Act, l targetState) bool {
 	if s.above != nil {
 		return l.unknown || l.amount > *s.above
 	}
 	return what == ActPaid || what == ActBack
 }
 
-// Do carries a deed out, or asks for it where it needs two people. Who asks for what waits already gets that order.
-// What was settled is in the outcome also with an error.
+// Do carries an operation out, or requests it if it needs two people. A second request of a pending operation returns
+// the first order. The outcome has the settled claims, also with an error.
 func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err error) {
 	by, d.Reference = by.stored(), sqldb.Storable(d.Reference, maxReference)
-	l, err := s.look(ctx, s.db, d)
+	l, err := s.readTarget(ctx, s.db, d)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s of %q: %w", d.Act, d.Target, err)
 	}
@@ -132,8 +132,8 @@ func (s *Approvals) Do(ctx context.Context, d Deed, by Person) (o Outcome, err e
 	return Outcome{Pending: &a}, nil
 }
 
-// ask writes an order down.
-func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a Approval, err error) {
+// ask stores an order.
+func (s *Approvals) ask(ctx context.Context, d Deed, l targetState, by Person) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
 		same, err := approvalTable.List(ctx, tx, "WHERE state = ? AND action = ? AND target = ? AND expires_at > ? "+
@@ -158,7 +158,7 @@ func (s *Approvals) ask(ctx context.Context, d Deed, l looked, by Person) (a App
 	return a, err
 }
 
-// Confirm carries out what another person has asked for, in one transaction with the confirmation.
+// Confirm carries out another person's order, in one transaction with the confirmation.
 func (s *Approvals) Confirm(ctx context.Context, id string, by Person) (a Approval, o Outcome, err error) {
 	if by = by.stored(); by.Nameless {
 		return a, o, ErrNeedsName
@@ -168,7 +168,7 @@ func (s *Approvals) Confirm(ctx context.Context, id string, by Person) (a Approv
 		if by.is(a.Asked) {
 			return ErrSamePerson
 		}
-		l, err := s.look(ctx, tx, a.Deed)
+		l, err := s.readTarget(ctx, tx, a.Deed)
 		if errors.Is(err, ErrUnknownClaim) || errors.Is(err, ErrNotWaiting) ||
 			err == nil && (l.seen != a.seen || l.amount != a.Amount) {
 			err = ErrChangedMeanwhile
@@ -185,9 +185,9 @@ func (s *Approvals) Confirm(ctx context.Context, id string, by Person) (a Approv
 		}
 		o, err = s.carryOut(ctx, a.Deed, l, who)
 		switch {
-		case posting.MayBePoison(err): // the letter cannot be posted, and nothing of it was
+		case posting.MayBePoison(err): // the dead letter cannot be posted; nothing was
 			return fmt.Errorf("%w: %w", ErrStillDead, err)
-		case err == nil && len(o.Dismissed.Kept) > 0: // what was written about those must not stay
+		case err == nil && len(o.Dismissed.Kept) > 0: // roll back their writes
 			return fmt.Errorf("%w: %s", ErrNotDismissed, strings.Join(o.Dismissed.Kept, "; "))
 		}
 		return err
@@ -198,7 +198,7 @@ func (s *Approvals) Confirm(ctx context.Context, id string, by Person) (a Approv
 	return a, o, nil
 }
 
-// Reject ends an order. Whoever has asked for it may do so too.
+// Reject ends an order. Its requester may do so, too.
 func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approval, err error) {
 	by = by.stored()
 	return s.decide(ctx, id, ApprovalRejected, by, func(ctx context.Context, tx *sqldb.Tx, a Approval) error {
@@ -209,7 +209,7 @@ func (s *Approvals) Reject(ctx context.Context, id string, by Person) (a Approva
 	})
 }
 
-// decide ends an order that is pending, with what is to be done before.
+// decide ends a pending order, after do.
 func (s *Approvals) decide(ctx context.Context, id string, state ApprovalState, by Person,
 	do func(ctx context.Context, tx *sqldb.Tx, a Approval) error) (a Approval, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {

@@ -14,19 +14,19 @@ import (
 	"redrain/rain"
 )
 
-// AuditLog is what operators did.
+// AuditLog is the log of operators' actions.
 type AuditLog struct {
 	db    *sqldb.DB
 	clock rain.Clock
 }
 
-// AuditRecord is one thing that somebody did.
+// AuditRecord is one action.
 type AuditRecord struct {
 	At     int64  // Unix ms; set by the ledger
-	Actor  string // who, at most 200 bytes are kept
+	Actor  string // at most 200 bytes are kept
 	Role   string
-	Action string          // what, "campaign.create"
-	Target string          // to which thing; "" with WithAudit is what the ledger changes
+	Action string          // for example "campaign.create"
+	Target string          // with WithAudit, "" is the changed row
 	Detail json.RawMessage // nil is null; with WithAudit an object or nil
 
 	id int64
@@ -37,24 +37,24 @@ var auditTable = sqldb.NewTable("audit", func(r *AuditRecord) []any {
 		"target", &r.Target, "detail", (*[]byte)(&r.Detail)}
 })
 
-// maxActor is how much of an actor's name is kept, in bytes.
+// maxActor is the length limit of an actor, in bytes.
 const maxActor = 200
 
 type auditKey struct{}
 
-// WithAudit has the ledger's changes under ctx recorded as r, with what was before and after, in the transaction of
-// the change itself: there is no change without its record, and no record of a change that did not happen. A
-// repetition that changes nothing, of a deposit or a creation, is not recorded again.
+// WithAudit records the ledger's changes under ctx as r, with the state before and after. The record is written in
+// the transaction of the change: both are committed or neither. A repeated deposit or creation changes nothing and is
+// not recorded.
 func WithAudit(ctx context.Context, r AuditRecord) context.Context {
 	return context.WithValue(ctx, auditKey{}, &r)
 }
 
-// WithoutAudit ends WithAudit, for what follows from a command and is not one.
+// WithoutAudit ends WithAudit, for changes that follow from a command.
 func WithoutAudit(ctx context.Context) context.Context {
 	return context.WithValue(ctx, auditKey{}, (*AuditRecord)(nil))
 }
 
-// auditAs has what follows recorded as another action, with more details.
+// auditAs records the following changes as another action, with more details.
 func auditAs(ctx context.Context, action string, more map[string]any) context.Context {
 	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
 	if asked == nil {
@@ -65,16 +65,16 @@ func auditAs(ctx context.Context, action string, more map[string]any) context.Co
 	detail := map[string]any{}
 	maps.Copy(detail, more)
 	if len(r.Detail) > 0 && json.Unmarshal(r.Detail, &detail) != nil {
-		return ctx // auditChange finds the same fault, and says so
+		return ctx // auditChange reports the same error
 	}
 	var err error
 	if r.Detail, err = json.Marshal(detail); err != nil {
-		return ctx // it was made of JSON, and of texts
+		return ctx // its parts were decoded from JSON
 	}
 	return WithAudit(ctx, r)
 }
 
-// auditActor is who changes the ledger under ctx; "" where that is not recorded.
+// auditActor returns the actor of the changes under ctx, or "".
 func auditActor(ctx context.Context) string {
 	if asked, _ := ctx.Value(auditKey{}).(*AuditRecord); asked != nil {
 		return sqldb.Storable(asked.Actor, maxActor)
@@ -82,13 +82,13 @@ func auditActor(ctx context.Context) string {
 	return ""
 }
 
-// change is one side of what an audit record compares: which thing, and how it is.
+// change is one side of an audit record's comparison: a target and its state.
 type change struct {
 	target string
 	state  map[string]any
 }
 
-// auditChange records what a transaction has changed, where ctx asks for it.
+// auditChange records a transaction's change if ctx requests it.
 func auditChange(ctx context.Context, tx *sqldb.Tx, now int64, before, after change) error {
 	asked, _ := ctx.Value(auditKey{}).(*AuditRecord)
 	if asked == nil {
@@ -113,7 +113,7 @@ func auditChange(ctx context.Context, tx *sqldb.Tx, now int64, before, after cha
 	return writeAudit(ctx, tx, now, r)
 }
 
-// Audit appends a record of something that is no change of the ledger; those are recorded by WithAudit.
+// Audit appends a record of an action that is no change of the ledger. WithAudit records changes.
 func (a *AuditLog) Audit(ctx context.Context, r AuditRecord) error {
 	return a.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error { return writeAudit(ctx, tx, a.clock(), r) })
 }
@@ -129,12 +129,12 @@ func writeAudit(ctx context.Context, tx *sqldb.Tx, now int64, r AuditRecord) err
 	return sqldb.Wrap(err, "audit of %s", r.Action)
 }
 
-// ListAudit lists the records, newest first. An empty cursor begins; next is empty on the last page.
+// ListAudit lists the records, the newest first. "" is the first cursor. next is "" on the last page.
 func (a *AuditLog) ListAudit(ctx context.Context, cursor string, limit int) ([]AuditRecord, string, error) {
 	return a.list(ctx, "id < ?", nil, cursor, limit)
 }
 
-// ListAuditOf is ListAudit of the records about one target.
+// ListAuditOf is ListAudit for one target.
 func (a *AuditLog) ListAuditOf(ctx context.Context, target, cursor string,
 	limit int) (list []AuditRecord, next string, err error) {
 	return a.list(ctx, "target = ? AND id < ?", []any{sqldb.Storable(target, 200)}, cursor, limit)
@@ -149,5 +149,5 @@ func (a *AuditLog) list(ctx context.Context, where string, args []any, cursor st
 	list, next, err = auditTable.ListPage(ctx, a.db, limit, func(r AuditRecord) string {
 		return strconv.FormatInt(r.id, 10)
 	}, "WHERE "+where+" ORDER BY id DESC", append(args, before)...)
-	return list, next, sqldb.Wrap(err, "audit log")
+	return list, next, sqldb.Wrap(err, "list the audit")
 }

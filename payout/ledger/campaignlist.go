@@ -11,10 +11,10 @@ import (
 	"redrain/rain"
 )
 
-// CampaignOrder is by what campaigns are listed.
+// CampaignOrder is the order of a list of campaigns.
 type CampaignOrder string
 
-// The orders. Campaigns of which it says the same are ordered by their ids.
+// The orders. Equal campaigns are ordered by their ids.
 const (
 	ByCreation CampaignOrder = "created"
 	ByExpiry   CampaignOrder = "expires"
@@ -22,10 +22,10 @@ const (
 	ByBudget   CampaignOrder = "budget"
 )
 
-// CampaignOrders are all of them.
+// CampaignOrders returns all orders.
 func CampaignOrders() []CampaignOrder { return []CampaignOrder{ByCreation, ByExpiry, ByName, ByBudget} }
 
-// inOrder are the column of each order, which has an index, and what it says of a campaign.
+// inOrder has the indexed column of each order, and its value for a campaign.
 var inOrder = map[CampaignOrder]struct {
 	column string
 	key    func(c *rain.Campaign) any
@@ -36,19 +36,19 @@ var inOrder = map[CampaignOrder]struct {
 	ByBudget:   {"budget", func(c *rain.Campaign) any { return int64(c.Budget) }},
 }
 
-// CampaignQuery says which campaigns to list. The zero value with a limit is all of them, newest first.
+// CampaignQuery selects campaigns. The zero value with a limit lists all, the newest first.
 type CampaignQuery struct {
-	Words   []string // each of them is in the name, the sponsor or the id
-	Sponsor string   // "": of all
-	State   string   // as rain.Campaign.State says it at Now; "": in all
+	Words   []string // each is contained in the name, the sponsor or the id
+	Sponsor string   // "" = all
+	State   string   // a result of rain.Campaign.State at Now; "" = all
 	Now     int64    // Unix ms
 	Order   CampaignOrder
-	Upwards bool   // the least first
+	Upwards bool   // ascending
 	After   string // the cursor; "" begins
 	Limit   int    // at least 1
 }
 
-// ListCampaigns lists campaigns, those with a Fault too. next is empty on the last page.
+// ListCampaigns lists campaigns, including those with a Fault. next is "" on the last page.
 func (s *Campaigns) ListCampaigns(ctx context.Context, q CampaignQuery) (list []*rain.Campaign, next string,
 	err error) {
 	q.Order = cmp.Or(q.Order, ByCreation)
@@ -75,13 +75,13 @@ func (s *Campaigns) ListCampaigns(ctx context.Context, q CampaignQuery) (list []
 	return list, next, err
 }
 
-// where are the conditions of a query, but for its cursor.
+// where returns the conditions of a query, without its cursor.
 func (q CampaignQuery) where() (where []string, args []any) {
 	if q.Sponsor != "" {
 		where, args = append(where, "sponsor = ?"), append(args, q.Sponsor)
 	}
 	for _, word := range q.Words {
-		// Ids are bytes to MySQL, which would tell upper from lower case in them.
+		// MySQL compares ids as bytes, which distinguishes upper and lower case.
 		where = append(where, "(name LIKE ? ESCAPE '!' OR CAST(sponsor AS CHAR) LIKE ? ESCAPE '!' OR "+
 			"CAST(id AS CHAR) LIKE ? ESCAPE '!')")
 		like := "%" + likely.Replace(word) + "%"
@@ -92,7 +92,7 @@ func (q CampaignQuery) where() (where []string, args []any) {
 	switch q.State {
 	case "":
 	case rain.StateRaining, rain.StateReady:
-		// Of all that there have been few are not drained, and an index has them.
+		// Only few of all campaigns are not drained, and an index has them.
 		not := map[bool]string{true: "", false: "NOT "}[q.State == rain.StateRaining]
 		where = append(where, "drained = 0", "status = ?", not+falls)
 		args = append(args, string(rain.Open), q.Now, q.Now)
@@ -104,11 +104,11 @@ func (q CampaignQuery) where() (where []string, args []any) {
 	return where, args
 }
 
-// likely writes what LIKE would take for a pattern as what it is.
+// likely escapes the wildcards of LIKE.
 var likely = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// A cursor of campaigns by their creation is as those of all lists by time; the others name their order, so that none
-// is taken for one of another order.
+// A cursor of campaigns by their creation has the format of all lists by time. The others contain their order, so
+// that a cursor of one order is invalid for another.
 
 func (q CampaignQuery) cursor(last *rain.Campaign) string {
 	if q.Order == ByCreation {
@@ -117,7 +117,7 @@ func (q CampaignQuery) cursor(last *rain.Campaign) string {
 	return fmt.Sprintf("%s.%v.%s", q.Order, inOrder[q.Order].key(last), last.ID)
 }
 
-// cutCursor is cursor backwards.
+// cutCursor is the inverse of cursor.
 func (q CampaignQuery) cutCursor() (key any, id string, ok bool) {
 	if q.Order == ByCreation {
 		at, id, ok := cutCursor(q.After)

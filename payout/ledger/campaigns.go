@@ -15,7 +15,7 @@ import (
 	"redrain/rain"
 )
 
-// Campaigns are the campaigns' rows, and what is left of each one's money. The zero value is not usable.
+// Campaigns reads and writes the campaigns' rows and their escrows. The zero value is not usable.
 type Campaigns struct {
 	db      *sqldb.DB
 	clock   rain.Clock
@@ -24,12 +24,12 @@ type Campaigns struct {
 	poster  *posting.Poster
 }
 
-// CreateCampaign records a campaign and moves its budget from the sponsor to its escrow, both or neither. c must be
-// valid; its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
-// ErrInsufficientFunds, and a rain.Invalid where its list of players is none.
+// CreateCampaign inserts a campaign and moves its budget from the sponsor to its escrow, in one transaction. c must
+// be valid. Its status is Loading until its packets are stocked. The errors are ErrCampaignExists, ErrUnknownSponsor,
+// ErrInsufficientFunds, and a rain.Invalid if its list of players is invalid.
 func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error {
 	if !posting.IsCampaignID(c.ID) || c.Status != rain.Loading || c.Budget < 1 || len(c.Rains) > 0 {
-		return fmt.Errorf("campaign %q: a new campaign has an id and a budget, is loading, and has no rains", c.ID)
+		return fmt.Errorf("create campaign %q: want an id, a budget, status loading, no rains", c.ID)
 	}
 	var amounts []byte
 	if c.Amounts != nil {
@@ -69,7 +69,7 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, c *rain.Campaign) error 
 	return err
 }
 
-// insertCampaign writes the rows of a new campaign. amounts are its given ones as JSON; nil: it has none.
+// insertCampaign inserts the rows of a new campaign. amounts is JSON; nil: the seed gives the amounts.
 func insertCampaign(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, amounts []byte) error {
 	err := CampaignTable.Insert(ctx, tx, sqldb.Merge{}, *c)
 	if sqldb.IsDuplicate(err) {
@@ -82,9 +82,9 @@ func insertCampaign(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign, amounts
 		sqldb.Merge{})
 }
 
-// Abandon gives the whole budget of a campaign that could not be stocked back to its sponsor and closes it. Nobody
-// can have won anything of it: rains fall on stocked campaigns only. What was stocked is still in Redis, so it is
-// not drained. A closed campaign stays as it is; an open one is ErrCampaignStocked.
+// Abandon returns the whole budget of a campaign that could not be stocked to its sponsor and closes it. No packet
+// was won, because rains fall only on stocked campaigns. Redis still has some stock, so the campaign is not drained.
+// A closed campaign stays as it is. An open one fails with ErrCampaignStocked.
 func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, error) {
 	return s.update(ctx, id, func(ctx context.Context, tx *sqldb.Tx, c *rain.Campaign) error {
 		switch c.Status {
@@ -99,15 +99,15 @@ func (s *Campaigns) Abandon(ctx context.Context, id string) (*rain.Campaign, err
 	})
 }
 
-// Campaign reads a campaign; ErrUnknownCampaign where there is none, ErrUnreadableCampaign where its row makes no
-// sense.
+// Campaign reads a campaign. It fails with ErrUnknownCampaign if there is none, and with ErrUnreadableCampaign if its
+// row is invalid.
 func (s *Campaigns) Campaign(ctx context.Context, id string) (*rain.Campaign, error) {
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
 	return one(found, id, err)
 }
 
-// CampaignAsStored reads a campaign from the database, with its amounts, also where its row makes no sense: then it has
-// a Fault. ErrUnknownCampaign where there is none.
+// CampaignAsStored reads a campaign with its amounts from the database. If its row is invalid, the campaign has a
+// Fault. It fails with ErrUnknownCampaign if there is none.
 func (s *Campaigns) CampaignAsStored(ctx context.Context, id string) (*rain.Campaign, error) {
 	s.rows.forgetAmountsOf(id)
 	found, err := s.campaigns(ctx, "WHERE id = ?", id)
@@ -129,8 +129,8 @@ func (s *Campaigns) campaigns(ctx context.Context, where string, args ...any) (l
 	return list, err
 }
 
-// Live lists the campaigns that may still have something in Redis: all but the drained ones. It leaves out those whose
-// rows make no sense, so that these hold up no other one; the proof of the books names them.
+// Live lists the campaigns that may have data in Redis: all that are not drained. It leaves out invalid rows, so that
+// they do not block the others. Reconciliation reports them.
 func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 	live, err := s.campaigns(ctx, "WHERE drained = 0 ORDER BY id")
 	if err != nil {
@@ -145,19 +145,18 @@ func (s *Campaigns) Live(ctx context.Context) ([]*rain.Campaign, error) {
 // index for <>, nor if the ids are to be in order.
 const undrained = "(drained < 1 OR drained > 1)"
 
-// LiveIDs lists the ids of the campaigns that are not drained, or of which nobody can say, also of those that Live
-// leaves out.
+// LiveIDs lists the ids of the campaigns that are not drained, including those with an invalid row.
 func (s *Campaigns) LiveIDs(ctx context.Context) ([]string, error) {
 	ids, err := sqldb.Column[string](ctx, s.db, "SELECT id FROM campaign WHERE "+undrained)
 	slices.Sort(ids)
-	return ids, sqldb.Wrap(err, "reading campaigns")
+	return ids, sqldb.Wrap(err, "read the ids of live campaigns")
 }
 
-// Update changes a campaign: its status, expiry, whether it is drained, and its rains, of which none may vanish. The
-// revision rises by one where change has changed anything. No other Update of the campaign runs meanwhile, on any node.
-// change may be called several times, each time with a fresh copy; its error is returned as it is and leaves the
-// campaign as it was. Changing anything else is ErrImmutable. With ErrUnchanged, Update returns the campaign as it is,
-// and there is nothing to audit.
+// Update changes a campaign: its status, expiry, whether it is drained, and its rains. It keeps all existing rains.
+// If change has changed a field, the revision rises by one. No other Update of the campaign runs meanwhile, on any
+// node. change may be called several times, each time with a fresh copy. Its error is returned unchanged and leaves
+// the campaign as it was. A change of any other field fails with ErrImmutable. If change returns ErrUnchanged, Update
+// returns the campaign without error and writes nothing to the audit.
 func (s *Campaigns) Update(ctx context.Context, id string, change func(*rain.Campaign) error) (*rain.Campaign, error) {
 	return s.update(ctx, id, func(_ context.Context, _ *sqldb.Tx, c *rain.Campaign) error { return change(c) })
 }
@@ -191,10 +190,10 @@ func (s *Campaigns) update(ctx context.Context, id string,
 	return updated, nil
 }
 
-// saveCampaign writes what differs, and raises after's revision if anything does.
+// saveCampaign writes the differences, and raises after's revision if there are any.
 func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaign) error {
 	if len(after.Rains) < len(before.Rains) {
-		return fmt.Errorf("campaign %s: a rain has vanished: %w", before.ID, ErrImmutable)
+		return fmt.Errorf("update campaign %s: a rain is missing: %w", before.ID, ErrImmutable)
 	}
 	var rains []rainRow
 	for i := range after.Rains {
@@ -224,7 +223,7 @@ func saveCampaign(ctx context.Context, tx *sqldb.Tx, before, after *rain.Campaig
 	return RainTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:2], Set: columns[2:]}, rains...)
 }
 
-// campaignState is a campaign as the audit log compares it.
+// campaignState is a campaign as the audit records it.
 func campaignState(c *rain.Campaign) change {
 	state := map[string]any{"status": c.Status, "revision": c.Revision, "expires_at": c.ExpiresAt,
 		"rains": len(c.Rains)}

@@ -13,24 +13,23 @@ import (
 	"redrain/rain"
 )
 
-// Claims are what players have won, and what they hold.
+// Claims reads players' claims and balances.
 type Claims struct{ db *sqldb.DB }
 
-// ClaimState is how far a claim has come.
+// ClaimState is the state of a claim.
 type ClaimState string
 
-// The states that the ledger knows. A claim that it does not know is granted: won, and on its way here.
+// The states in the ledger. A claim that is not in the ledger is granted: won, and in flight.
 const (
 	StateGranted ClaimState = "granted"
 	StateSettled ClaimState = "settled"
 	StateFailed  ClaimState = "failed" // refused, and tried again
 	StateDead    ClaimState = "dead"
-	// StateHeld is a claim that is kept apart until a person has decided. Players and lists are told that it is
-	// granted, and held.
+	// StateHeld is a held claim: it waits for an operator. Players and lists get it as granted, with held set.
 	StateHeld ClaimState = "held"
 )
 
-// Told is a state as everybody outside is told of it.
+// Told returns the state for the API and players.
 func (s ClaimState) Told() (state ClaimState, held bool) {
 	if s == StateHeld {
 		return StateGranted, true
@@ -38,7 +37,7 @@ func (s ClaimState) Told() (state ClaimState, held bool) {
 	return s, false
 }
 
-// Claim is what a player has won and been paid, or what could not be paid.
+// Claim is a player's win: paid, held or dead-lettered.
 type Claim struct {
 	Claim    string
 	Campaign string
@@ -46,51 +45,51 @@ type Claim struct {
 	Packet   int
 	Amount   rain.Money
 	WonAt    int64  // Unix ms
-	Ticket   string // the drop or beat that won the packet; "" if only the dead letter's text names it
+	Ticket   string // the drop or beat that won the packet; "" if only the dead letter's payload has it
 	State    ClaimState
-	Held     bool // kept apart until a person has decided; its State is granted
+	Held     bool // waits for an operator; its State is granted
 }
 
-// ClaimQuery says which claims to list: those of a campaign, in the order of their packets; or those of a player,
-// newest first, in all campaigns or in one.
+// ClaimQuery selects claims. A campaign's claims are in the order of their packets. A player's claims, in all
+// campaigns or in one, are the newest first.
 type ClaimQuery struct {
 	Campaign string
-	User     string // "" lists the whole campaign
+	User     string // "" = the whole campaign
 	After    string // the cursor; "" begins
 	Limit    int    // at least 1
 
 	Only ClaimFilter // of a campaign's claims
 }
 
-// ClaimFilter says which of a campaign's claims are wanted. The zero value is all of them.
+// ClaimFilter selects some of a campaign's claims. The zero value selects all.
 type ClaimFilter struct {
-	User   string     // "": of all players
+	User   string     // "" = all players
 	Packet *int       // nil: all packets
-	State  ClaimState // "": in all states
+	State  ClaimState // "" = all states
 }
 
-// Wants tells whether a claim is among them.
+// Wants reports whether the filter selects a claim.
 func (f ClaimFilter) Wants(c Claim) bool {
 	return (f.User == "" || c.User == f.User) && (f.Packet == nil || c.Packet == *f.Packet) && f.wantsState(c.State)
 }
 
 func (f ClaimFilter) wantsState(s ClaimState) bool { return f.State == "" || f.State == s }
 
-// ListClaims lists settled claims and dead ones. next is empty on the last page. A page may be a little longer than
-// its limit: where several promises were made for one packet, they stay together.
+// ListClaims lists settled claims and dead letters. next is "" on the last page. If several claims are about one
+// packet, they stay together, so a page may exceed its limit.
 func (s *Claims) ListClaims(ctx context.Context, q ClaimQuery) (list []Claim, next string, err error) {
 	if q.User != "" {
 		list, next, err = s.userClaims(ctx, q)
 	} else {
 		list, next, err = s.campaignClaims(ctx, q)
 	}
-	return list, next, sqldb.Wrap(err, "listing claims")
+	return list, next, sqldb.Wrap(err, "list claims")
 }
 
 const (
 	payoutClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, state FROM payout WHERE " +
 		"NOT EXISTS (SELECT 1 FROM held h WHERE h.claim = payout.claim AND h.state <> 'released') AND "
-	// A win that is kept apart is granted for as long as nobody has decided, and dead when the sponsor has it back.
+	// A held win is granted until an operator has decided, and dead if the sponsor got it back.
 	heldClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'held' FROM held " +
 		"WHERE state = 'held' AND "
 	confirmedClaim = "SELECT campaign_id, packet, claim, user_id, amount, won_at, drop_id, 'dead' FROM held " +
@@ -99,7 +98,7 @@ const (
 		"WHERE kind = 'pay' AND resolved_at = 0 AND "
 )
 
-// listedClaims are the tables that claims are listed from, and in which state they are there.
+// listedClaims has the tables with claims, and the claims' state there.
 var listedClaims = []struct {
 	state ClaimState
 	query string
@@ -129,8 +128,8 @@ func (s *Claims) campaignClaims(ctx context.Context, q ClaimQuery) ([]Claim, str
 	return list[:n], strconv.Itoa(list[n-1].Packet), nil
 }
 
-// claimsFrom reads what a page needs of one table. Of a player, or of a packet, that is all there is, since a page
-// is no help in finding them: in the order of the packets the database would go through the whole campaign.
+// claimsFrom reads one table for a page. For a player or a packet it reads all rows. With a page's order the database
+// would scan the whole campaign.
 func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, after int64) ([]Claim, error) {
 	if q.Only.User == "" && q.Only.Packet == nil {
 		return s.readClaims(ctx, table+"campaign_id = ? AND packet > ? ORDER BY packet LIMIT ?", q.Campaign, after,
@@ -140,7 +139,7 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	if q.Only.User != "" {
 		where, args = where+" AND user_id = ?", append(args, q.Only.User)
 	}
-	order := " ORDER BY won_at" // as the index of a player's claims has them
+	order := " ORDER BY won_at" // the order of the index of a player's claims
 	if q.Only.Packet != nil {
 		where, args, order = where+" AND packet = ?", append(args, *q.Only.Packet), ""
 	}
@@ -148,14 +147,13 @@ func (s *Claims) claimsFrom(ctx context.Context, table string, q ClaimQuery, aft
 	return slices.DeleteFunc(found, func(c Claim) bool { return int64(c.Packet) <= after }), err
 }
 
-// DroppedAt is when a campaign's payouts were removed from the ledger, in Unix ms; 0 if they are here.
+// DroppedAt returns the time when a campaign's payouts were removed from the ledger, Unix ms; 0 if they are here.
 func (s *Claims) DroppedAt(ctx context.Context, campaign string) (at int64, err error) {
 	_, err = s.db.First(ctx, []any{&at}, "SELECT removed_at FROM archive WHERE campaign_id = ?", campaign)
-	return at, sqldb.Wrap(err, "whether campaign %s was dropped", campaign)
+	return at, sqldb.Wrap(err, "read whether campaign %s was dropped", campaign)
 }
 
-// ClaimsOn lists what the ledger knows of some packets of a campaign, in no order: paid or dead, whoever they were
-// promised to.
+// ClaimsOn lists the claims on some packets of a campaign, unordered: paid and dead, of any player.
 func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) ([]Claim, error) {
 	var all []Claim
 	for _, from := range listedClaims {
@@ -165,7 +163,7 @@ func (s *Claims) ClaimsOn(ctx context.Context, campaign string, packets []int) (
 			return err
 		}, from.query+"campaign_id = ? AND packet IN", packets, campaign)
 		if err != nil {
-			return nil, fmt.Errorf("claims on packets of campaign %s: %w", campaign, err)
+			return nil, fmt.Errorf("read the claims on packets of campaign %s: %w", campaign, err)
 		}
 	}
 	return all, nil
@@ -204,7 +202,7 @@ func (s *Claims) userClaims(ctx context.Context, q ClaimQuery) ([]Claim, string,
 	return list[:n], joinCursor(list[n-1].WonAt, list[n-1].Claim), nil
 }
 
-// newestFirst orders a player's claims as the database does.
+// newestFirst has the database's order of a player's claims.
 func newestFirst(a, b Claim) int {
 	return cmp.Or(cmp.Compare(b.WonAt, a.WonAt), cmp.Compare(b.Campaign, a.Campaign), cmp.Compare(b.Packet, a.Packet))
 }
@@ -219,7 +217,7 @@ func (s *Claims) readClaims(ctx context.Context, query string, args ...any) ([]C
 	return sqldb.List(ctx, s.db, scanClaim, query, args...)
 }
 
-// pageEnd is how many rows of the list a page of limit takes, so that no two rows with the same place are parted.
+// pageEnd returns the length of a page of about limit rows. It does not split equal rows.
 func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
 	if len(list) <= limit {
 		return len(list)
@@ -231,16 +229,16 @@ func pageEnd(list []Claim, limit int, same func(a, b Claim) bool) int {
 	return n
 }
 
-// eachPage is how many claims EachClaim reads at once.
+// eachPage is the page size of EachClaim.
 const eachPage = 1000
 
-// EachClaim calls yield for every claim of a campaign that is wanted, in the order of the packets, and ends with
-// its error. It reads page by page, so that a slow reader holds no connection; a player's at once, since each of
-// their pages is found by reading all of them.
+// EachClaim calls yield for every selected claim of a campaign, in the order of the packets. It stops at yield's
+// first error. It reads page by page, so that a slow reader holds no connection. A player's claims are read at once,
+// because each of their pages would read all.
 func (s *Claims) EachClaim(ctx context.Context, campaign string, only ClaimFilter, yield func(Claim) error) error {
 	q := ClaimQuery{Campaign: campaign, Limit: eachPage, Only: only}
 	if only.User != "" {
-		q.Limit = rain.MaxPackets + 1 // no player has more
+		q.Limit = rain.MaxPackets + 1 // an upper bound for one player
 	}
 	for {
 		list, next, err := s.ListClaims(ctx, q)
@@ -259,8 +257,8 @@ func (s *Claims) EachClaim(ctx context.Context, campaign string, only ClaimFilte
 	}
 }
 
-// The tables that know of a claim, from the one that is least to be believed: what is tried again may have been
-// buried or paid meanwhile, and what is dead may have been paid.
+// The tables with claims, in rising precedence: a failing claim may have been dead-lettered or paid meanwhile, and a
+// dead one may have been paid.
 var claimTables = []string{
 	"SELECT campaign_id, packet, 'failed' FROM attempt_claim WHERE ",
 	"SELECT campaign_id, packet, 'dead' FROM dead_letter WHERE kind = 'pay' AND (resolved_at = 0 OR reason LIKE '" +
@@ -270,9 +268,8 @@ var claimTables = []string{
 		"WHERE state <> 'released' AND ",
 }
 
-// ClaimStates tells how far a player's claims have come. It has an element for each of them. A packet may have been
-// promised to another player too: that is not this player's claim, and says nothing about it. Only here a claim that is
-// kept apart is StateHeld.
+// ClaimStates returns the states of a player's claims, with an element for each. Another player's claim on the same
+// packet does not count. A held claim is StateHeld only in this result.
 func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) (map[string]ClaimState, error) {
 	states := make(map[string]ClaimState, len(claims))
 	packets := map[string][]int{}
@@ -291,20 +288,20 @@ func (s *Claims) ClaimStates(ctx context.Context, user string, claims []string) 
 				return err
 			}, table+"user_id = ? AND campaign_id = ? AND packet IN", numbers, user, campaign)
 			if err != nil {
-				return nil, fmt.Errorf("states of claims: %w", err)
+				return nil, fmt.Errorf("read the states of claims: %w", err)
 			}
 		}
 	}
 	return states, nil
 }
 
-// UserBalance is what a player has been paid and not withdrawn; 0 for one who has never won.
+// UserBalance returns a player's paid and not withdrawn money; 0 for a player without wins.
 func (s *Claims) UserBalance(ctx context.Context, user string) (rain.Money, error) {
 	balance, _, err := booking.BalanceOf(ctx, s.db, booking.UserAccount(user))
 	return balance, err
 }
 
-// UserBalances is UserBalance of many players. It has an element for each of them.
+// UserBalances is UserBalance for many players. It has an element for each.
 func (s *Claims) UserBalances(ctx context.Context, users []string) (map[string]rain.Money, error) {
 	return booking.UserBalances(ctx, s.db, users)
 }

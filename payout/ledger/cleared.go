@@ -12,20 +12,20 @@ import (
 	"redrain/rain"
 )
 
-// Cleared tells whether a campaign's escrow holds nothing any more but what its dead letters wait for: every packet
-// is paid or back at the sponsor. Only the ledger can say so; a Redis that has forgotten looks just as empty.
+// Cleared reports whether a campaign's escrow has only the money of its dead letters: every other packet is paid or
+// returned to the sponsor. Only the ledger can decide that, because a Redis without data looks empty, too.
 func (s *Campaigns) Cleared(ctx context.Context, campaign string) (bool, error) {
 	held, dead, err := s.held(ctx, campaign)
 	return err == nil && held <= dead, err
 }
 
-// Emptied is Cleared without the allowance for dead letters: the escrow holds nothing.
+// Emptied reports whether a campaign's escrow is empty, including the money of dead letters.
 func (s *Campaigns) Emptied(ctx context.Context, campaign string) (bool, error) {
 	held, _, err := s.held(ctx, campaign)
 	return err == nil && held == 0, err
 }
 
-// held is what a campaign's escrow holds, and what its dead letters ask for.
+// held returns the balance of a campaign's escrow, and the sum of its dead letters.
 func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.Money, err error) {
 	err = s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		_, err := tx.First(ctx, []any{&held}, "SELECT amount FROM balance WHERE account_id = ?",
@@ -41,10 +41,10 @@ func (s *Campaigns) held(ctx context.Context, campaign string) (held, dead rain.
 		dead += more
 		return err
 	})
-	return held, dead, sqldb.Wrap(err, "what the escrow of campaign %s holds", campaign)
+	return held, dead, sqldb.Wrap(err, "read the escrow of campaign %s", campaign)
 }
 
-// ofUnknownAmount is what dead letters ask for that were written while nobody knew what the campaign's packets hold.
+// ofUnknownAmount returns the sum of dead letters that were written while the campaign's row was invalid.
 func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign string) (sum rain.Money, err error) {
 	packets, err := sqldb.Column[int](ctx, tx, "SELECT DISTINCT packet FROM dead_letter WHERE campaign_id = ? "+
 		"AND resolved_at = 0 AND "+posting.NoAmount+" AND NOT EXISTS (SELECT 1 FROM payout p "+
@@ -66,34 +66,33 @@ func (s *Campaigns) ofUnknownAmount(ctx context.Context, tx *sqldb.Tx, campaign 
 	return sum, nil
 }
 
-// Paid is how many packets of a campaign are in the ledger, and their amount. It is 0 for an unknown campaign.
+// Paid returns the number of a campaign's paid packets, and their amount. Both are 0 for an unknown campaign.
 func (s *Campaigns) Paid(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
 	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
 		"SELECT paid, amount_paid FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "what campaign %s has paid", campaign)
+	return packets, amount, sqldb.Wrap(err, "read the payouts of campaign %s", campaign)
 }
 
-// GivenBack is how many packets of a campaign went back to its sponsor, and their amount. It is 0 for an unknown
-// campaign.
+// GivenBack returns the number of packets that a campaign returned to its sponsor, and their amount. Both are 0 for
+// an unknown campaign.
 func (s *Campaigns) GivenBack(ctx context.Context, campaign string) (packets int64, amount rain.Money, err error) {
 	_, err = s.db.First(ctx, []any{&packets, (*int64)(&amount)},
 		"SELECT reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?", campaign)
-	return packets, amount, sqldb.Wrap(err, "what campaign %s gave back", campaign)
+	return packets, amount, sqldb.Wrap(err, "read the reclaims of campaign %s", campaign)
 }
 
-// DueCampaign is a campaign that somebody has to end: it has expired and is not closed, or it is closed and not
-// drained.
+// DueCampaign is a campaign that the reclaimer must end: it is expired and not closed, or closed and not drained.
 type DueCampaign struct {
 	ID        string
 	Status    rain.Status
 	ExpiresAt int64
 }
 
-// dueOrder is the order in which Due looks: what has expired and goes on handing out money comes first.
+// dueOrder is the order of Due: expired campaigns that still pay out come first.
 var dueOrder = []rain.Status{rain.Open, rain.Paused, rain.Loading, rain.Closed}
 
-// Due lists campaigns that are due at now, page by page, so that any number of them takes bounded memory. An empty
-// cursor begins; next is empty on the last page. A campaign that is closed meanwhile may be listed again.
+// Due lists campaigns that are due at now, page by page, so that memory is bounded. "" is the first cursor. next is
+// "" on the last page. A campaign that is closed meanwhile may be listed again.
 func (s *Campaigns) Due(ctx context.Context, now int64, after string,
 	limit int) (list []DueCampaign, next string, err error) {
 	status, at, id, err := cutDue(after)
@@ -103,9 +102,9 @@ func (s *Campaigns) Due(ctx context.Context, now int64, after string,
 	for ; status < len(dueOrder) && len(list) < limit; status, at, id = status+1, -1, "" {
 		until := now
 		if dueOrder[status] == rain.Closed {
-			until = 1<<63 - 1 // whenever it would have expired
+			until = 1<<63 - 1 // at any expiry
 		}
-		// In the order of the index campaign_due: nothing is sorted, and nothing is read that is not due.
+		// The order of the index campaign_due: no sorting, and only due rows are read.
 		err := s.db.Each(ctx, func(scan sqldb.Scan) error {
 			c := DueCampaign{Status: dueOrder[status]}
 			err := scan(&c.ID, &c.ExpiresAt)
@@ -116,7 +115,7 @@ func (s *Campaigns) Due(ctx context.Context, now int64, after string,
 			"AND expires_at >= ? AND (expires_at > ? OR id > ?) "+
 			"ORDER BY expires_at, id LIMIT ?", string(dueOrder[status]), until, at, at, id, limit-len(list))
 		if err != nil {
-			return nil, "", fmt.Errorf("campaigns that are due: %w", err)
+			return nil, "", fmt.Errorf("find due campaigns: %w", err)
 		}
 	}
 	if len(list) < limit {
@@ -125,7 +124,7 @@ func (s *Campaigns) Due(ctx context.Context, now int64, after string,
 	return list, next, nil
 }
 
-// cutDue reads a cursor of Due: the place in dueOrder, and in it the campaign that was given last.
+// cutDue reads a cursor of Due: the index in dueOrder, and the last campaign listed.
 func cutDue(cursor string) (status int, at int64, id string, err error) {
 	if cursor == "" {
 		return 0, -1, "", nil

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// DeadLetters are what could not be posted and waits for a person, and its second try.
+// DeadLetters lists, retries and dismisses the dead letters.
 type DeadLetters struct {
 	db          *sqldb.DB
 	clock       rain.Clock
@@ -31,7 +31,7 @@ func newDeadLetters(db *sqldb.DB, clock rain.Clock, poster *posting.Poster, with
 // Register adds the metric redrain_dead_letters.
 func (s *DeadLetters) Register(r prometheus.Registerer) error { return r.Register(s.waiting) }
 
-// ListDeadLetters lists what waits for a person, oldest first. An empty cursor begins; next is empty on the last page.
+// ListDeadLetters lists the open dead letters, the oldest first. "" is the first cursor. next is "" on the last page.
 func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	limit int) (list []posting.DeadLetter, next string, err error) {
 	after, err := numberCursor(cursor, 0)
@@ -41,18 +41,18 @@ func (s *DeadLetters) ListDeadLetters(ctx context.Context, cursor string,
 	list, next, err = posting.LetterTable.ListPage(ctx, s.db, limit, func(d posting.DeadLetter) string {
 		return strconv.FormatInt(d.ID, 10)
 	}, "WHERE resolved_at = 0 AND id > ? ORDER BY id", after)
-	return list, next, sqldb.Wrap(err, "dead letters")
+	return list, next, sqldb.Wrap(err, "list dead letters")
 }
 
-// Dead counts the dead letters of a campaign that wait for a person, and those of them that are wins.
+// Dead counts the open dead letters of a campaign, and the wins among them.
 func (s *DeadLetters) Dead(ctx context.Context, campaign string) (letters, wins int64, err error) {
 	_, err = s.db.First(ctx, []any{&letters, &wins},
 		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN kind = ? THEN 1 ELSE 0 END), 0) FROM dead_letter "+
 			"WHERE campaign_id = ? AND resolved_at = 0", posting.LetterPay, campaign)
-	return letters, wins, sqldb.Wrap(err, "the dead letters of campaign %s", campaign)
+	return letters, wins, sqldb.Wrap(err, "count the dead letters of campaign %s", campaign)
 }
 
-// RefreshMetrics brings redrain_dead_letters up to date. On the way it resolves letters whose claim is paid.
+// RefreshMetrics updates redrain_dead_letters. It first resolves dead letters whose claim is paid.
 func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
 	var n int64
 	_, err := s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
@@ -67,9 +67,8 @@ func (s *DeadLetters) RefreshMetrics(ctx context.Context) error {
 	return err
 }
 
-// resolvePaid resolves letters of claims that are paid to the very player whom they were promised to. There is such
-// a letter where an entry was given up in the same moment in which another worker could post a copy of it after
-// all. It moves no money.
+// resolvePaid resolves dead letters whose claim is paid to the same player. They exist if another worker posted a
+// copy of the entry while it was given up. It moves no money.
 func (s *DeadLetters) resolvePaid(ctx context.Context) (n int64, err error) {
 	ids, err := sqldb.Column[int64](ctx, s.db, "SELECT d.id FROM dead_letter d JOIN payout p "+
 		"ON p.campaign_id = d.campaign_id AND p.packet = d.packet AND p.user_id = d.user_id AND p.amount = d.amount "+

@@ -11,22 +11,21 @@ import (
 	"redrain/rain"
 )
 
-// Dismissed is what has become of the dead letters of a claim that a person says is nobody's.
+// Dismissed is the result of dismissing the dead letters of a claim.
 type Dismissed struct {
-	Letters   int        // that do not wait any more
-	Reclaimed rain.Money // what they held, and went back to the sponsor
-	Kept      []string   // why others of the claim were not dismissed
+	Letters   int        // dismissed ones
+	Reclaimed rain.Money // money that returned to the sponsor
+	Kept      []string   // the reasons why others of the claim were not dismissed
 }
 
-// ErrNotDismissed says that a dead letter may be somebody's, and why.
+// ErrNotDismissed means that a dead letter may still be payable. The wrapping error says why.
 var ErrNotDismissed = errors.New("the dead letter is not dismissed")
 
-// stateDismissed is a dead letter's in the audit log.
+// stateDismissed is the state of a dismissed dead letter in the audit log.
 const stateDismissed ClaimState = "dismissed"
 
-// dismissLetters ends some letters of a claim, because a person has looked and says that they are nobody's. Each is
-// dismissed in a transaction of its own, and what it held goes back to the sponsor; see
-// [posting.Poster.DismissLetter] for what is refused. It fails with ErrNotDismissed where none was dismissed.
+// dismissLetters dismisses dead letters of a claim, each in its own transaction. Their money returns to the sponsor.
+// [posting.Poster.DismissLetter] says which are refused. It fails with ErrNotDismissed if none was dismissed.
 func (s *DeadLetters) dismissLetters(ctx context.Context, claim string, ids []int64,
 	why string) (d Dismissed, err error) {
 	for _, id := range ids {
@@ -44,7 +43,7 @@ func (s *DeadLetters) dismissLetters(ctx context.Context, claim string, ids []in
 	}
 }
 
-// dismissLetter dismisses one letter, and adds to sum what has become of it. Of one that waits no more it says nothing.
+// dismissLetter dismisses one dead letter, and adds the result to sum. It ignores one that is not open.
 func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, sum *Dismissed) error {
 	var found bool
 	var given rain.Money
@@ -65,7 +64,7 @@ func (s *DeadLetters) dismissLetter(ctx context.Context, id int64, why string, s
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("dismissing dead letter %d: %w", id, err)
+		return fmt.Errorf("dismiss dead letter %d: %w", id, err)
 	}
 	if found {
 		sum.Letters++

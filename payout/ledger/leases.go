@@ -17,36 +17,35 @@ type Leases struct {
 	clock rain.Clock
 }
 
-// Tenure is what somebody has of a lease.
+// Tenure is a holder's state of a lease.
 type Tenure struct {
-	// Term is the number of the one who has it: it rises each time that the lease changes hands, and is what Fenced
-	// looks at. 0: another has the lease.
+	// Term is the holder's number, which rises each time that the lease changes hands. Fenced checks it. 0: another
+	// holder has the lease.
 	Term int64
-	// Stray is whose lease was dated further ahead than anybody takes one, by hand or by a wrong clock. It was taken
-	// over all the same, because it would have kept everybody from the work; "" otherwise.
+	// Stray is the previous holder of a lease that was taken over because its end was too far ahead (wrong clock,
+	// tampered row). "" otherwise.
 	Stray string
 }
 
-// Held tells whether it is this holder's.
+// Held reports whether this holder has the lease.
 func (t Tenure) Held() bool { return t.Term > 0 }
 
-// LongestLease is how long a lease may be asked for. One that ends later was dated by hand or by a wrong clock.
+// LongestLease is the longest duration of a lease. A later end comes from a tampered row or a wrong clock.
 const LongestLease = time.Minute
 
-// leaseSlack is how much nodes' clocks may differ, amply.
+// leaseSlack is an ample bound for the difference of nodes' clocks.
 const leaseSlack = time.Second
 
-// ErrLeaseTaken is a write under a lease that another holds by now.
+// ErrLeaseTaken is the error of a write under a lease that another node has taken over.
 var ErrLeaseTaken = errors.New("another node has taken over the lease that this was to be done under")
 
-// Lease takes the lease of a name for holder, or renews it, until ttl, and LongestLease at most, from the call (not
-// from its return). It is not held as long as another holder has it; that lease ends when its holder releases it or
-// does not renew it in time. A name is at most 64 bytes, a holder at most 128. All holders of a name take it for the
-// same ttl.
+// Lease takes or renews the lease of a name for holder. It lasts for ttl, at most LongestLease, from the call and not
+// from its return. If another holder has it, it is not taken: the other one must release it, or not renew it in time.
+// A name has at most 64 bytes, a holder at most 128. All holders of a name use the same ttl.
 //
-// Time is the ledger's clock. Nodes' clocks may differ by a quarter of a second, and a holder that is frozen does
-// not notice that its time is up: what is done outside the ledger under a lease must be safe to be done twice. What is
-// written into the ledger is written by the holder of the day only: see Fenced.
+// The ledger's clock decides. Nodes' clocks may differ by a quarter of a second, and a frozen holder does not notice
+// the end of its lease. So work outside the ledger must be safe to be done twice. Only the present holder writes to
+// the ledger: see Fenced.
 func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Duration) (t Tenure, err error) {
 	var until int64
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) (err error) {
@@ -56,15 +55,15 @@ func (s *Leases) Lease(ctx context.Context, name, holder string, ttl time.Durati
 		return err
 	})
 	if err != nil {
-		return Tenure{}, fmt.Errorf("lease of %s: %w", name, err)
+		return Tenure{}, fmt.Errorf("take lease %s: %w", name, err)
 	}
-	if s.clock() >= until { // it is over already: the database was slow
+	if s.clock() >= until { // it has ended already: the database was slow
 		t.Term = 0
 	}
 	return t, nil
 }
 
-// take is Lease in a transaction. It locks the row only where it changes it: those who ask in vain make nobody wait.
+// take is Lease in a transaction. It locks the row only to change it, so unsuccessful callers block no transaction.
 func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, now, until int64) (t Tenure, err error) {
 	var has string
 	var ends, term int64
@@ -78,7 +77,7 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 			[][]any{{name, holder, until, 1}}, sqldb.Merge{})
 		return Tenure{Term: 1}, booking.AgainIfDuplicate(err)
 	}
-	// By the clock of after the read: whoever froze before it finds a lease that has been renewed since.
+	// The clock after the read: a holder that froze before the read may find a renewed lease.
 	if ends-until > s.clock()-now+leaseSlack.Milliseconds() {
 		t.Stray = has
 	} else if has != holder && ends > now {
@@ -91,13 +90,13 @@ func (s *Leases) take(ctx context.Context, tx *sqldb.Tx, name, holder string, no
 	n, err := tx.Exec(ctx, "UPDATE lease SET holder = ?, expires_at = ?, term = ? "+
 		"WHERE name = ? AND holder = ? AND term = ? AND expires_at = ?", holder, until, t.Term, name, has, term, ends)
 	if err == nil && n == 0 {
-		err = sqldb.ErrAgain // the holder has renewed it at this very moment, or another has taken it
+		err = sqldb.ErrAgain // the holder has renewed it at this moment, or another one has taken it
 	}
 	return t, err
 }
 
-// Fenced is ctx for work under a lease. No transaction that is begun with it changes anything once another has taken
-// over, and while one is under way nobody takes over. The error is ErrLeaseTaken.
+// Fenced returns ctx for work under a lease. If another holder has taken over, its transactions fail with
+// ErrLeaseTaken and change nothing. During such a transaction no holder can take over.
 func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Context {
 	return sqldb.Guarded(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		var is int64
@@ -105,13 +104,13 @@ func (s *Leases) Fenced(ctx context.Context, name string, term int64) context.Co
 		if err == nil && is != term {
 			err = ErrLeaseTaken
 		}
-		return sqldb.Wrap(err, "lease of %s", name)
+		return sqldb.Wrap(err, "check lease %s", name)
 	})
 }
 
-// ReleaseLease gives a lease back before its time. It does nothing where holder does not have it. Its row stays: the
-// next term is higher.
+// ReleaseLease ends a lease early. It does nothing if holder does not have it. The row stays, so that the next term
+// is higher.
 func (s *Leases) ReleaseLease(ctx context.Context, name, holder string) error {
 	_, err := s.db.Exec(ctx, "UPDATE lease SET holder = '', expires_at = 0 WHERE name = ? AND holder = ?", name, holder)
-	return sqldb.Wrap(err, "lease of %s", name)
+	return sqldb.Wrap(err, "release lease %s", name)
 }

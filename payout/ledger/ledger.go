@@ -11,8 +11,8 @@ import (
 	"redrain/rain"
 )
 
-// Ledger is everything that is kept in the ledger's database, part by part. Each part is safe for concurrent use, here
-// and by any number of processes on one database.
+// Ledger has the parts of the ledger's database. Each part is safe for concurrent use, also by several processes on
+// one database.
 type Ledger struct {
 	Poster      *posting.Poster
 	Rebuilds    *posting.Rebuilds
@@ -37,8 +37,8 @@ type Ledger struct {
 	Players     *Players
 }
 
-// New makes a ledger of a migrated database. clock gives the times that are written to it; amounts is what campaigns'
-// packets hold, shared with the rest of the process. The seals are to be loaded before anything is posted.
+// New makes a ledger of a migrated database. clock gives the times that are written to it. amounts caches campaigns'
+// amounts, shared with the rest of the process. Load the seals before the first posting.
 func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 	rows := &campaignRows{amounts: map[string][]rain.Money{}}
 	seals := posting.NewSeals(db, clock)
@@ -71,7 +71,7 @@ func New(db *sqldb.DB, clock rain.Clock, amounts *rain.AmountsCache) *Ledger {
 	}
 }
 
-// A cursor of a list that is ordered by time is the time and the id of the last row that was given: "1763712000000-c1".
+// A cursor of a list by time is the time and the id of the last row of the page: "1763712000000-c1".
 
 func joinCursor(at int64, id string) string { return strconv.FormatInt(at, 10) + "-" + id }
 
@@ -81,7 +81,7 @@ func cutCursor(cursor string) (at int64, id string, ok bool) {
 	return at, id, ok && err == nil && id != ""
 }
 
-// page is the first limit rows of a list that may hold one more, and the cursor of what follows: "" on the last page.
+// page returns the first limit rows of a list with one extra row, and the cursor of the next page, "" on the last.
 func page[T any](list []T, limit int, cursor func(last T) string) (first []T, next string) {
 	if len(list) <= limit {
 		return list, ""
@@ -89,7 +89,7 @@ func page[T any](list []T, limit int, cursor func(last T) string) (first []T, ne
 	return list[:limit], cursor(list[limit-1])
 }
 
-// numberCursor reads the cursor of a list that is ordered by a number; empty is start.
+// numberCursor reads the cursor of a list that is ordered by a number. "" is start.
 func numberCursor(cursor string, start int64) (int64, error) {
 	if cursor == "" {
 		return start, nil
@@ -101,7 +101,7 @@ func numberCursor(cursor string, start int64) (int64, error) {
 	return n, nil
 }
 
-// Errors of the ledger. What a database says is wrapped as it is.
+// Errors of the ledger. Errors of the database are wrapped unchanged.
 var (
 	ErrInvalidAmount     = errors.New("an amount is 1 minor unit to rain.MaxBudget")
 	ErrInvalidReference  = errors.New("a reference is 1 to 200 bytes")
@@ -111,7 +111,7 @@ var (
 	ErrCampaignStocked   = errors.New("the campaign has been stocked, so it can be closed but not abandoned")
 	ErrUnknownWithdrawal = errors.New("no such withdrawal")
 	ErrImmutable         = errors.New("a fixed field of the campaign differs")
-	// ErrUnchanged is returned by a change given to Update: nothing is written nor audited, and Update succeeds.
+	// ErrUnchanged is returned by a change given to Update: Update writes nothing and succeeds.
 	ErrUnchanged          = errors.New("the same was done before")
 	ErrUnknownClaim       = errors.New("no dead letter for this claim")
 	ErrStillDead          = errors.New("the dead letter still cannot be posted")
@@ -120,5 +120,5 @@ var (
 	ErrIdempotencyUnequal = errors.New("the idempotency key was used with another body")
 )
 
-// Storable is a text as the ledger can keep it, whatever it holds: see [sqldb.Storable].
+// Storable returns a text as a column can store it: see [sqldb.Storable].
 func Storable(text string, most int) string { return sqldb.Storable(text, most) }

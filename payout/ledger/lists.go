@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// Lists are the lists of players and addresses.
+// Lists reads and writes the lists of players and addresses.
 type Lists struct {
 	db    *sqldb.DB
 	clock rain.Clock
@@ -27,10 +27,10 @@ var (
 		"to end that")
 )
 
-// MaxListed is how many members are added or removed at once.
+// MaxListed is the largest number of members in one call.
 const MaxListed = 1000
 
-// MaxNetworks is how many networks a list of addresses holds: every node has them in memory.
+// MaxNetworks is the largest number of networks on a list of addresses: every node has them in memory.
 const MaxNetworks = 100_000
 
 // Create makes an empty list.
@@ -38,8 +38,8 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 	l standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		now := s.clock()
-		// Later than any revision of a list of this name that was removed: whoever still has to do with that one, a
-		// frozen import or a node that remembers it, must not take this for it.
+		// Later than any revision of a removed list with this name: an old import or a node's cache must not take
+		// this one for it.
 		l = standing.List{Name: name, Kind: kind, Purpose: purpose, Revision: now, CreatedAt: now, ChangedAt: now,
 			ChangedBy: auditActor(ctx)}
 		err := standing.ListTable.Insert(ctx, tx, sqldb.Merge{}, l)
@@ -56,13 +56,13 @@ func (s *Lists) Create(ctx context.Context, name string, kind standing.ListKind,
 
 func listError(name string, err error) error { return sqldb.Wrap(err, "the list %q", name) }
 
-// listState is a list as the audit log compares it.
+// listState is a list as the audit records it.
 func listState(l standing.List) change {
 	return change{"list:" + l.Name, map[string]any{"kind": l.Kind, "purpose": l.Purpose, "members": l.Members,
 		"revision": l.Revision}}
 }
 
-// List is one list; ErrUnknownList where there is none.
+// List reads one list. It fails with ErrUnknownList if there is none.
 func (s *Lists) List(ctx context.Context, name string) (standing.List, error) {
 	l, err := readList(ctx, s.db, name, "")
 	return l, listError(name, err)
@@ -72,22 +72,21 @@ func readList(ctx context.Context, q sqldb.Querier, name, lock string) (standing
 	return standing.ListTable.Get(ctx, q, ErrUnknownList, "WHERE name = ?"+lock, name)
 }
 
-// ListLists lists all lists in the order of their names. after is the cursor, "" begins; next is empty on the last
-// page.
+// ListLists lists all lists in the order of their names. "" is the first cursor. next is "" on the last page.
 func (s *Lists) ListLists(ctx context.Context, after string, limit int) (list []standing.List, next string,
 	err error) {
 	list, next, err = standing.ListTable.ListPage(ctx, s.db, limit, func(l standing.List) string { return l.Name },
 		"WHERE name > ? ORDER BY name", after)
-	return list, next, sqldb.Wrap(err, "listing the lists of players")
+	return list, next, sqldb.Wrap(err, "list the lists of players")
 }
 
-// Heads are all lists that nodes go by.
+// Heads returns all active lists, without their members.
 func (s *Lists) Heads(ctx context.Context) ([]standing.List, error) {
 	list, err := standing.ListTable.List(ctx, s.db, "ORDER BY name")
-	return list, sqldb.Wrap(err, "reading the lists of players")
+	return list, sqldb.Wrap(err, "read the lists of players")
 }
 
-// ListMember is who is on a list.
+// ListMember is a member of a list.
 type ListMember struct {
 	Who     string
 	AddedAt int64 // Unix ms
@@ -97,7 +96,7 @@ var memberTable = sqldb.NewTable("list_member", func(m *ListMember) []any {
 	return []any{"who", &m.Who, "added_at", &m.AddedAt}
 })
 
-// Members lists who is on a list, in the order of their ids.
+// Members lists the members of a list, in the order of their ids.
 func (s *Lists) Members(ctx context.Context, name, after string, limit int) (list []ListMember, next string,
 	err error) {
 	list, next, err = memberTable.ListPage(ctx, s.db, limit, func(m ListMember) string { return m.Who },
@@ -105,7 +104,7 @@ func (s *Lists) Members(ctx context.Context, name, after string, limit int) (lis
 	return list, next, listError(name, err)
 }
 
-// Among tells which of some are on a list.
+// Among returns the given ones that are on a list, with the times of their addition.
 func (s *Lists) Among(ctx context.Context, name string, who []string) (on map[string]int64, err error) {
 	on, err = membersAmong(ctx, s.db, name, who)
 	return on, listError(name, err)
@@ -116,8 +115,8 @@ func membersAmong(ctx context.Context, q sqldb.Querier, name string, who []strin
 		"AND removed_at = 0 AND who IN", who, name)
 }
 
-// change changes a list and raises its revision. Nobody else changes it meanwhile. One that is leaving changes only by
-// its removal.
+// change changes a list and raises its revision. The list is locked meanwhile. A list whose removal has begun can
+// only be removed.
 func (s *Lists) change(ctx context.Context, name string, removal bool, do func(ctx context.Context, tx *sqldb.Tx,
 	l *standing.List) error) (after standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -154,14 +153,14 @@ func changeList(ctx context.Context, tx *sqldb.Tx, l *standing.List, do func(ctx
 	return err
 }
 
-// Add puts members, as Kind.Canonical has them, on a list. Who is on it stays.
+// Add adds members, as returned by Kind.Canonical, to a list. Existing members are kept.
 func (s *Lists) Add(ctx context.Context, name string, who []string) (standing.List, error) {
 	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		return putMembers(ctx, tx, l, who, l.ChangedAt)
 	})
 }
 
-// Remove takes members off a list. From the commit on the ledger pays nothing that a player wins without it.
+// Remove removes members from a list. The ledger pays none of their later wins, from the commit on.
 func (s *Lists) Remove(ctx context.Context, name string, who []string) (standing.List, error) {
 	return s.change(ctx, name, false, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		return dropMembers(ctx, tx, l, slices.Compact(slices.Sorted(slices.Values(who))), l.ChangedAt)
@@ -206,7 +205,7 @@ func dropMembers(ctx context.Context, tx *sqldb.Tx, l *standing.List, who []stri
 	return err
 }
 
-// checkInvited makes sure that a campaign's list is there, and stays until tx ends.
+// checkInvited checks that a campaign's list exists, and locks it until tx ends.
 func checkInvited(ctx context.Context, tx *sqldb.Tx, name string, now int64) error {
 	if name == "" {
 		return nil
@@ -220,7 +219,7 @@ func checkInvited(ctx context.Context, tx *sqldb.Tx, name string, now int64) err
 	case l.Purpose == standing.PurposeLeaving:
 		return rain.Invalid{{Field: "players.list", Message: "is being removed"}}
 	case l.BusyUntil > now:
-		return listError(name, ErrListBusy) // who is on it is not settled yet
+		return listError(name, ErrListBusy) // its members may still change
 	case l.Purpose != standing.PurposeInvite || l.Kind != standing.KindPlayers:
 		return rain.Invalid{{Field: "players.list", Message: "is not a list of players for inviting"}}
 	}

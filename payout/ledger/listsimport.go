@@ -11,15 +11,15 @@ import (
 	"redrain/payout/ledger/standing"
 )
 
-// ImportChunk is how many members an import writes in one transaction.
+// ImportChunk is the number of members in one transaction of an import.
 const ImportChunk = 5000
 
-// importPause is how long an import may be silent before it counts as broken off.
+// importPause is the idle time after which an import counts as aborted.
 const importPause = time.Minute
 
-// Import puts many members, as Kind.Canonical has them, on a list, in many small transactions; with replace it then
-// takes off who is not among them. Nodes go by it when it has ended. One that breaks off leaves who was added until
-// then; the same import again finishes it.
+// Import adds many members, as returned by Kind.Canonical, to a list, in many small transactions. With replace it
+// then removes the other members. It takes effect when it has ended. If it is aborted, the members added so far stay,
+// and a second import of the same members completes it.
 func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks iter.Seq[[]string]) (standing.List,
 	error) {
 	l, err := s.change(ctx, name, false, func(_ context.Context, _ *sqldb.Tx, l *standing.List) error {
@@ -51,7 +51,7 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 		if err != nil {
 			return l, s.breakOff(ctx, name, begun, err)
 		}
-		after = last // only now: a transaction may be tried again
+		after = last // after the commit: a transaction may be retried
 	}
 	return s.step(ctx, name, begun, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		l.BusyUntil, l.ChangedAt = 0, s.clock()
@@ -60,8 +60,8 @@ func (s *Lists) Import(ctx context.Context, name string, replace bool, chunks it
 	})
 }
 
-// unnamed are members after one that the import which begun at a revision has not named: those of the next page. more
-// tells whether there is another, which begins after last.
+// unnamed returns the next page of members that the import did not name. begun is its first revision. more reports
+// whether another page follows, after last.
 func unnamed(ctx context.Context, q sqldb.Querier, name string, begun int64, after string) (who []string, last string,
 	more bool, err error) {
 	n := 0
@@ -78,9 +78,9 @@ func unnamed(ctx context.Context, q sqldb.Querier, name string, begun int64, aft
 	return who, last, n == sqldb.Chunk, err
 }
 
-// Delete removes a list that no campaign needs any more: its members, some at a time, and then the list. From the first
-// step on it is leaving: no campaign can name it, so none comes to need it, and nobody takes what is left of it for the
-// whole list. One that breaks off is finished by the same again.
+// Delete removes a list that no campaign needs any more: its members in several steps, and then the list. From the
+// first step on its purpose is leaving. So no campaign can name it, and a partial list has no effect. If Delete is
+// aborted, a second call completes it.
 func (s *Lists) Delete(ctx context.Context, name string) error {
 	l, err := s.change(ctx, name, true, func(ctx context.Context, tx *sqldb.Tx, l *standing.List) error {
 		l.Purpose, l.BusyUntil = standing.PurposeLeaving, s.clock()+importPause.Milliseconds()
@@ -124,7 +124,7 @@ func (s *Lists) Delete(ctx context.Context, name string) error {
 	return nil
 }
 
-// unused fails where a campaign that is not over names a list.
+// unused fails if a campaign that is not over uses a list.
 func unused(ctx context.Context, tx *sqldb.Tx, name string) error {
 	var campaign string
 	used, err := tx.First(ctx, []any{&campaign}, "SELECT id FROM campaign WHERE players_list = ? AND drained = 0 "+
@@ -135,7 +135,7 @@ func unused(ctx context.Context, tx *sqldb.Tx, name string) error {
 	return err
 }
 
-// step is one transaction of the import or the removal that begun at a revision of its list.
+// step is one transaction of an import or a removal. begun is its first revision of the list.
 func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx context.Context, tx *sqldb.Tx,
 	l *standing.List) error) (l standing.List, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -143,7 +143,7 @@ func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx 
 			return err
 		}
 		if l.Revision != begun {
-			return ErrListBusy // it was silent for too long, and somebody else has changed the list
+			return ErrListBusy // it was idle for too long, and another change came
 		}
 		l.BusyUntil = s.clock() + importPause.Milliseconds()
 		return changeList(ctx, tx, &l, do)
@@ -151,13 +151,13 @@ func (s *Lists) step(ctx context.Context, name string, begun int64, do func(ctx 
 	return l, listError(name, err)
 }
 
-// breakOff lets others change the list at once, and returns why.
+// breakOff ends the import, so that the list can be changed at once, and returns why.
 func (s *Lists) breakOff(ctx context.Context, name string, begun int64, why error) error {
 	_, _ = s.step(context.WithoutCancel(ctx), name, begun, func(_ context.Context, _ *sqldb.Tx,
 		l *standing.List) error {
 		l.BusyUntil = 0
 		l.Revision++
 		return nil
-	}) // else it counts as broken off in a minute
+	}) // else it counts as aborted after a minute
 	return why
 }

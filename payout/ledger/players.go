@@ -14,23 +14,23 @@ import (
 	"redrain/rain"
 )
 
-// Players finds players: those who have had money, and those about whom something was said or done.
+// Players finds players by id: those with an account, a verdict or a sanction.
 type Players struct{ db *sqldb.DB }
 
-// Player is one of them.
+// Player is one player.
 type Player struct {
 	User    string
 	Balance rain.Money
 	Banned  bool
 }
 
-// ListPlayers lists the players whose ids begin with a text, in the order of their ids. after is the cursor, the id of
-// the last one that was given; next is empty on the last page.
+// ListPlayers lists the players whose ids begin with prefix, in the order of their ids. after is the last id of the
+// previous page. next is "" on the last page.
 func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	limit int) (list []Player, next string, err error) {
 	users, err := s.begin(ctx, prefix, after, limit+1)
 	if err != nil {
-		return nil, "", fmt.Errorf("listing players: %w", err)
+		return nil, "", fmt.Errorf("list players: %w", err)
 	}
 	users, next = page(users, limit, func(last string) string { return last })
 	balances, err := booking.UserBalances(ctx, s.db, users)
@@ -39,7 +39,7 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	}
 	banned, err := s.banned(ctx, users)
 	if err != nil {
-		return nil, "", fmt.Errorf("who of the listed players is banned: %w", err)
+		return nil, "", fmt.Errorf("read the bans of listed players: %w", err)
 	}
 	for _, user := range users {
 		list = append(list, Player{User: user, Balance: balances[user], Banned: banned[user]})
@@ -47,7 +47,7 @@ func (s *Players) ListPlayers(ctx context.Context, prefix, after string,
 	return list, next, nil
 }
 
-// begin are the first ids that begin with a text, after another one.
+// begin returns the first ids with a prefix, after another id.
 func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (users []string, err error) {
 	for _, in := range []struct{ query, column, before string }{
 		{"SELECT account_id FROM balance", "account_id", userPrefix},
@@ -74,13 +74,13 @@ func (s *Players) begin(ctx context.Context, prefix, after string, limit int) (u
 	return users[:min(len(users), limit)], nil
 }
 
-// beyond is the least text that comes after all that begin with a prefix; "" where there is none.
+// beyond returns the least text after all texts with a prefix, or "" if there is none.
 func beyond(prefix string) string {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]
 		if last++; utf16.IsSurrogate(last) {
-			last = 0xE000 // the first after those
+			last = 0xE000 // the first code point after the surrogates
 		}
 		if last <= unicode.MaxRune {
 			return prefix + string(last)
@@ -89,13 +89,13 @@ func beyond(prefix string) string {
 	return ""
 }
 
-// The beginnings of the ids of accounts that players have.
+// The prefixes of players' account ids.
 var (
 	userPrefix = booking.UserAccount("").ID()
 	heldPrefix = booking.HeldAccount("").ID()
 )
 
-// banned tells who of some players is.
+// banned returns the banned ones among players.
 func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, error) {
 	newest, banned := map[string]int64{}, map[string]bool{}
 	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
@@ -111,12 +111,12 @@ func (s *Players) banned(ctx context.Context, users []string) (map[string]bool, 
 	return banned, err
 }
 
-// mostVerdicts is how many verdicts about one player are listed.
+// mostVerdicts is the number of listed verdicts about one player.
 const mostVerdicts = 20
 
-// VerdictsOf are the newest verdicts about a player, the newest first.
+// VerdictsOf returns a player's verdicts, the newest first.
 func (s *Risk) VerdictsOf(ctx context.Context, user string) ([]standing.Verdict, error) {
 	list, err := standing.VerdictTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
 		mostVerdicts)
-	return list, sqldb.Wrap(err, "the verdicts about player %q", user)
+	return list, sqldb.Wrap(err, "read the verdicts about player %q", user)
 }

@@ -9,19 +9,19 @@ import (
 	"redrain/rain"
 )
 
-// Proofs is when the books were proved last: so that every node can say so, and raise the alarm when nobody proves them
-// any more. Package reconcile proves, and writes nothing.
+// Proofs stores the times of the last reconciliations, so that every node can report them and raise the alarm if they
+// stop. Package reconcile does not write to the ledger.
 type Proofs struct{ db *sqldb.DB }
 
-// Proof is the last proof of a campaign, or of everything.
+// Proof is the last reconciliation of a campaign, or of everything.
 type Proof struct {
-	Campaign   string     `json:"campaign,omitempty"` // "": everything
-	ProvedAt   int64      `json:"proved_at"`          // Unix ms, when it was done; 0: never
+	Campaign   string     `json:"campaign,omitempty"` // "" = everything
+	ProvedAt   int64      `json:"proved_at"`          // Unix ms; 0: never
 	TookMS     int64      `json:"took_ms"`
 	Balanced   bool       `json:"balanced"`
 	Findings   int        `json:"findings"`
 	Difference rain.Money `json:"difference"`
-	Final      bool       `json:"-"` // every row of a drained campaign was read, and all is well
+	Final      bool       `json:"-"` // every row of a drained campaign was read without a finding
 }
 
 var proofTable = sqldb.NewTable("proof", func(p *Proof) []any {
@@ -30,8 +30,8 @@ var proofTable = sqldb.NewTable("proof", func(p *Proof) []any {
 		"pending", flag(&p.Final, 0)}
 })
 
-// flag maps a column that is 0 or 1 to whether it is set. Every other number, which only a person can have written,
-// means that it is not.
+// flag maps a column with 0 or 1 to a boolean. Any other number can only come from a tampered row and counts as
+// false.
 func flag(is *bool, set int64) any {
 	return sqldb.Via(func() int64 {
 		if *is {
@@ -44,30 +44,30 @@ func flag(is *bool, set int64) any {
 	})
 }
 
-// NoteProofs keeps the last proof of each campaign, or of everything.
+// NoteProofs stores the last reconciliation of each campaign, or of everything.
 func (s *Proofs) NoteProofs(ctx context.Context, proofs []Proof) error {
 	columns := proofTable.Columns()
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		return proofTable.Insert(ctx, tx, sqldb.Merge{Key: columns[:1], Set: columns[1:]}, proofs...)
 	})
-	return sqldb.Wrap(err, "noting what was proved")
+	return sqldb.Wrap(err, "store reconciliations")
 }
 
-// Pending are the ids of the drained campaigns that have had a proof, but no final one.
+// Pending returns the drained campaigns without a final reconciliation.
 func (s *Proofs) Pending(ctx context.Context) ([]string, error) {
 	ids, err := sqldb.Column[string](ctx, s.db, "SELECT p.campaign_id FROM proof p JOIN campaign c "+
 		"ON c.id = p.campaign_id WHERE p.pending = 1 AND c.drained = 1 ORDER BY p.campaign_id")
-	return ids, sqldb.Wrap(err, "looking for drained campaigns that are to be proved")
+	return ids, sqldb.Wrap(err, "find drained campaigns without a final reconciliation")
 }
 
-// LastProofs are the last proofs.
+// LastProofs are the last reconciliations.
 type LastProofs struct {
 	Full Proof // of everything
-	// of each campaign that is not drained; one that was never proved counts as proved when it was created
+	// Live has each campaign that is not drained. A campaign that was never reconciled has the time of its creation.
 	Live []Proof
 }
 
-// LastProofs reads when the books were proved last.
+// LastProofs reads the last reconciliations.
 func (s *Proofs) LastProofs(ctx context.Context) (last LastProofs, err error) {
 	last.Live, err = sqldb.List(ctx, s.db, proofTable.Scan,
 		"SELECT c.id, COALESCE(p.proved_at, c.created_at), COALESCE(p.took_ms, 0), "+
@@ -77,5 +77,5 @@ func (s *Proofs) LastProofs(ctx context.Context) (last LastProofs, err error) {
 	if err == nil {
 		last.Full, _, err = proofTable.Find(ctx, s.db, "WHERE campaign_id = ''")
 	}
-	return last, sqldb.Wrap(err, "reading when the books were proved")
+	return last, sqldb.Wrap(err, "read the last reconciliations")
 }

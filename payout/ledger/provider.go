@@ -9,16 +9,16 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// The receiver of withdrawals is confirmed before any is bound to it: the first by itself, as there is no other, and
-// each after it by a person, where one has a name. Until then withdrawals that nobody was asked for wait; those that
-// were sent before stay with their receivers. The receiver that is confirmed is the newest line of the audit with the
-// action of [ActProvider].
+// The receiver of withdrawals must be confirmed before any withdrawal is bound to it. The first one is confirmed
+// automatically. A person confirms each later one, if operators have names. Until then unsent withdrawals wait, and
+// sent ones stay with their receivers. The confirmed receiver is the newest audit record with the action of
+// [ActProvider].
 
-// maxTarget is the length of what an order or a line of the audit is about, in bytes.
+// maxTarget is the length limit of an order's or audit record's target, in bytes.
 const maxTarget = 200
 
-// providerName is a receiver as orders and the audit have it. A long one ends in its hash, so that two that differ
-// anywhere have two names.
+// providerName returns a receiver as orders and the audit name it. A long name ends in its hash, so that different
+// receivers have different names.
 func providerName(receiver string) string {
 	if name := sqldb.Storable(receiver, maxTarget); name == receiver {
 		return name
@@ -27,37 +27,37 @@ func providerName(receiver string) string {
 	return sqldb.Storable(receiver, maxTarget-len(hash)-1) + " " + hash
 }
 
-// confirmed is the receiver that new withdrawals are bound to. The zero value: none was confirmed yet.
+// confirmed is the receiver for new withdrawals. The zero value: none was confirmed yet.
 type confirmed struct {
-	line     int64 // of the audit
+	line     int64 // id of the audit record
 	provider string
 }
 
 func confirmedProvider(ctx context.Context, q sqldb.Querier) (c confirmed, err error) {
 	_, err = q.First(ctx, []any{&c.line, &c.provider}, "SELECT id, target FROM audit WHERE action = ? "+
 		"ORDER BY id DESC LIMIT 1", string(ActProvider))
-	return c, sqldb.Wrap(err, "looking which receiver of withdrawals is confirmed")
+	return c, sqldb.Wrap(err, "read the confirmed receiver of withdrawals")
 }
 
-// mayBind tells whether a receiver can be asked for withdrawals that nobody was asked for.
+// mayBind reports whether unsent withdrawals may be bound to a receiver.
 func (s *Withdrawals) mayBind(ctx context.Context, receiver string) (bool, error) {
 	is, err := confirmedProvider(ctx, s.db)
 	return err == nil && (is.line == 0 || is.provider == providerName(receiver)), err
 }
 
-// ProviderStart is what has become of the receiver that a node was started with.
+// ProviderStart is the state of a node's receiver at its start.
 type ProviderStart struct {
-	Before  string    // the one that was confirmed until then, where this is another; else ""
-	Pending *Approval // it waits for a person, and nothing new is sent to it; nil: it is confirmed
+	Before  string    // the receiver confirmed until then, if it is another one; else ""
+	Pending *Approval // waits for a person, and the receiver gets no new withdrawal; nil: it is confirmed
 }
 
-// StartProvider has the receiver confirmed that a node was started with, or asks for it. Where nobody has a name of
-// their own, nobody could confirm it, so it is confirmed by itself.
+// StartProvider confirms a node's receiver, or requests its confirmation. If no operator has a name, no person could
+// confirm it, so it is confirmed at once.
 func (s *Approvals) StartProvider(ctx context.Context, receiver string, named bool) (p ProviderStart, err error) {
 	d := Deed{Act: ActProvider, Target: providerName(receiver)}
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		p = ProviderStart{}
-		// Nodes that start together ask one after the other, and for one order.
+		// Nodes that start together do this one after the other, and for one order.
 		if _, err := lockReceiver(ctx, tx, receiver); err != nil {
 			return err
 		}
@@ -74,23 +74,23 @@ func (s *Approvals) StartProvider(ctx context.Context, receiver string, named bo
 		if is.line == 0 || !named {
 			return s.confirmProvider(ctx, d.Target, by)
 		}
-		a, err := s.ask(ctx, d, looked{seen: strconv.FormatInt(is.line, 10)}, by.stored())
+		a, err := s.ask(ctx, d, targetState{seen: strconv.FormatInt(is.line, 10)}, by.stored())
 		p.Pending = &a
 		return err
 	})
 	if err != nil {
-		return ProviderStart{}, fmt.Errorf("the receiver of withdrawals: %w", err)
+		return ProviderStart{}, fmt.Errorf("confirm the receiver of withdrawals: %w", err)
 	}
 	return p, nil
 }
 
-// lookProvider is how the confirmed receiver is: another one since makes an order void.
-func lookProvider(ctx context.Context, q sqldb.Querier) (looked, error) {
+// readProvider reads the confirmed receiver: if it changes, an order is outdated.
+func readProvider(ctx context.Context, q sqldb.Querier) (targetState, error) {
 	is, err := confirmedProvider(ctx, q)
-	return looked{seen: strconv.FormatInt(is.line, 10)}, err
+	return targetState{seen: strconv.FormatInt(is.line, 10)}, err
 }
 
-// confirmProvider writes the line of the audit that makes a receiver the confirmed one.
+// confirmProvider writes the audit record that confirms a receiver.
 func (s *Approvals) confirmProvider(ctx context.Context, provider string, by Person) error {
 	return s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		is, err := confirmedProvider(ctx, tx)

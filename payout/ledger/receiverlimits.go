@@ -9,40 +9,41 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// ReceiverLimits are how much is asked of one receiver, by all nodes together, which are given the same. The zero value
-// limits nothing and costs nothing.
+// ReceiverLimits bounds the load on one receiver by all nodes together. All nodes must have the same limits. The zero
+// value limits nothing.
 type ReceiverLimits struct {
-	Rate     float64 // tries begun in a second, evenly spaced, one in 100 s at least; 0 = no limit
-	InFlight int     // tries at once; 0 = no limit
+	Rate     float64 // tries begun per second, evenly spaced, at least 0.01; 0 = no limit
+	InFlight int     // concurrent tries; 0 = no limit
 }
 
-// Paced are the same withdrawals for payers that are held to limits.
+// Paced returns the same withdrawals for payers, with limits.
 func (s *Withdrawals) Paced(l ReceiverLimits) *Withdrawals {
 	paced := *s
 	paced.pace = l
 	return &paced
 }
 
-// ahead is how far in the future a try may be leased, so that a payer which looks once a second can use every turn.
+// ahead is the largest distance of a leased try in the future. A payer that polls once a second can then use every
+// turn.
 const ahead = time.Second
 
-// LongestTurn is how far ahead a receiver's next turn may lie: that of the slowest rate, after one that was leased
-// ahead. A later one was dated by hand or by a wrong clock, and keeps nobody from the receiver.
+// LongestTurn is the limit for a receiver's next turn: that of the slowest rate, after one that was leased ahead. A
+// later one comes from a tampered row or a wrong clock, and is ignored.
 const LongestTurn = 2 * time.Minute
 
-// turns are the tries that may begin, in microseconds: each one step after the one before. They are given out under a
-// lock of the receiver's row, which all nodes that lease for it take in turn.
+// turns are the times at which tries may begin, in microseconds, one step apart. A lock of the receiver's row
+// serializes all nodes that lease for it.
 type turns struct {
 	first, step int64
 	count       int
 }
 
-// lockReceiver locks a receiver's row until the transaction ends, and tells when its next turn is.
+// lockReceiver locks a receiver's row until the transaction ends, and returns the time of its next turn.
 func lockReceiver(ctx context.Context, tx *sqldb.Tx, receiver string) (next int64, err error) {
 	found, err := tx.First(ctx, []any{&next}, "SELECT next_turn FROM provider_pace WHERE receiver = ?"+tx.ForUpdate(),
 		receiver)
 	if err != nil {
-		return 0, fmt.Errorf("the pace of %s: %w", receiver, err)
+		return 0, fmt.Errorf("lock the receiver %s: %w", receiver, err)
 	}
 	if !found {
 		row := [][]any{{receiver, 0}}
@@ -52,7 +53,7 @@ func lockReceiver(ctx context.Context, tx *sqldb.Tx, receiver string) (next int6
 	return next, err
 }
 
-// takeTurns locks a receiver's row and tells how many of up to limit tries may begin, and when.
+// takeTurns locks a receiver's row and returns the turns of at most limit tries.
 func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver string, now int64,
 	limit int) (t turns, err error) {
 	t = turns{first: now * 1000, count: limit}
@@ -79,8 +80,8 @@ func (s *Withdrawals) takeTurns(ctx context.Context, tx *sqldb.Tx, receiver stri
 	return t, nil
 }
 
-// roomFor is how many more tries may be in flight. A try whose node has died counts until its lease ends, and not
-// at all where that ends later than any does.
+// roomFor returns the number of tries that may still be in flight. If a try's node has died, the try counts until its
+// lease ends. A lease that ends too late does not count.
 func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string, now int64, limit int) (int, error) {
 	var inFlight int
 	_, err := tx.First(ctx, []any{&inFlight}, "SELECT COUNT(*) FROM withdrawal WHERE receiver = ? AND try_ends > ? "+
@@ -88,7 +89,7 @@ func (s *Withdrawals) roomFor(ctx context.Context, tx *sqldb.Tx, receiver string
 	return max(0, min(limit, s.pace.InFlight-inFlight)), err
 }
 
-// begin gives each of the tries that were leased with the turns its time.
+// begin gives each leased try its turn.
 func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, t turns, taken []Withdrawal) error {
 	if s.pace == (ReceiverLimits{}) || len(taken) == 0 {
 		return nil
@@ -104,7 +105,7 @@ func (s *Withdrawals) begin(ctx context.Context, tx *sqldb.Tx, receiver string, 
 	return err
 }
 
-// end makes room for another try, now that this one has ended.
+// end makes room for another try after this one.
 func (s *Withdrawals) end(ctx context.Context, tx *sqldb.Tx, w Withdrawal) error {
 	if s.pace.InFlight == 0 {
 		return nil

@@ -10,22 +10,22 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// Redriven is what has become of the dead letters that RetryAll has tried.
+// Redriven is the result of RetryAll.
 type Redriven struct {
-	Retried   int // letters tried
-	Settled   int // of them: posted, or found to be posted; of a withdrawal: due again
+	Retried   int // dead letters tried
+	Settled   int // posted, or found to be posted; a withdrawal is due again
 	StillDead int
-	NeedTwo   int // letters that were left out, because they need a second person
+	NeedTwo   int // dead letters that need a second person and were skipped
 }
 
-// retryPage is how many letters RetryAll looks up at once.
+// retryPage is the number of dead letters in one page of RetryAll.
 const retryPage = 100
 
-// RetryAll tries every dead letter that waits once, in the order in which they came: of one campaign or, where that is
-// "", of all; those that need a second person are only counted. tell hears of what is settled. With an error the counts
-// are of what was tried until then.
+// RetryAll tries every open dead letter once, the oldest first: those of one campaign, or all if campaign is "". It
+// only counts those that need a second person. It calls notify with the settled ones. With an error it returns the
+// counts so far.
 func (s *Approvals) RetryAll(ctx context.Context, campaign string,
-	tell func([]posting.Settlement)) (r Redriven, err error) {
+	notify func([]posting.Settlement)) (r Redriven, err error) {
 	which, given := "", []any{}
 	if campaign != "" {
 		which, given = "campaign_id = ? AND ", []any{campaign}
@@ -34,7 +34,7 @@ func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 		_, err := s.db.First(ctx, []any{&r.NeedTwo}, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0 AND "+
 			which+"(amount > ? OR "+posting.NoAmount+")", append(given, int64(*s.above))...)
 		if err != nil {
-			return r, fmt.Errorf("dead letters: %w", err)
+			return r, fmt.Errorf("list dead letters: %w", err)
 		}
 		which, given = which+"amount <= ? AND NOT "+posting.NoAmount+" AND ", append(given, int64(*s.above))
 	}
@@ -42,7 +42,7 @@ func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 		ids, err := sqldb.Column[int64](ctx, s.db, "SELECT id FROM dead_letter WHERE resolved_at = 0 AND "+which+
 			"id > ? ORDER BY id LIMIT ?", append(slices.Clone(given), last, retryPage)...)
 		if err != nil || len(ids) == 0 {
-			return r, sqldb.Wrap(err, "dead letters")
+			return r, sqldb.Wrap(err, "list dead letters")
 		}
 		for _, id := range ids {
 			one, err := s.letters.retryLetter(ctx, id)
@@ -50,7 +50,7 @@ func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 				return r, err
 			}
 			if !one.found {
-				continue // somebody else has resolved it meanwhile
+				continue // another operator has resolved it meanwhile
 			}
 			r.Retried++
 			if !one.resolved {
@@ -58,21 +58,21 @@ func (s *Approvals) RetryAll(ctx context.Context, campaign string,
 				continue
 			}
 			r.Settled++
-			tell(one.settled)
+			notify(one.settled)
 		}
 		last = ids[len(ids)-1]
 	}
 }
 
-// retried is what has become of one letter.
+// retried is the result of one retry.
 type retried struct {
-	found    bool // it was still waiting
+	found    bool // it was still open
 	resolved bool
-	why      error // it was not
+	why      error // the reason why it stays open
 	settled  []posting.Settlement
 }
 
-// retryLetter tries one letter, in a transaction of its own: one that the database refuses takes no other with it.
+// retryLetter retries one dead letter in its own transaction, so that a refusal of the database affects no other.
 func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		r = retried{}
@@ -93,15 +93,15 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 		}
 		is := StateSettled
 		if d.Kind == posting.LetterWithdrawal {
-			is = StateFailed // and tried again: only the provider settles it
+			is = StateFailed // only the provider settles it
 		}
 		before := letterState(d, StateDead)
 		if len(r.settled) == 1 {
-			d.Amount = r.settled[0].Amount // which nobody may have known when it was written
+			d.Amount = r.settled[0].Amount // it may have been unknown when it was written
 		}
 		return auditChange(ctx, tx, s.clock(), before, letterState(d, is))
 	})
-	switch joined := sqldb.IsJoined(ctx); { // where it is not the transaction was rolled back, so the letter waits on
+	switch joined := sqldb.IsJoined(ctx); { // otherwise the transaction was rolled back, and the dead letter stays open
 	case err == nil:
 		return r, nil
 	case posting.MayBePoison(err) && !joined:
@@ -111,7 +111,7 @@ func (s *DeadLetters) retryLetter(ctx context.Context, id int64) (r retried, err
 	}
 }
 
-// redrive does what a letter asks for, each kind in its way, or says why it cannot.
+// redrive retries a dead letter by its kind, or returns the reason why it cannot.
 func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx,
 	d posting.DeadLetter) (settled []posting.Settlement, reason string, err error) {
 	switch d.Kind {
@@ -124,7 +124,7 @@ func (s *DeadLetters) redrive(ctx context.Context, tx *sqldb.Tx,
 	}
 }
 
-// letterState is a dead letter as the audit log compares it.
+// letterState is a dead letter as the audit records it.
 func letterState(d posting.DeadLetter, is ClaimState) change {
 	return change{target: "claim:" + d.Claim, state: map[string]any{
 		"state": is, "letter": d.ID, "kind": d.Kind, "entry": d.Source, "user": d.User, "amount": d.Amount,

@@ -11,40 +11,39 @@ import (
 	"redrain/rain"
 )
 
-// Restores are the times at which the database was put back from a backup. What was won after the backup comes back
-// from the stream; what was paid outside after it does not, and the players' balances still have that money. So from a
-// restore on, nobody's withdrawal is taken or sent, until an operator has entered what was paid and ends it.
+// Restores are the times at which the database was restored from a backup. Wins after the backup come back from the
+// stream. Payments of withdrawals after the backup do not, and the players' balances still have that money. So
+// withdrawals are held after a restore, until an operator has entered these payments and ends it.
 //
-// A restore is two lines of the audit, its beginning and its end: chained by hash, so that neither can be taken away
-// unseen.
+// A restore is two audit records, its beginning and its end. Both are in the hash chain, so a removal is detected.
 type Restores struct {
 	db          *sqldb.DB
 	clock       rain.Clock
 	withdrawals *Withdrawals
 }
 
-// Restore is the newest one.
+// Restore is the newest restore.
 type Restore struct {
-	At   int64 // Unix ms; 0: the database was never put back
+	At   int64 // Unix ms; 0: no restore
 	Open bool  // withdrawals are held
 }
 
 // Errors of restores.
 var (
-	// ErrWithdrawalsHeld is a withdrawal at such a time.
+	// ErrWithdrawalsHeld is the error of a withdrawal during an open restore.
 	ErrWithdrawalsHeld = errors.New("the ledger was put back from a backup, and what was paid since is " +
 		"being entered; withdrawals wait until that is done")
-	// ErrNoRestore is the end of a restore that has not begun.
+	// ErrNoRestore is the error of End without an open restore.
 	ErrNoRestore = errors.New("the ledger was not put back from a backup, or that has ended already")
 )
 
-// The actions in the audit. They begin with what no other action does, so that an index finds them.
+// The actions in the audit. They have a common prefix, so that an index finds them.
 const (
 	restoreBegins = "restore.begin"
 	restoreEnds   = "restore.end"
 )
 
-// Newest is the newest restore.
+// Newest reads the newest restore.
 func (s *Restores) Newest(ctx context.Context) (Restore, error) { return newestRestore(ctx, s.db) }
 
 func newestRestore(ctx context.Context, q sqldb.Querier) (r Restore, err error) {
@@ -62,21 +61,20 @@ func newestRestore(ctx context.Context, q sqldb.Querier) (r Restore, err error) 
 		return err
 	}, "SELECT action, MAX(id), MAX(at) FROM audit WHERE action IN (?, ?) GROUP BY action", restoreBegins, restoreEnds)
 	r.Open = begun > ended
-	return r, sqldb.Wrap(err, "looking whether the ledger was put back from a backup")
+	return r, sqldb.Wrap(err, "read the newest restore")
 }
 
-// Begin notes that the database was just put back from a backup, by whom, and what they say of it. No node may run.
+// Begin records that the database was just restored from a backup. No node may run.
 func (s *Restores) Begin(ctx context.Context, by, reason string) error {
 	return s.note(ctx, restoreBegins, AuditRecord{Actor: by, Role: "operator"}, reason)
 }
 
-// Notice notes that redrain has found the database put back, where nobody has said so. Nodes that find it together note
-// it more than once, which is as good as once.
+// Notice records a restore that redrain has detected. If several nodes detect it, several records are harmless.
 func (s *Restores) Notice(ctx context.Context, reason string) error {
 	return s.note(ctx, restoreBegins, AuditRecord{Actor: "redrain", Role: "redrain"}, reason)
 }
 
-// End has withdrawals go on.
+// End allows withdrawals again.
 func (s *Restores) End(ctx context.Context, by, reason string) error {
 	return s.note(ctx, restoreEnds, AuditRecord{Actor: by, Role: "operator"}, reason)
 }
@@ -91,7 +89,7 @@ func (s *Restores) note(ctx context.Context, action string, line AuditRecord, re
 			return ErrNoRestore
 		}
 		now := s.clock()
-		if now <= is.At { // the stream is read again for a later restore only
+		if now <= is.At { // the stream is read again only for a later restore
 			return fmt.Errorf("the newest restore is of %s, later than now: set this machine's clock",
 				time.UnixMilli(is.At).UTC().Format(time.RFC3339))
 		}
@@ -105,17 +103,17 @@ func (s *Restores) note(ctx context.Context, action string, line AuditRecord, re
 	return sqldb.Wrap(err, "%s", action)
 }
 
-// Payment is what a provider's statement says that it has paid.
+// Payment is a payment on a provider's statement.
 type Payment struct {
-	Withdrawal string // the key that it was paid under
+	Withdrawal string // its idempotency key
 	User       string
 	Amount     rain.Money
-	Receiver   string // as the ledger names it
+	Receiver   string // the ledger's name of the receiver
 	Reference  string // the provider's own
 }
 
-// Enter books a payment that a provider's statement has, where the ledger has not: its withdrawal may be open, or
-// unknown. It returns the state in which the ledger had it, "" for none. Entered again, it changes nothing.
+// Enter books a payment on a provider's statement whose withdrawal is open or unknown in the ledger. It returns the
+// withdrawal's state before, "" = unknown. A second call changes nothing.
 func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, err error) {
 	w, known, err := readWithdrawal(ctx, s.db, p.Withdrawal)
 	if err != nil {
@@ -123,7 +121,7 @@ func (s *Restores) Enter(ctx context.Context, p Payment) (was WithdrawalState, e
 	}
 	if was = w.State; !known {
 		if p.Receiver == "" {
-			return "", fmt.Errorf("withdrawal %s: the ledger does not know it; say which receiver has paid it",
+			return "", fmt.Errorf("withdrawal %s: the ledger does not have it; name the receiver that has paid it",
 				p.Withdrawal)
 		}
 		if w, _, err = s.withdrawals.withdraw(ctx, p.Withdrawal, p.User, p.Amount,

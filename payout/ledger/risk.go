@@ -10,22 +10,21 @@ import (
 	"redrain/rain"
 )
 
-// Risk is what speaks against players, and the wins that are kept apart for it.
+// Risk reads and writes verdicts about players, and their held wins.
 type Risk struct {
 	db    *sqldb.DB
 	clock rain.Clock
 }
 
-// ByRules and ByService have found what they say by themselves; everybody else who gives a verdict is a person.
+// ByRules and ByService are the automatic sources of verdicts. Any other source is a person.
 const (
 	ByRules   = "rules"
 	ByService = "risk-url"
 )
 
-// Give writes verdicts down, of which only user, act, score and reasons are looked at, and returns how many are new.
-// What the rules or another system say of a player about whom a person has decided, or say again, is left out, and so
-// is a hold of the rules where another system denies the player. From the commit on the verdicts hold for all that is
-// posted, by any node.
+// Give stores verdicts by source by, and returns the number of new ones. It uses only their user, act, score and
+// reasons. It skips automatic verdicts that repeat the newest one or contradict a person, and a hold of the rules
+// against another system's deny. From the commit on the verdicts apply to all later postings, on any node.
 func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (fresh int, err error) {
 	by = sqldb.Storable(by, maxActor)
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -51,37 +50,37 @@ func (s *Risk) Give(ctx context.Context, by string, given ...standing.Verdict) (
 			rows = append(rows, v)
 		}
 		fresh = len(rows)
-		// If another node has come first, the verdicts are numbered again, so that numbers have no gaps.
+		// If another node was first, the verdicts are numbered again, so that numbers have no gaps.
 		return booking.AgainIfDuplicate(standing.VerdictTable.Insert(ctx, tx, sqldb.Merge{}, rows...))
 	})
-	return fresh, sqldb.Wrap(err, "%d verdicts about players", len(given))
+	return fresh, sqldb.Wrap(err, "store %d verdicts about players", len(given))
 }
 
-// saidAgain tells whether a verdict adds nothing to the newest one. Another system's reasons are its own, and count.
+// saidAgain reports whether a verdict adds nothing to the newest one. The reasons of another system are compared,
+// too.
 func saidAgain(was, v standing.Verdict, by string) bool {
 	return was.By == by && was.Act == v.Act && was.Score >= v.Score && (by != ByService || was.Reasons == v.Reasons)
 }
 
-// machine tells whether somebody is no person.
+// machine reports whether the source of a verdict is automatic.
 func machine(by string) bool { return by == ByRules || by == ByService }
 
 func newestVerdict(ctx context.Context, q sqldb.Querier, user string) (v standing.Verdict, found bool, err error) {
 	return standing.VerdictTable.Find(ctx, q, "WHERE user_id = ? ORDER BY number DESC LIMIT 1", user)
 }
 
-// Verdict is the newest verdict about a player.
+// Verdict reads the newest verdict about a player.
 func (s *Risk) Verdict(ctx context.Context, user string) (v standing.Verdict, found bool, err error) {
 	v, found, err = newestVerdict(ctx, s.db, user)
-	return v, found, sqldb.Wrap(err, "the verdict about player %q", user)
+	return v, found, sqldb.Wrap(err, "read the verdict about player %q", user)
 }
 
-// Refresh brings a list up to date, and returns what is new in it.
+// Refresh updates a cache, and returns its new verdicts.
 func (s *Risk) Refresh(ctx context.Context, l *standing.Verdicts) ([]standing.Verdict, error) {
 	return l.Refresh(ctx, s.db)
 }
 
-// Trust lets players take part again, and be paid, whatever rules and other systems say of them from now on. What of
-// theirs was kept apart stays so.
+// Trust lets players take part and be paid again, whatever rules and other systems decide later. Held wins stay held.
 func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
 	by = by.stored()
 	reasons := standing.EncodeReasons([]standing.Reason{{Rule: "person", Sentence: "released: " + by.Reason}})
@@ -102,17 +101,17 @@ func (s *Risk) Trust(ctx context.Context, users []string, by Person) error {
 	})
 }
 
-// HeldState is how far a held win has come.
+// HeldState is the state of a held win.
 type HeldState string
 
 // The states of a held win.
 const (
 	HeldOpen      HeldState = "held"
-	HeldReleased  HeldState = "released"  // the player has it
-	HeldConfirmed HeldState = "confirmed" // the sponsor has it back
+	HeldReleased  HeldState = "released"  // the player has the money
+	HeldConfirmed HeldState = "confirmed" // the sponsor has the money back
 )
 
-// Held is a win that is or was kept apart.
+// Held is a win that is or was held.
 type Held struct {
 	Claim     string
 	Campaign  string
@@ -120,14 +119,14 @@ type Held struct {
 	User      string
 	Amount    rain.Money
 	WonAt     int64  // Unix ms
-	Ticket    string // the drop, or the beat, that it was won with
+	Ticket    string // the drop or the beat of the win
 	Act       standing.VerdictAct
 	Score     int
-	Reasons   string // JSON, as standing.EncodeReasons writes it
+	Reasons   string // JSON, see standing.EncodeReasons
 	HeldAt    int64  // Unix ms
 	State     HeldState
-	By        string // who has decided
-	Decision  string // and why
+	By        string // who decided
+	Decision  string // the reason
 	DecidedAt int64  // Unix ms
 }
 
@@ -138,16 +137,16 @@ var heldTable = sqldb.NewTable("held", func(h *Held) []any {
 		"decision", &h.Decision, "decided_at", &h.DecidedAt}
 })
 
-// HeldQuery says which held wins to list, the oldest first.
+// HeldQuery selects held wins. They are listed the oldest first.
 type HeldQuery struct {
 	State    HeldState
-	User     string // "": of all players
-	Campaign string // "": of all campaigns; not with a User
+	User     string // "" = all players
+	Campaign string // "" = all campaigns; not with a User
 	After    string // the cursor; "" begins
 	Limit    int    // at least 1
 }
 
-// ListHeld lists held wins. next is empty on the last page.
+// ListHeld lists held wins. next is "" on the last page.
 func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next string, err error) {
 	where, args := "WHERE state = ? ", []any{string(q.State)}
 	switch {
@@ -167,10 +166,10 @@ func (s *Risk) ListHeld(ctx context.Context, q HeldQuery) (list []Held, next str
 	list, next, err = heldTable.ListPage(ctx, s.db, q.Limit, func(h Held) string {
 		return joinCursor(h.HeldAt, h.Claim)
 	}, where+"ORDER BY held_at, claim", args...)
-	return list, next, sqldb.Wrap(err, "listing held wins")
+	return list, next, sqldb.Wrap(err, "list held wins")
 }
 
-// CountHeld counts the wins that wait for somebody, and adds them up.
+// CountHeld counts and sums the open held wins.
 func (s *Risk) CountHeld(ctx context.Context) (n int64, amount rain.Money, err error) {
 	_, err = s.db.First(ctx, []any{&n, &amount}, "SELECT COUNT(*), COALESCE(SUM(amount), 0) FROM held "+
 		"WHERE state = 'held'")

@@ -16,22 +16,22 @@ import (
 	"redrain/rain"
 )
 
-// MaxDecided is how many held wins are decided about at once.
+// MaxDecided is the largest number of held wins in one decision.
 const MaxDecided = 1000
 
-// Decided is what a decision about held wins has changed.
+// Decided is the result of a decision about held wins.
 type Decided struct {
-	Wins     []Held               // those that were asked for and exist, as they are now, in the order of their claims
-	Released []posting.Settlement // those that have become their players' by it
+	Wins     []Held               // the requested ones that exist, after the decision, by their claims
+	Released []posting.Settlement // those that this decision released
 }
 
-// Release gives held wins to their players, and lets these play on: what they win from now on is not held for what the
-// rules say. A win that was decided about before stays as it is. Asked for again it does nothing.
+// Release gives held wins to their players. The rules hold none of these players' later wins. It keeps earlier
+// decisions. A second call changes nothing.
 func (s *Risk) Release(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldReleased, by)
 }
 
-// Confirm gives held wins back to their campaigns' sponsors. A win that was decided about before stays as it is.
+// Confirm returns held wins to their campaigns' sponsors. It keeps earlier decisions.
 func (s *Risk) Confirm(ctx context.Context, claims []string, by Person) (Decided, error) {
 	return s.decide(ctx, claims, HeldConfirmed, by)
 }
@@ -45,7 +45,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	by = by.stored()
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
 		d = Decided{}
-		// They are not locked: what somebody else decides about meanwhile is found when the decision is written.
+		// They are not locked: writeDecided detects a concurrent decision.
 		err := sqldb.EachIn(ctx, tx, func(scan sqldb.Scan) error {
 			h, err := heldTable.Scan(scan)
 			d.Wins = append(d.Wins, h)
@@ -80,7 +80,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 		return err
 	})
 	if err != nil {
-		return Decided{}, fmt.Errorf("%d held wins: %w", len(claims), err)
+		return Decided{}, fmt.Errorf("decide about %d held wins: %w", len(claims), err)
 	}
 	faults.Point("held.after_commit")
 	if to == HeldReleased {
@@ -90,7 +90,7 @@ func (s *Risk) decide(ctx context.Context, claims []string, to HeldState, by Per
 	return d, err
 }
 
-// open decides about those of the wins that are open.
+// open decides the open ones among the wins.
 func (d *Decided) open(to HeldState, by Person, now int64) (open []*Held) {
 	for i := range d.Wins {
 		if h := &d.Wins[i]; h.State == HeldOpen {
@@ -108,8 +108,8 @@ func total(wins []*Held) (sum rain.Money) {
 	return sum
 }
 
-// moveHeld is the transaction that gives wins to those who have them from now on. Its key names the first of them, and
-// each is given once.
+// moveHeld makes the transaction that gives wins to their new owners. Its key names the first of them. Each is given
+// once.
 func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to HeldState) (t booking.Txn, err error) {
 	t = booking.Txn{Kind: booking.KindRelease, Key: "release:" + wins[0].Claim}
 	var sponsors map[string]string
@@ -154,8 +154,8 @@ func (s *Risk) moveHeld(ctx context.Context, q sqldb.Querier, wins []*Held, to H
 	return t, nil
 }
 
-// writeDecided writes a decision down. A win that somebody else has decided about meanwhile is an error: it is read
-// again.
+// writeDecided stores a decision. It fails with ErrAgain if another person has decided about one of the wins
+// meanwhile.
 func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to HeldState, txn int64) error {
 	column := "release_id"
 	if to == HeldConfirmed {
@@ -174,7 +174,7 @@ func (s *Risk) writeDecided(ctx context.Context, tx *sqldb.Tx, wins []*Held, to 
 	return err
 }
 
-// released are wins as their players are told of them.
+// released returns wins as their players are notified of them.
 func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 	told := make([]posting.Settlement, len(wins))
 	for i, h := range wins {
@@ -185,7 +185,7 @@ func released(wins []*Held, moves booking.Movements) []posting.Settlement {
 	return told
 }
 
-// trust lets players play on.
+// trust gives the players a verdict that allows them.
 func (s *Risk) trust(ctx context.Context, d Decided, by Person) error {
 	reasons := standing.EncodeReasons([]standing.Reason{
 		{Rule: "person", Sentence: "a held win was released: " + by.Reason},

@@ -12,17 +12,17 @@ import (
 	"redrain/rain"
 )
 
-// ErrBanned says that a player is banned.
+// ErrBanned means that the player is banned.
 var ErrBanned = errors.New("the player is banned")
 
-// Sanctions are what operators do about players.
+// Sanctions reads and writes operators' acts about players.
 type Sanctions struct {
 	db    *sqldb.DB
 	clock rain.Clock
 }
 
-// Give writes down what is done about a player. From the commit on the ledger pays nothing that a banned player wins,
-// and lets them withdraw nothing, whatever any node does.
+// Give stores an act about a player. From the commit on the ledger pays no win of a banned player and accepts no
+// withdrawal, whatever any node does.
 func (s *Sanctions) Give(ctx context.Context, user string, act standing.SanctionAct, by Person) (g standing.Sanction,
 	err error) {
 	if err := rain.CheckUser(user); err != nil {
@@ -42,16 +42,16 @@ func (s *Sanctions) Give(ctx context.Context, user string, act standing.Sanction
 			At: s.clock()}
 		err = standing.SanctionTable.Insert(ctx, tx, sqldb.Merge{}, g)
 		if err != nil {
-			return booking.AgainIfDuplicate(err) // another one has come first; so numbers have no gaps
+			return booking.AgainIfDuplicate(err) // another act came first; so numbers have no gaps
 		}
 		is := act == standing.Ban || act == standing.Disconnect && was
 		return auditChange(ctx, tx, g.At, change{"user:" + user, map[string]any{"banned": was}},
 			change{"user:" + user, map[string]any{"banned": is, "sanction": g.Number}})
 	})
-	return g, sqldb.Wrap(err, "%s of player %q", act, user)
+	return g, sqldb.Wrap(err, "%s player %q", act, user)
 }
 
-// banned tells whether a player is banned, and keeps it so until tx ends.
+// banned reports whether a player is banned, and locks that until tx ends.
 func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
 	var act standing.SanctionAct
 	_, err := tx.First(ctx, []any{&act}, "SELECT act FROM sanction WHERE user_id = ? AND act <> 'disconnect' "+
@@ -59,17 +59,17 @@ func banned(ctx context.Context, tx *sqldb.Tx, user string) (bool, error) {
 	return act == standing.Ban, err
 }
 
-// mostSanctions is how many acts about one player are listed.
+// mostSanctions is the number of listed acts about one player.
 const mostSanctions = 100
 
-// Of are the newest acts about a player, the newest first.
+// Of returns a player's newest acts, the newest first.
 func (s *Sanctions) Of(ctx context.Context, user string) ([]standing.Sanction, error) {
 	list, err := standing.SanctionTable.List(ctx, s.db, "WHERE user_id = ? ORDER BY number DESC LIMIT ?", user,
 		mostSanctions)
-	return list, sqldb.Wrap(err, "what was done about player %q", user)
+	return list, sqldb.Wrap(err, "read the sanctions of player %q", user)
 }
 
-// Bans are those that hold, the newest first. An empty cursor begins; next is empty on the last page.
+// Bans lists the present bans, the newest first. "" is the first cursor. next is "" on the last page.
 func (s *Sanctions) Bans(ctx context.Context, cursor string,
 	limit int) (list []standing.Sanction, next string, err error) {
 	before, err := numberCursor(cursor, math.MaxInt64)
@@ -81,10 +81,10 @@ func (s *Sanctions) Bans(ctx context.Context, cursor string,
 	}, "WHERE act = 'ban' AND number < ? AND NOT EXISTS (SELECT 1 FROM sanction later "+
 		"WHERE later.user_id = sanction.user_id AND later.number > sanction.number AND later.act <> 'disconnect') "+
 		"ORDER BY number DESC", before)
-	return list, next, sqldb.Wrap(err, "who is banned")
+	return list, next, sqldb.Wrap(err, "list bans")
 }
 
-// Refresh brings a list up to date, and returns what is new in it.
+// Refresh updates a cache, and returns its new acts.
 func (s *Sanctions) Refresh(ctx context.Context, l *standing.Sanctions) ([]standing.Sanction, error) {
 	return l.Refresh(ctx, s.db)
 }

@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Sponsors are who pays for campaigns.
+// Sponsors reads sponsors' balances and books their deposits.
 type Sponsors struct {
 	db    *sqldb.DB
 	clock rain.Clock
@@ -22,16 +22,16 @@ type Sponsors struct {
 // maxReference is the length limit of a deposit's reference, in bytes.
 const maxReference = 200
 
-// Deposit brings money in from outside and returns the sponsor's balance after it. It is idempotent by the reference,
-// which belongs to the sponsor: a second deposit with it moves nothing, and is ErrReferenceReused where the amount
-// differs. For 24 hours it returns the balance that the first one has returned, then that of now.
+// Deposit books money from outside and returns the sponsor's new balance. It is idempotent by the reference, which is
+// unique for each sponsor. A second deposit with it moves nothing, and fails with ErrReferenceReused if the amount
+// differs. For 24 hours it returns the balance that the first one returned, then the present one.
 func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	amount rain.Money) (balance rain.Money, err error) {
 	if err := rain.CheckSponsor(sponsor); err != nil {
 		return 0, fmt.Errorf("sponsor %q: %w", sponsor, err)
 	}
 	if amount < 1 || amount > rain.MaxBudget {
-		return 0, fmt.Errorf("deposit of %d: %w", amount, ErrInvalidAmount)
+		return 0, fmt.Errorf("deposit %d: %w", amount, ErrInvalidAmount)
 	}
 	if reference == "" || len(reference) > maxReference {
 		return 0, ErrInvalidReference
@@ -73,12 +73,13 @@ func (s *Sponsors) Deposit(ctx context.Context, sponsor, reference string,
 	return balance, err
 }
 
-// balanceState is a sponsor's balance as the audit log compares it.
+// balanceState is a sponsor's balance as the audit records it.
 func balanceState(sponsor string, balance rain.Money) change {
 	return change{target: "sponsor:" + sponsor, state: map[string]any{"balance": balance}}
 }
 
-// SponsorBalance is what a sponsor can still give to campaigns; ErrUnknownSponsor for one who has never deposited.
+// SponsorBalance returns a sponsor's unspent money. It fails with ErrUnknownSponsor if the sponsor has never
+// deposited.
 func (s *Sponsors) SponsorBalance(ctx context.Context, sponsor string) (rain.Money, error) {
 	balance, found, err := booking.BalanceOf(ctx, s.db, booking.SponsorAccount(sponsor))
 	if err == nil && !found {
@@ -87,22 +88,22 @@ func (s *Sponsors) SponsorBalance(ctx context.Context, sponsor string) (rain.Mon
 	return balance, err
 }
 
-// Sponsor is somebody who pays for campaigns, and what they can still give.
+// Sponsor is a sponsor with their unspent money.
 type Sponsor struct {
 	ID      string
 	Balance rain.Money
 }
 
-// ListSponsors lists everybody who has ever deposited, in the order of their ids. after is the cursor, "" begins; next
-// is empty on the last page.
+// ListSponsors lists all sponsors with a deposit, in the order of their ids. "" is the first cursor. next is "" on
+// the last page.
 func (s *Sponsors) ListSponsors(ctx context.Context, after string, limit int) (list []Sponsor, next string, err error) {
 	if after != "" && rain.CheckSponsor(after) != nil {
 		return nil, "", ErrBadCursor
 	}
-	const beyond = booking.KindSponsor + ";" // the sign after the colon: behind every sponsor's account
+	const beyond = booking.KindSponsor + ";" // the character after the colon: after every sponsor's account
 	list, next, err = sponsorTable.ListPage(ctx, s.db, limit, func(last Sponsor) string { return last.ID },
 		"WHERE account_id > ? AND account_id < ? ORDER BY account_id", booking.SponsorAccount(after).ID(), beyond)
-	return list, next, sqldb.Wrap(err, "listing sponsors")
+	return list, next, sqldb.Wrap(err, "list sponsors")
 }
 
 var sponsorTable = sqldb.NewTable("balance", func(one *Sponsor) []any {

@@ -9,10 +9,10 @@ import (
 	"redrain/rain"
 )
 
-// Statements is what a statement of a provider or a bank is held against.
+// Statements reads the rows that match a statement of a provider or a bank.
 type Statements struct{ db *sqldb.DB }
 
-// WithdrawalsByID are the withdrawals of some ids; unknown ones are missing in the answer.
+// WithdrawalsByID reads withdrawals by id. Unknown ids are missing in the result.
 func (s *Statements) WithdrawalsByID(ctx context.Context, ids []string) (map[string]Withdrawal, error) {
 	found := make(map[string]Withdrawal, len(ids))
 	err := sqldb.EachIn(ctx, s.db, func(scan sqldb.Scan) error {
@@ -20,21 +20,21 @@ func (s *Statements) WithdrawalsByID(ctx context.Context, ids []string) (map[str
 		found[w.ID] = w
 		return err
 	}, withdrawalTable.Select("WHERE id IN"), ids)
-	return found, sqldb.Wrap(err, "withdrawals of a statement")
+	return found, sqldb.Wrap(err, "read the withdrawals of a statement")
 }
 
-// statementPage is how many rows are held at once.
+// statementPage is the number of rows in one page.
 const statementPage = 1000
 
-// EachPaid calls yield for every withdrawal that was asked for from the time since on, and paid from one time up to
-// another.
+// EachPaid calls yield for every withdrawal that was requested at since or later, and paid between from and to. Times
+// are Unix ms.
 func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield func(Withdrawal) error) error {
 	for at, id := since, ""; ; {
 		page, err := withdrawalTable.List(ctx, s.db, "WHERE state = ? AND created_at >= ? AND "+
 			"(created_at > ? OR id > ?) AND created_at < ? ORDER BY created_at, id LIMIT ?",
 			string(WithdrawalPaid), at, at, id, to, statementPage)
 		if err != nil {
-			return fmt.Errorf("withdrawals that were paid: %w", err)
+			return fmt.Errorf("read paid withdrawals: %w", err)
 		}
 		for _, w := range page {
 			at, id = w.CreatedAt, w.ID
@@ -51,7 +51,7 @@ func (s *Statements) EachPaid(ctx context.Context, since, from, to int64, yield 
 	}
 }
 
-// Deposit is a sponsor's money as it was entered.
+// Deposit is a sponsor's deposit.
 type Deposit struct {
 	Sponsor, Reference string
 	Amount             rain.Money
@@ -66,15 +66,15 @@ var depositTable = sqldb.NewTable("deposit", func(d *Deposit) []any {
 		"created_at", &d.At, "txn_id", &d.txn}
 })
 
-// mostDeposits is how many deposits are held against one statement.
+// mostDeposits bounds the deposits that are compared with one statement.
 const mostDeposits = 200_000
 
-// Deposits are those that were entered from one time up to another.
+// Deposits reads the deposits between two times.
 func (s *Statements) Deposits(ctx context.Context, from, to int64) ([]Deposit, error) {
 	list, err := depositTable.List(ctx, s.db, "WHERE created_at >= ? AND created_at < ? ORDER BY created_at LIMIT ?",
 		max(from, 0), min(to, math.MaxInt64), mostDeposits+1)
 	if err == nil && len(list) > mostDeposits {
-		err = fmt.Errorf("more than %d: take a shorter period", mostDeposits)
+		err = fmt.Errorf("more than %d: choose a shorter period", mostDeposits)
 	}
-	return list, sqldb.Wrap(err, "deposits of a statement")
+	return list, sqldb.Wrap(err, "read the deposits of a statement")
 }

@@ -10,11 +10,11 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// WithdrawalEvent is one line of a withdrawal's history.
+// WithdrawalEvent is one event in a withdrawal's history.
 type WithdrawalEvent struct {
 	At     int64           // Unix ms
 	State  WithdrawalState // from then on
-	Actor  string          // "player:<id>", "operator:<name>", ByService, or "redrain" for what it does by itself
+	Actor  string          // "player:<id>", "operator:<name>", ByService, or "redrain" for automatic events
 	Reason string
 }
 
@@ -22,11 +22,11 @@ var eventTable = sqldb.NewTable("withdrawal_event", func(e *WithdrawalEvent) []a
 	return []any{"at", &e.At, "state", &e.State, "actor", &e.Actor, "reason", &e.Reason}
 })
 
-// byRedrain is the actor of what happens without a person.
+// byRedrain is the actor of automatic events.
 const byRedrain = "redrain"
 
-// writeEvents adds to the history of withdrawals, in the transaction of what has happened to them, and once that is
-// written: an event has the receiver as the withdrawal's row has it.
+// writeEvents adds to the history of withdrawals. Call it in the transaction of the change and after it, because an
+// event copies the receiver of the withdrawal's row.
 func writeEvents(ctx context.Context, tx *sqldb.Tx, now int64, events map[string]WithdrawalEvent) error {
 	for _, id := range slices.Sorted(maps.Keys(events)) {
 		e := events[id]
@@ -44,17 +44,18 @@ func writeEvent(ctx context.Context, tx *sqldb.Tx, now int64, id string, e Withd
 	return writeEvents(ctx, tx, now, map[string]WithdrawalEvent{id: e})
 }
 
-// maxEvents is how much of a history is told: one that is retried for years has a long one.
+// maxEvents is the largest number of listed events: years of retries make a long history.
 const maxEvents = 500
 
-// WithdrawalHistory is what has happened to a withdrawal, the oldest first; of a very long one, the newest part.
+// WithdrawalHistory lists a withdrawal's events, the oldest first. It lists only the newest part of a very long
+// history.
 func (s *Withdrawals) WithdrawalHistory(ctx context.Context, id string) ([]WithdrawalEvent, error) {
 	list, err := eventTable.List(ctx, s.db, "WHERE withdrawal_id = ? ORDER BY id DESC LIMIT ?", id, maxEvents)
 	slices.Reverse(list)
-	return list, sqldb.Wrap(err, "history of withdrawal %q", id)
+	return list, sqldb.Wrap(err, "read the history of withdrawal %q", id)
 }
 
-// actorOf is who has the ledger changed under ctx: the operator of WithAudit, or redrain itself.
+// actorOf returns the actor of the changes under ctx: the operator of WithAudit, or redrain.
 func actorOf(ctx context.Context) string {
 	if asked, _ := ctx.Value(auditKey{}).(*AuditRecord); asked != nil {
 		return operatorActor + asked.Actor
@@ -62,9 +63,8 @@ func actorOf(ctx context.Context) string {
 	return byRedrain
 }
 
-// withdrawalLetter is the dead letter of a withdrawal. It belongs to no campaign, so no campaign's reconciliation
-// counts it: the money has left the escrow long ago. Each death is a letter of its own, so what tells it from
-// others is by chance.
+// withdrawalLetter makes the dead letter of a withdrawal. It has no campaign, because its money has left the escrow
+// long ago. A withdrawal may have several dead letters, so their claim has a random part.
 func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
 	return posting.DeadLetter{
 		Claim: w.ID, Source: rand.Text(), Kind: posting.LetterWithdrawal, Shard: -1, Packet: -1, User: w.User,
@@ -74,7 +74,7 @@ func withdrawalLetter(w Withdrawal, reason string) posting.DeadLetter {
 	}
 }
 
-// revive makes a dead withdrawal due again, as if it had never been tried. Its receiver stays.
+// revive makes a dead-lettered withdrawal due again, with no tries and the same receiver.
 func (s *Withdrawals) revive(ctx context.Context, tx *sqldb.Tx, id string) error {
 	now := s.clock()
 	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 0, attempts = 0, waits_since = 0, next_at = ? "+

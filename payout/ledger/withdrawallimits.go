@@ -9,15 +9,15 @@ import (
 	"redrain/rain"
 )
 
-// PlayerLimits are what a player may withdraw. The zero value limits nothing.
+// PlayerLimits bounds a player's withdrawals. The zero value limits nothing.
 type PlayerLimits struct {
-	Least    rain.Money // of one withdrawal
-	PerDay   rain.Money // in 24 hours, without what came back; 0 = no limit
+	Least    rain.Money // the minimum of one withdrawal
+	PerDay   rain.Money // in 24 hours, without returned ones; 0 = no limit
 	PerHour  int        // withdrawals in an hour; 0 = no limit
-	NoGuests bool       // who plays under a generated name may not withdraw
+	NoGuests bool       // players with a generated name may not withdraw
 }
 
-// Limit is one of the PlayerLimits.
+// Limit names one of the PlayerLimits.
 type Limit string
 
 // The limits.
@@ -28,15 +28,15 @@ const (
 	LimitGuests Limit = "guests"
 )
 
-// LimitError is the error of a withdrawal that the PlayerLimits do not allow. No money has moved.
+// LimitError means that the PlayerLimits refuse a withdrawal. No money has moved.
 type LimitError struct {
 	Limit Limit
-	Money rain.Money    // the least or the day's
-	Count int           // the hour's
-	After time.Duration // with LimitHour: when one more is allowed
+	Money rain.Money    // the minimum, or the daily limit
+	Count int           // the hourly limit
+	After time.Duration // with LimitHour: until the next one is allowed
 }
 
-// Error says what is allowed.
+// Error names the limit.
 func (l *LimitError) Error() string {
 	switch l.Limit {
 	case LimitLeast:
@@ -46,10 +46,10 @@ func (l *LimitError) Error() string {
 	case LimitHour:
 		return fmt.Sprintf("at most %d withdrawals are taken in an hour", l.Count)
 	}
-	return "who plays without an account cannot withdraw; sign in with the organizer's own account"
+	return "guests cannot withdraw; sign in with the organizer's own account"
 }
 
-// Within are the same withdrawals for players who are held to limits. A withdrawal that was made stays what it is.
+// Within returns the same withdrawals with limits for players. Existing withdrawals are not affected.
 func (s *Withdrawals) Within(l PlayerLimits) *Withdrawals {
 	limited := *s
 	limited.limits = l
@@ -61,8 +61,8 @@ const (
 	day  = 24 * hour
 )
 
-// checkLimits refuses a new withdrawal whose row is written in tx, where it is too much. The player's balance is
-// locked, so no other of theirs is made meanwhile, on whatever node.
+// checkLimits refuses a new withdrawal over a limit. Its row is written in tx already. The player's balance is
+// locked, so no node makes another withdrawal of theirs meanwhile.
 func (s *Withdrawals) checkLimits(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
 	l := s.limits
 	switch {

@@ -9,46 +9,46 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// Errors of what operators do with a withdrawal.
+// Errors of operators' operations on a withdrawal.
 var (
 	ErrAlreadySent = errors.New("the withdrawal was sent already and can no longer be held")
 	ErrNotHeld     = errors.New("the withdrawal is not held")
 	ErrNotWaiting  = errors.New("the withdrawal does not wait for an operator: one that is a dead letter can be " +
-		"marked as paid or given back, one that is held can be given back")
+		"marked as paid or returned, one that is held can be returned")
 )
 
-// Person is an operator who does something that is on record, and why.
+// Person is the operator of a recorded operation, and the reason.
 type Person struct {
 	Name string
-	// ID tells whose credential it was: two of one ID are the same person, whatever their names. "": only the name
-	// does.
+	// ID is the operator's credential. Two persons with one ID are the same, whatever their names. If it is "", the
+	// name decides.
 	ID       string
-	Nameless bool // the credential is shared, so nobody knows who it is
+	Nameless bool // the credential is shared and names no person
 	Reason   string
 }
 
-// stored is the person as they are written down: who comes again must be found to be the same.
+// stored returns the person as stored in the database, so that a later comparison finds the same person.
 func (p Person) stored() Person {
 	p.Name, p.ID = sqldb.Storable(strings.TrimSpace(p.Name), 200), sqldb.Storable(p.ID, 400)
 	p.Reason = sqldb.Storable(p.Reason, posting.MaxReason)
 	return p
 }
 
-// is tells whether two people are, or may be, the same.
+// is reports whether two people are, or may be, the same.
 func (p Person) is(other Person) bool {
 	return p.Nameless || other.Nameless || p.ID != "" && p.ID == other.ID ||
 		strings.EqualFold(p.Name, other.Name)
 }
 
-// operatorActor begins the actor of what a person does.
+// operatorActor is the prefix of an operator as an actor.
 const operatorActor = "operator:"
 
-// actor is as it is stored: who comes again must be found to be the same.
+// actor returns the person as a stored actor.
 func (p Person) actor() string {
 	return sqldb.Storable(operatorActor+strings.TrimSpace(p.Name), maxActor)
 }
 
-// Hold stops a withdrawal before anybody is asked to pay it. One that is held already stays so.
+// Hold stops a withdrawal before its receiver is asked. It does nothing if the withdrawal is held already.
 func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
 		switch w.State {
@@ -63,7 +63,7 @@ func (s *Withdrawals) Hold(ctx context.Context, id string, by Person) error {
 	})
 }
 
-// Release lets a withdrawal that was held be paid.
+// Release lets a held withdrawal be paid.
 func (s *Withdrawals) Release(ctx context.Context, id string, by Person) error {
 	return s.order(ctx, id, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
 		if w.State != WithdrawalHeld {
@@ -74,7 +74,8 @@ func (s *Withdrawals) Release(ctx context.Context, id string, by Person) error {
 	})
 }
 
-// endBy ends a withdrawal that waits for operators, unless something has happened to it since seen.
+// endBy ends a withdrawal that waits for operators. It fails with ErrChangedMeanwhile if there was an event since
+// seen.
 func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person) error {
 	return s.order(ctx, d.Target, func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error) {
 		newest, err := newestEvent(ctx, tx, w.ID)
@@ -101,7 +102,7 @@ func (s *Withdrawals) endBy(ctx context.Context, d Deed, seen string, by Person)
 	})
 }
 
-// order locks a withdrawal and has something done with it, with its line in the history and in the audit.
+// order locks a withdrawal and calls do, and records its event in the history and the audit.
 func (s *Withdrawals) order(ctx context.Context, id string,
 	do func(ctx context.Context, tx *sqldb.Tx, w Withdrawal) (*WithdrawalEvent, error)) error {
 	err := s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -127,13 +128,13 @@ func (s *Withdrawals) order(ctx context.Context, id string,
 	return sqldb.Wrap(err, "withdrawal %q", id)
 }
 
-// stateOf is what the audit says of a withdrawal.
+// stateOf is a withdrawal as the audit records it.
 func stateOf(w Withdrawal) change {
 	return change{"withdrawal:" + w.ID, map[string]any{"state": w.State, "dead": w.Dead, "amount": w.Amount}}
 }
 
-// PendingOrders are the orders about withdrawals that wait for a second person, by the id of their withdrawal; of
-// several the newest. One that was asked for before something else has happened to its withdrawal is none.
+// PendingOrders returns the pending orders about withdrawals, by withdrawal id. Of several it returns the newest. It
+// leaves out orders from before the withdrawal's newest event.
 func (s *Withdrawals) PendingOrders(ctx context.Context, of ...Withdrawal) (map[string]Approval, error) {
 	orders := map[string]Approval{}
 	var ids []string
@@ -157,5 +158,5 @@ func (s *Withdrawals) PendingOrders(ctx context.Context, of ...Withdrawal) (map[
 			orders[a.Target] = a
 		}
 	}
-	return orders, sqldb.Wrap(err, "reading the orders that are pending")
+	return orders, sqldb.Wrap(err, "read pending orders")
 }

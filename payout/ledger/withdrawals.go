@@ -13,7 +13,7 @@ import (
 	"redrain/rain"
 )
 
-// Withdrawals are the withdrawals' rows: the queue of what is to be paid outside, and what has become of it.
+// Withdrawals reads and writes the withdrawals, which are the payer's queue.
 type Withdrawals struct {
 	db     *sqldb.DB
 	clock  rain.Clock
@@ -21,65 +21,64 @@ type Withdrawals struct {
 	pace   ReceiverLimits
 }
 
-// Withdrawal is money that a player takes out.
+// Withdrawal is a player's withdrawal.
 type Withdrawal struct {
 	ID         string
 	User       string
 	Amount     rain.Money
 	State      WithdrawalState
-	Receiver   string // whom it was first sent to; "" before
-	Dead       bool   // open, but no longer tried: a dead letter
-	Attempts   int    // tries begun since it was made or redriven, or since the receiver last said that it waits
-	Tries      int64  // tries begun, ever
-	NextAt     int64  // when it is tried next, Unix ms; during a try, when the lease on it ends
-	LastError  string // why the last try failed; of a failed one, why it was refused or given back
-	Reference  string // the provider's, once it has told one
-	Action     Action // what the player has to do, in the state WithdrawalAction
+	Receiver   string // the receiver of its first try; "" before
+	Dead       bool   // open, but not tried any more: a dead letter
+	Attempts   int    // tries since the creation, the last retry by operators, or the last Waiting
+	Tries      int64  // tries since the creation
+	NextAt     int64  // time of the next try, Unix ms; during a try, the end of its lease
+	LastError  string // the failure of the last try, or the reason of a refusal or return
+	Reference  string // the provider's, if known
+	Action     Action // required of the player, in the state WithdrawalAction
 	CreatedAt  int64  // Unix ms
-	SentAt     int64  // when its receiver was first asked, Unix ms; 0 before
-	WaitsSince int64  // when the receiver first said that it has it and is not done, Unix ms; 0: it has not
+	SentAt     int64  // of the first try, Unix ms; 0 before
+	WaitsSince int64  // of the receiver's first Waiting, Unix ms; 0: none
 	FinishedAt int64  // when it was paid, refused or returned, Unix ms; 0 while it is open
 
-	txn         int64 // the transaction that took the money from the player
-	NotBefore   int64 // of one that is leased: when the try may begin, Unix ms; 0: at once
-	AskedBefore bool  // of one that is leased: this is not the first try, so the receiver may know it
+	txn         int64 // the transaction that debited the player
+	NotBefore   int64 // of a leased one: the start of the try, Unix ms; 0: at once
+	AskedBefore bool  // of a leased one: this is not the first try, so the receiver may have it
 }
 
-// Action is what a receiver wants of the player before it pays: to open an address, or to hand some data to the
-// receiver's own app.
+// Action is the player's part before the receiver pays: open a URL, or pass data to the receiver's own app.
 type Action struct {
 	URL   string
 	Data  string
-	Until int64 // Unix ms; 0: not said
+	Until int64 // Unix ms; 0: unknown
 }
 
-// Withdraw takes money out of a player's account, at once and all of it or not at all, and leaves it in their
-// clearing account for the Payer to have it paid outside. The id belongs to the request: asked for again with the
-// same id it finds what was made, in whatever state that is by now, and moves nothing. balance is the player's.
+// Withdraw moves money from a player's account to their clearing account, all of it or nothing. The Payer then has it
+// paid. The id belongs to the request. A second call with it returns the existing withdrawal in its present state and
+// moves nothing. balance is the player's.
 //
 // The errors are ErrInsufficientFunds, ErrInvalidAmount, ErrWithdrawalsHeld, ErrBanned, standing.ErrDenied, a
-// *LimitError, and ErrIdempotencyUnequal where the id stands for another withdrawal. After any other error it is open
-// whether it was made; calling again is right.
+// *LimitError, and ErrIdempotencyUnequal if another withdrawal has the id. After any other error the withdrawal may
+// exist or not, and a second call is right.
 func (s *Withdrawals) Withdraw(ctx context.Context, id, user string,
 	amount rain.Money) (w Withdrawal, balance rain.Money, err error) {
 	return s.withdraw(ctx, id, user, amount, entering{})
 }
 
-// WithdrawHeld is Withdraw of what nobody is to be asked to pay until a person has released it: it is held from the
-// moment when it exists. One that exists already stays as it is.
+// WithdrawHeld is Withdraw with state held: it is not sent before an operator has released it. An existing withdrawal
+// stays as it is.
 func (s *Withdrawals) WithdrawHeld(ctx context.Context, id, user string, amount rain.Money,
 	why string) (w Withdrawal, balance rain.Money, err error) {
 	return s.withdraw(ctx, id, user, amount, entering{held: true, why: why})
 }
 
-// entering is how a withdrawal comes into the ledger.
+// entering has the options of a new withdrawal.
 type entering struct {
-	late bool   // after a restore, while all others are held up
-	held bool   // by another system
-	why  string // it is held
+	late bool   // entered after a restore, while others are held
+	held bool   // held by another system
+	why  string // the reason why it is held
 }
 
-// enter writes how a withdrawal that is new came to be.
+// enter writes the first events of a new withdrawal.
 func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how entering) error {
 	err := writeEvent(ctx, tx, now, id, WithdrawalEvent{State: WithdrawalRequested, Actor: "player:" + user})
 	if err != nil || !how.held {
@@ -89,14 +88,14 @@ func enter(ctx context.Context, tx *sqldb.Tx, now int64, id, user string, how en
 		Reason: "held: " + how.why})
 }
 
-// withdraw is Withdraw.
+// withdraw implements Withdraw and WithdrawHeld.
 func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain.Money,
 	how entering) (w Withdrawal, balance rain.Money, err error) {
 	if err := rain.CheckUser(user); err != nil {
 		return w, 0, fmt.Errorf("withdrawal %s: %w", id, err)
 	}
 	if amount < 1 || amount > rain.MaxBudget {
-		return w, 0, fmt.Errorf("withdrawal of %d: %w", amount, ErrInvalidAmount)
+		return w, 0, fmt.Errorf("withdraw %d: %w", amount, ErrInvalidAmount)
 	}
 	out := booking.Move(booking.KindWithdraw, "withdraw:"+id, booking.UserAccount(user), booking.ClearingAccount(user),
 		amount)
@@ -138,7 +137,7 @@ func (s *Withdrawals) withdraw(ctx context.Context, id, user string, amount rain
 	return w, balance, nil
 }
 
-// mayWithdraw fails where withdrawals are held after a restore, or where the player is at a limit.
+// mayWithdraw fails during an open restore, or if the player is at a limit.
 func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, user string, amount rain.Money) error {
 	if restore, err := newestRestore(ctx, tx); err != nil || restore.Open {
 		return cmp.Or(err, ErrWithdrawalsHeld)
@@ -152,7 +151,7 @@ func (s *Withdrawals) mayWithdraw(ctx context.Context, tx *sqldb.Tx, now int64, 
 	return s.checkLimits(ctx, tx, now, user, amount)
 }
 
-// endedPapers hash a withdrawal that ends with its events, as the chain holds them: nothing changes either any more.
+// endedPapers hashes an ended withdrawal and its events as source documents. Neither changes any more.
 func endedPapers(ctx context.Context, q sqldb.Querier, w Withdrawal) (chain.Hash, error) {
 	var c chain.Content
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -179,21 +178,21 @@ func readWithdrawal(ctx context.Context, q sqldb.Querier, id string) (w Withdraw
 	return withdrawalTable.Find(ctx, q, "WHERE id = ?", id)
 }
 
-// Withdrawal is one withdrawal; ErrUnknownWithdrawal where there is none.
+// Withdrawal reads one withdrawal. It fails with ErrUnknownWithdrawal if there is none.
 func (s *Withdrawals) Withdrawal(ctx context.Context, id string) (Withdrawal, error) {
 	w, err := withdrawalTable.Get(ctx, s.db, ErrUnknownWithdrawal, "WHERE id = ?", id)
 	return w, sqldb.Wrap(err, "withdrawal %q", id)
 }
 
-// WithdrawalQuery says which withdrawals to list.
+// WithdrawalQuery selects withdrawals.
 type WithdrawalQuery struct {
-	User  string          // "" for everybody's
-	State WithdrawalState // "" for all; pending, failed and dead stand for several
+	User  string          // "" = all players
+	State WithdrawalState // "" = all; pending, failed and dead stand for several
 	After string          // the cursor; "" begins
 	Limit int             // at least 1
 }
 
-// ListWithdrawals lists withdrawals, newest first. next is empty on the last page.
+// ListWithdrawals lists withdrawals, the newest first. next is "" on the last page.
 func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 	q WithdrawalQuery) (list []Withdrawal, next string, err error) {
 	where, args := "WHERE 1 = 1 ", []any{}
@@ -220,10 +219,10 @@ func (s *Withdrawals) ListWithdrawals(ctx context.Context,
 	list, next, err = withdrawalTable.ListPage(ctx, s.db, q.Limit, func(w Withdrawal) string {
 		return joinCursor(w.CreatedAt, w.ID)
 	}, where+"ORDER BY created_at DESC, id DESC", args...)
-	return list, next, sqldb.Wrap(err, "listing withdrawals")
+	return list, next, sqldb.Wrap(err, "list withdrawals")
 }
 
-// CountPending counts the withdrawals that have not ended, dead letters among them.
+// CountPending counts the open withdrawals, including dead letters.
 func (s *Withdrawals) CountPending(ctx context.Context) (n int64, err error) {
 	_, err = s.db.First(ctx, []any{&n}, "SELECT COUNT(*) FROM withdrawal WHERE state IN "+
 		sqldb.Marks(len(openStates)), sqldb.Args(openStates)...)

@@ -2,7 +2,7 @@ package ledger
 
 import "slices"
 
-// WithdrawalState is what has become of a withdrawal.
+// WithdrawalState is the state of a withdrawal.
 type WithdrawalState string
 
 // The states of a withdrawal. Until it has ended its money is in the player's clearing account.
@@ -12,24 +12,24 @@ type WithdrawalState string
 //	   ▼  │        ▼ │
 //	  held     action_required ──▶ paid · refused
 //
-// An operator can end a held one, and one that is a dead letter, as returned; a dead letter also as paid.
+// Operators can end a held one, and a dead letter, as returned. They can end a dead letter as paid, too.
 const (
-	WithdrawalRequested WithdrawalState = "requested"       // out of the player's account; nobody was asked to pay it
-	WithdrawalHeld      WithdrawalState = "held"            // stopped before anybody was asked
-	WithdrawalSent      WithdrawalState = "sent"            // its receiver was asked; a clear answer is awaited
-	WithdrawalAction    WithdrawalState = "action_required" // the player has to confirm it at the receiver
+	WithdrawalRequested WithdrawalState = "requested"       // debited from the player's account, and not sent
+	WithdrawalHeld      WithdrawalState = "held"            // stopped before it was sent
+	WithdrawalSent      WithdrawalState = "sent"            // sent to its receiver, without a final answer yet
+	WithdrawalAction    WithdrawalState = "action_required" // the player must confirm it at the receiver
 	WithdrawalPaid      WithdrawalState = "paid"
-	WithdrawalRefused   WithdrawalState = "refused"  // by the receiver, for good; the money is back with the player
-	WithdrawalReturned  WithdrawalState = "returned" // by operators; the money is back with the player
+	WithdrawalRefused   WithdrawalState = "refused"  // finally refused by the receiver; the player has the money back
+	WithdrawalReturned  WithdrawalState = "returned" // by operators; the player has the money back
 )
 
-// The states in brief, as players' programs know them; lists can be asked for them.
+// The brief states, for players' programs and lists.
 const (
 	WithdrawalPending WithdrawalState = "pending" // requested, held, sent or action_required
 	WithdrawalFailed  WithdrawalState = "failed"  // refused or returned
 )
 
-// WithdrawalDead is what operators can ask lists for: those that are pending, and dead letters.
+// WithdrawalDead selects the pending withdrawals that are dead letters, in lists for operators.
 const WithdrawalDead WithdrawalState = "dead"
 
 var (
@@ -37,13 +37,13 @@ var (
 	failedStates = []WithdrawalState{WithdrawalRefused, WithdrawalReturned}
 )
 
-// WithdrawalStates are all states, and those in brief.
+// WithdrawalStates returns all states, including brief ones.
 func WithdrawalStates() []WithdrawalState {
 	return slices.Concat(openStates, []WithdrawalState{WithdrawalPaid}, failedStates,
 		[]WithdrawalState{WithdrawalPending, WithdrawalFailed})
 }
 
-// Brief is the state as players' programs know it: pending, paid or failed.
+// Brief returns the state for players' programs: pending, paid or failed.
 func (s WithdrawalState) Brief() WithdrawalState {
 	switch {
 	case slices.Contains(openStates, s):
@@ -54,10 +54,10 @@ func (s WithdrawalState) Brief() WithdrawalState {
 	return s
 }
 
-// Open tells whether a withdrawal in this state has not ended.
+// Open reports whether a withdrawal in this state has not ended.
 func (s WithdrawalState) Open() bool { return s.Brief() == WithdrawalPending }
 
-// each are the states that a state in brief stands for; any other stands for itself.
+// each returns the states of a brief state. Any other state stands for itself.
 func (s WithdrawalState) each() []WithdrawalState {
 	switch s {
 	case WithdrawalPending, WithdrawalDead:

@@ -13,36 +13,35 @@ import (
 	"redrain/payout/ledger/posting"
 )
 
-// A try at a withdrawal is leased: whoever counts it in tries first has it until next_at. The count never falls, so it
-// tells the lease of one try from that of any other, however long a node was frozen and whatever its clock says; with
-// the state and next_at it also ends when an operator steps in. What a try has found out about money given back or
-// another try is written only under its lease; that the receiver has paid is true whoever says so.
+// A try of a withdrawal is leased: the process that counts it in tries has the lease until next_at. The count never
+// falls, so it identifies the try's lease, however long a node was frozen and whatever its clock says. The lease also
+// ends when an operator changes the state or next_at. A refusal or a new try is written only under the lease. A
+// payment by the receiver is always written.
 //
-// With its first try a withdrawal is bound to a receiver, before anything is sent: a receiver that was asked may have
-// paid, whatever else it has said, so no other is asked for that withdrawal.
+// The first try binds a withdrawal to a receiver before it is sent. A receiver that was asked may have paid, whatever
+// it answered, so no other receiver is ever asked.
 
-// Errors of the end of a try.
+// Errors at the end of a try.
 var (
-	// ErrLeaseLost is the end of a try that another has overtaken. The other will hear the provider's answer itself.
+	// ErrLeaseLost means that another try has taken over, which will get the provider's answer itself.
 	ErrLeaseLost = errors.New("another try has begun meanwhile")
-	// ErrPaidTwice is a provider that breaks its word: the money was given back to the player, and is paid all the
-	// same.
+	// ErrPaidTwice means that a provider paid a withdrawal whose money was returned to the player.
 	ErrPaidTwice = errors.New("the money of this withdrawal went back to the player, because the provider refused it " +
 		"for good or an operator gave it back, and now the provider says that it was paid")
-	// ErrNotAsked is a payment by somebody who was not asked for it.
+	// ErrNotAsked is the error of a payment by a receiver that was not asked.
 	ErrNotAsked = errors.New("a withdrawal is paid only by the receiver that it was sent to")
 )
 
-// LeaseDue takes up to limit withdrawals that are due and are for this receiver: it was asked for them before, or
-// nobody was, if it is confirmed. After a restore, while it is open, that is none. Each is bound to it and counts as
-// tried from now on, so that a try that was cut off counts too, and comes up again when its lease ends.
+// LeaseDue takes at most limit withdrawals that are due for this receiver. They were sent to it before, or are
+// unsent, if it is confirmed. During an open restore it takes none. It binds each to the receiver and counts its try,
+// so an aborted try counts, too. The withdrawal is due again when its lease ends.
 func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	lasting time.Duration) (taken []Withdrawal, err error) {
 	now, states := s.clock(), triedStates
-	// Outside a transaction: mostly nothing is due, and SQLite has one writer.
+	// Outside a transaction: mostly no withdrawal is due, and SQLite has one writer.
 	due, err := dueFor(ctx, s.db, receiver, states, now, 1, "")
 	if err != nil || len(due) == 0 {
-		return nil, sqldb.Wrap(err, "looking for withdrawals that are due")
+		return nil, sqldb.Wrap(err, "find due withdrawals")
 	}
 	if restore, err := newestRestore(ctx, s.db); err != nil || restore.Open {
 		return nil, err
@@ -64,26 +63,26 @@ func (s *Withdrawals) LeaseDue(ctx context.Context, receiver string, limit int,
 	return s.take(ctx, receiver, now, until, limit, find)
 }
 
-// LongestWait is how far ahead a try may be put off, and a lease may last. A withdrawal that is due later than that was
-// dated by hand or by a wrong clock, and is due now.
+// LongestWait is the longest delay of a try, and the longest lease. A later time comes from a tampered row or a wrong
+// clock, and the withdrawal is due at once.
 const LongestWait = time.Hour
 
-// waitSlack is how much nodes' clocks may differ, amply.
+// waitSlack is an ample bound for the difference of nodes' clocks.
 const waitSlack = time.Minute
 
-// later is the time at which a try comes that is put off.
+// later returns the time of a delayed try.
 func (s *Withdrawals) later(after time.Duration) int64 {
 	return s.clock() + min(after, LongestWait).Milliseconds()
 }
 
-// triedStates are the states in which a receiver is asked; in sentStates it was asked before.
+// triedStates are the states with tries. In sentStates the receiver was asked before.
 var (
 	triedStates = []WithdrawalState{WithdrawalRequested, WithdrawalSent, WithdrawalAction}
 	sentStates  = triedStates[1:]
 )
 
-// dueFor reads what is due for a receiver, and what is put off farther than any try may be. These are two statements
-// for each state: for both at once SQLite reads the whole state.
+// dueFor reads the withdrawals that are due for a receiver, including those with a delay over LongestWait. It uses
+// two statements for each state: for both at once SQLite would read the whole state.
 func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []WithdrawalState, now int64, limit int,
 	lock string) (due []Withdrawal, err error) {
 	far := now + (LongestWait + waitSlack).Milliseconds()
@@ -101,7 +100,7 @@ func dueFor(ctx context.Context, q sqldb.Querier, receiver string, states []With
 	return due[:min(len(due), limit)], nil
 }
 
-// take leases up to limit withdrawals of those that find returns.
+// take leases at most limit withdrawals of those that find returns.
 func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int64, limit int,
 	find func(ctx context.Context, tx *sqldb.Tx, n int) ([]Withdrawal, error)) (taken []Withdrawal, err error) {
 	err = s.db.InTx(ctx, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -135,12 +134,12 @@ func (s *Withdrawals) take(ctx context.Context, receiver string, now, until int6
 		return writeEvents(ctx, tx, now, first)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("leasing withdrawals: %w", err)
+		return nil, fmt.Errorf("lease withdrawals: %w", err)
 	}
 	return taken, nil
 }
 
-// lease takes one, unless somebody has touched it since it was read; then n is 0.
+// lease takes one withdrawal. n is 0 if it has changed since it was read.
 func (s *Withdrawals) lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, receiver string,
 	now, until int64) (n int64, err error) {
 	was, tryEnds := *w, int64(0)
@@ -157,16 +156,16 @@ func (s *Withdrawals) lease(ctx context.Context, tx *sqldb.Tx, w *Withdrawal, re
 		append(leased(was, string(w.State), w.Attempts, w.Tries, w.NextAt, tryEnds, receiver, w.SentAt), receiver)...)
 }
 
-// underLease finds a withdrawal only if nobody has touched it since w was read.
+// underLease selects a withdrawal only if it has not changed since w was read.
 const underLease = "WHERE id = ? AND dead = 0 AND state = ? AND state IN ('requested', 'sent', 'action_required') " +
 	"AND tries = ? AND next_at = ?"
 
-// leased are the arguments of a statement that sets some values underLease.
+// leased returns the arguments of a statement that sets values underLease.
 func leased(w Withdrawal, values ...any) []any {
 	return append(values, w.ID, string(w.State), w.Tries, w.NextAt)
 }
 
-// RecordPaid notes that the provider has paid, also where that comes late and the withdrawal is a dead letter by now.
+// RecordPaid records that the provider has paid, even if that is late and the withdrawal is a dead letter.
 func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		now := s.clock()
@@ -183,15 +182,15 @@ func (s *Withdrawals) RecordPaid(ctx context.Context, w Withdrawal, reference st
 		switch {
 		case is.State.Brief() == WithdrawalFailed:
 			return ErrPaidTwice
-		case is.State != WithdrawalPaid: // else it is an earlier call whose answer was lost
+		case is.State != WithdrawalPaid: // otherwise the answer of an earlier call was lost
 			return ErrNotAsked
 		}
 		return nil
 	})
 }
 
-// finish books the money of a withdrawal whose row has ended: out of clearing if it is paid, else back to the player.
-// It resolves its letters.
+// finish books the money of an ended withdrawal: from clearing to world if it is paid, else back to the player. It
+// resolves its dead letters.
 func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e WithdrawalEvent) error {
 	from, t, column := booking.ClearingAccount(w.User), booking.Txn{}, "paid_id"
 	if e.State == WithdrawalPaid {
@@ -223,7 +222,7 @@ func (s *Withdrawals) finish(ctx context.Context, tx *sqldb.Tx, w Withdrawal, e 
 	return err
 }
 
-// RecordRefused gives the money back, once, and only if nobody can be asking the provider a second time.
+// RecordRefused returns the money to the player, once, and only under the try's lease.
 func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
 		n, err := tx.Exec(ctx, "UPDATE withdrawal SET state = 'refused', finished_at = ?, last_error = ? "+underLease+
@@ -235,24 +234,24 @@ func (s *Withdrawals) RecordRefused(ctx context.Context, w Withdrawal, reason st
 		if n == 1 {
 			return s.finish(ctx, tx, w, WithdrawalEvent{State: WithdrawalRefused, Actor: byRedrain, Reason: reason})
 		}
-		if is.State != WithdrawalRefused { // else it is an earlier call whose answer was lost
+		if is.State != WithdrawalRefused { // otherwise the answer of an earlier call was lost
 			return ErrLeaseLost
 		}
 		return nil
 	})
 }
 
-// Waiting is a receiver's clear answer that it has the payment, which is neither made nor refused yet.
+// Waiting is a receiver's answer that it has accepted the payment and has neither made nor refused it.
 type Waiting struct {
-	State     WithdrawalState // sent, or action_required with what the player has to do
+	State     WithdrawalState // sent, or action_required with the player's action
 	Action    Action
-	Reference string        // the receiver's, if it has told one
+	Reference string        // the receiver's, if known
 	Reason    string        // for operators
-	After     time.Duration // when the receiver is asked again
+	After     time.Duration // delay of the next try
 }
 
-// RecordWaiting notes that the receiver has the payment and is to be asked again. Tries without a clear answer are
-// counted anew.
+// RecordWaiting records that the receiver has the payment. Another try follows, and the count of tries without a
+// clear answer begins again.
 func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Waiting) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		now := s.clock()
@@ -272,7 +271,7 @@ func (s *Withdrawals) RecordWaiting(ctx context.Context, w Withdrawal, wait Wait
 	})
 }
 
-// RecordRetry has a withdrawal tried once more, after a while.
+// RecordRetry delays the next try of a withdrawal.
 func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.Duration, reason string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, _ Withdrawal) error {
 		_, err := tx.Exec(ctx, "UPDATE withdrawal SET last_error = ?, next_at = ? "+underLease,
@@ -281,14 +280,14 @@ func (s *Withdrawals) RecordRetry(ctx context.Context, w Withdrawal, after time.
 	})
 }
 
-// RecordDead makes a dead letter of a withdrawal. For the player it stays pending: nobody knows that it is not paid.
+// RecordDead makes a dead letter of a withdrawal. For the player it stays pending, because it may have been paid.
 func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason string) error {
 	return s.endTry(ctx, w, func(ctx context.Context, tx *sqldb.Tx, is Withdrawal) error {
-		buried, err := s.bury(ctx, tx, w, reason)
+		buried, err := s.deadLetter(ctx, tx, w, reason)
 		if err != nil || buried {
 			return err
 		}
-		// An earlier call whose answer was lost has left the lease as it was.
+		// If the answer of an earlier call was lost, the lease is unchanged.
 		if !is.Dead || is.Tries != w.Tries || is.NextAt != w.NextAt {
 			return ErrLeaseLost
 		}
@@ -296,7 +295,7 @@ func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason strin
 	})
 }
 
-func (s *Withdrawals) bury(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reason string) (buried bool, err error) {
+func (s *Withdrawals) deadLetter(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reason string) (buried bool, err error) {
 	now := s.clock()
 	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
 		leased(w, sqldb.Storable(reason, posting.MaxReason))...)

@@ -104,7 +104,7 @@ func TestWhoHasLostTheLeaseGivesNothingBack(t *testing.T) {
 		b.Clock.Add(time.Minute.Milliseconds())
 		second := b.LeaseOne(t)
 		testenv.WantErr(t, b.RecordRefused(ctx, first, "no"), ledger.ErrLeaseLost, "refused")
-		testenv.WantErr(t, b.RecordDead(ctx, first, "no"), ledger.ErrLeaseLost, "bury")
+		testenv.WantErr(t, b.RecordDead(ctx, first, "no"), ledger.ErrLeaseLost, "dead-letter")
 		paytest.Must(t, b.RecordRetry(ctx, first, 0, "no"))
 		b.WantBalance(t, booking.UserAccount("u1"), 30)
 		if w := b.WantWithdrawal(t, "w1", ledger.WithdrawalSent, 2); w.NextAt != second.NextAt || w.Dead ||
