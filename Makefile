@@ -12,7 +12,8 @@ ROWS      ?=
 # The packages whose comments follow our rules of prose; the list grows until it is complete.
 PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server/gateway internal/wire internal/ws \
              internal/auth internal/seal internal/signed internal/rawio internal/embedded internal/sqldb \
-             payout payout/pipeline payout/ledger/posting payout/ledger/booking payout/ledger/standing
+             payout payout/pipeline payout/ledger/posting payout/ledger/booking payout/ledger/standing \
+             payout/reconcile
 PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 

@@ -295,7 +295,8 @@ func (s *Withdrawals) RecordDead(ctx context.Context, w Withdrawal, reason strin
 	})
 }
 
-func (s *Withdrawals) deadLetter(ctx context.Context, tx *sqldb.Tx, w Withdrawal, reason string) (buried bool, err error) {
+func (s *Withdrawals) deadLetter(ctx context.Context, tx *sqldb.Tx, w Withdrawal,
+	reason string) (buried bool, err error) {
 	now := s.clock()
 	n, err := tx.Exec(ctx, "UPDATE withdrawal SET dead = 1, last_error = ? "+underLease,
 		leased(w, sqldb.Storable(reason, posting.MaxReason))...)

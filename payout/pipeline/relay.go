@@ -20,7 +20,7 @@ import (
 type RelayOptions struct {
 	Workers    int                   // shards read concurrently; 0 = 4
 	SweepEvery time.Duration         // between two sweeps of the outboxes; 0 = 500 ms
-	Grace      time.Duration         // age at which the relay publishes an entry that its node should have published; 0 = 5 s
+	Grace      time.Duration         // age at which the relay publishes an entry in its node's place; 0 = 5 s
 	Patience   time.Duration         // wait before an unsettled entry is published again; 0 = 5 s
 	Turn       Turn                  // which node relays; nil = this one
 	Clock      rain.Clock            // the cluster's time; nil = this machine's

@@ -180,7 +180,7 @@ func (s *settlement) deadLetter(ctx context.Context, d delivery, cause error) bo
 	case kept:
 		s.report.dead(letters)
 	default:
-		s.log.Warn("a message of the payout stream cannot be settled: it is dropped, because many dead letters like it are kept",
+		s.log.Warn("a message of the payout stream cannot be settled: it is dropped, many like it are kept",
 			"subject", d.msg.Subject(), "reason", m.Reason)
 	}
 	_ = d.msg.Ack() // if the connection loses it, the message comes again

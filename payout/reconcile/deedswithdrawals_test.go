@@ -14,12 +14,12 @@ var withdrawalDeeds = map[string]deed{
 	},
 	"money given back as if the withdrawal were paid": {
 		sql: "UPDATE withdrawal SET state = 'paid' WHERE id = 'w2'",
-		global: []string{"withdrawal w2 of player v is paid, but its 10 were given back by transaction",
+		global: []string{"withdrawal w2 of player v is paid, but its 10 were returned by transaction",
 			"withdrawal w2 of player v is paid, but its 10 have not left"},
 	},
 	"a withdrawal as if it had failed": {
 		sql: "UPDATE withdrawal SET state = 'refused' WHERE id = 'w3'",
-		global: []string{"withdrawal w3 of player v is refused, but its 5 were not given back",
+		global: []string{"withdrawal w3 of player v is refused, but its 5 were not returned",
 			"withdrawal w3 of player v is refused, but its 5 have left by transaction"},
 	},
 	"a paid withdrawal as if it were pending": {

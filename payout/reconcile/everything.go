@@ -11,39 +11,38 @@ import (
 	"redrain/rain"
 )
 
-// maxListed is how many campaigns a reconciliation of everything lists.
+// maxListed is the largest number of listed campaigns.
 const maxListed = 500
 
-// CampaignProved hears of each campaign that was proved, also of one whose Redis could not be read: then the error is
-// ErrHot. It may be nil.
+// CampaignProved is called after each campaign. If its Redis could not be read, the error is ErrHot. It may be nil.
 type CampaignProved func(campaign string, r Reconciliation, err error)
 
-// Books is a reconciliation of all books.
+// Books is the result of a reconciliation of everything.
 type Books struct {
-	Balanced     bool              `json:"balanced"`     // every campaign was checked, and nothing is wrong anywhere
-	Difference   rain.Money        `json:"difference"`   // of all campaigns together, each without its sign
-	Checked      int               `json:"checked"`      // campaigns that were looked at
-	Unbalanced   int               `json:"unbalanced"`   // campaigns in which something is wrong
-	Transactions int64             `json:"transactions"` // that were looked at
-	Accounts     int64             `json:"accounts"`     // that were looked at
-	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of those in which something is wrong
+	Balanced     bool              `json:"balanced"`     // every campaign was checked, without a finding anywhere
+	Difference   rain.Money        `json:"difference"`   // the sum of all campaigns' absolute differences
+	Checked      int               `json:"checked"`      // checked campaigns
+	Unbalanced   int               `json:"unbalanced"`   // campaigns with a finding
+	Transactions int64             `json:"transactions"` // checked ones
+	Accounts     int64             `json:"accounts"`     // checked ones
+	Campaigns    []CampaignBooks   `json:"campaigns"`    // the first of the unbalanced ones
 	Unchecked    []CampaignProblem `json:"unchecked"`    // the first of those whose Redis could not be read
-	Findings     []string          `json:"findings"`     // what is wrong with the ledger itself
-	Letters      []string          `json:"letters"`      // all dead letters that wait for a person, in words
-	CheckedAt    int64             `json:"checked_at"`   // Unix ms, when it was done
+	Findings     []string          `json:"findings"`     // in the ledger itself
+	Letters      []string          `json:"letters"`      // descriptions of all open dead letters
+	CheckedAt    int64             `json:"checked_at"`   // Unix ms, at the end
 	TookMS       int64             `json:"took_ms"`
 
-	// Fingerprint is the same for two reconciliations that have found the same faults in the ledger itself.
+	// Fingerprint is equal for two reconciliations with the same findings in the ledger itself.
 	Fingerprint string `json:"-"`
 }
 
-// CampaignBooks is the reconciliation of one campaign among others.
+// CampaignBooks is the reconciliation of one campaign.
 type CampaignBooks struct {
 	Campaign string `json:"campaign"`
 	Reconciliation
 }
 
-// CampaignProblem says why a campaign could not be checked.
+// CampaignProblem is the reason why a campaign could not be checked.
 type CampaignProblem struct {
 	Campaign string `json:"campaign"`
 	Reason   string `json:"reason"`
@@ -53,7 +52,7 @@ func emptyBooks() Books {
 	return Books{Campaigns: []CampaignBooks{}, Unchecked: []CampaignProblem{}, Findings: []string{}}
 }
 
-// finish says what comes of a proof of all books.
+// finish sets the result of a full reconciliation.
 func (s *Reconciler) finish(b *Books, found *findings, began int64) {
 	b.Findings = append(b.Findings, found.all()...)
 	b.Balanced = b.Unbalanced == 0 && len(b.Unchecked) == 0 && len(b.Findings) == 0
@@ -63,7 +62,7 @@ func (s *Reconciler) finish(b *Books, found *findings, began int64) {
 	s.gauge.note("", fault{findings: len(b.Findings)})
 }
 
-// nextTxns are the next numbers of transactions, of all tables. A source row with the number 0 moved no money.
+// nextTxns returns the next transaction ids in all tables. A source row with id 0 moved no money.
 func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error) {
 	queries := []string{
 		"SELECT id FROM txn WHERE id > ? ORDER BY id LIMIT ?",
@@ -79,7 +78,7 @@ func nextTxns(ctx context.Context, q sqldb.Querier, after int64) ([]int64, error
 	return merged(ctx, q, queries, after, txnsAtOnce)
 }
 
-// merged is the first limit of what several queries for one ordered column find after a value.
+// merged returns the first limit values after a value, from several queries for one ordered column.
 func merged[T cmp.Ordered](ctx context.Context, q sqldb.Querier, queries []string, after T, limit int) ([]T, error) {
 	var all []T
 	for _, query := range queries {
@@ -99,8 +98,8 @@ func nextAccounts(ctx context.Context, q sqldb.Querier, after string) ([]string,
 		"SELECT account_id FROM balance WHERE account_id > ? ORDER BY account_id LIMIT ?", after, sqldb.Chunk)
 }
 
-// checkOwners looks for balances that name no account, and escrows of no campaign. An account without a balance has no
-// name but in its entries, and is found with them.
+// checkOwners finds balances whose id names no account, and escrows without a campaign. An account without a balance
+// is found by its entries.
 func checkOwners(ctx context.Context, q sqldb.Querier, ids []string, found *findings) error {
 	var escrows []string
 	for _, id := range ids {

@@ -11,11 +11,11 @@ import (
 	"redrain/rain"
 )
 
-// maxFindings is how many rows with the same fault are named.
+// maxFindings is the number of named rows with the same kind of fault.
 const maxFindings = 10
 
-// findings gathers what a reconciliation has found, in the order found. Of each kind of fault it names maxFindings and
-// counts the others, so that a ledger with a million wrong rows still gives an answer that can be read.
+// findings collects the results, in the order found. It names maxFindings of each kind of fault and counts the
+// others. So the result stays readable even with a million wrong rows.
 type findings struct {
 	texts []string
 	keys  []string
@@ -23,12 +23,12 @@ type findings struct {
 	kinds []string // in the order found
 }
 
-// add notes a fault. kind groups faults of the same sort; key is what stays the same about this one while money goes on
-// moving, so that the same fault is recognised in the next round.
+// add adds a finding. kind groups similar faults. key identifies this one while money moves, so that the next round
+// recognises it.
 func (f *findings) add(kind, key, format string, args ...any) {
 	key = kind + " " + key
 	if slices.Contains(f.keys, key) {
-		return // said already: Redis may give a win twice
+		return // known: Redis may return a win twice
 	}
 	if f.count == nil {
 		f.count = map[string]int{}
@@ -43,12 +43,12 @@ func (f *findings) add(kind, key, format string, args ...any) {
 	f.keys = append(f.keys, key)
 }
 
-// addFault notes a row, or a block of rows, that is not what was hashed.
+// addFault adds a row or block that differs from its hash.
 func (f *findings) addFault(fault chain.Fault) {
 	f.add("a hash that does not agree", fault.String(), "%s", fault)
 }
 
-// all is what was found, in words.
+// all returns the findings as text.
 func (f *findings) all() []string {
 	list := slices.Clone(f.texts)
 	for _, kind := range f.kinds {
@@ -59,7 +59,7 @@ func (f *findings) all() []string {
 	return list
 }
 
-// fingerprint is the same for the same faults.
+// fingerprint is equal for equal findings.
 func (f *findings) fingerprint(difference any) string {
 	return booking.Digest(fmt.Appendf(nil, "%v %q", difference, slices.Sorted(slices.Values(f.keys))))
 }
@@ -70,12 +70,12 @@ func txnKey(id int64) string { return strconv.FormatInt(id, 10) }
 
 func lineKey(id int64, line int) string { return txnKey(id) + "." + strconv.Itoa(line) }
 
-// delta is what remains the same of two sums that should be equal while both go on growing.
+// delta returns the difference of two sums that should be equal. It stays the same while both grow.
 func delta(got, want rain.Money) string { return strconv.FormatInt(int64(got-want), 10) }
 
 func shardName(n int) string { return "shard " + strconv.Itoa(n) }
 
-// packets names packets.
+// packets formats packet numbers with a noun.
 func packets(numbers rain.Numbers) string {
 	if numbers.Count() == 1 {
 		return "packet " + strconv.Itoa(numbers[0].First)
@@ -83,7 +83,7 @@ func packets(numbers rain.Numbers) string {
 	return "packets " + inWords(numbers)
 }
 
-// be is the verb for packets.
+// be returns the verb for packets.
 func be(numbers rain.Numbers) string {
 	if numbers.Count() == 1 {
 		return "is"
@@ -91,7 +91,7 @@ func be(numbers rain.Numbers) string {
 	return "are"
 }
 
-// inWords is some numbers as a person writes them.
+// inWords formats numbers.
 func inWords(numbers rain.Numbers) string {
 	parts := make([]string, 0, maxFindings)
 	for i, r := range numbers {

@@ -4,11 +4,11 @@ import (
 	"redrain/payout/ledger/booking"
 )
 
-// flow is between which kinds of account a kind of transaction moves money.
+// flow is the pair of account kinds between which a kind of transaction moves money.
 type flow struct{ from, to string }
 
-// flows has every kind of transaction. Reconciliation names a transaction of any other kind, and a line that takes
-// from or gives to another kind of account.
+// flows has every kind of transaction. Reconciliation reports a transaction of any other kind, and a line with
+// another kind of account.
 var flows = map[string]flow{
 	booking.KindDeposit:  {from: booking.KindWorld, to: booking.KindSponsor},
 	booking.KindFund:     {from: booking.KindSponsor, to: booking.KindEscrow},
@@ -22,22 +22,22 @@ var flows = map[string]flow{
 	booking.KindConfirm:  {from: booking.KindHeld, to: booking.KindSponsor},
 }
 
-// sourceTable is a table whose rows say what transactions were for.
+// sourceTable is a table of source documents: its rows justify transactions.
 type sourceTable struct {
 	table  string
-	column string // the transaction's number; it has an index, and 0 stands for none. "": the row does not know it
-	// query selects, for transactions: the number, what the row is called, the kind and the owner of the account
-	// that gives, the same of the one that gets, and the amount.
+	column string // the transaction's id; it has an index, and 0 = none. "": the row does not have it
+	// query selects the transaction's id, the row's name, kind and owner of the debited account, kind and owner of
+	// the credited one, and the amount.
 	query string
 }
 
-// sources has the source table of each kind of transaction: a transaction moves exactly what the rows say, account by
-// account.
+// sources has the source table of each kind of transaction. A transaction must move exactly the amounts of its rows,
+// for each account.
 var sources = map[string]sourceTable{
 	booking.KindDeposit: {"deposit", "txn_id", "SELECT txn_id, reference, '" + booking.KindWorld + "', '', '" +
 		booking.KindSponsor + "', sponsor, amount FROM deposit WHERE txn_id IN "},
-	// A campaign's row is older than its transaction: that names the campaign, and the campaign's own check looks
-	// for it.
+	// A campaign's row is older than its transaction. The transaction's key names the campaign, and the campaign's
+	// own check finds a missing one.
 	booking.KindFund: {"campaign", "", "SELECT t.id, c.id, '" + booking.KindSponsor + "', c.sponsor, '" +
 		booking.KindEscrow + "', c.id, c.budget FROM txn t JOIN campaign c ON c.id = SUBSTR(t.idem_key, 6) " +
 		"AND t.idem_key = CONCAT('fund:', c.id) WHERE t.kind = '" + booking.KindFund + "' AND t.id IN "},

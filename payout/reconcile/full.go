@@ -11,19 +11,19 @@ import (
 	"redrain/payout/ledger/chain"
 )
 
-// FullOptions say how a full reconciliation is made. The zero value makes it without pauses.
+// FullOptions are the settings of a full reconciliation. The zero value makes no pauses.
 type FullOptions struct {
 	Each     CampaignProved
-	Progress func(Progress) // is called again and again; may be nil
-	// Pause is called after each slice with the time that the slice took. Its error ends the reconciliation. May be
+	Progress func(Progress) // is called periodically; may be nil
+	// Pause is called after each slice with the duration of the slice. Its error ends the reconciliation. It may be
 	// nil.
 	Pause func(ctx context.Context, took time.Duration) error
 }
 
-// ReconcileAll checks the whole ledger: every transaction with its lines, its source rows and its hash, every balance
-// with its entries, that all balances sum to zero, the withdrawals, the blocks of hashes with their roots, and every
-// campaign, the drained ones too. It reads in pages by primary key, each as of one moment, and may run while everything
-// goes on. It takes nothing from an earlier run, and its memory does not grow with the ledger.
+// ReconcileAll checks the whole ledger: every transaction with its lines, its source documents and its hash, and
+// every balance with its entries. All balances must sum to zero. It checks the withdrawals, the blocks of hashes with
+// their roots, and every campaign, including drained ones. It reads pages by primary key, each from one snapshot, and
+// may run while other nodes write. It uses no result of an earlier run. Its memory does not grow with the ledger.
 //
 // The error is the database's.
 func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot, each CampaignProved) (Books, error) {
@@ -34,18 +34,18 @@ func (s *Reconciler) ReconcileAll(ctx context.Context, hot Hot, each CampaignPro
 func (s *Reconciler) ReconcileFull(ctx context.Context, hot Hot, o FullOptions) (Books, error) {
 	r := &fullProof{s: s, hot: hot, o: o, books: emptyBooks(), began: s.clock()}
 	if err := r.measure(ctx); err != nil {
-		return Books{}, fmt.Errorf("reconciling everything: %w", err)
+		return Books{}, fmt.Errorf("reconcile everything: %w", err)
 	}
 	for _, p := range r.parts() {
 		if err := r.part(ctx, p); err != nil {
-			return Books{}, fmt.Errorf("reconciling everything: %w", err)
+			return Books{}, fmt.Errorf("reconcile everything: %w", err)
 		}
 	}
 	s.finish(&r.books, &r.found, r.began)
 	return r.books, nil
 }
 
-// fullProof is a full reconciliation that is running.
+// fullProof is a running full reconciliation.
 type fullProof struct {
 	s     *Reconciler
 	hot   Hot
@@ -55,15 +55,15 @@ type fullProof struct {
 	began int64
 
 	after string      // the last row that the present part has read
-	walk  *chain.Walk // along the hashes
+	walk  *chain.Walk // over the hashes
 
 	progress Progress
-	teller   teller
-	// About how many rows belong to a transaction and to an account, with its own.
+	reporter reporter
+	// The approximate number of rows for a transaction and an account, including its own.
 	ofTxn, ofAccount int64
 }
 
-// fullPart is a part of a full reconciliation: slice reads some of it, from r.after on, and reports whether there is
+// fullPart is a part of a full reconciliation. slice reads some rows after r.after, and reports whether there are
 // more.
 type fullPart struct {
 	what  string
@@ -89,7 +89,7 @@ func (r *fullProof) parts() []fullPart {
 	}
 }
 
-// part reads a part to its end. One that panics, or meets rows that cannot be read, is a finding and hides no other.
+// part reads a part to its end. A panic, or unreadable rows, is a finding and hides no other.
 func (r *fullProof) part(ctx context.Context, p fullPart) error {
 	r.progress.Part, r.after = p.what, ""
 	for more := true; more; {
@@ -101,12 +101,12 @@ func (r *fullProof) part(ctx context.Context, p fullPart) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, loop.ErrPanic), sqldb.IsUnreadable(err):
-			r.found.add("a proof that broke off", p.what+err.Error(), "the proof of %s broke off: %v", p.what, err)
+			r.found.add("a check that broke off", p.what+err.Error(), "the check of %s broke off: %v", p.what, err)
 			more = false
 		default:
 			return err
 		}
-		r.tell()
+		r.report()
 		if r.o.Pause == nil {
 			continue
 		}

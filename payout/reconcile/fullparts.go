@@ -12,11 +12,11 @@ import (
 	"redrain/rain"
 )
 
-// sliceRows is about how many rows, at least, one slice reads.
+// sliceRows is the approximate minimum number of rows in one slice.
 const sliceRows = 10_000
 
-// txns goes through the transactions in the order of their numbers, those too of which only lines or source rows are
-// left. One that is committed behind the page in hand is left for the next time.
+// txns checks the transactions in the order of their ids, including ids that only lines or source rows have. A
+// transaction that is committed before the current page is left to the next reconciliation.
 func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 	after := int64(math.MinInt64)
 	if r.after != "" {
@@ -46,7 +46,7 @@ func (r *fullProof) txns(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// accounts compares some balances with their entries, as of one moment.
+// accounts compares a page of balances with their entries, in one snapshot.
 func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 	err = r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		for seen := int64(0); seen < sliceRows; {
@@ -70,7 +70,7 @@ func (r *fullProof) accounts(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// total adds up all balances, in stretches and as of one moment.
+// total sums all balances, in stretches and in one snapshot.
 func (r *fullProof) total(ctx context.Context) error {
 	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		total, err := allBalances(ctx, tx, r.s.stretch)
@@ -85,7 +85,7 @@ func (r *fullProof) total(ctx context.Context) error {
 	})
 }
 
-// allBalances adds up all balances.
+// allBalances sums all balances.
 func allBalances(ctx context.Context, q sqldb.Querier, stretch int) (total rain.Money, err error) {
 	for after, rows := "", stretch; rows == stretch; {
 		var sum rain.Money
@@ -100,8 +100,8 @@ func allBalances(ctx context.Context, q sqldb.Querier, stretch int) (total rain.
 	return total, nil
 }
 
-// withdrawals looks at the states and histories of all withdrawals, at all that is on its way, and at what is kept
-// apart.
+// withdrawals checks the states and histories of all withdrawals, and compares withdrawals and held wins with their
+// accounts.
 func (r *fullProof) withdrawals(ctx context.Context) error {
 	return r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
 		if err := checkWithdrawals(ctx, tx, &r.found); err != nil {
@@ -122,27 +122,27 @@ func (r *fullProof) blocks(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// roots compares the daily roots with the chains.
+// roots compares the daily roots with the blocks.
 func (r *fullProof) roots(ctx context.Context) error {
 	return chain.CheckRoots(ctx, r.s.db, func(fault string) {
-		r.found.add("a root that is not whole", fault, "%s", fault)
+		r.found.add("an invalid root", fault, "%s", fault)
 	})
 }
 
-// campaigns reconciles one campaign. Its transactions and balances have been checked before.
+// campaigns reconciles one campaign. Its transactions and balances were checked before.
 func (r *fullProof) campaigns(ctx context.Context) (more bool, err error) {
 	var id string
 	more, err = r.s.db.First(ctx, []any{&id}, "SELECT id FROM campaign WHERE id > ? ORDER BY id LIMIT 1", r.after)
 	if err != nil || !more {
 		return false, err
 	}
-	rec, err := r.s.reconcileWith(ctx, id, r.hot, look{rows: true, seen: func(rows int) {
+	rec, err := r.s.reconcileWith(ctx, id, r.hot, scope{rows: true, seen: func(rows int) {
 		r.progress.Done += int64(rows)
-		r.tell()
+		r.report()
 	}})
 	if errors.Is(err, posting.ErrUnknownCampaign) {
 		r.after = id
-		return true, nil // deleted meanwhile: what it leaves behind is found with the transactions
+		return true, nil // deleted meanwhile: the check of the transactions finds its remains
 	}
 	if err != nil && (ctx.Err() != nil || !errors.Is(err, ErrHot)) {
 		return false, err

@@ -9,16 +9,16 @@ import (
 	"redrain/rain"
 )
 
-// reconcileGauges are the figures of what reconciliations have found.
+// reconcileGauges are the metrics of reconciliations.
 type reconcileGauges struct {
 	difference prometheus.Gauge
 	findings   prometheus.Gauge
 
 	mu   sync.Mutex
-	last map[string]fault // found last, by campaign; "" is the books as a whole
+	last map[string]fault // the last result by campaign; "" is the ledger itself
 }
 
-// fault is what a reconciliation has found wrong.
+// fault is the result of a reconciliation.
 type fault struct {
 	difference rain.Money // of either sign
 	findings   int
@@ -39,7 +39,7 @@ func newReconcileGauges() *reconcileGauges {
 	}
 }
 
-// note keeps what was found of a campaign.
+// note stores the result of a campaign.
 func (g *reconcileGauges) note(campaign string, f fault) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,8 +64,8 @@ func (s *Reconciler) Register(r prometheus.Registerer) error {
 	return errors.Join(r.Register(s.gauge.difference), r.Register(s.gauge.findings))
 }
 
-// ForgetReconciliations sets the figures of what was found to zero. It is for a node that has stopped reconciling
-// because another has begun to.
+// ForgetReconciliations sets the metrics to zero. It is for a node that has stopped reconciling because another one
+// has begun.
 func (s *Reconciler) ForgetReconciliations() {
 	s.gauge.mu.Lock()
 	defer s.gauge.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 	"redrain/rain"
 )
 
-// What the ledger has posted since a shard's snapshot is left out, because the snapshot still has it as stock. So
-// whoever forges a row would date it behind the snapshot. That is bounded here: the shard is asked for its newest entry
-// once the ledger is read, and the ledger cannot know an entry that the shard has not written by then. What was dated
-// between the two is in the next proof's snapshot, and named there.
+// Postings after a shard's snapshot are left out, because the snapshot still has their packets in stock. So a forged
+// row could have a later time to be left out. These checks limit that. After the ledger, they read the shard's newest
+// entry, and the ledger cannot have an entry that the shard has not written by then. A row with a time between the
+// two is found by the next reconciliation.
 
-// checkLater bounds what was left out as newer than the snapshots, and holds each shard's mark against its rows.
+// checkLater checks the rows that were left out as newer than the snapshots, and compares each shard's mark with its
+// rows.
 func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 	if r.amounts == nil {
 		return nil
@@ -24,7 +25,7 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 		if err != nil {
 			return err
 		}
-		if r.look.hot == nil {
+		if r.scope.hot == nil {
 			continue
 		}
 		if err := r.unread(n, r.checkLaterOf(ctx, q, n, mark)); err != nil {
@@ -34,8 +35,8 @@ func (r *campaignCheck) checkLater(ctx context.Context, q sqldb.Querier) error {
 	return r.checkLaterMoves(ctx)
 }
 
-// checkMark sees that a shard's mark is not older than what was posted of the shard: by the mark it is told when Redis
-// has gone back in time. A time that was made up, later than its own posting, moves no mark.
+// checkMark checks that a shard's mark is not older than its posted entries. The mark detects that Redis has gone
+// back in time. A forged time in the future does not move it.
 func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) (mark position, err error) {
 	var paid, back position
 	for _, read := range []struct {
@@ -59,7 +60,7 @@ func (r *campaignCheck) checkMark(ctx context.Context, q sqldb.Querier, n int) (
 	return mark, nil
 }
 
-// checkLaterOf names payouts and reclaims of entries that a shard has never written, and a mark of one.
+// checkLaterOf reports payouts, reclaims and a mark of entries that a shard has never written.
 func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int, mark position) error {
 	b := r.shards[n]
 	paid, err := sqldb.List(ctx, q, scanPayout, payoutSelect+"WHERE campaign_id = ? AND shard = ? AND (won_at > ? OR "+
@@ -74,7 +75,7 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 	}
 	name := func(key, what string, at position) {
 		if at.after(newest) {
-			r.found.add("what no shard has written", key, "%s: it is of entry %s of shard %d, but the newest that the "+
+			r.found.add("an entry that no shard has written", key, "%s: it is of entry %s of shard %d, but the newest that the "+
 				"shard has ever written is %s", what, at, n, newest)
 		}
 	}
@@ -88,10 +89,10 @@ func (r *campaignCheck) checkLaterOf(ctx context.Context, q sqldb.Querier, n int
 	return nil
 }
 
-// newestNow asks a shard for the newest entry that it has ever written.
+// newestNow reads the newest entry that a shard has ever written.
 func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err error) {
-	entry, epoch, found, err := r.look.hot.Newest(ctx, r.campaign, n)
-	if err == nil && (!found || epoch != r.shards[n].snapshot.Epoch) && !r.look.last {
+	entry, epoch, found, err := r.scope.hot.Newest(ctx, r.campaign, n)
+	if err == nil && (!found || epoch != r.shards[n].snapshot.Epoch) && !r.scope.last {
 		return at, errStale
 	}
 	if err == nil {
@@ -103,7 +104,8 @@ func (r *campaignCheck) newestNow(ctx context.Context, n int) (at position, err 
 	return at, nil
 }
 
-// checkLaterMoves bounds the moves that were left out as later than the snapshots: their shards have made them by now.
+// checkLaterMoves checks the moves that were left out as later than the snapshots: their shards have made them by
+// now.
 func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
 	ahead := func(of map[int]rain.ShardSnapshot) (ids []string) {
 		for _, id := range sortedKeys(r.moves) {
@@ -119,10 +121,10 @@ func (r *campaignCheck) checkLaterMoves(ctx context.Context) error {
 	for n, b := range r.shards {
 		then[n] = b.snapshot
 	}
-	if r.look.hot == nil || len(ahead(then)) == 0 {
+	if r.scope.hot == nil || len(ahead(then)) == 0 {
 		return nil
 	}
-	shards, err := r.look.hot.Snapshot(ctx, r.campaign)
+	shards, err := r.scope.hot.Snapshot(ctx, r.campaign)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrHot, err)
 	}

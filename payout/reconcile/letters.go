@@ -9,9 +9,9 @@ import (
 	"redrain/rain"
 )
 
-// letter adds a dead letter in words; of its campaign, if that does not go without saying. Of each kind so many are
-// named, and the others counted.
-func (f *findings) letter(d posting.DeadLetter, campaign string) {
+// deadLetter adds the description of a dead letter, with its campaign if campaign is "". It names a limited number of
+// each kind, and counts the others.
+func (f *findings) deadLetter(d posting.DeadLetter, campaign string) {
 	of := []string{d.Kind}
 	if campaign != "" {
 		of = append(of, "campaign "+campaign)
@@ -29,12 +29,12 @@ func (f *findings) letter(d posting.DeadLetter, campaign string) {
 		d.Reason)
 }
 
-// allLetters are the dead letters of everybody that wait for a person, in words.
+// allLetters returns the descriptions of all open dead letters.
 func allLetters(ctx context.Context, q sqldb.Querier) ([]string, error) {
 	waiting := findings{texts: []string{}}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.LetterTable.Scan(scan)
-		waiting.letter(d, d.Campaign)
+		waiting.deadLetter(d, d.Campaign)
 		return err
 	}, posting.LetterTable.Select("WHERE resolved_at = 0 AND NOT "+posting.PaidLetter+"ORDER BY id"))
 	return waiting.all(), err

@@ -10,38 +10,37 @@ import (
 	"redrain/rain"
 )
 
-// What each shard must have follows from the moves, also while stock moves and the shards are read one after the other.
-// Each shard numbers the moves from and to it, and a snapshot has the number of the newest, so of each move it is
-// certain whether the snapshot of the donor, and that of the recipient, was taken before or after it:
+// The moves determine the packets of each shard, even though stock moves while the shards are read one after the
+// other. Each shard numbers the moves from and to it, and a snapshot has the newest number. So it is known for each
+// move whether the donor's and the recipient's snapshots were before or after it:
 //
-//	lent, without a row        the packets are on their way: the lent hash of the donor has them, and no other place
-//	row, lent after            the packets are the donor's still. If they have come to the recipient by its (later)
+//	lent, without a row        the packets are in flight: only the lent hash of the donor has them
+//	row, lent after            the packets are still the donor's. If they have come to the recipient by its (later)
 //	the donor's snapshot       snapshot, they are in both, and count once
-//	row, lent before, not      the packets are on their way: the row has them, and the donor's lent hash, unless the
+//	row, lent before, not      the packets are in flight: the row has them, and the donor's lent hash, unless the
 //	come or come after the     donor was rebuilt since
 //	recipient's snapshot
-//	row, lent and come before  the packets are the recipient's, wherever they go from there
+//	row, lent and come before  the packets are the recipient's, even if they move on
 //
-// A row is marked as done after the packets have come. So of a row that is not done, Redis is asked for the number that
-// the move has got among those of the recipient: it never changes. A shard that is rebuilt has from the start what the
-// rows of before bring it; that its snapshot is of the epoch that the ledger knows is looked at first. Each epoch
-// numbers its moves from its own time on.
+// A row is marked as done after the packets have come. For a row that is not done, Redis has the move's number at the
+// recipient, which never changes. A rebuilt shard begins with the packets of earlier rows, so its snapshot must be of
+// the ledger's epoch, which is checked first. Each epoch numbers its moves from its own time.
 //
-// So for each shard there is an exact list of packets that must be in its stock, in its outbox or dealt with by the
-// ledger, and the lists of all shards, with what is on its way, and without what counts twice, are the split.
+// So the list of packets in each shard's stock, in its outbox or posted by the ledger is exact. All lists together,
+// with the packets in flight and without double counts, are the split.
 
-// move is the row of a move, as it is in the database.
+// move is a row of the table move.
 type move struct {
 	posting.Move
 	packets int
 	text    string // of the numbers
-	fault   string // why it cannot be one; "" where it can
+	fault   string // the reason why it is invalid, or ""
 
-	gone bool // the donor's snapshot is of after the lending
-	came bool // the recipient's snapshot is of after the borrowing
+	gone bool // the donor's snapshot is after the lending
+	came bool // the recipient's snapshot is after the borrowing
 }
 
-// name is how findings speak of the move.
+// name describes the move in findings.
 func (m *move) name() string {
 	return fmt.Sprintf("move %s (packets %s from shard %d to shard %d)", m.Lent.Move, m.text, m.From, m.To)
 }
@@ -70,7 +69,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		}
 		if m.fault != "" {
 			r.found.add("a move that cannot be", m.Lent.Move, "%s: %s", m.name(), m.fault)
-			r.cannotBe[m.Lent.Move] = true
+			r.invalid[m.Lent.Move] = true
 			return err
 		}
 		r.moves[m.Lent.Move] = m
@@ -79,7 +78,7 @@ func (r *campaignCheck) readMoves(ctx context.Context, q sqldb.Querier) error {
 		"WHERE campaign_id = ?", r.campaign.ID)
 }
 
-// readEpochs makes sure that the snapshots are of the epochs that the ledger knows.
+// readEpochs checks that the snapshots are of the ledger's epochs.
 func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 	epochs := map[int]int64{}
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -97,7 +96,7 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 		if !b.snapshot.Found || b.snapshot.Epoch == epochs[n] {
 			continue
 		}
-		if !r.look.last {
+		if !r.scope.last {
 			return errStale
 		}
 		r.found.add("a shard of another epoch", shardName(n), "shard %d: what Redis has is of the time since %d, "+
@@ -107,13 +106,13 @@ func (r *campaignCheck) readEpochs(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
-// moved is what the moves have done to one shard, as of its snapshot.
+// moved is the effect of the moves on one shard, as of its snapshot.
 type moved struct {
 	came, gone rain.Numbers
 	numbers    []int64 // of the moves
 }
 
-// hold finds out which packets each shard must have.
+// hold computes the packets of each shard.
 func (r *campaignCheck) hold(ctx context.Context) error {
 	if err := r.askForMoves(ctx); err != nil {
 		return err
@@ -131,7 +130,7 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 		}
 		switch {
 		case m.gone && !m.came:
-			r.onTheWay = append(r.onTheWay, m.Numbers...)
+			r.inFlight = append(r.inFlight, m.Numbers...)
 		case m.came && !m.gone:
 			r.twiceSeen = append(r.twiceSeen, m.Numbers...)
 		}
@@ -143,7 +142,7 @@ func (r *campaignCheck) hold(ctx context.Context) error {
 	return nil
 }
 
-// lend takes in what a shard keeps of its moves.
+// lend adds the loans in a shard's lent hash.
 func (r *campaignCheck) lend(n int, of *moved) {
 	s := &r.shards[n].snapshot
 	lent := map[string]bool{}
@@ -163,18 +162,18 @@ func (r *campaignCheck) lend(n int, of *moved) {
 		}
 		of.gone = append(of.gone, l.Numbers...)
 		of.numbers = append(of.numbers, l.Number)
-		r.onTheWay = append(r.onTheWay, l.Numbers...)
+		r.inFlight = append(r.inFlight, l.Numbers...)
 	}
 	r.checkMoves(n, lent, of.numbers)
 }
 
-// holdShard makes the list of the packets that a shard must have.
+// holdShard computes the packets of one shard.
 func (r *campaignCheck) holdShard(n int, of *moved) {
 	came := append(of.came, r.campaign.Layout().Stock(n)...)
 	here := rain.Remaining(came, of.gone)
 	r.shards[n].holding = newHolding(here)
 	if !r.known(r.shards[n]) {
-		return // what is open to it may have come
+		return // its open loans may have come
 	}
 	if twice := rain.Remaining(came, slices.Concat(of.gone, here)); len(twice) > 0 {
 		r.found.add("packets moved twice", shardName(n)+twice.String(), "shard %d: by the moves, %s came to it while "+
@@ -188,7 +187,7 @@ func (r *campaignCheck) holdShard(n int, of *moved) {
 	}
 }
 
-// askForMoves decides of each move which snapshots are of after it.
+// askForMoves decides for each move which snapshots are after it.
 func (r *campaignCheck) askForMoves(ctx context.Context) error {
 	open := map[int][]*move{}
 	for _, id := range sortedKeys(r.moves) {
@@ -197,7 +196,7 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 		m.gone = !from.Found || m.Number <= from.Moves
 		switch {
 		case !to.Found:
-			m.came = m.Done || r.campaign.Drained // which nothing is on its way of
+			m.came = m.Done || r.campaign.Drained // which has no move in flight
 		case m.Done:
 			m.came = m.ToNumber <= to.Moves // 0: it came by a rebuild
 		default:
@@ -206,7 +205,7 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if !b.snapshot.Found || len(open[n]) == 0 && !r.look.rows {
+		if !b.snapshot.Found || len(open[n]) == 0 && !r.scope.rows {
 			continue
 		}
 		if err := r.unread(n, r.readBorrowed(ctx, n)); err != nil {
@@ -221,28 +220,28 @@ func (r *campaignCheck) askForMoves(ctx context.Context) error {
 	return nil
 }
 
-// readBorrowed reads which moves have come to a shard. What it has been told of them never changes.
+// readBorrowed reads the moves that have come to a shard. They never change.
 func (r *campaignCheck) readBorrowed(ctx context.Context, n int) error {
 	b := r.shards[n]
 	borrowed := map[string]int64{}
-	err := r.look.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
+	err := r.scope.hot.EachBorrowed(ctx, r.campaign, n, func(id string, number int64) { borrowed[id] = number })
 	if err != nil {
 		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	}
-	_, epoch, _, err := r.look.hot.Newest(ctx, r.campaign, n)
+	_, epoch, _, err := r.scope.hot.Newest(ctx, r.campaign, n)
 	switch {
 	case err != nil:
 		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, err)
 	case epoch == b.snapshot.Epoch:
 		b.borrowed = borrowed
 		return nil
-	case r.look.last:
+	case r.scope.last:
 		return fmt.Errorf("shard %d: %w: %w", n, ErrHot, errStale)
 	}
 	return errStale
 }
 
-// checkLent compares what a shard keeps of a move with the move's row.
+// checkLent compares a shard's loan with the move's row.
 func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
 	if m.From != shard || m.To != l.To || m.Number != l.Number || m.Epoch != l.Epoch || m.text != l.Numbers.String() {
 		r.found.add("a move that is not what was lent", l.Move, "%s, number %d, epoch %d: but shard %d has lent "+
@@ -253,8 +252,7 @@ func (r *campaignCheck) checkLent(shard int, l rain.Lent, m *move) {
 	}
 }
 
-// checkMoves looks for moves that a shard has counted and nobody knows, or the other way round. lent is the moves that
-// the shard keeps, numbers those of its moves.
+// checkMoves compares a shard's count of moves with the rows. lent has the shard's loans, numbers those of its moves.
 func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []int64) {
 	s := &r.shards[shard].snapshot
 	if !s.Found {
@@ -288,15 +286,15 @@ func (r *campaignCheck) checkMoves(shard int, lent map[string]bool, numbers []in
 		unknown = append(unknown, rain.Range{First: int(next), Last: int(s.Moves)})
 	}
 	if len(unknown) > 0 {
-		r.found.add("moves that nobody knows", shardName(shard)+unknown.String(), "shard %d: it has counted %d "+
+		r.found.add("moves without rows", shardName(shard)+unknown.String(), "shard %d: it has counted %d "+
 			"moves, but "+
 			"the "+
 			"rows have no move with its number %s", shard, s.Moves-s.Epoch, inWords(unknown))
 	}
 }
 
-// checkBorrowed holds the moves that are done against what the recipients have recorded, and what they have recorded
-// against the rows. A move has its row before it comes, so one that the shard's snapshot knows of has it.
+// checkBorrowed compares the recipients' records of moves with the done rows. A move has its row before it comes, so
+// every move in the shard's snapshot has one.
 func (r *campaignCheck) checkBorrowed(context.Context, sqldb.Querier) error {
 	for _, id := range sortedKeys(r.moves) {
 		m := r.moves[id]
@@ -316,8 +314,8 @@ func (r *campaignCheck) checkBorrowed(context.Context, sqldb.Querier) error {
 		b := r.shards[n]
 		for _, id := range sortedKeys(b.borrowed) {
 			m := r.moves[id]
-			if b.borrowed[id] <= b.snapshot.Moves && (m == nil || m.To != n) && !r.cannotBe[id] {
-				r.found.add("a move that nobody made", shardName(n)+id,
+			if b.borrowed[id] <= b.snapshot.Moves && (m == nil || m.To != n) && !r.invalid[id] {
+				r.found.add("a move without a row", shardName(n)+id,
 					"shard %d: it says that move %q has come to it, but there is no such move to it", n, id)
 			}
 		}

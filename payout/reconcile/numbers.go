@@ -8,7 +8,7 @@ import (
 	"redrain/rain"
 )
 
-// place puts what Redis has of each shard's packets in its place.
+// place puts the packets of each shard in Redis in their places.
 func (r *campaignCheck) place(ctx context.Context, _ sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -26,11 +26,11 @@ func (r *campaignCheck) place(ctx context.Context, _ sqldb.Querier) error {
 	return nil
 }
 
-// tooMuch notes packets that a shard has and should not have, and those that it has twice.
+// tooMuch reports packets that a shard should not have, and those that it has twice.
 func (r *campaignCheck) tooMuch(n int, where string, strays, twice rain.Numbers, sum *rain.Money) {
 	*sum += r.amounts.Sum(strays) + r.amounts.Sum(twice)
 	if len(strays) > 0 {
-		r.stray(n, where, strays)
+		r.foreign(n, where, strays)
 	}
 	if len(twice) > 0 {
 		r.found.add("packets that are there twice", where+shardName(n)+twice.String(), "shard %d: %s %s twice %s", n,
@@ -38,8 +38,8 @@ func (r *campaignCheck) tooMuch(n int, where string, strays, twice rain.Numbers,
 	}
 }
 
-// stray names packets that a shard has and should not have. Which packets a lost shard has is not known.
-func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
+// foreign reports packets that a shard should not have. The packets of a lost shard are unknown.
+func (r *campaignCheck) foreign(n int, where string, strays rain.Numbers) {
 	if !r.known(r.shards[n]) {
 		return
 	}
@@ -48,8 +48,8 @@ func (r *campaignCheck) stray(n int, where string, strays rain.Numbers) {
 		"shard has no such packets", n, packets(strays), be(strays), where)
 }
 
-// placeReclaims puts what was given back in its place. A reclaim gives back what of its packets is nobody's. Without
-// rows it is taken for granted that all of it was, and where it was not, the sums do not fit.
+// placeReclaims puts returned packets in their place. A reclaim returns the unassigned ones of its packets. Without
+// rows it assumes that all were unassigned. If some were not, the sums do not match.
 func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -62,13 +62,13 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 			row := &b.reclaims[i]
 			posted[row.ref.ID] = true
 			b.gave(row.at, row.asked)
-			if r.look.rows && r.known(b) {
+			if r.scope.rows && r.known(b) {
 				r.placeFree(b, row)
 				continue
 			}
 			strays, twice := b.holding.put(&b.reclaimed, row.asked)
 			if len(strays) > 0 {
-				r.stray(n, "given back", strays)
+				r.foreign(n, "returned", strays)
 			}
 			r.suspect = r.suspect || len(twice) > 0 || row.packets != row.asked.Count()
 		}
@@ -79,7 +79,7 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 			}
 			b.given = append(b.given, e.Reclaim.Numbers...)
 			strays, twice := b.holding.put(&b.returned, e.Reclaim.Numbers)
-			r.tooMuch(n, "given back in its outbox", strays, twice, &b.tooMuchOutbox)
+			r.tooMuch(n, "returned in its outbox", strays, twice, &b.tooMuchOutbox)
 		}
 		if b.snapshot.Found {
 			r.checkReturned(n)
@@ -88,7 +88,8 @@ func (r *campaignCheck) placeReclaims(context.Context, sqldb.Querier) error {
 	return nil
 }
 
-// placeDismissed puts in its place what dismissed letters held: it went back when all else of the campaign was over.
+// placeDismissed puts the packets of dismissed dead letters in their place. They returned after the rest of the
+// campaign was over.
 func (r *campaignCheck) placeDismissed() {
 	for i := range r.dismissed {
 		row := &r.dismissed[i]
@@ -103,33 +104,29 @@ func (r *campaignCheck) placeDismissed() {
 		}
 		if amount := r.amounts.Sum(row.asked); placed.Count() != row.packets || row.packets != row.asked.Count() ||
 			amount != row.amount {
-			r.found.add("a dismissed letter's reclaim", row.ref.String(),
-				"the reclaim of dismissed letter %d gave back "+
+			r.found.add("the reclaim of a dismissed dead letter", row.ref.String(),
+				"the reclaim of dismissed dead letter %d returned "+
 					"%d packets, %d in all, but %s, worth %d, %s what it held", row.at.seq, row.packets, row.amount,
 				packets(row.asked), amount, be(row.asked))
 		}
 	}
 }
 
-// checkReturned compares what a shard says that it gave back with what its entries gave back. A shard that was rebuilt
-// may know of what was given back before.
+// checkReturned compares a shard's own returned packets with those of its entries. A rebuilt shard may have packets
+// of earlier entries.
 func (r *campaignCheck) checkReturned(n int) {
 	b := r.shards[n]
 	if more := rain.Remaining(b.snapshot.Returned, slices.Concat(b.given, b.givenBefore)); len(more) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it gave "+
-			"back "+
-			"%s, but "+
-			"no entry of its outbox did", n, packets(more))
+		r.found.add("a stock that was changed", shardName(n)+more.String(), "shard %d: its stock says that it "+
+			"returned %s, but no entry of its outbox did", n, packets(more))
 	}
 	if less := rain.Remaining(b.given, b.snapshot.Returned); len(less) > 0 {
-		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox gave "+
-			"back "+
-			"%s, but "+
-			"its stock does not say so", n, packets(less))
+		r.found.add("a stock that was changed", shardName(n)+less.String(), "shard %d: an entry of its outbox "+
+			"returned %s, but its stock does not say so", n, packets(less))
 	}
 }
 
-// placeFree puts what a reclaim gave back in its place, once it is known what is paid.
+// placeFree puts the returned packets of a reclaim in their place, after the payouts are known.
 func (r *campaignCheck) placeFree(b *shardBooks, row *reclaimRow) {
 	var free, strays rain.Numbers
 	for packet := range row.asked.Each() {
@@ -141,11 +138,11 @@ func (r *campaignCheck) placeFree(b *shardBooks, row *reclaimRow) {
 		}
 	}
 	if len(strays) > 0 {
-		r.stray(b.snapshot.Shard, "given back", strays)
+		r.foreign(b.snapshot.Shard, "returned", strays)
 	}
 	if amount := r.amounts.Sum(free); free.Count() != row.packets || amount != row.amount {
-		r.found.add("a reclaim of what is somebody's", row.ref.String(), "the reclaim of entry %s gave back %d "+
-			"packets, %d in all, but of its packets %d were nobody's, %d in all", row.ref, row.packets, row.amount,
+		r.found.add("a reclaim of assigned packets", row.ref.String(), "the reclaim of entry %s returned %d "+
+			"packets, %d in all, but %d of its packets were unassigned, %d in all", row.ref, row.packets, row.amount,
 			free.Count(), amount)
 	}
 }
@@ -159,8 +156,8 @@ func (r *campaignCheck) checkState(n int) {
 	}
 }
 
-// fits tells whether all packets are somewhere once, as far as counts and sums can tell: those that are in no other
-// place must be paid, by the tally.
+// fits reports whether each packet is in one place, by counts and sums: those in no other place must be paid, by the
+// tally.
 func (r *campaignCheck) fits() bool {
 	var packets, won, counted int64
 	var amount rain.Money
@@ -179,7 +176,7 @@ func (r *campaignCheck) fits() bool {
 	return packets == r.all.Paid-r.later && amount == r.astray && won == counted
 }
 
-// mustBePaid are the packets that are nowhere else, with those that are known to be paid.
+// mustBePaid returns the packets in no other place, and those that are known to be paid.
 func (b *shardBooks) mustBePaid() rain.Numbers {
 	return b.holding.list(func(w int) uint64 {
 		elsewhere := b.stock.word(w) | b.won.word(w) | b.returned.word(w) | b.dead.word(w) | b.deadReturned.word(w) |
@@ -188,12 +185,12 @@ func (b *shardBooks) mustBePaid() rain.Numbers {
 	})
 }
 
-// wonNotPaid are the packets that were won and wait for being paid.
+// wonNotPaid returns the packets that were won and are not paid yet.
 func (b *shardBooks) wonNotPaid() rain.Numbers {
 	return b.holding.list(func(w int) uint64 { return (b.won.word(w) | b.dead.word(w)) &^ b.paid.word(w) })
 }
 
-// inTwoPlaces are the packets that are in two places which exclude each other.
+// inTwoPlaces returns the packets in two contradicting places.
 func (b *shardBooks) inTwoPlaces() rain.Numbers {
 	return b.holding.list(func(w int) uint64 {
 		free, given := b.stock.word(w), b.returned.word(w)|b.deadReturned.word(w)|b.reclaimed.word(w)
@@ -203,8 +200,7 @@ func (b *shardBooks) inTwoPlaces() rain.Numbers {
 	})
 }
 
-// checkPlaces names the packets of a shard that are nowhere, and those that are in two places. All payouts have been
-// looked at.
+// checkPlaces reports a shard's packets that are in no place or in two. All payouts were read before.
 func (r *campaignCheck) checkPlaces(n int) {
 	b := r.shards[n]
 	h := &b.holding
@@ -216,13 +212,13 @@ func (r *campaignCheck) checkPlaces(n int) {
 		r.found.add("packets that are nowhere", shardName(n)+nowhere.String(), "shard %d: %s, worth %d, %s neither "+
 			"in its "+
 			"stock "+
-			"nor lent nor won nor given back", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
+			"nor lent nor won nor returned", n, packets(nowhere), r.amounts.Sum(nowhere), be(nowhere))
 	}
 	for _, both := range []struct {
 		what string
 		word func(w int) uint64
 	}{
-		{"can be won, but somebody has won before", func(w int) uint64 {
+		{"can be won, but were won before", func(w int) uint64 {
 			return b.stock.word(w) & (b.won.word(w) | b.dead.word(w) | b.paid.word(w))
 		}},
 		{"can be won, but went back to the sponsor", func(w int) uint64 {

@@ -9,17 +9,17 @@ import (
 	"redrain/rain"
 )
 
-// outbox is what waits in a shard's outbox, as far as the snapshot knows of it. The wins are held as their packets'
-// numbers only, of which those of one entry follow each other mostly: hundreds of thousands of entries may wait.
+// outbox is a shard's outbox up to the snapshot. It keeps only the packet numbers of the wins, because hundreds of
+// thousands of entries may wait. Those of one entry are mostly consecutive.
 type outbox struct {
 	won      rain.Numbers
 	reclaims []rain.Entry
 }
 
-// readOutbox reads the numbers in the outboxes. It comes before the ledger is read: an entry that is removed from then
-// on is in the ledger by then, or still waits as far as this reconciliation is concerned.
+// readOutbox reads the numbers in the outboxes. It runs before the ledger is read. An entry that is removed later is
+// in the ledger by then, or counts as still in the outbox.
 func (r *campaignCheck) readOutbox(ctx context.Context) error {
-	if r.look.hot == nil || r.amounts == nil {
+	if r.scope.hot == nil || r.amounts == nil {
 		return nil
 	}
 	for _, n := range r.sortedShards() {
@@ -29,9 +29,9 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 		if b.snapshot.Found {
 			upTo = laterID(b.snapshot.LastEntry, b.snapshot.NewestEntry)
 		}
-		err := r.look.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
+		err := r.scope.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, unreadable error) error {
 			if unreadable != nil {
-				r.found.add("what cannot be read", e.Ref.String(), "outbox entry %s: it cannot be read, and may be "+
+				r.found.add("invalid data in Redis", e.Ref.String(), "outbox entry %s: it cannot be read, and may be "+
 					"anybody's "+
 					"money: %v", e.Ref, unreadable)
 				return nil
@@ -57,8 +57,8 @@ func (r *campaignCheck) readOutbox(ctx context.Context) error {
 	return nil
 }
 
-// checkNewest compares what the state and the outbox say of the newest entry. The scripts write both in one step. Of an
-// outbox that never had one the stand-in for Redis says nothing.
+// checkNewest compares the newest entry of the state with that of the outbox. The scripts write both in one step. The
+// in-process Redis does not have it for an outbox that was never used.
 func (r *campaignCheck) checkNewest(n int) {
 	s := &r.shards[n].snapshot
 	newest := cmp.Or(s.NewestEntry, "0-0")
@@ -68,7 +68,7 @@ func (r *campaignCheck) checkNewest(n int) {
 	}
 }
 
-// laterID is the later of two ids of entries; one that is none is earlier.
+// laterID returns the later of two entry ids. An invalid id is earlier.
 func laterID(a, b string) string {
 	first, errA := positionOf(a)
 	second, errB := positionOf(b)
@@ -80,7 +80,7 @@ func laterID(a, b string) string {
 
 func entryInWords(e *rain.Entry) string {
 	if e.Reclaim != nil {
-		return packets(e.Reclaim.Numbers) + " given back"
+		return packets(e.Reclaim.Numbers) + " returned"
 	}
 	return packets(e.Packets()) + " won, by " + e.Wins[0].User
 }
@@ -92,22 +92,22 @@ type waitingWin struct {
 	sealedAt int64
 }
 
-// name is how findings speak of the win.
+// name describes the win in findings.
 func (w *waitingWin) name() string {
 	h := hotWin{WinRecord: rain.WinRecord{Win: w.Win, Entry: w.ref.ID}, shard: w.ref.Shard}
 	return h.name(w.ref.Campaign)
 }
 
-// compareOutbox holds what is still in the outboxes against the ledger, page by page, and with rows against what Redis
-// has recorded for the players too. The numbers have been compared before; this is about who gets them.
+// compareOutbox compares the entries in the outboxes with the ledger, page by page, and with rows also with the
+// players' records in Redis. The packet numbers were compared before. This is about their owners.
 func (r *campaignCheck) compareOutbox(ctx context.Context, q sqldb.Querier) error {
-	if !r.counted() || r.look.hot == nil {
+	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
-		if len(b.outbox.won) == 0 || !r.look.rows && b.paid.words == nil && b.dead.words == nil {
-			continue // nothing of it is in the ledger
+		if len(b.outbox.won) == 0 || !r.scope.rows && b.paid.words == nil && b.dead.words == nil {
+			continue // none of it is in the ledger
 		}
 		if err := r.unread(n, r.compareOutboxOf(ctx, q, n)); err != nil {
 			return err
@@ -123,13 +123,13 @@ func (r *campaignCheck) compareOutboxOf(ctx context.Context, q sqldb.Querier, n 
 		upTo = b.snapshot.LastEntry
 	}
 	var page []waitingWin
-	var failed error // must not be taken for that of reading the outbox
+	var failed error // the ledger's, in contrast to that of reading the outbox
 	flush := func() error {
 		failed = r.compareWaiting(ctx, q, b, page)
 		page = page[:0]
 		return failed
 	}
-	err := r.look.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, _ error) error {
+	err := r.scope.hot.EachEntry(ctx, r.campaign, n, upTo, func(e rain.Entry, _ error) error {
 		for _, w := range e.Wins {
 			page = append(page, waitingWin{w, e.Ref, e.SealedAt})
 		}
@@ -160,9 +160,9 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 		return err
 	}
 	var records []rain.WinRecord
-	recorded := r.look.rows && b.snapshot.Found
+	recorded := r.scope.rows && b.snapshot.Found
 	if recorded {
-		if records, err = r.look.hot.WinsOf(ctx, r.campaign, b.snapshot.Shard, wins); err != nil {
+		if records, err = r.scope.hot.WinsOf(ctx, r.campaign, b.snapshot.Shard, wins); err != nil {
 			return fmt.Errorf("shard %d: %w: %w", b.snapshot.Shard, ErrHot, err)
 		}
 	}
@@ -190,9 +190,7 @@ func (r *campaignCheck) compareWaiting(ctx context.Context, q sqldb.Querier, b *
 			}
 		case b.dead.has(at):
 			r.found.add("a packet given twice", w.ref.String()+w.User, "%s: in the outbox, but a dead letter "+
-				"promises this "+
-				"packet "+
-				"to another player, or by another entry", w.name())
+				"gives this packet to another player, or is of another entry", w.name())
 			b.mismatched += w.Amount
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// paidRow is a payout as it is in the database.
+// paidRow is a row of the table payout.
 type paidRow struct {
 	packet int
 	claim  string
@@ -25,7 +25,7 @@ type paidRow struct {
 	txn    int64
 }
 
-// name is how findings speak of the payout.
+// name describes the payout in findings.
 func (p *paidRow) name() string {
 	return fmt.Sprintf("payout of packet %d (claim %s, player %s, amount %d, transaction %d)", p.packet, p.claim,
 		p.user, p.amount, p.txn)
@@ -39,13 +39,13 @@ func scanPayout(scan sqldb.Scan) (p paidRow, err error) {
 	return p, err
 }
 
-// is tells whether the payout is that of a win.
+// is reports whether the payout belongs to a win.
 func (p *paidRow) is(user, drop string, entry rain.EntryRef) bool {
 	at, err := positionOf(entry.ID)
 	return err == nil && p.user == user && p.drop == drop && p.shard == entry.Shard && p.at == at
 }
 
-// otherwise says how a payout to the right player is not that of the win.
+// otherwise describes how a payout to the right player differs from the win.
 func (p *paidRow) otherwise(user string) string {
 	if p.user != user {
 		return ""
@@ -53,22 +53,22 @@ func (p *paidRow) otherwise(user string) string {
 	return fmt.Sprintf(", by entry %s of shard %d and drop %s", p.at, p.shard, p.drop)
 }
 
-// payoutCheck goes through the payouts of a campaign in the order of their packets.
+// payoutCheck reads the payouts of a campaign in the order of their packets.
 type payoutCheck struct {
 	*campaignCheck
 	checked map[string]bool // players, so that one with many packets is summed once and not on every page
-	last    int             // the packet before
+	last    int             // the previous packet
 }
 
-// checkPayouts adds up what was paid, by shard, without what is newer than the shard's snapshot. It holds each payout
-// against the split and its transaction, each player against the limits and the table winner, and the balance of each
-// account that the campaign has touched against its entries.
+// checkPayouts sums the payouts by shard, up to the shard's snapshot. It compares each payout with the split and its
+// transaction, and each player with the limits and the table winner. It compares the balance of each account of the
+// campaign with its entries.
 //
-// It goes page by page. One statement for all of them makes MariaDB group hundreds of thousands of accounts in a
-// temporary table on disk, which takes minutes.
+// It works page by page. With one statement for all, MariaDB groups hundreds of thousands of accounts in a temporary
+// table on disk, which takes minutes.
 func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error {
 	p := &payoutCheck{campaignCheck: r, checked: map[string]bool{}, last: math.MinInt64}
-	if r.look.txns {
+	if r.scope.txns {
 		err := checkAccounts(ctx, q, []string{booking.EscrowAccount(r.campaign.ID).ID(),
 			booking.SponsorAccount(r.campaign.Sponsor).ID()}, &r.found)
 		if err != nil {
@@ -89,14 +89,14 @@ func (r *campaignCheck) checkPayouts(ctx context.Context, q sqldb.Querier) error
 			}
 		}
 		after = rows[len(rows)-1].packet
-		if r.look.seen != nil {
-			r.look.seen(len(rows))
+		if r.scope.seen != nil {
+			r.scope.seen(len(rows))
 		}
 	}
 }
 
-// payoutPage reads the payouts after a packet. A page ends where a packet ends: should the database have lost its
-// key and have a packet twice, both are in one page.
+// payoutPage reads the payouts after a packet. A page ends between packets. If the database has lost its key and has
+// a packet twice, both rows are in one page.
 func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after int) ([]paidRow, error) {
 	rows, err := sqldb.List(ctx, q, scanPayout, payoutSelect+"WHERE campaign_id = ? AND packet > ? ORDER BY packet "+
 		"LIMIT ?", r.campaign.ID, after, sqldb.Chunk)
@@ -105,15 +105,14 @@ func (r *campaignCheck) payoutPage(ctx context.Context, q sqldb.Querier, after i
 		for n > 0 && rows[n-1].packet == rows[len(rows)-1].packet {
 			n--
 		}
-		if n > 0 { // else the same packet fills the page, which is bad enough to be said once
+		if n > 0 { // else one packet fills the page, which is reported once
 			rows = rows[:n]
 		}
 	}
 	return rows, err
 }
 
-// check counts a payout, says what is wrong with it, as far as it can be seen without asking the database, and notes
-// its place.
+// check counts a payout, reports faults that need no query, and records its place.
 func (p *payoutCheck) check(row *paidRow) {
 	p.all.Paid++
 	p.all.AmountPaid += row.amount
@@ -130,8 +129,7 @@ func (p *payoutCheck) check(row *paidRow) {
 	}
 }
 
-// inItself says what is wrong with one payout by what the row itself says. It tells whether its packet is one of the
-// campaign's.
+// inItself reports faults that the row alone shows. It returns whether the packet belongs to the campaign.
 func (p *payoutCheck) inItself(row *paidRow) bool {
 	c := p.campaign
 	key := row.claim
@@ -147,7 +145,7 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 		p.found.add("a payout with a wrong state", key, "%s: its state is %q", row.name(), row.state)
 	}
 	if p.amounts == nil {
-		return false // which packets there are, and in which shard, is not known
+		return false // the packets of the shards are unknown
 	}
 	if row.packet < 0 || row.packet >= c.Packets {
 		p.found.add("a payout of no packet", key, "%s: the campaign has packets 0 to %d", row.name(), c.Packets-1)
@@ -172,7 +170,7 @@ func (p *payoutCheck) inItself(row *paidRow) bool {
 	return true
 }
 
-// place notes that a packet is paid, as of its shard's snapshot.
+// place records that a packet is paid, as of its shard's snapshot.
 func (p *payoutCheck) place(row *paidRow) {
 	b := p.shards[row.shard]
 	if !p.counted() || b != nil && b.later(row.at) {
@@ -195,8 +193,8 @@ func (p *payoutCheck) place(row *paidRow) {
 	b.paid.add(i, b.holding.count)
 }
 
-// checkForgotten names payouts that Redis should know of and does not. What is newer than the snapshot is left out, and
-// so is a drained campaign: Redis may forget it.
+// checkForgotten reports payouts and dead letters that should be in Redis and are not. It skips those that are newer
+// than the snapshot, and drained campaigns, which Redis may delete.
 func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() || r.campaign.Drained {
 		return nil
@@ -220,8 +218,8 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 		for _, packet := range some {
 			row, paid := rows[packet]
 			if !paid {
-				r.found.add("a promise unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it "+
-					"promises packet %d, "+
+				r.found.add("a dead letter unknown to Redis", rain.ClaimID(r.campaign.ID, packet), "dead letter %s: it "+
+					"is about packet %d, "+
 					"but Redis knows no such win", rain.ClaimID(r.campaign.ID, packet), packet)
 				continue
 			}
@@ -232,7 +230,7 @@ func (r *campaignCheck) checkForgotten(ctx context.Context, q sqldb.Querier) err
 	return nil
 }
 
-// checkPage asks the database about the transactions and the players of some payouts.
+// checkPage checks the transactions and the players of some payouts.
 func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
 	if err := p.checkPaid(ctx, q, rows); err != nil {
 		return err
@@ -250,20 +248,20 @@ func (p *payoutCheck) checkPage(ctx context.Context, q sqldb.Querier, rows []pai
 	if p.amounts != nil {
 		err := oneByOne(users, func(some []string) error { return p.checkLimits(ctx, q, some) },
 			func(user string, why error) {
-				p.found.add("rows that cannot be read", user, "player %s: the rows cannot be added up, so somebody "+
-					"has changed them: %v", user, why)
+				p.found.add("rows that cannot be read", user, "player %s: the rows cannot be added up, so they "+
+					"were tampered with: %v", user, why)
 			})
 		if err != nil {
 			return err
 		}
 	}
-	if !p.look.txns {
+	if !p.scope.txns {
 		return nil
 	}
 	return checkAccounts(ctx, q, accounts, &p.found)
 }
 
-// checkPaid sees that each payout was posted: that its transaction is there, is a payment, and takes from the escrow.
+// checkPaid checks that each payout's transaction exists, is a payment, and debits the escrow.
 func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []paidRow) error {
 	taking := map[int64]bool{}
 	ids := make([]int64, len(rows))
@@ -299,9 +297,9 @@ func (p *payoutCheck) checkPaid(ctx context.Context, q sqldb.Querier, rows []pai
 	return err
 }
 
-// checkLimits looks for players with more packets than the campaign allows, and for players of whom the table winner
-// says something else than their payouts. All of a player's payouts are read and those of other campaigns left out,
-// because that way the index on the player is used, whatever a planner thinks of it.
+// checkLimits reports players with too many packets, and players whose row in the table winner differs from their
+// payouts. It reads all payouts of a player and skips other campaigns, so that every planner uses the index on the
+// player.
 func (p *payoutCheck) checkLimits(ctx context.Context, q sqldb.Querier, users []string) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var user string

@@ -7,11 +7,10 @@ import (
 	"redrain/rain"
 )
 
-// holding is the packets that a shard has been given and has not given away again, each with an index: so a set of them
-// takes a bit for each.
+// holding is the packets of a shard by the moves. Each has an index, so a set of them takes a bit for each.
 type holding struct {
-	ranges rain.Numbers // in rising order, none in another
-	before []int        // how many packets come before each range
+	ranges rain.Numbers // in rising order, without overlaps
+	before []int        // the number of packets before each range
 	count  int
 }
 
@@ -24,7 +23,7 @@ func newHolding(ranges rain.Numbers) holding {
 	return h
 }
 
-// index is the index of a packet; ok is false where it is not one of these.
+// index returns the index of a packet. ok is false if it is not in the holding.
 func (h *holding) index(packet int) (i int, ok bool) {
 	n := h.rangeAt(packet)
 	if n == len(h.ranges) || h.ranges[n].First > packet {
@@ -33,12 +32,12 @@ func (h *holding) index(packet int) (i int, ok bool) {
 	return h.before[n] + packet - h.ranges[n].First, true
 }
 
-// rangeAt is the first range that ends at a packet or behind it.
+// rangeAt returns the first range that ends at a packet or after it.
 func (h *holding) rangeAt(packet int) int {
 	return sort.Search(len(h.ranges), func(i int) bool { return h.ranges[i].Last >= packet })
 }
 
-// put adds packets to a set. It returns those that are none of these, and those that were in the set before.
+// put adds packets to a set. It returns those outside the holding, and those that were in the set before.
 func (h *holding) put(s *set, numbers rain.Numbers) (strays, twice rain.Numbers) {
 	for _, r := range numbers {
 		next := r.First
@@ -58,7 +57,7 @@ func (h *holding) put(s *set, numbers rain.Numbers) (strays, twice rain.Numbers)
 	return strays, twice
 }
 
-// list is the packets whose bits are set in the words that word returns.
+// list returns the packets whose bits are set in the words that word returns.
 func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
 	n := 0
 	for w := range (h.count + 63) / 64 {
@@ -84,7 +83,7 @@ func (h *holding) list(word func(w int) uint64) (numbers rain.Numbers) {
 	return numbers
 }
 
-// all is the w-th word of the set of all.
+// all returns the w-th word of the full set.
 func (h *holding) all(w int) uint64 {
 	if left := h.count - w*64; left < 64 {
 		return uint64(1)<<left - 1
@@ -92,10 +91,10 @@ func (h *holding) all(w int) uint64 {
 	return ^uint64(0)
 }
 
-// set is some of a holding's packets. The zero value has none.
+// set is a subset of a holding. The zero value is empty.
 type set struct{ words []uint64 }
 
-// add puts an index into the set of count; it is false where it was there before.
+// add adds an index to a set of size count. It returns false if the set had it before.
 func (s *set) add(i, count int) bool {
 	if s.words == nil {
 		s.words = make([]uint64, (count+63)/64)
@@ -105,7 +104,7 @@ func (s *set) add(i, count int) bool {
 	return s.words[i/64] != before
 }
 
-// fill puts the indices from first to last into the set of count, and calls twice for those that were there before.
+// fill adds the indices from first to last to a set of size count. It calls twice for those that the set had before.
 func (s *set) fill(first, last, count int, twice func(i int)) {
 	if s.words == nil {
 		s.words = make([]uint64, (count+63)/64)

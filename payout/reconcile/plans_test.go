@@ -33,7 +33,7 @@ var wholeReads = map[string]string{
 	"reconcile.checkHeld":            "the full proof compares every win that was held with its payout",
 	"ledger.(*Lists).Heads":          "a row for each list; every one of them may have changed",
 	"reconcile.(*fullProof).measure": "the full proof says how long it will take",
-	"reconcile.checkClearing":        "the proof of everything adds up what is on its way, of all players",
+	"reconcile.checkClearing":        "the proof of everything adds up all withdrawals in flight",
 }
 
 // TestEveryStatementHasAnIndex has the ledger send its statements, and asks MariaDB, with tables as years of use fill

@@ -9,30 +9,30 @@ import (
 	"redrain/rain"
 )
 
-// Progress is how far a full proof has come.
+// Progress is the progress of a full reconciliation.
 type Progress struct {
-	Part   string  `json:"part"`    // what it reads, in words
-	Done   int64   `json:"done"`    // rows that were read
-	Of     int64   `json:"of"`      // about how many there are
-	Rate   float64 `json:"rate"`    // rows a second, up to now
-	LeftMS int64   `json:"left_ms"` // how long it will take, by that rate; -1: not known yet
+	Part   string  `json:"part"`    // the present part
+	Done   int64   `json:"done"`    // rows read
+	Of     int64   `json:"of"`      // approximate total of rows
+	Rate   float64 `json:"rate"`    // rows per second, so far
+	LeftMS int64   `json:"left_ms"` // estimated time left; -1: not known yet
 }
 
-// progressEvery is how often somebody hears how far a full proof has come.
+// progressEvery is the interval of progress reports.
 const progressEvery = time.Second
 
-// teller tells progress.
-type teller struct {
-	began, told time.Time
+// reporter has the times of the start and of the last report.
+type reporter struct {
+	began, reported time.Time
 }
 
-// sumOfPaid is about how many payouts there are. A count that cannot be was written by hand and stands for none: its
-// row is named elsewhere, and the sum fits.
+// sumOfPaid is the approximate number of payouts. An impossible count in a row is skipped, because another check
+// reports it.
 var sumOfPaid = fmt.Sprintf("(SELECT COALESCE(SUM(CASE WHEN paid BETWEEN 0 AND %d THEN paid ELSE 0 END), 0) FROM "+
 	"campaign_tally)", rain.MaxPackets)
 
-// measure finds out about how many rows there are to read: each transaction with its payouts, and its hash in a block;
-// accounts with their entries; audit records twice; and the payouts of campaigns.
+// measure estimates the number of rows. Transactions count with their payouts and their hash in a block, accounts
+// with their entries. Audit records are read twice, and campaigns read the payouts again.
 func (r *fullProof) measure(ctx context.Context) error {
 	var txns, audits, paid, accounts int64
 	err := r.s.db.View(ctx, viewLimit, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -46,20 +46,20 @@ func (r *fullProof) measure(ctx context.Context) error {
 	})
 	r.ofTxn, r.ofAccount = 1+paid/max(txns, 1), 1+paid/max(accounts, 1)
 	r.progress.Of = txns*(r.ofTxn+1) + accounts*r.ofAccount + audits + paid
-	r.teller = teller{began: time.Now()}
+	r.reporter = reporter{began: time.Now()}
 	return err
 }
 
-// tell says how far the proof has come, unless it has just said so.
-func (r *fullProof) tell() {
+// report reports the progress if progressEvery has passed.
+func (r *fullProof) report() {
 	now := time.Now()
-	if r.o.Progress == nil || now.Sub(r.teller.told) < progressEvery {
+	if r.o.Progress == nil || now.Sub(r.reporter.reported) < progressEvery {
 		return
 	}
-	r.teller.told = now
+	r.reporter.reported = now
 	p := r.progress
 	p.Of, p.LeftMS = max(p.Of, p.Done), -1
-	if took := now.Sub(r.teller.began); took > 0 && p.Done > 0 {
+	if took := now.Sub(r.reporter.began); took > 0 && p.Done > 0 {
 		p.Rate = float64(p.Done) / took.Seconds()
 		p.LeftMS = int64(float64(p.Of-p.Done) / p.Rate * 1000)
 	}

@@ -10,8 +10,8 @@ import (
 	"redrain/rain"
 )
 
-// readTally takes what was paid from the tally, and subtracts what is newer than the shards' snapshots. It reads as
-// many payouts as were posted since the snapshots, so it is cheap however large the campaign is.
+// readTally reads the payouts' sums from the tally, and subtracts payouts after the shards' snapshots. It reads only
+// these payouts, so its cost does not depend on the campaign's size.
 func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 	t, err := r.tally(ctx, q)
 	if err != nil {
@@ -37,12 +37,12 @@ func (r *campaignCheck) readTally(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
-// reclaimRow is stock that was given back, as it is in the database.
+// reclaimRow is a row of the table reclaim.
 type reclaimRow struct {
 	ref     rain.EntryRef
 	at      position
 	asked   rain.Numbers
-	packets int // that were given back
+	packets int // returned ones
 	amount  rain.Money
 }
 
@@ -68,7 +68,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 			return nil
 		}
 		if r.amounts == nil {
-			return nil // which packets there are is not known
+			return nil // the packets are unknown
 		}
 		var err error
 		if row.asked, err = rain.ParseNumbers(text, r.campaign.Packets); err != nil {
@@ -86,7 +86,7 @@ func (r *campaignCheck) readReclaims(ctx context.Context, q sqldb.Querier) error
 		"ORDER BY shard, closed_at, entry_seq", r.campaign.ID)
 }
 
-// readLetters reads the dead letters that wait.
+// readLetters reads the open dead letters.
 func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.LetterTable.Scan(scan)
@@ -94,7 +94,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			return err
 		}
 		r.letters.Note(d)
-		r.waiting.letter(d, "")
+		r.waiting.deadLetter(d, "")
 		b, at := r.shards[d.Shard], position{d.WonAt, d.Seq}
 		if b == nil || b.later(at) {
 			return nil
@@ -105,13 +105,13 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 				b.deadPay += d.Amount
 				return nil
 			}
-			// One of a campaign whose row was not to be believed names no amount.
+			// If the campaign's row was invalid, the dead letter has no amount.
 			b.deadPay += cmp.Or(d.Amount, r.amounts.Of(d.Packet))
 			strays, twice := b.holding.put(&b.dead, rain.Numbers{{First: d.Packet, Last: d.Packet}})
 			if len(twice) > 0 || len(strays) > 0 && r.known(b) {
-				r.found.add("a promise that cannot be kept", d.Claim+d.User, "dead letter %s (player %s, amount "+
+				r.found.add("an unpayable dead letter", d.Claim+d.User, "dead letter %s (player %s, amount "+
 					"%d): its shard %d "+
-					"does not have this packet, or it is promised in another dead letter too", d.Claim, d.User,
+					"does not have this packet, or it is in another dead letter too", d.Claim, d.User,
 					d.Amount, d.Shard)
 			}
 		case posting.LetterReclaim:
@@ -125,7 +125,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 			}
 			b.gave(at, e.Reclaim.Numbers)
 			if strays, _ := b.holding.put(&b.deadReturned, e.Reclaim.Numbers); len(strays) > 0 {
-				r.stray(d.Shard, "asked back in a dead letter", strays)
+				r.foreign(d.Shard, "in a reclaim among the dead letters", strays)
 			}
 		}
 		return nil
@@ -133,7 +133,7 @@ func (r *campaignCheck) readLetters(ctx context.Context, q sqldb.Querier) error 
 		r.campaign.ID)
 }
 
-// gave notes what an entry gave back.
+// gave records the packets that an entry returned.
 func (b *shardBooks) gave(at position, numbers rain.Numbers) {
 	if at.after(position{ms: b.snapshot.Epoch}) {
 		b.given = append(b.given, numbers...)
@@ -142,7 +142,7 @@ func (b *shardBooks) gave(at position, numbers rain.Numbers) {
 	}
 }
 
-// readPaid finds out which packets in the outboxes and the dead letters are paid.
+// readPaid finds the packets in the outboxes and the dead letters that are paid.
 func (r *campaignCheck) readPaid(ctx context.Context, q sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -166,10 +166,10 @@ func (r *campaignCheck) readPaid(ctx context.Context, q sqldb.Querier) error {
 	return nil
 }
 
-// paidAtOnce is how many packets are looked up at once. Nearly always they follow each other.
+// paidAtOnce is the number of packets in one query. They are nearly always consecutive.
 const paidAtOnce = 10_000
 
-// notePaid notes which packets of a shard are paid as of its snapshot. They are in rising order.
+// notePaid records which packets of a shard are paid as of its snapshot. They are in rising order.
 func (r *campaignCheck) notePaid(ctx context.Context, q sqldb.Querier, b *shardBooks, page []int) error {
 	if len(page) == 0 {
 		return nil

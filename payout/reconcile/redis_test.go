@@ -205,7 +205,7 @@ func TestARealRedis(t *testing.T) {
 			"the newest entry that the shard has ever written"},
 		"stock that went": {func() error { return rdb.RPush(t.Context(), k.Stock, "20-20").Err() }, "its stock says " +
 			"that " +
-			"it gave back packet 20"},
+			"it returned packet 20"},
 	} {
 		paytest.Must(t, d.do())
 		if found := prove(what); !strings.Contains(found, d.want) {

@@ -13,12 +13,12 @@ import (
 	"redrain/rain"
 )
 
-// The payouts of a campaign may be removed once they are exported: see docs/use/retention.md. The transactions with
-// their lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive
-// says which export has the payouts and what they sum to.
+// The payouts of a campaign may be removed after an export: see docs/use/retention.md. The transactions with their
+// lines, the balances, the reclaims and the tally stay, so all sums can be checked. The row of the table archive
+// names the export and has the payouts' sums.
 
-// readRemoved finds the payments of a page whose payouts were removed, or are being removed: no row is compared with
-// their lines, which their hashes prove.
+// readRemoved finds the payments of a page whose payouts are removed. Their lines have no rows to be compared with.
+// Their hashes prove them.
 func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64) error {
 	of := map[string][]int64{}
 	for _, id := range ids {
@@ -41,23 +41,23 @@ func (p *txnPage) readRemoved(ctx context.Context, q sqldb.Querier, ids []int64)
 	return err
 }
 
-// readRemoved proves a campaign whose payouts were removed, by what is left of it.
+// readRemoved checks a campaign whose payouts were removed.
 func (r *campaignCheck) readRemoved(ctx context.Context, tx *sqldb.Tx) error {
-	r.given = true // no packet has a place of its own any more
-	r.look.rows = true
+	r.given = true // no packet has a place any more
+	r.scope.rows = true
 	if !r.campaign.Drained || r.campaign.Status != rain.Closed {
 		r.found.add("a campaign that was removed", r.campaign.ID,
 			"the table archive has the campaign, which is not over")
 	}
 	steps := []step{r.readReclaims, r.readRemovedPayouts, r.noteLetters,
 		r.checkEscrow, r.checkTally}
-	if r.look.txns {
+	if r.scope.txns {
 		steps = append(steps, r.checkTxns)
 	}
 	return r.run(ctx, tx, steps)
 }
 
-// readRemovedPayouts takes what was paid from the row of the table archive.
+// readRemovedPayouts reads the payouts' sums from the table archive.
 func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier) error {
 	var file string
 	_, err := q.First(ctx, []any{&file, &r.all.Paid, &r.all.AmountPaid},
@@ -68,7 +68,7 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 	r.astray = r.all.AmountPaid
 	if n := r.all.Paid + r.all.Reclaimed; n != int64(r.campaign.Packets) {
 		r.found.add("packets of a removed campaign", r.campaign.ID, "by the table archive and the reclaims %d packets "+
-			"were paid and %d given back, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
+			"were paid and %d returned, and the campaign had %d", r.all.Paid, r.all.Reclaimed, r.campaign.Packets)
 	}
 	var left string
 	more, err := q.First(ctx, []any{&left}, "SELECT claim FROM payout WHERE campaign_id = ? LIMIT 1", r.campaign.ID)
@@ -90,7 +90,7 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 		return err
 	}, "SELECT detail FROM audit WHERE action = 'campaign.export' AND target = ?", "campaign:"+r.campaign.ID)
 	if err != nil {
-		return fmt.Errorf("reading the audit of its export: %w", err)
+		return fmt.Errorf("read the audit of its export: %w", err)
 	}
 	if !exported {
 		r.found.add("a removal without an export", r.campaign.ID, "the table archive names the export %s, and the "+
@@ -99,12 +99,12 @@ func (r *campaignCheck) readRemovedPayouts(ctx context.Context, q sqldb.Querier)
 	return nil
 }
 
-// noteLetters reads the dead letters that wait. They hold no money: what they are about is in the export.
+// noteLetters reads the open dead letters. They have no money. The export contains their entries.
 func (r *campaignCheck) noteLetters(ctx context.Context, q sqldb.Querier) error {
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		d, err := posting.LetterTable.Scan(scan)
 		if err == nil {
-			r.waiting.letter(d, "")
+			r.waiting.deadLetter(d, "")
 		}
 		return err
 	}, posting.LetterTable.Select("WHERE campaign_id = ? AND resolved_at = 0 ORDER BY id"), r.campaign.ID)

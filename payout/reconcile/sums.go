@@ -12,7 +12,7 @@ import (
 	"redrain/rain"
 )
 
-// checkShards compares each shard's own counts with its lists. With rows it looks for the place of every packet.
+// checkShards compares each shard's own counts with its lists. With rows it checks the place of every packet.
 func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 	if !r.counted() {
 		return nil
@@ -20,7 +20,7 @@ func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 	for _, n := range r.sortedShards() {
 		b := r.shards[n]
 		if !r.known(b) {
-			if b.snapshot.Unread == "" { // else it is named
+			if b.snapshot.Unread == "" { // else it is reported
 				r.found.add("a lost shard", shardName(n), "shard %d: Redis has lost it, or never had it; what it held "+
 					"cannot be accounted for until the campaign is rebuilt", n)
 			}
@@ -29,21 +29,21 @@ func (r *campaignCheck) checkShards(context.Context, sqldb.Querier) error {
 		if b.snapshot.Found {
 			r.checkState(n)
 		}
-		if r.look.rows {
+		if r.scope.rows {
 			r.checkPlaces(n)
 		}
 	}
 	return nil
 }
 
-// checkEscrow compares the campaign's escrow with what it is there for: its lines by the kind of their transactions,
-// and its balance. Without rows it reads the balance and the transaction that funded the campaign only.
+// checkEscrow compares the escrow's lines, by the kind of their transactions, and its balance with the campaign.
+// Without rows it reads only the balance and the transaction that funded the campaign.
 func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error {
 	balance, _, err := booking.BalanceOf(ctx, q, booking.EscrowAccount(r.campaign.ID))
 	if err != nil {
 		return err
 	}
-	if r.look.rows {
+	if r.scope.rows {
 		err = r.checkEscrowLines(ctx, q, balance)
 	} else {
 		_, err = q.First(ctx, []any{&r.funded}, "SELECT e.amount FROM txn t JOIN entry e ON e.txn_id = t.id "+
@@ -52,12 +52,12 @@ func (r *campaignCheck) checkEscrow(ctx context.Context, q sqldb.Querier) error 
 	}
 	r.compare("funded", r.funded, "the campaign's budget is", r.campaign.Budget)
 	owed := r.campaign.Budget - r.all.AmountPaid - r.all.AmountReclaimed
-	r.compare("the escrow's balance", balance, "what is neither paid nor given back sums to", owed)
+	r.compare("the escrow's balance", balance, "the unpaid and unreturned packets sum to", owed)
 	r.short = owed - balance
 	return err
 }
 
-// checkEscrowLines compares the lines of the campaign's escrow with its payouts and reclaims, and with its balance.
+// checkEscrowLines compares the escrow's lines with the campaign's payouts and reclaims, and with its balance.
 func (r *campaignCheck) checkEscrowLines(ctx context.Context, q sqldb.Querier, balance rain.Money) error {
 	sums, err := r.escrowByKind(ctx, q)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *campaignCheck) checkEscrowLines(ctx context.Context, q sqldb.Querier, b
 	}
 	r.funded = sums[booking.KindFund]
 	r.compare("paid out of the escrow", -sums[booking.KindPay], "the payouts sum to", r.all.AmountPaid)
-	r.compare("given back out of the escrow", -sums[booking.KindReclaim], "the reclaims sum to", r.all.AmountReclaimed)
+	r.compare("returned out of the escrow", -sums[booking.KindReclaim], "the reclaims sum to", r.all.AmountReclaimed)
 	for _, kind := range sortedKeys(sums) {
 		if !slices.Contains([]string{booking.KindFund, booking.KindPay, booking.KindReclaim}, kind) {
 			r.compare("moved by transactions of kind "+kind+" in the escrow", sums[kind], "of a campaign it is", 0)
@@ -79,15 +79,15 @@ func (r *campaignCheck) checkEscrowLines(ctx context.Context, q sqldb.Querier, b
 	return nil
 }
 
-// escrowByKind adds up the lines of the campaign's escrow by the kind of their transactions, in stretches.
+// escrowByKind sums the escrow's lines by the kind of their transactions, in stretches.
 func (r *campaignCheck) escrowByKind(ctx context.Context, q sqldb.Querier) (map[string]rain.Money, error) {
 	escrow := booking.EscrowAccount(r.campaign.ID).ID()
 	sums := map[string]rain.Money{}
 	for after, last := int64(math.MinInt64), false; !last; {
-		// A stretch ends with a transaction, so that all of its lines are in one.
+		// A stretch ends with a transaction, so that it has all of the transaction's lines.
 		until := int64(math.MaxInt64)
 		more, err := q.First(ctx, []any{&until}, "SELECT txn_id FROM entry WHERE account_id = ? AND txn_id > ? "+
-			"ORDER BY txn_id LIMIT 1 OFFSET ?", escrow, after, r.look.stretch)
+			"ORDER BY txn_id LIMIT 1 OFFSET ?", escrow, after, r.scope.stretch)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func (r *campaignCheck) compare(what string, got rain.Money, source string, want
 	}
 }
 
-// tally reads the totals that are kept.
+// tally reads the stored totals.
 func (r *campaignCheck) tally(ctx context.Context, q sqldb.Querier) (t posting.Totals, err error) {
 	_, err = q.First(ctx, []any{&t.Paid, &t.AmountPaid, &t.Reclaimed, &t.AmountReclaimed},
 		"SELECT paid, amount_paid, reclaimed, amount_reclaimed FROM campaign_tally WHERE campaign_id = ?",
@@ -121,20 +121,20 @@ func (r *campaignCheck) tally(ctx context.Context, q sqldb.Querier) (t posting.T
 	return t, err
 }
 
-// checkTally compares the totals that are kept with the rows.
+// checkTally compares the stored totals with the rows.
 func (r *campaignCheck) checkTally(ctx context.Context, q sqldb.Querier) error {
 	t, err := r.tally(ctx, q)
 	if err == nil && t != r.all {
 		r.found.add("the tally", delta(t.AmountPaid, r.all.AmountPaid)+" "+delta(t.AmountReclaimed,
 			r.all.AmountReclaimed),
-			"the tally says %d packets paid, %d in all, and %d given back, %d in all; the rows say %d, %d, %d and %d",
+			"the tally says %d packets paid, %d in all, and %d returned, %d in all; the rows say %d, %d, %d and %d",
 			t.Paid, t.AmountPaid, t.Reclaimed, t.AmountReclaimed, r.all.Paid, r.all.AmountPaid, r.all.Reclaimed,
 			r.all.AmountReclaimed)
 	}
 	return err
 }
 
-// checkTxns checks every transaction that has touched the campaign's escrow, page by page.
+// checkTxns checks every transaction of the campaign's escrow, page by page.
 func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	for after := int64(-1); ; {
 		ids, err := sqldb.Column[int64](ctx, q,
@@ -153,26 +153,25 @@ func (r *campaignCheck) checkTxns(ctx context.Context, q sqldb.Querier) error {
 	}
 }
 
-// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery of its
-// own, which the index on entry answers; grouping many accounts in one statement makes MariaDB build temporary
-// tables on disk.
+// checkAccounts compares the balances of accounts with the sums of their entries. Each sum is a subquery, which the
+// index on entry answers. With one grouping statement, MariaDB would build temporary tables on disk.
 //
-// An account whose entries cannot be added up is named, and the others are compared.
+// If an account's entries cannot be summed, it is reported, and the others are compared.
 func checkAccounts(ctx context.Context, q sqldb.Querier, accounts []string, found *findings) error {
 	return oneByOne(accounts, func(some []string) error { return compareAccounts(ctx, q, some, found) },
 		func(account string, why error) {
 			found.add("rows that cannot be read", account,
-				"account %s: its rows cannot be added up, so somebody has changed them: %v", account, why)
+				"account %s: its rows cannot be added up, so they were tampered with: %v", account, why)
 		})
 }
 
-// checkContents compares the content of transactions with the hashes that were written with them.
+// checkContents compares the contents of transactions with their stored hashes.
 func checkContents(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	return oneByOne(ids,
 		func(ids []int64) error { return chain.CheckTxns(ctx, q, ids, found.addFault) },
 		func(id int64, why error) {
 			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so somebody has changed them: %v", id, why)
+				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
 		})
 }
 
@@ -196,8 +195,8 @@ func compareAccounts(ctx context.Context, q sqldb.Querier, accounts []string, fo
 		sqldb.Args(accounts)...)
 }
 
-// checkSettings looks for shards that were closed, opened or given other rules by hand. It reads the campaign again
-// after the snapshots: no shard can have a newer revision.
+// checkSettings reports shards whose state or rules were tampered with. It reads the campaign again after the
+// snapshots: no shard can have a newer revision.
 func (r *campaignCheck) checkSettings(ctx context.Context, q sqldb.Querier) error {
 	var revision int64
 	var status string

@@ -12,49 +12,49 @@ import (
 	"redrain/rain"
 )
 
-// askedAtOnce is how many keys one query asks for. MariaDB and MySQL look into an index for fewer than 200
-// (eq_range_index_dive_limit). For more they believe its statistics, and where those are from a smaller table they read
-// the whole table instead.
+// askedAtOnce is the number of keys in one query. MariaDB and MySQL look into an index for fewer than 200
+// (eq_range_index_dive_limit). For more they use its statistics. If those are outdated, they read the whole table.
 const askedAtOnce = 100
 
-// txnsAtOnce is how many transactions are looked at together: each may have 4,000 lines and as many payouts, which are
-// held in memory.
+// txnsAtOnce is the number of transactions in one page. Each may have 4,000 lines and as many payouts, which are kept
+// in memory.
 const txnsAtOnce = 25
 
-// txnPage is some transactions, with all that the ledger has about them.
+// txnPage is a page of transactions, with all of their rows.
 type txnPage struct {
-	kinds   map[int64]string // of the transactions that exist
+	kinds   map[int64]string // of the existing transactions
 	lines   map[int64][]bookedLine
 	sources map[int64]map[string]*sourceSums // by the kind of transaction
 	removed map[int64]bool                   // payments whose payouts were removed after an export
 	found   *findings
 }
 
-// bookedLine is a line of a transaction as it is in the database.
+// bookedLine is a row of the table entry.
 type bookedLine struct {
 	number  int
 	account string
 	amount  rain.Money
-	known   bool // there is such an account
+	known   bool // the account exists
 }
 
-// sourceSums is what the source rows of a transaction say of each account.
+// sourceSums are the sums of a transaction's source rows, by account.
 type sourceSums struct {
 	sums  map[string]rain.Money
-	names map[string][]string // of some of the rows, to be named
+	names map[string][]string // of some of the rows
 }
 
-// checkTxnPage compares transactions with their lines, and both with the source rows. All must be read as of one
-// moment. One that cannot be read is named, and the others are compared.
+// checkTxnPage compares transactions with their lines, and both with the source rows. All are read from one snapshot.
+// If a transaction cannot be read, it is reported, and the others are compared.
 func checkTxnPage(ctx context.Context, q sqldb.Querier, ids []int64, found *findings) error {
 	return oneByOne(ids, func(ids []int64) error { return compareTxns(ctx, q, ids, found) },
 		func(id int64, why error) {
 			found.add("rows that cannot be read", txnKey(id),
-				"transaction %d: its rows cannot be read, so somebody has changed them: %v", id, why)
+				"transaction %d: its rows cannot be read, so they were tampered with: %v", id, why)
 		})
 }
 
-// oneByOne works on a page of rows; where one of them cannot be read it works on each by itself, and names those.
+// oneByOne calls work with a page of rows. If a row cannot be read, it calls work with each row, and name for those
+// that fail.
 func oneByOne[T any](page []T, work func([]T) error, name func(one T, why error)) error {
 	err := work(page)
 	if !sqldb.IsUnreadable(err) {
@@ -89,7 +89,7 @@ func (p *txnPage) readTxns(ctx context.Context, q sqldb.Querier, ids []int64) (e
 	return err
 }
 
-// kindsOf reads the kinds of transactions. One that does not exist is missing in the answer.
+// kindsOf reads the kinds of transactions. A transaction that does not exist is missing in the result.
 func kindsOf(ctx context.Context, q sqldb.Querier, ids []int64) (map[int64]string, error) {
 	kinds := make(map[int64]string, len(ids))
 	err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -151,7 +151,7 @@ func (w *sourceSums) add(account, name string, amount rain.Money) {
 	}
 }
 
-// check says what is wrong with one transaction.
+// check reports the faults of one transaction.
 func (p *txnPage) check(id int64) {
 	kind, exists := p.kinds[id]
 	lines := p.lines[id]
@@ -175,7 +175,7 @@ func (p *txnPage) check(id int64) {
 	p.checkSources(id, kind, lines)
 }
 
-// missing names what is left of a transaction that does not exist.
+// missing reports the rows of a transaction that does not exist.
 func (p *txnPage) missing(id int64, lines []bookedLine) {
 	for _, ln := range lines {
 		p.found.add("a line without a transaction", lineKey(id, ln.number),
@@ -186,7 +186,7 @@ func (p *txnPage) missing(id int64, lines []bookedLine) {
 		w := p.sources[id][kind]
 		for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 			if w.sums[a] > 0 {
-				p.found.add("papers without a transaction", txnKey(id)+a,
+				p.found.add("source rows without a transaction", txnKey(id)+a,
 					"%s %s by %s, in transaction %d: there is no such transaction",
 					a, moves(w.sums[a]), strings.Join(w.names[a], ", "), id)
 			}
@@ -218,12 +218,12 @@ func (p *txnPage) checkLine(id int64, kind string, ln bookedLine) {
 	}
 }
 
-// checkSources compares what a transaction moves with what its source rows say.
+// checkSources compares a transaction's lines with its source rows.
 func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	for _, other := range slices.Sorted(maps.Keys(p.sources[id])) {
 		if other != kind {
 			w := p.sources[id][other]
-			p.found.add("papers of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
+			p.found.add("source rows of another kind", txnKey(id), "transaction %d is of kind %s, but %s name it as theirs",
 				id, kind,
 				strings.Join(slices.Concat(slices.Collect(maps.Values(w.names))...), ", "))
 		}
@@ -237,7 +237,7 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 		return
 	}
 	if w == nil {
-		p.found.add("a transaction without papers", txnKey(id),
+		p.found.add("a transaction without source rows", txnKey(id),
 			"transaction %d is of kind %s, but no row of %s belongs to it (%s)", id, kind,
 			sourceTable.table, linesInWords(lines))
 		return
@@ -250,25 +250,25 @@ func (p *txnPage) checkSources(id int64, kind string, lines []bookedLine) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(moved)) {
 		if want, named := w.sums[a]; !named {
-			p.found.add("a line without papers", lineKey(id, at[a]),
+			p.found.add("a line without source rows", lineKey(id, at[a]),
 				"transaction %d (%s), line %d: %s %s, but no row of %s says so",
 				id, kind, at[a], a, moves(moved[a]), sourceTable.table)
 		} else if want != moved[a] {
-			p.found.add("a line that is not its papers", lineKey(id, at[a]),
+			p.found.add("a line that differs from its source rows", lineKey(id, at[a]),
 				"transaction %d (%s), line %d: %s %s, but should be %d by %s",
 				id, kind, at[a], a, moves(moved[a]), abs(want), w.say(a))
 		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(w.sums)) {
 		if _, booked := moved[a]; !booked {
-			p.found.add("papers without a line", txnKey(id)+a,
+			p.found.add("source rows without a line", txnKey(id)+a,
 				"transaction %d (%s) has no line for %s, who should have %d by %s",
 				id, kind, a, w.sums[a], w.say(a))
 		}
 	}
 }
 
-// say names the rows that speak of an account.
+// say returns the names of the rows for an account.
 func (w *sourceSums) say(account string) string {
 	names := strings.Join(w.names[account], ", ")
 	if len(w.names[account]) == maxFindings {
@@ -277,7 +277,7 @@ func (w *sourceSums) say(account string) string {
 	return names
 }
 
-// moves says what a line does to its account.
+// moves describes the effect of a line.
 func moves(amount rain.Money) string {
 	if amount < 0 {
 		return fmt.Sprintf("gives %d", -amount)

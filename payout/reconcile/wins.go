@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// hotWin is a win as Redis has recorded it.
+// hotWin is a win's record in Redis.
 type hotWin struct {
 	rain.WinRecord
 	shard int
@@ -19,33 +19,33 @@ func (w *hotWin) ref(campaign string) rain.EntryRef {
 	return rain.EntryRef{Campaign: campaign, Shard: w.shard, ID: w.Entry}
 }
 
-// name is how findings speak of the win.
+// name describes the win in findings.
 func (w *hotWin) name(campaign string) string {
 	return fmt.Sprintf("claim %s (packet %d, player %s, amount %d, outbox entry %s)", rain.ClaimID(campaign, w.Packet),
 		w.Packet, w.User, w.Amount, w.ref(campaign))
 }
 
-// recordCheck goes through what Redis has recorded for the players of one shard.
+// recordCheck reads the records of the players of one shard.
 type recordCheck struct {
 	*campaignCheck
 	b       *shardBooks
 	q       sqldb.Querier
-	players []rain.PlayerRecord // whose wins are still to be followed
+	players []rain.PlayerRecord // whose wins must still be followed
 	again   map[int]bool        // packets in the outbox that came twice
-	wins    int                 // different ones, up to the snapshot
+	wins    int                 // distinct ones, up to the snapshot
 
 	newest hotWin // the newest win after the snapshot
 	at     position
-	failed error // the database's error, which must not be taken for Redis's
+	failed error // the database's error, in contrast to that of Redis
 }
 
-// compareRecords holds every win that Redis has recorded against the outbox, the ledger and the dead letters.
+// compareRecords compares every win in Redis with the outbox, the ledger and the dead letters.
 //
-// A win is recorded in the step that writes its outbox entry, and the entry goes only when the ledger has it. So a
-// win whose entry is not newer than the snapshot was in the outbox then, or is in the ledger now. The other way
-// round, a payout that is not newer than the snapshot was recorded before, and the record stays.
+// A win is recorded in the step that writes its outbox entry, and the entry is removed only after its posting. So a
+// win up to the snapshot was in the outbox then, or is in the ledger now. Conversely, a payout up to the snapshot was
+// recorded before, and the record stays.
 func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) error {
-	if !r.counted() || r.look.hot == nil {
+	if !r.counted() || r.scope.hot == nil {
 		return nil
 	}
 	for _, n := range r.sortedShards() {
@@ -64,7 +64,7 @@ func (r *campaignCheck) compareRecords(ctx context.Context, q sqldb.Querier) err
 func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int) error {
 	b := r.shards[n]
 	s := &recordCheck{campaignCheck: r, b: b, q: q, again: map[int]bool{}, at: position{ms: -1}}
-	err := r.look.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
+	err := r.scope.hot.EachRecord(ctx, r.campaign, n, func(page rain.Records) error { return s.page(ctx, page) })
 	if err == nil && len(s.again) > 0 {
 		err = s.checkAgain(ctx)
 	}
@@ -93,7 +93,7 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 	}
 	lost := b.holding.list(func(w int) uint64 { return b.recorded.word(w) &^ b.counted.word(w) })
 	if len(lost) > 0 {
-		r.found.add("wins that their players have not", shardName(n)+lost.String(), "shard %d: Redis has wins of %s, "+
+		r.found.add("wins that are not counted", shardName(n)+lost.String(), "shard %d: Redis has wins of %s, "+
 			"which it has not counted for their players", n, packets(lost))
 	}
 	return nil
@@ -103,7 +103,7 @@ func (r *campaignCheck) compareShard(ctx context.Context, q sqldb.Querier, n int
 func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	n := s.b.snapshot.Shard
 	for _, what := range page.Unreadable {
-		s.found.add("what cannot be read", shardName(n)+what, "shard %d: among the wins, %s, which no script has "+
+		s.found.add("invalid data in Redis", shardName(n)+what, "shard %d: among the wins, %s, which no script has "+
 			"written", n, what)
 	}
 	var open []hotWin
@@ -129,8 +129,8 @@ func (s *recordCheck) page(ctx context.Context, page rain.Records) error {
 	return s.followWins(ctx)
 }
 
-// followWins goes from the newest win of each player that waits for it to the first, all players at once, and compares
-// their number with the player's count. No win is ever removed or changed, so that holds also while they win more.
+// followWins reads each waiting player's wins from the newest to the first, all players at once, and compares their
+// number with the player's count. Wins are never removed or changed, so this is exact even while players win more.
 func (s *recordCheck) followWins(ctx context.Context) error {
 	n := s.b.snapshot.Shard
 	type trail struct {
@@ -148,7 +148,7 @@ func (s *recordCheck) followWins(ctx context.Context) error {
 		for i, t := range trails {
 			wins[i] = rain.Win{User: t.User, Drop: t.next}
 		}
-		records, err := s.look.hot.WinsOf(ctx, s.campaign, n, wins)
+		records, err := s.scope.hot.WinsOf(ctx, s.campaign, n, wins)
 		if err != nil {
 			return err
 		}
@@ -176,11 +176,11 @@ func (s *recordCheck) followWins(ctx context.Context) error {
 	return nil
 }
 
-// place notes a win's packet. It tells whether the win has to be looked up.
+// place records a win's packet. It reports whether the win must be looked up.
 func (s *recordCheck) place(w *hotWin) bool {
 	at, err := positionOf(w.Entry)
 	if err != nil {
-		return false // what is no id cannot be read
+		return false // an invalid id
 	}
 	if s.b.later(at) {
 		if at.after(s.at) {
@@ -206,10 +206,10 @@ func (s *recordCheck) place(w *hotWin) bool {
 	} else if waits {
 		s.again[w.Packet] = true
 	}
-	return !waits // what waits is looked up from the outbox
+	return !waits // a win in the outbox is compared there
 }
 
-// compareWins looks up wins that do not wait in an outbox.
+// compareWins looks up wins that are not in an outbox.
 func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	numbers := make([]int, len(wins))
 	for i := range wins {
@@ -229,7 +229,7 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	if len(open) == 0 {
 		return nil
 	}
-	buried, err := s.buried(ctx, open)
+	buried, err := s.deadWins(ctx, open)
 	if err != nil {
 		return err
 	}
@@ -256,14 +256,14 @@ func (s *recordCheck) compareWins(ctx context.Context, wins []hotWin) error {
 	return nil
 }
 
-// promise is a win in a dead letter.
+// promise identifies a win in a dead letter.
 type promise struct {
 	packet             int
 	user, drop, source string
 }
 
-// buried reads the dead letters of wins that wait for a person. One that was dealt with has a payout instead.
-func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bool, error) {
+// deadWins reads the open dead letters of wins. A resolved one has a payout instead.
+func (s *recordCheck) deadWins(ctx context.Context, wins []hotWin) (map[promise]bool, error) {
 	claims := make([]string, len(wins))
 	for i := range wins {
 		claims[i] = posting.LetterClaim(rain.ClaimID(s.campaign.ID, wins[i].Packet))
@@ -282,12 +282,12 @@ func (s *recordCheck) buried(ctx context.Context, wins []hotWin) (map[promise]bo
 	return found, err
 }
 
-// checkAgain finds out whether packets in the outbox came twice because Redis gives a record twice at times, or because
-// two players have them.
+// checkAgain decides whether packets in the outbox came twice because Redis returned a record twice, or because two
+// players have them.
 func (s *recordCheck) checkAgain(ctx context.Context) error {
 	owners := map[int]hotWin{}
 	n := s.b.snapshot.Shard
-	return s.look.hot.EachRecord(ctx, s.campaign, n, func(page rain.Records) error {
+	return s.scope.hot.EachRecord(ctx, s.campaign, n, func(page rain.Records) error {
 		for _, record := range page.Wins {
 			w := hotWin{record, n}
 			if !s.again[w.Packet] {

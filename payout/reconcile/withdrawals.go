@@ -9,30 +9,30 @@ import (
 	"redrain/rain"
 )
 
-// withdrawalFaults are the withdrawals whose columns contradict each other. Each query selects the id, the player, the
-// state, the amount, and a number that the text names; it goes by an index. The state and the transaction are written
-// together, so one statement sees both or neither. That the money moved as they say is checked with the transactions.
+// withdrawalFaults select the withdrawals whose columns contradict each other. Each query uses an index and selects
+// the id, the player, the state, the amount, and a number for the text. The state and the transaction are written
+// together, so one statement sees both or neither. The check of the transactions proves the movement of the money.
 var withdrawalFaults = []struct{ kind, where, number, text string }{
 	{"a paid withdrawal without its transaction", "state = 'paid' AND paid_id = 0", "paid_id",
 		"withdrawal %s of player %s is %s, but its %d have not left (transaction %d)"},
 	{"money that has left and is not paid", "paid_id > 0 AND state <> 'paid'", "paid_id",
 		"withdrawal %s of player %s is %s, but its %d have left by transaction %d"},
 	{"a failed withdrawal without its return", "state IN ('refused', 'returned') AND return_id = 0", "return_id",
-		"withdrawal %s of player %s is %s, but its %d were not given back (transaction %d)"},
-	{"a return of what has not failed", "return_id > 0 AND state NOT IN ('refused', 'returned')", "return_id",
-		"withdrawal %s of player %s is %s, but its %d were given back by transaction %d"},
-	{"a withdrawal of nobody's", "state NOT IN ('requested', 'held', 'sent', 'action_required', 'paid', 'refused', " +
+		"withdrawal %s of player %s is %s, but its %d were not returned (transaction %d)"},
+	{"a return of a withdrawal that has not failed", "return_id > 0 AND state NOT IN ('refused', 'returned')", "return_id",
+		"withdrawal %s of player %s is %s, but its %d were returned by transaction %d"},
+	{"a withdrawal in no state", "state NOT IN ('requested', 'held', 'sent', 'action_required', 'paid', 'refused', " +
 		"'returned')", "txn_id",
 		"withdrawal %s of player %s is %s, which is no state; %d were taken by transaction %d"},
-	{"a withdrawal that was sent to nobody", "receiver = '' AND " +
+	{"a sent withdrawal without a receiver", "receiver = '' AND " +
 		"state IN ('sent', 'action_required', 'paid', 'refused')", "sent_at",
 		"withdrawal %s of player %s is %s (amount %d, sent at %d), but it names no receiver"},
 	{"a withdrawal that was not sent and has a receiver", "receiver <> '' AND state IN ('requested', 'held')",
 		"sent_at", "withdrawal %s of player %s is %s (amount %d, sent at %d), but it names a receiver"},
 }
 
-// checkWithdrawals looks for withdrawals whose state is not what has become of their money, or is not where their
-// history ends, and compares all that is on its way with what the clearing accounts hold.
+// checkWithdrawals reports withdrawals whose state contradicts their money or their history, and compares all open
+// withdrawals with the clearing accounts.
 func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) error {
 	if err := checkStates(ctx, q, found); err != nil {
 		return err
@@ -43,7 +43,7 @@ func checkWithdrawals(ctx context.Context, q sqldb.Querier, found *findings) err
 	return checkClearing(ctx, q, found)
 }
 
-// checkStates looks for withdrawals that contradict themselves.
+// checkStates reports withdrawals with contradicting columns.
 func checkStates(ctx context.Context, q sqldb.Querier, found *findings) error {
 	for _, fault := range withdrawalFaults {
 		err := q.Each(ctx, func(scan sqldb.Scan) error {
@@ -74,14 +74,14 @@ func checkHistories(ctx context.Context, q sqldb.Querier, found *findings) error
 	}
 }
 
-// historiesAtOnce is how many withdrawals one statement reads, with a few events each.
+// historiesAtOnce is the number of withdrawals in one statement, with a few events each.
 const historiesAtOnce = 500
 
-// history is what the events of a withdrawal say.
+// history is a withdrawal with its events.
 type history struct{ id, state, receiver, lastState, sentTo string }
 
-// checkEvents compares a page of withdrawals with their events, and returns the id of the last one; "" if there is
-// none. A withdrawal gets its receiver with its first try, and keeps it: every event from then on names it.
+// checkEvents compares a page of withdrawals with their events, and returns the id of the last one, or "". A
+// withdrawal gets its receiver with its first try, and every later event names it.
 func checkEvents(ctx context.Context, q sqldb.Querier, found *findings, after string) (at string, err error) {
 	var h history
 	err = q.Each(ctx, func(scan sqldb.Scan) error {
@@ -117,7 +117,7 @@ func (h history) check(found *findings) {
 	}
 }
 
-// checkClearing compares what is on its way out, all as of one moment.
+// checkClearing compares the open withdrawals with the clearing accounts, in one snapshot.
 func checkClearing(ctx context.Context, q sqldb.Querier, found *findings) error {
 	var held, open rain.Money
 	_, err := q.First(ctx, []any{&held, &open}, "SELECT "+
@@ -126,14 +126,14 @@ func checkClearing(ctx context.Context, q sqldb.Querier, found *findings) error 
 		"WHERE state IN ('requested', 'held', 'sent', 'action_required')), 0)",
 		booking.KindClearing+":", booking.KindClearing+";")
 	if err == nil && held != open {
-		found.add("money on its way", delta(held, open),
+		found.add("withdrawals in flight", delta(held, open),
 			"the clearing accounts hold %d, but the withdrawals that have not ended sum to %d", held, open)
 	}
 	return err
 }
 
-// readHeld adds up what of the campaign's payouts is kept apart, or was and is back at the sponsor. That the money has
-// moved as these rows say is checked with the transactions.
+// readHeld sums the campaign's payouts that are held, or were held and returned to the sponsor. The check of the
+// transactions proves the movement of the money.
 func (r *campaignCheck) readHeld(ctx context.Context, q sqldb.Querier) error {
 	_, err := q.First(ctx, []any{&r.held, &r.confirmed}, "SELECT "+
 		"COALESCE(SUM(CASE WHEN state = 'held' THEN amount ELSE 0 END), 0), "+
@@ -142,8 +142,8 @@ func (r *campaignCheck) readHeld(ctx context.Context, q sqldb.Querier) error {
 	return err
 }
 
-// checkHeld compares all that is kept apart with what the held accounts have, as of one moment; and looks for held wins
-// that nobody has been paid, of campaigns that have not left the books.
+// checkHeld compares the open held wins with the held accounts, in one snapshot. It also reports held wins without a
+// payout, except of removed campaigns.
 func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 	var have, open rain.Money
 	_, err := q.First(ctx, []any{&have, &open}, "SELECT "+
@@ -154,8 +154,8 @@ func checkHeld(ctx context.Context, q sqldb.Querier, found *findings) error {
 		return err
 	}
 	if have != open {
-		found.add("money kept apart", delta(have, open),
-			"the held accounts have %d, but the wins that nobody has decided about sum to %d", have, open)
+		found.add("held wins", delta(have, open),
+			"the held accounts have %d, but the undecided wins sum to %d", have, open)
 	}
 	return q.Each(ctx, func(scan sqldb.Scan) error {
 		var claim, user string
