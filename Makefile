@@ -13,7 +13,8 @@ ROWS      ?=
 PROSE      = rain room lua grab grab/outcome grab/confirm grab/store server/gateway internal/wire internal/ws \
              internal/auth internal/seal internal/signed internal/rawio internal/embedded internal/sqldb \
              payout payout/pipeline payout/ledger/posting payout/ledger/booking payout/ledger/standing \
-             payout/reconcile
+             payout/reconcile payout/export payout/rollback payout/paytest payout/withdraw payout/withdraw/webhook \
+             payout/withdraw/webhook/webhooktest payout/withdraw/providertest payout/statement
 PAGES      = README.md CONTRIBUTING.md CHANGELOG.md $(wildcard docs/*/*.md)
 PACKAGES  ?= ./rain ./room ./internal/wire ./internal/auth ./internal/ws ./grab/outcome
 

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// version is that of the format.
+// version is the version of the format.
 const version = 1
 
 // Header is the first line.
@@ -16,7 +16,7 @@ type Header struct {
 	Campaign string          `json:"campaign"`
 	TakenAt  int64           `json:"taken_at"` // Unix ms
 	By       string          `json:"by"`       // the operator
-	Proof    json.RawMessage `json:"proof"`    // the reconciliation that was made before
+	Proof    json.RawMessage `json:"proof"`    // the reconciliation before the export
 }
 
 // Trailer is the last line.
@@ -25,13 +25,13 @@ type Trailer struct {
 	SHA256 string `json:"sha256"` // of all bytes before this line, in hexadecimal
 }
 
-// heading is a line that says what the lines after it are.
+// heading is a line that starts the rows of a table.
 type heading struct {
 	Table   string   `json:"table"`
 	Columns []string `json:"columns"`
 }
 
-// value is a column's, as a database tells it as text.
+// value is a column's value, as the database returns it as text.
 type value sql.NullString
 
 // binary is a value that is no text.

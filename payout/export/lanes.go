@@ -6,7 +6,7 @@ import (
 	"redrain/rain"
 )
 
-// settleLayout reads where the campaign's packets and players are.
+// settleLayout reads the layout of the campaign's packets and players.
 func (c *checker) settleLayout(r row) {
 	spec := &c.campaign.Spec
 	spec.Shards, spec.GuestsShare = int(r.number("shards")), rain.Share(r.number("guests_share"))
@@ -19,7 +19,7 @@ func (c *checker) settleLayout(r row) {
 	c.layout = &layout
 }
 
-// lane says why a player cannot have won a packet on a shard; "" where they can.
+// lane returns the reason why a player cannot have won a packet on a shard, or "".
 func (c *checker) lane(user string, packet, shard int64) string {
 	switch {
 	case c.layout == nil:

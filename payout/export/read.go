@@ -16,10 +16,10 @@ import (
 	"strconv"
 )
 
-// ErrNoExport is returned for a file that is no export, or not a whole one.
+// ErrNoExport is the error of a file that is no export, or is incomplete.
 var ErrNoExport = errors.New("this is no whole export of a campaign")
 
-// row is one of a file.
+// row is one row of a file.
 type row struct {
 	table   string
 	columns []string
@@ -38,7 +38,7 @@ func (r row) text(column string) string { return r.of(column).String }
 // noNumber stands for a text that is no integer. Every check of it fails.
 const noNumber = math.MinInt64
 
-// number is a column's whole number, written as databases do.
+// number returns a column's integer.
 func (r row) number(column string) int64 {
 	n, err := strconv.ParseInt(r.text(column), 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != r.text(column) {
@@ -47,7 +47,7 @@ func (r row) number(column string) int64 {
 	return n
 }
 
-// known are the columns of the tables of a file, by table.
+// known has the columns of each table.
 var known = func() map[string][]string {
 	all := map[string][]string{}
 	for _, t := range wholeTables {
@@ -59,11 +59,11 @@ var known = func() map[string][]string {
 	return all
 }()
 
-// maxLine is how long a line may be: a dead letter has a payload of 64 KB, a list of amounts 10 MB and more.
+// maxLine is the length limit of a line: a dead letter has a payload of 64 KB, a list of amounts 10 MB and more.
 const maxLine = 256 << 20
 
-// read calls begin for each heading and each for each row. It fills in h before the first row. It returns ErrNoExport
-// if the file is no export, or is incomplete.
+// read calls begin for each heading and each for each row. It fills in h before the first row. It fails with
+// ErrNoExport if the file is no export, or is incomplete.
 func read(from io.Reader, h *Header, begin func(table string), each func(row)) (t Trailer, err error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -74,7 +74,7 @@ func read(from io.Reader, h *Header, begin func(table string), each func(row)) (
 		case err != nil:
 			return t, fmt.Errorf("%w: line %d %w", ErrNoExport, r.lines, err)
 		case last && lines.Scan():
-			return t, fmt.Errorf("%w: something follows its last line", ErrNoExport)
+			return t, fmt.Errorf("%w: there is data after its last line", ErrNoExport)
 		case last && lines.Err() == nil:
 			return r.trailer, nil
 		}
@@ -82,7 +82,7 @@ func read(from io.Reader, h *Header, begin func(table string), each func(row)) (
 	if err := lines.Err(); err != nil {
 		return t, fmt.Errorf("%w: %w", ErrNoExport, err)
 	}
-	return t, fmt.Errorf("%w: it ends in the middle", ErrNoExport)
+	return t, fmt.Errorf("%w: it has no last line", ErrNoExport)
 }
 
 // reader reads a file line by line.
@@ -92,12 +92,12 @@ type reader struct {
 	begin   func(table string)
 	each    func(row)
 	at      heading
-	sum     hash.Hash // of the lines before
+	sum     hash.Hash // of the previous lines
 	lines   int
 	rows    int64
 }
 
-// line takes a line; last tells whether it is the trailer.
+// line handles a line. last reports whether it is the trailer.
 func (r *reader) line(line []byte) (last bool, err error) {
 	r.lines++
 	switch {

@@ -9,7 +9,7 @@ import (
 	"redrain/rain"
 )
 
-// Verified is what a file says, and what is wrong with it.
+// Verified is the content of a file, and its faults.
 type Verified struct {
 	Campaign     string     `json:"campaign"`
 	TakenAt      int64      `json:"taken_at"`
@@ -20,41 +20,41 @@ type Verified struct {
 	Reclaimed    rain.Money `json:"reclaimed"`
 	Transactions int64      `json:"transactions"`
 	PacketsPaid  int64      `json:"packets_paid"`
-	PacketsBack  int64      `json:"packets_back"` // given back to the sponsor
-	Hashes       int64      `json:"hashes"`       // of transactions and audit records that agree with their rows
-	Proved       bool       `json:"proved"`       // nothing is wrong
+	PacketsBack  int64      `json:"packets_back"` // returned to the sponsor
+	Hashes       int64      `json:"hashes"`       // of transactions and audit records that match their rows
+	Proved       bool       `json:"proved"`       // there are no findings
 	Findings     []string   `json:"findings,omitempty"`
 	More         int64      `json:"more,omitempty"` // findings beyond those
 }
 
-// maxFindings is how many findings are told.
+// maxFindings is the largest number of named findings.
 const maxFindings = 100
 
-// checker proves a file while it is read.
+// checker verifies a file while it is read.
 type checker struct {
 	v        Verified
 	header   Header
 	rows     map[string][]row // of the tables that are kept
 	campaign rain.Campaign
 	amounts  *rain.Amounts // nil: not known
-	layout   *rain.Layout  // where packets and players are; nil: not known
+	layout   *rain.Layout  // of packets and players; nil: not known
 	paid     packets
 	given    packets
-	winners  map[string]totals // what the payouts say, less what the table winner says
+	winners  map[string]totals // the sums of the payouts, minus those of the table winner
 	escrow   rain.Money
 	page     page
 }
 
 type totals struct{ wins, amount int64 }
 
-// packets are those of a campaign that were paid, or given back.
+// packets is the set of a campaign's packets that were paid, or returned.
 type packets struct {
 	has    []bool
 	count  int64
 	amount rain.Money
 }
 
-// put adds a packet; false: it is there already, or there is no such packet.
+// put adds a packet. It returns false if the set has it, or if there is no such packet.
 func (p *packets) put(n int64) bool {
 	if n < 0 || n >= int64(len(p.has)) || p.has[n] {
 		return false
@@ -64,7 +64,7 @@ func (p *packets) put(n int64) bool {
 	return true
 }
 
-// Verify proves an export. The error is ErrNoExport where there is nothing to prove.
+// Verify verifies an export. It fails with ErrNoExport if the file is no export.
 func Verify(from io.Reader) (Verified, error) {
 	c := &checker{rows: map[string][]row{}, winners: map[string]totals{}, page: newPage()}
 	t, err := read(from, &c.header, c.begin, c.row)
@@ -85,7 +85,7 @@ func (c *checker) fault(format string, args ...any) {
 	c.v.Findings = append(c.v.Findings, fmt.Sprintf(format, args...))
 }
 
-// begin hears that rows of a table follow.
+// begin handles the heading of a table.
 func (c *checker) begin(table string) {
 	switch table {
 	case "winner":
@@ -98,7 +98,7 @@ func (c *checker) begin(table string) {
 	}
 }
 
-// row takes one row.
+// row handles one row.
 func (c *checker) row(r row) {
 	for i, column := range r.columns {
 		switch {
@@ -127,7 +127,7 @@ func (c *checker) row(r row) {
 	}
 }
 
-// settle reads the campaign's settings, once its rows are there.
+// settle reads the campaign's settings, after their rows.
 func (c *checker) settle() {
 	if c.campaign.ID != "" || len(c.rows["campaign"]) != 1 {
 		return
@@ -165,7 +165,7 @@ func (c *checker) settle() {
 	c.reclaims()
 }
 
-// payout holds one against the split.
+// payout compares a payout with the split.
 func (c *checker) payout(r row) {
 	packet, amount := r.number("packet"), rain.Money(r.number("amount"))
 	name := fmt.Sprintf("the payout of packet %d to player %s", packet, r.text("user_id"))
@@ -175,7 +175,7 @@ func (c *checker) payout(r row) {
 	case !c.paid.put(packet):
 		c.fault("%s: there is no such packet, or it is paid twice", name)
 	case c.given.has[packet]:
-		c.fault("%s: the packet was given back, too", name)
+		c.fault("%s: the packet was returned, too", name)
 	case c.amounts != nil && c.amounts.Of(int(packet)) != amount:
 		c.fault("%s is %d, and the split says %d", name, amount, c.amounts.Of(int(packet)))
 	}
@@ -198,7 +198,7 @@ func (c *checker) countWinner(r row, wins, amount int64) {
 	}
 }
 
-// reclaims notes what was given back.
+// reclaims adds the returned packets.
 func (c *checker) reclaims() {
 	cuts := len(c.rows["reclaim_cut"])
 	for _, r := range c.rows["reclaim"] {
@@ -214,12 +214,12 @@ func (c *checker) reclaims() {
 		}
 		for n := range given.Each() {
 			if !c.given.put(int64(n)) {
-				c.fault("packet %d was given back twice", n)
+				c.fault("packet %d was returned twice", n)
 			}
 		}
 		amount := rain.Money(r.number("amount"))
 		if int64(given.Count()) != r.number("packets") || c.amounts != nil && c.amounts.Sum(given) != amount {
-			c.fault("the reclaim of shard %d gives back %d for %d packets, and the split says otherwise",
+			c.fault("the reclaim of shard %d returns %d for %d packets, which differs from the split",
 				r.number("shard"), amount, r.number("packets"))
 		}
 		c.given.amount += amount
@@ -229,7 +229,7 @@ func (c *checker) reclaims() {
 	}
 }
 
-// cutOf is the row that says that a reclaim got less than it asked for.
+// cutOf returns the row of reclaim_cut for a reclaim, if there is one.
 func (c *checker) cutOf(r row) (cut row, ok bool) {
 	for _, cut := range c.rows["reclaim_cut"] {
 		if cut.text("shard") == r.text("shard") && cut.text("closed_at") == r.text("closed_at") &&
@@ -240,7 +240,7 @@ func (c *checker) cutOf(r row) (cut row, ok bool) {
 	return row{}, false
 }
 
-// end proves what needs all rows.
+// end makes the checks that need all rows.
 func (c *checker) end() {
 	c.settle()
 	c.provePage()
@@ -251,7 +251,7 @@ func (c *checker) end() {
 	c.v.PacketsPaid, c.v.PacketsBack = c.paid.count, c.given.count
 	if out := c.paid.amount + c.given.amount; out != c.campaign.Budget ||
 		c.paid.count+c.given.count != int64(c.campaign.Packets) {
-		c.fault("%d of %d packets and %d of %d are paid or given back", c.paid.count+c.given.count,
+		c.fault("%d of %d packets and %d of %d are paid or returned", c.paid.count+c.given.count,
 			c.campaign.Packets, out, c.campaign.Budget)
 	}
 	if c.escrow != 0 {

@@ -11,7 +11,7 @@ import (
 	"redrain/rain"
 )
 
-// page is some transactions with all that belongs to them.
+// page is some transactions with their rows.
 type page struct {
 	txns             []row
 	entries, payouts map[int64][]row
@@ -19,7 +19,7 @@ type page struct {
 
 func newPage() page { return page{entries: map[int64][]row{}, payouts: map[int64][]row{}} }
 
-// provePage proves the transactions that were read last.
+// provePage verifies the last page of transactions.
 func (c *checker) provePage() {
 	for _, t := range c.page.txns {
 		c.v.Transactions++
@@ -36,7 +36,7 @@ func (c *checker) provePage() {
 	c.page = newPage()
 }
 
-// proveTxn compares a transaction with its papers and with its hash.
+// proveTxn compares a transaction with its source documents and with its hash.
 func (c *checker) proveTxn(t row) {
 	id, kind := t.number("id"), t.text("kind")
 	name := fmt.Sprintf("transaction %d (%s)", id, kind)
@@ -54,26 +54,26 @@ func (c *checker) proveTxn(t row) {
 	if sum != 0 {
 		c.fault("%s sums to %d, not to 0", name, sum)
 	}
-	papers, want := c.papersOf(id, kind, escrow)
+	papers, want := c.sourcesOf(id, kind, escrow)
 	for account, amount := range want {
 		if is[account] != amount {
-			c.fault("%s: %s gets %d, and by its papers %d", name, account, is[account], amount)
+			c.fault("%s: %s gets %d, and by its source documents %d", name, account, is[account], amount)
 		}
 	}
 	for account, amount := range is {
 		if _, ok := want[account]; !ok {
-			c.fault("%s: %s gets %d, and no paper says so", name, account, amount)
+			c.fault("%s: %s gets %d, and no source document says so", name, account, amount)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b chain.Line) int { return int(a.Number - b.Number) })
 	paperSum := chain.HashRows(papers...)
 	if string(paperSum[:]) != t.text("papers") {
-		c.fault("the hash of the papers of %s is not that of its papers", name)
+		c.fault("the hash of the source documents of %s is not that of its source documents", name)
 	}
 	c.proveHash(t, name, chain.HashTxn(kind, t.text("idem_key"), t.number("created_at"), paperSum, lines))
 }
 
-// proveHash compares a row with the hash that was written with it.
+// proveHash compares a row with its stored hash.
 func (c *checker) proveHash(r row, name string, is chain.Hash) {
 	if string(is[:]) != r.text("hash") {
 		c.fault("%s is not what was hashed: it was changed, or another put in its place", name)
@@ -82,8 +82,8 @@ func (c *checker) proveHash(r row, name string, is chain.Hash) {
 	c.v.Hashes++
 }
 
-// papersOf are the papers of a transaction, as the chain holds them, and what each account gets by them.
-func (c *checker) papersOf(id int64, kind, escrow string) (papers [][]sql.NullString, want map[string]int64) {
+// sourcesOf returns the source documents of a transaction, as package chain hashes them, and their amounts by account.
+func (c *checker) sourcesOf(id int64, kind, escrow string) (papers [][]sql.NullString, want map[string]int64) {
 	want = map[string]int64{}
 	sponsor := booking.SponsorAccount(c.campaign.Sponsor).ID()
 	move := func(from, to string, amount int64) {
@@ -124,7 +124,7 @@ func (c *checker) papersOf(id int64, kind, escrow string) (papers [][]sql.NullSt
 	return papers, want
 }
 
-// first is the first row of a table; none where there is none.
+// first returns the first row of a table, or an empty row.
 func (c *checker) first(table string) row {
 	if rows := c.rows[table]; len(rows) > 0 {
 		return rows[0]

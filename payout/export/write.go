@@ -18,22 +18,23 @@ import (
 	"redrain/rain"
 )
 
-// ErrNotOver is returned for a campaign of which anything may still change.
+// ErrNotOver is the error of a campaign that may still change.
 var ErrNotOver = errors.New("only a campaign that is over can be exported: closed, its leftover back at the sponsor, " +
 	"nothing refused and no dead letter waiting")
 
-// ErrDropped is returned for a campaign whose payouts were removed after an export.
+// ErrDropped is the error of a campaign whose payouts were removed after an export.
 var ErrDropped = errors.New("the campaign's payouts were removed from the ledger: its export has them, whose SHA-256 " +
 	"is in the audit record campaign.export")
 
-// rowsAtOnce is how many rows one statement reads, and auditAtOnce through how many audit records it looks.
+// rowsAtOnce is the number of rows in one statement. auditAtOnce is the number of audit records that one statement
+// scans.
 const (
 	rowsAtOnce  = 1000
 	txnsAtOnce  = 100 // one may have 500 payouts
 	auditAtOnce = 2000
 )
 
-// Exporter writes campaigns that are over. It changes nothing, holds no lock, and is safe for concurrent use.
+// Exporter writes finished campaigns. It changes nothing, holds no lock, and is safe for concurrent use.
 type Exporter struct {
 	db    *sqldb.DB
 	clock rain.Clock
@@ -42,7 +43,7 @@ type Exporter struct {
 // New makes an exporter of a ledger's database. clock gives Unix ms.
 func New(db *sqldb.DB, clock rain.Clock) *Exporter { return &Exporter{db, clock} }
 
-// Check returns ErrNotOver for a campaign that is not over.
+// Check returns ErrNotOver for a campaign that is not finished.
 func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	var status string
 	var drained bool
@@ -68,7 +69,7 @@ func (e *Exporter) Check(ctx context.Context, campaign string) error {
 	return err
 }
 
-// IsOver tells whether nothing of a campaign that is closed and drained waits for anybody.
+// IsOver reports whether a closed and drained campaign has no open work: no dead letter, and no unfinished claim.
 func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error) {
 	for _, waits := range []string{
 		"SELECT 1 FROM dead_letter WHERE campaign_id = ? AND resolved_at = 0 LIMIT 1",
@@ -84,7 +85,7 @@ func IsOver(ctx context.Context, q sqldb.Querier, campaign string) (bool, error)
 	return true, nil
 }
 
-// Write writes a campaign that is over. by is the operator who wants it, and proof the reconciliation of the campaign.
+// Write writes a finished campaign. by is the operator, and proof the reconciliation of the campaign.
 func (e *Exporter) Write(ctx context.Context, campaign, by string, proof any, to io.Writer) (t Trailer, err error) {
 	if err := e.Check(ctx, campaign); err != nil {
 		return t, fmt.Errorf("campaign %s: %w", campaign, err)
@@ -99,7 +100,7 @@ func (e *Exporter) Write(ctx context.Context, campaign, by string, proof any, to
 		e.writeTables, e.writeTxns, e.writeAudit,
 	} {
 		if err := part(ctx, w, campaign); err != nil {
-			return t, fmt.Errorf("exporting campaign %s: %w", campaign, err)
+			return t, fmt.Errorf("export campaign %s: %w", campaign, err)
 		}
 	}
 	t = Trailer{w.rows, hex.EncodeToString(w.sum.Sum(nil))}
@@ -107,7 +108,7 @@ func (e *Exporter) Write(ctx context.Context, campaign, by string, proof any, to
 	return t, w.err
 }
 
-// writer writes lines, and hashes them. After an error it writes nothing.
+// writer writes and hashes lines. After an error it writes nothing.
 type writer struct {
 	to   io.Writer
 	sum  hash.Hash
@@ -128,7 +129,7 @@ func (w *writer) line(of any) {
 	}
 }
 
-// page writes rows under their heading; none where there are none.
+// page writes rows after their heading, and nothing if there are none.
 func (w *writer) page(h heading, rows [][]value) error {
 	if len(rows) > 0 {
 		w.line(h)
@@ -140,7 +141,7 @@ func (w *writer) page(h heading, rows [][]value) error {
 	return w.err
 }
 
-// writeTables writes the rows of the tables that know their campaign.
+// writeTables writes the rows of the tables that have a campaign's id.
 func (e *Exporter) writeTables(ctx context.Context, w *writer, campaign string) error {
 	for _, t := range wholeTables {
 		query := t.query() + "WHERE " + t.of + " = ?"
@@ -170,8 +171,7 @@ func (e *Exporter) writeTables(ctx context.Context, w *writer, campaign string) 
 	return nil
 }
 
-// writeTxns writes the transactions that have moved money of the campaign, some at once, each time with their lines and
-// payouts.
+// writeTxns writes the campaign's transactions in pages, each with their lines and payouts.
 func (e *Exporter) writeTxns(ctx context.Context, w *writer, campaign string) error {
 	escrow := booking.EscrowAccount(campaign).ID()
 	for after := int64(0); ; {
@@ -199,7 +199,7 @@ func (e *Exporter) writeTxns(ctx context.Context, w *writer, campaign string) er
 	}
 }
 
-// writeAudit writes the audit records about the campaign, and about its claims.
+// writeAudit writes the audit records about the campaign and its claims.
 func (e *Exporter) writeAudit(ctx context.Context, w *writer, campaign string) error {
 	var last int64
 	if _, err := e.db.First(ctx, []any{&last}, "SELECT COALESCE(MAX(id), 0) FROM audit"); err != nil {
@@ -219,7 +219,7 @@ func (e *Exporter) writeAudit(ctx context.Context, w *writer, campaign string) e
 	return nil
 }
 
-// about leaves out the audit records of claims of other campaigns, whose ids begin like this one's.
+// about removes the audit records of other campaigns whose ids have this one's as a prefix.
 func about(campaign string, rows [][]value) (kept [][]value) {
 	at := slices.Index(audits.columns, "target")
 	for _, row := range rows {

@@ -18,7 +18,7 @@ import (
 	"redrain/rain"
 )
 
-// Tick is a clock that rises by one millisecond at each look.
+// Tick is a clock that advances by one millisecond with each reading.
 type Tick struct{ now atomic.Int64 }
 
 func newTick() *Tick {
@@ -27,13 +27,13 @@ func newTick() *Tick {
 	return c
 }
 
-// Now is one more than the last time.
+// Now advances the clock by one and returns it.
 func (c *Tick) Now() int64 { return c.now.Add(1) }
 
-// Load is the time as it is, which does not rise by this look.
+// Load returns the time without advancing it.
 func (c *Tick) Load() int64 { return c.now.Load() }
 
-// Add lets milliseconds pass.
+// Add advances the clock by milliseconds.
 func (c *Tick) Add(ms int64) { c.now.Add(ms) }
 
 // Books is a ledger under test, with the methods of all its parts.
@@ -54,7 +54,7 @@ type Books struct {
 
 	DB    *sqldb.DB
 	Proof *reconcile.Reconciler
-	T     *testing.T // the subtest that it is for, where OnEach made it
+	T     *testing.T // the subtest, if OnEach made it
 	Clock *Tick
 }
 
@@ -69,7 +69,7 @@ func NewBooks(t testing.TB, open func() (*sqldb.DB, error)) *Books {
 	return booksOn(t, db)
 }
 
-// booksOn makes books on a database with tables and the tests' seal.
+// booksOn makes books on a migrated database, with the tests' seal.
 func booksOn(t testing.TB, db *sqldb.DB) *Books {
 	t.Helper()
 	clock := newTick()
@@ -91,11 +91,11 @@ func Node(t testing.TB, b *Books) *ledger.Ledger {
 	return l
 }
 
-// Quiet is a log that nobody reads.
+// Quiet is a log that discards everything.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// OpenCampaign funds and opens a campaign, with a rain of which every drop is in the air. Fields of the spec that are
-// zero get something usable.
+// OpenCampaign funds and opens a campaign, with a rain whose drops are all in the air. Zero fields of the spec get
+// usable values.
 func (b *Books) OpenCampaign(t testing.TB, id string, spec rain.Spec) *rain.Campaign {
 	t.Helper()
 	ctx := context.Background()
@@ -135,7 +135,7 @@ func migrated(t testing.TB, open func() (*sqldb.DB, error)) *sqldb.DB {
 	return db
 }
 
-// CloseCampaign closes a campaign, so that what is left of it may go back to its sponsor.
+// CloseCampaign closes a campaign, so that its rest may return to its sponsor.
 func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	t.Helper()
 	c, err := b.Update(context.Background(), id, func(c *rain.Campaign) error { return c.Close(b.Clock.Now()) })
@@ -143,7 +143,7 @@ func (b *Books) CloseCampaign(t testing.TB, id string) *rain.Campaign {
 	return c
 }
 
-// MustPost posts entries, which must succeed.
+// MustPost posts entries, and fails the test on an error.
 func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	t.Helper()
 	posted, err := b.Post(context.Background(), entries)
@@ -151,14 +151,14 @@ func (b *Books) MustPost(t testing.TB, entries ...rain.Entry) posting.Posted {
 	return posted
 }
 
-// WriteLetter keeps a dead letter.
+// WriteLetter writes a dead letter.
 func (b *Books) WriteLetter(d posting.DeadLetter) error {
 	return b.DB.InTx(context.Background(), func(ctx context.Context, tx *sqldb.Tx) error {
 		return posting.WriteLetters(ctx, tx, []posting.DeadLetter{d}, 1)
 	})
 }
 
-// Statement runs one statement in a transaction of its own, which must succeed.
+// Statement runs one statement in its own transaction, and fails the test on an error.
 func (b *Books) Statement(t testing.TB, statement string) {
 	t.Helper()
 	Must(t, testenv.Err(b.DB.Exec(context.Background(), statement)))
@@ -174,7 +174,7 @@ func (b *Books) MustFence(t testing.TB, shard int) (barrier rain.EntryRef) {
 	return rain.EntryRef{Campaign: "c1", Shard: shard, ID: id.Entry}
 }
 
-// GiveEscrow puts money into a campaign's escrow, as nothing but a person with a reason would.
+// GiveEscrow adds money to a campaign's escrow, as only an operator could.
 func (b *Books) GiveEscrow(t testing.TB, campaign string, amount rain.Money) {
 	t.Helper()
 	Must(t, b.InTx(t, []booking.Txn{booking.Move(booking.KindDeposit, "by hand", booking.World,
@@ -188,7 +188,7 @@ func (b *Books) LoadingCampaign(t testing.TB, id string) *rain.Campaign {
 	return FullCampaign(id)
 }
 
-// SettleAll posts what waits in the outbox of a shard of c1, and removes it.
+// SettleAll posts and removes the entries in the outbox of a shard of c1.
 func (b *Books) SettleAll(t testing.TB, f *FakeRedis, shard int) {
 	t.Helper()
 	entries, err := f.Oldest("c1", shard, 1000)
@@ -211,7 +211,7 @@ func (b *Books) Rich(t testing.TB, user string, amount rain.Money) {
 	b.MustPost(t, Entry(id, 1, Win(user, 0, amount)))
 }
 
-// MustWithdraw begins a withdrawal, which must succeed.
+// MustWithdraw begins a withdrawal, and fails the test on an error.
 func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
 	w, _, err := b.Withdraw(t.Context(), id, user, amount)
@@ -219,10 +219,10 @@ func (b *Books) MustWithdraw(t testing.TB, id, user string, amount rain.Money) l
 	return w
 }
 
-// Bank is who pays withdrawals in tests that care for one receiver only.
+// Bank is the receiver in tests with one receiver.
 const Bank = "bank"
 
-// LeaseOne takes the one withdrawal that is due, for a minute, for Bank.
+// LeaseOne leases the one due withdrawal, for a minute, for Bank.
 func (b *Books) LeaseOne(t testing.TB) ledger.Withdrawal {
 	t.Helper()
 	taken, err := b.LeaseDue(t.Context(), Bank, 10, time.Minute)
@@ -232,21 +232,21 @@ func (b *Books) LeaseOne(t testing.TB) ledger.Withdrawal {
 	return taken[0]
 }
 
-// MustSend begins a withdrawal and sends it to Bank. Nothing else may be due.
+// MustSend begins a withdrawal and sends it to Bank. No other may be due.
 func (b *Books) MustSend(t testing.TB, id, user string, amount rain.Money) ledger.Withdrawal {
 	t.Helper()
 	b.MustWithdraw(t, id, user, amount)
 	return b.LeaseOne(t)
 }
 
-// As is a context under which changes are audited.
+// As returns a context with an audit record.
 func As(t testing.TB, action string) context.Context {
 	t.Helper()
 	return ledger.WithAudit(context.Background(), ledger.AuditRecord{Actor: "ann", Role: "operator", Action: action,
 		Detail: json.RawMessage(`{"address":"::1"}`)})
 }
 
-// Retry has an operator retry the dead letters of a claim.
+// Retry retries the dead letters of a claim as an operator.
 func Retry(ctx context.Context, a *ledger.Approvals, claim string) ([]posting.Settlement, error) {
 	o, err := a.Do(ctx, ledger.Deed{Act: ledger.ActRetry, Target: claim}, ledger.Person{Name: "ann"})
 	return o.Settled, err
@@ -257,20 +257,20 @@ func (b *Books) Retry(ctx context.Context, claim string) ([]posting.Settlement, 
 	return Retry(ctx, b.Approvals, claim)
 }
 
-// Dismiss has an operator dismiss the dead letters of a claim, or one of them.
+// Dismiss dismisses the dead letters of a claim, or one of them, as an operator.
 func (b *Books) Dismiss(ctx context.Context, claim string, letter int64, why string) (ledger.Dismissed, error) {
 	o, err := b.Approvals.Do(ctx, ledger.Deed{Act: ledger.ActDismiss, Target: claim, Letter: letter},
 		ledger.Person{Name: "ann", Reason: why})
 	return o.Dismissed, err
 }
 
-// RetryAll is that of the approvals.
+// RetryAll is RetryAll of the approvals.
 func (b *Books) RetryAll(ctx context.Context, campaign string,
 	tell func([]posting.Settlement)) (ledger.Redriven, error) {
 	return b.Approvals.RetryAll(ctx, campaign, tell)
 }
 
-// InTx books transactions as they are.
+// InTx books transactions without checks.
 func (b *Books) InTx(t testing.TB, txns []booking.Txn) error {
 	t.Helper()
 	return b.DB.InTx(t.Context(), func(ctx context.Context, tx *sqldb.Tx) error {

@@ -17,7 +17,7 @@ import (
 	"redrain/rain"
 )
 
-// WantBalance fails unless an account holds exactly that.
+// WantBalance fails the test unless an account's balance is want.
 func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	t.Helper()
 	got, _, err := booking.BalanceOf(context.Background(), b.DB, a)
@@ -27,7 +27,7 @@ func (b *Books) WantBalance(t testing.TB, a booking.Account, want rain.Money) {
 	}
 }
 
-// CheckBooks checks what must be true of the books at any moment.
+// CheckBooks checks the invariants of the books.
 func (b *Books) CheckBooks(t testing.TB) {
 	t.Helper()
 	err := b.DB.View(context.Background(), time.Minute, func(ctx context.Context, tx *sqldb.Tx) error {
@@ -64,12 +64,12 @@ func (b *Books) CheckBooks(t testing.TB) {
 				"FROM withdrawal w LEFT JOIN txn t ON t.idem_key = CONCAT('paid:', w.id) AND t.kind = 'paid' " +
 				"LEFT JOIN entry e ON e.txn_id = t.id AND e.account_id = CONCAT('clearing:', w.user_id) " +
 				"AND e.amount = -w.amount WHERE (w.state = 'paid') <> (e.txn_id IS NOT NULL)",
-			"players whose money on its way is not their open withdrawals": "SELECT b.account_id FROM balance b " +
+			"players whose clearing account is not their open withdrawals": "SELECT b.account_id FROM balance b " +
 				"LEFT JOIN withdrawal w ON b.account_id = CONCAT('clearing:', w.user_id) " +
 				"AND w.state IN ('requested', 'held', 'sent', 'action_required') " +
 				"WHERE b.account_id LIKE 'clearing:%' GROUP BY b.account_id, b.amount " +
 				"HAVING b.amount <> COALESCE(SUM(w.amount), 0)",
-			"players whose money kept apart is not their held wins": "SELECT b.account_id FROM balance b " +
+			"players whose held account is not their held wins": "SELECT b.account_id FROM balance b " +
 				"LEFT JOIN held h ON b.account_id = CONCAT('held:', h.user_id) AND h.state = 'held' " +
 				"WHERE b.account_id LIKE 'held:%' GROUP BY b.account_id, b.amount " +
 				"HAVING b.amount <> COALESCE(SUM(h.amount), 0)",
@@ -134,20 +134,20 @@ func (b *Books) CheckHashes(t testing.TB) {
 	Must(t, err)
 }
 
-// Count is the answer of a query for one number.
+// Count returns the result of a query for one number.
 func (b *Books) Count(t testingT, query string, args ...any) (n int) {
 	t.Helper()
 	Must(t, testenv.Err(b.DB.First(context.Background(), []any{&n}, query, args...)))
 	return n
 }
 
-// testingT is what testing.T and rapid.T have in common.
+// testingT is the common interface of testing.T and rapid.T.
 type testingT interface {
 	Helper()
 	Fatal(args ...any)
 }
 
-// ClaimState is the state of a player's claim; it is empty for a claim that the books do not know.
+// ClaimState returns the state of a player's claim, or "" for an unknown claim.
 func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	t.Helper()
 	states, err := b.ClaimStates(context.Background(), user, []string{claim})
@@ -155,8 +155,8 @@ func (b *Books) ClaimState(t testing.TB, user, claim string) ledger.ClaimState {
 	return states[claim]
 }
 
-// Prove reconciles a campaign with what Redis has of it, which is nothing where hot is nil, and checks that the parts
-// add up to what was funded.
+// Prove reconciles a campaign with Redis, or without if hot is nil, and checks that the parts add up to the funded
+// amount.
 func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconcile.Reconciliation {
 	t.Helper()
 	if hot == nil {
@@ -170,7 +170,7 @@ func (b *Books) Prove(t testing.TB, c *rain.Campaign, hot reconcile.Hot) reconci
 	return r
 }
 
-// WantWithdrawal fails the test unless a withdrawal is in a state after so many tries. It returns the withdrawal.
+// WantWithdrawal fails the test unless a withdrawal has a state and a number of tries. It returns the withdrawal.
 func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalState, attempts int) ledger.Withdrawal {
 	t.Helper()
 	w, err := b.Withdrawal(t.Context(), id)
@@ -181,13 +181,13 @@ func (b *Books) WantWithdrawal(t testing.TB, id string, state ledger.WithdrawalS
 	return w
 }
 
-// CountDead counts the dead letters that wait.
+// CountDead counts the open dead letters.
 func (b *Books) CountDead(t testingT) int {
 	t.Helper()
 	return b.Count(t, "SELECT COUNT(*) FROM dead_letter WHERE resolved_at = 0")
 }
 
-// LastAudit is the newest record, and how many there are.
+// LastAudit returns the newest audit record, and the number of records.
 func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after map[string]any, n int) {
 	t.Helper()
 	list, _, err := b.ListAudit(context.Background(), "", 1)
@@ -203,13 +203,13 @@ func (b *Books) LastAudit(t testing.TB) (last ledger.AuditRecord, before, after 
 	return list[0], detail.Before, detail.After, b.Count(t, "SELECT COUNT(*) FROM audit")
 }
 
-// Waits tells whether a table of MariaDB's says so.
+// Waits reports whether a table of MariaDB has a row for the condition.
 func (b *Books) Waits(t testing.TB, table, where string) bool {
 	t.Helper()
 	return b.Count(t, "SELECT COUNT(*) FROM information_schema."+table+" WHERE "+where) > 0
 }
 
-// Assigned lists the packets of a campaign that are somebody's.
+// Assigned lists the assigned packets of a campaign.
 func (b *Books) Assigned(t testing.TB, c *rain.Campaign) []posting.Assigned {
 	t.Helper()
 	var all []posting.Assigned

@@ -8,8 +8,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// OnEach runs a test of the ledger on every database, on all of them at the same time, and beside other tests: that is
-// the conformance suite.
+// OnEach runs a test of the ledger on every database, in parallel with other tests. It is the conformance suite.
 func OnEach(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()
 	t.Parallel()
@@ -21,7 +20,7 @@ func OnEach(t *testing.T, test func(t *testing.T, b *Books)) {
 	}
 }
 
-// OnEachInTurn is OnEach for tests that keep the processors busy: one database after the other, and nothing beside.
+// OnEachInTurn is OnEach for tests that need all processors: one database after the other, without other tests.
 func OnEachInTurn(t *testing.T, test func(t *testing.T, b *Books)) {
 	t.Helper()
 	for name, open := range Databases {
@@ -36,7 +35,7 @@ func runOn(t *testing.T, open func(testing.TB) *Books, test func(t *testing.T, b
 	test(t, b)
 }
 
-// Databases are the databases of the conformance suite, by name, each with the function that makes books on it.
+// Databases are the databases of the conformance suite by name, each with the function that makes books on it.
 var Databases = map[string]func(testing.TB) *Books{"sqlite": OnSQLite, "sqlite file": onFile, "mysql": OnMySQL}
 
 func onFile(t testing.TB) *Books {
@@ -58,7 +57,7 @@ func OnSQLite(t testing.TB) *Books {
 	return NewBooks(t, func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") })
 }
 
-// Fresh is a migrated database of a dialect, as a new installation has it.
+// Fresh returns a migrated database of a dialect, as in a new installation.
 func Fresh(t testing.TB, dialect sqldb.Dialect) *sqldb.DB {
 	t.Helper()
 	open := func() (*sqldb.DB, error) { return sqldb.OpenSQLite("") }

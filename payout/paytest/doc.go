@@ -1,2 +1,2 @@
-// Package paytest is what tests of all of payout share: books on a database, a fake of Redis, a log that is checked.
+// Package paytest has helpers for the tests of payout: books on a database, a fake Redis, a checked log.
 package paytest

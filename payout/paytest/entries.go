@@ -24,37 +24,37 @@ func FullCampaign(id string) *rain.Campaign {
 	}
 }
 
-// secret is what this package seals with. NewBooks puts it into the ledger.
+// secret is the seal key of this package. NewBooks puts it into the ledger.
 var secret = seal.Secret{7}
 
-// Ring seals what this package makes.
+// Ring seals entries of this package.
 var Ring = seal.NewRing(secret)
 
-// SealedAt is when taps and closings are sealed, Unix ms: while every drop of Rain is in the air.
+// SealedAt is the time of the seals of taps and closings, Unix ms. Every drop of Rain is in the air then.
 const SealedAt = 1_000_000_000 + rainMS
 
-// rainMS is how long Rain falls: so long that even in the largest campaign each packet has a drop of its own.
+// rainMS is the duration of Rain: even in the largest campaign each packet has its own drop.
 const rainMS = rain.MaxPackets / rain.MaxDropsPerSecond * 1000
 
-// Rain is a rain of which every drop is in the air at SealedAt. OpenCampaign gives each campaign one.
+// Rain is a rain whose drops are all in the air at SealedAt. OpenCampaign gives each campaign one.
 func Rain(campaign string) rain.Rain {
 	return rain.Rain{ID: "rain-" + campaign, Campaign: campaign, StartsAt: SealedAt - rainMS, DurationMS: rainMS,
 		DropsPerSecond: rain.MaxDropsPerSecond, FallMS: 2 * rainMS, Pacing: rain.PacingNone, Seed: rain.Seed{3}}
 }
 
-// DropOf is the drop that a packet is won with.
+// DropOf returns the drop of a packet.
 func DropOf(packet int) string {
 	const aWave = rain.MaxDropsPerSecond * rain.WaveMS / 1000
 	return rain.DropID{N: int64(packet / aWave), K: packet % aWave}.String()
 }
 
-// Seal seals all that is in an entry, as a node would at SealedAt.
+// Seal seals an entry, as a node would at SealedAt.
 func Seal(e rain.Entry) rain.Entry {
 	e.SealedAt = SealedAt
 	return SealWith(Ring, e)
 }
 
-// SealWith seals all that is in an entry with the keys of a ring.
+// SealWith seals an entry with the keys of a ring.
 func SealWith(ring *seal.Ring, e rain.Entry) rain.Entry {
 	e.Wins = slices.Clone(e.Wins)
 	for i := range e.Wins {
@@ -69,7 +69,7 @@ func SealWith(ring *seal.Ring, e rain.Entry) rain.Entry {
 	return e
 }
 
-// Copies are entries as another worker reads them from Redis: a posting fills in their amounts.
+// Copies returns entries as another worker reads them from Redis: a posting fills in their amounts.
 func Copies(entries []rain.Entry) []rain.Entry {
 	entries = slices.Clone(entries)
 	for i := range entries {
@@ -83,7 +83,7 @@ func Copies(entries []rain.Entry) []rain.Entry {
 	return entries
 }
 
-// Home is a player whose taps are decided on a shard: the name, where need be with an ending.
+// Home returns a player whose home shard is shard: the name, with a suffix if necessary.
 func Home(name string, shard, shards int) string {
 	for n, user := 1, name; ; n++ {
 		if rain.HomeShard(user, shards) == shard {
@@ -107,8 +107,8 @@ func HomeOf(name string, shard int, l rain.Layout) string {
 	}
 }
 
-// Amounts is what a campaign's list is to be for its packets to hold that, the first of them first: OpenCampaign's
-// split changes the order of a list.
+// Amounts returns a campaign's list of amounts such that its first packets have the given ones: OpenCampaign's split
+// changes the order of a list.
 func Amounts(packets ...rain.Money) []rain.Money {
 	split := rain.SplitSpec{Split: rain.List, Packets: len(packets), Min: 1}
 	for i := range packets {
@@ -148,7 +148,7 @@ func Win(user string, packet int, amount rain.Money) rain.Win {
 // Packets are the numbers first … last.
 func Packets(first, last int) rain.Numbers { return rain.Numbers{{First: first, Last: last}} }
 
-// ReclaimEntry is the n-th entry of a shard of c1, which gives packets back.
+// ReclaimEntry is the n-th entry of a shard of c1, which returns packets.
 func ReclaimEntry(shard, n int, packets ...rain.Range) rain.Entry {
 	return Seal(rain.Entry{Ref: rain.EntryRef{Campaign: "c1", Shard: shard, ID: fmt.Sprintf("%d-0", n)},
 		Reclaim: &rain.Reclaim{Numbers: packets}})

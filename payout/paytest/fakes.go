@@ -10,23 +10,22 @@ import (
 	"redrain/rain"
 )
 
-// FakeRedis is what grab and Redis are to this package: a stock for each shard, from which packets are won, and an
-// outbox.
+// FakeRedis replaces package grab and Redis: each shard has a stock with packets to win, and an outbox.
 type FakeRedis struct {
-	RecordsAtOnce int // how many records EachRecord gives at a time; 0: few
+	RecordsAtOnce int // records in one call of EachRecord's fn; 0: few
 
 	clock rain.Clock
 
 	mu     sync.Mutex
 	Shards map[FakeKey]*FakeShard
 	live   []*rain.Campaign
-	fails  error      // what every call of Outbox returns
+	fails  error      // the error of every call of Outbox
 	goesOn *FakeRedis // the one that these are snapshots of
 }
 
 // FakeShard is the state of one shard.
 type FakeShard struct {
-	Snapshot rain.ShardSnapshot // but for Stock, Left and NewestEntry
+	Snapshot rain.ShardSnapshot // except Stock, Left and NewestEntry
 	Stock    rain.Numbers
 	Entries  []rain.Entry
 	Wins     []rain.WinRecord
@@ -59,8 +58,8 @@ func (f *FakeRedis) Open(c *rain.Campaign) {
 	}
 }
 
-// Win gives the next packets of a shard to users, in one entry. Those who are not at home there get another name, see
-// Home. It tells how many packets there were.
+// Win gives the next packets of a shard to users, in one entry. Users of other shards get another name, see Home. It
+// returns the number of packets.
 func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +77,7 @@ func (f *FakeRedis) Win(campaign string, shard int, users ...string) int {
 	return len(users)
 }
 
-// WinAtMost is Win for those of some players who have not all the wins allowed, each once.
+// WinAtMost is Win for those of the users who may still win, each once.
 func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string) int {
 	f.mu.Lock()
 	sh := f.Shards[FakeKey{campaign, shard}]
@@ -93,14 +92,14 @@ func (f *FakeRedis) WinAtMost(campaign string, shard, most int, users ...string)
 	return f.Win(campaign, shard, may...)
 }
 
-// Entries are what waits in an outbox.
+// Entries returns the entries in an outbox.
 func (f *FakeRedis) Entries(of FakeKey) []rain.Entry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Copies(f.Shards[of].Entries)
 }
 
-// record notes an entry's wins for their players.
+// record records an entry's wins for their players.
 func (sh *FakeShard) record(e rain.Entry) {
 	for _, w := range e.Wins {
 		p := sh.Players[w.User]
@@ -110,7 +109,7 @@ func (sh *FakeShard) record(e rain.Entry) {
 	}
 }
 
-// Settled has an entry been won, or given back, and settled: it is in no outbox any more.
+// Settled adds a won or returned entry that is settled: it is in no outbox.
 func (f *FakeRedis) Settled(e rain.Entry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -125,7 +124,7 @@ func (f *FakeRedis) Settled(e rain.Entry) {
 	sh.record(e)
 }
 
-// Close shuts a shard and leaves what it still had in the outbox.
+// Close closes a shard and puts its stock into the outbox.
 func (f *FakeRedis) Close(campaign string, shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -145,7 +144,7 @@ func (sh *FakeShard) giveBack(f *FakeRedis, numbers rain.Numbers) {
 	f.add(sh.campaign.ID, sh.Snapshot.Shard, sh, rain.Entry{Reclaim: &rain.Reclaim{Numbers: numbers}})
 }
 
-// Lend takes the last packets out of a shard's stock, as the script does; nil where there are none.
+// Lend takes the last packets out of a shard's stock, as the script does. It returns nil if there are none.
 func (f *FakeRedis) Lend(campaign string, from, to int, move string, count int) *rain.Lent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -171,8 +170,8 @@ func (f *FakeRedis) Lend(campaign string, from, to int, move string, count int) 
 	return &lent
 }
 
-// Borrow puts what was lent into its shard, once, and returns the move's number there; -1 where Redis does not know the
-// shard.
+// Borrow adds lent packets to their shard, once, and returns the move's number there, or -1 if Redis does not have
+// the shard.
 func (f *FakeRedis) Borrow(campaign string, lent rain.Lent) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -213,7 +212,7 @@ func (f *FakeRedis) Lose(campaign string, shard int) {
 	f.Shards[FakeKey{campaign, shard}] = sh
 }
 
-// Restored is what a rebuild tells Redis of a shard.
+// Restored is the state of a shard for Restore.
 type Restored struct {
 	Stock, Returned rain.Numbers
 	Borrowed        []string // moves that have come
@@ -223,7 +222,7 @@ type Restored struct {
 	Closed          bool
 }
 
-// Restore makes Redis know a shard again, as a rebuild does.
+// Restore gives Redis a shard again, as a rebuild does.
 func (f *FakeRedis) Restore(campaign string, shard int, what Restored) {
 	f.Lose(campaign, shard)
 	f.mu.Lock()
@@ -256,7 +255,7 @@ func (f *FakeRedis) Live() []*rain.Campaign {
 	return slices.Clone(f.live)
 }
 
-// Fail makes every call of Outbox and Hot return an error from now on; nil ends that.
+// Fail makes every call of Outbox and Hot return an error; nil ends that.
 func (f *FakeRedis) Fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -285,14 +284,14 @@ func (f *FakeRedis) Page(_ context.Context, campaign string, shard int, after st
 	return entries, "", nil
 }
 
-// later tells whether an entry was written after another one of its outbox.
+// later reports whether an entry was written after another one of its outbox.
 func later(a, b rain.EntryRef) bool {
 	ams, aseq, _ := a.Position() // the fake's own ids are well formed
 	bms, bseq, _ := b.Position()
 	return ams > bms || ams == bms && aseq > bseq
 }
 
-// Oldest is up to limit entries of an outbox.
+// Oldest returns up to limit entries of an outbox, the oldest first.
 func (f *FakeRedis) Oldest(campaign string, shard, limit int) ([]rain.Entry, error) {
 	entries, _, err := f.Page(context.Background(), campaign, shard, "", limit)
 	return entries, err
@@ -328,7 +327,7 @@ func (f *FakeRedis) Pending(_ context.Context, c *rain.Campaign) (n int64, err e
 	return n, f.fails
 }
 
-// Waiting is how many entries are in all the outboxes.
+// Waiting counts the entries in all outboxes.
 func (f *FakeRedis) Waiting() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,21 +15,21 @@ import (
 	"redrain/internal/testenv"
 )
 
-// holds is the environment variable that makes a process of the test binary one that holds rows: the database and
-// the query that finds them, separated by a space.
+// holds is the environment variable that makes a process of the test binary lock rows. It has the database and the
+// query that finds the rows, separated by a space.
 const holds = "REDRAIN_TEST_HOLDS"
 
 // Main is [testenv.Main] for packages that use [Freeze].
 func Main(m *testing.M) {
 	if what, is := os.LookupEnv(holds); is {
 		dsn, query, _ := strings.Cut(what, " ")
-		_, _ = fmt.Fprintln(os.Stdout, hold(dsn, query)) // whoever started this process reads it
+		_, _ = fmt.Fprintln(os.Stdout, hold(dsn, query)) // the parent process reads it
 		os.Exit(1)
 	}
 	testenv.Main(m)
 }
 
-// hold locks rows as redrain does, says so, and goes on in the same transaction with the statement that it is given.
+// hold locks rows as redrain does, reports that, and then executes a given statement in the same transaction.
 func hold(dsn, query string) error {
 	db, err := sqldb.OpenMySQL(dsn)
 	if err != nil {
@@ -58,8 +58,8 @@ type Frozen struct {
 	out  *bufio.Reader
 }
 
-// Freeze starts another process, which locks the rows that a query for one column finds, in a transaction, and is
-// stopped there, as a node is whose machine stands still. It is killed at the end of the test.
+// Freeze starts another process, which locks the rows of a query for one column, in a transaction. Then it stops the
+// process, like a node on a machine that stands still. The process is killed at the end of the test.
 func Freeze(t testing.TB, dsn, query string) *Frozen {
 	t.Helper()
 	node := exec.Command(os.Args[0], "-test.run=^$")
@@ -82,8 +82,8 @@ func Freeze(t testing.TB, dsn, query string) *Frozen {
 	return f
 }
 
-// Revive lets the process go on: it executes a statement in its transaction, and commits that. It returns the error of
-// these, "<nil>" for none.
+// Revive resumes the process: it executes a statement in its transaction, and commits. It returns their error as
+// text, "<nil>" for none.
 func (f *Frozen) Revive(t testing.TB, statement string) (said string) {
 	t.Helper()
 	Must(t, f.node.Process.Signal(syscall.SIGCONT))

@@ -9,9 +9,8 @@ import (
 	"redrain/rain"
 )
 
-// Snapshots is a Redis that stands still as this one is now: its shards at one moment, one after the other. It
-// stands for what was read of this one before, so the newest entries that it tells are this one's whenever it is
-// asked.
+// Snapshots returns a copy of the present state, read shard by shard. It represents an earlier reading of f, so its
+// newest entries are always those of f.
 func (f *FakeRedis) Snapshots(c *rain.Campaign) *FakeRedis {
 	frozen := NewFakeRedis(f.clock)
 	frozen.goesOn = f
@@ -80,8 +79,8 @@ func (f *FakeRedis) entries(c *rain.Campaign, shard int) []rain.Entry {
 	return nil
 }
 
-// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as Redis
-// may.
+// EachRecord implements Hot. It gives the records a few at a time, as they are at that moment, and some twice, as
+// Redis may.
 func (f *FakeRedis) EachRecord(_ context.Context, c *rain.Campaign, shard int, fn func(rain.Records) error) error {
 	atOnce := cmp.Or(f.RecordsAtOnce, 3)
 	for i := 0; ; i += atOnce {

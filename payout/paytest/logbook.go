@@ -14,12 +14,12 @@ import (
 	"redrain/rain"
 )
 
-// Logbook keeps what is logged, and counts the transactions that were tried again.
+// Logbook keeps the log, and counts the retried transactions.
 type Logbook struct {
 	mu        sync.Mutex
 	loud      []string // info and above
 	deadlocks int
-	retries   int // for other reasons: somebody was faster
+	retries   int // for other reasons: another transaction was faster
 }
 
 // Enabled implements slog.Handler; every level is kept.
@@ -49,7 +49,7 @@ func (k *Logbook) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// CheckQuiet fails if anything louder than debug was said.
+// CheckQuiet fails the test if there is a record above debug.
 func (k *Logbook) CheckQuiet(t *testing.T) {
 	t.Helper()
 	k.mu.Lock()
@@ -60,7 +60,7 @@ func (k *Logbook) CheckQuiet(t *testing.T) {
 	}
 }
 
-// CheckOrder fails if locks were waited for crosswise.
+// CheckOrder fails the test if there were deadlocks.
 func (k *Logbook) CheckOrder(t *testing.T) {
 	t.Helper()
 	k.mu.Lock()
@@ -70,11 +70,11 @@ func (k *Logbook) CheckOrder(t *testing.T) {
 	}
 }
 
-// CrowdAmount is what each packet of a Crowd's campaign holds.
+// CrowdAmount is the amount of each packet of a Crowd's campaign.
 const CrowdAmount = 11
 
-// Crowd is what a rain leaves for its settlement: entries in which some players win again and again, and others for the
-// first time ever. Its campaign is cut evenly into packets of CrowdAmount.
+// Crowd is the outboxes' content after a rain: some players win again and again, and others for the first time. Its
+// campaign is split evenly into packets of CrowdAmount.
 func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[string]rain.Money) {
 	r := rand.New(rand.NewPCG(7, 7))
 	paid = map[string]rain.Money{}
@@ -94,8 +94,8 @@ func Crowd(campaign string, entries, wins int) (all []rain.Entry, paid map[strin
 	return all, paid
 }
 
-// WantPaid fails the test unless the books have paid exactly that: each player, the packets, and the rest in the
-// escrow.
+// WantPaid fails the test unless the books have paid exactly these amounts: each player, the packets, and the rest in
+// the escrow.
 func (b *Books) WantPaid(t *testing.T, campaign string, budget rain.Money, packets int64, paid map[string]rain.Money) {
 	t.Helper()
 	var sum rain.Money
@@ -128,7 +128,7 @@ func (n *Told) Settled(_ context.Context, settled []posting.Settlement) {
 	}
 }
 
-// Distinct is how many claims were settled.
+// Distinct counts the settled claims.
 func (n *Told) Distinct() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

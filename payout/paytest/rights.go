@@ -14,7 +14,7 @@ import (
 	"redrain/internal/testenv"
 )
 
-// Refused is why the database does not do what it was told to refuse.
+// Refused is the error text of a refused change.
 const Refused = "the test refuses it"
 
 // Refuse makes the database refuse every payout to a player; allow undoes it.
@@ -41,8 +41,8 @@ func (b *Books) refuse(t testing.TB, change, column, value string) (allow func()
 	return func() { b.Statement(t, "DROP TRIGGER refused") }
 }
 
-// OnRights makes books on a MySQL or MariaDB database whose tables another user has made: they have the rights of
-// docs/rights.sql. owner is the books of who may do everything.
+// OnRights makes books on a MySQL or MariaDB database whose tables another user has made. user has the rights of
+// docs/rights.sql, owner has all rights.
 func OnRights(t testing.TB) (user, owner *Books) {
 	t.Helper()
 	dsn := testenv.MySQL(t)
@@ -51,7 +51,7 @@ func OnRights(t testing.TB) (user, owner *Books) {
 	return booksOn(t, migrated(t, func() (*sqldb.DB, error) { return sqldb.OpenMySQL(limited) })), owner
 }
 
-// GrantRights makes a user of a database who has the rights of docs/rights.sql, and returns the user's DSN. The user is
+// GrantRights makes a database user with the rights of docs/rights.sql, and returns the user's DSN. The user is
 // removed at the end of the test.
 func GrantRights(t testing.TB, dsn string) (userDSN string) {
 	t.Helper()

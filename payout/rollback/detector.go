@@ -18,28 +18,28 @@ import (
 	"redrain/rain"
 )
 
-// every is how often it is kept how far the ledger has come. What was committed since is not noticed where it is lost.
+// every is the interval of updates of the mark. The loss of newer commits is not detected.
 const every = 10 * time.Second
 
-// within is how long a look may take.
+// within bounds one look.
 const within = 5 * time.Second
 
-// key is where the mark is kept in its bucket.
+// key is the mark's key in its bucket.
 const key = "ledger"
 
-// Rows knows the newest rows of the ledger. [chain.Roots] does.
+// Rows reads the newest rows of the ledger. [chain.Roots] implements it.
 type Rows interface {
 	Heads(ctx context.Context) ([]chain.Head, error)
-	Holds(ctx context.Context, h chain.Head) (bool, error) // whether a row that was the newest once is still there
+	Holds(ctx context.Context, h chain.Head) (bool, error) // reports whether a row that was once the newest still exists
 }
 
-// Restores keeps when the ledger was put back. [ledger.Restores] does.
+// Restores stores the restores of the ledger. [ledger.Restores] implements it.
 type Restores interface {
 	Newest(ctx context.Context) (ledger.Restore, error)
 	Notice(ctx context.Context, reason string) error
 }
 
-// Options of a detector. All are needed but those that say so.
+// Options are the settings of a detector. All are required unless they say otherwise.
 type Options struct {
 	JetStream jetstream.JetStream
 	Namespace string // of the bucket's name
@@ -53,15 +53,15 @@ type Options struct {
 	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// Detector notices a ledger that has gone back in time. Every node may have one.
+// Detector detects a ledger that has gone back in time. Every node may run one.
 type Detector struct {
-	o      Options
-	bucket string
-	held   prometheus.Gauge
-	untold string // the alarm that is to be given
+	o       Options
+	bucket  string
+	held    prometheus.Gauge
+	pending string // the alarm that must still be raised
 }
 
-// New makes a detector. Its Run must be started.
+// New makes a detector. It does nothing before Run.
 func New(o Options) *Detector {
 	return &Detector{
 		o: o, bucket: o.Namespace + "_ledger",
@@ -72,38 +72,38 @@ func New(o Options) *Detector {
 	}
 }
 
-// Run looks again and again until ctx ends, and gives the alarm, also of what a look before has found.
+// Run looks periodically until ctx ends. It raises the alarm, including that of an earlier look.
 func (d *Detector) Run(ctx context.Context) error {
-	err := loop.Run(ctx, loop.Spec{Part: "rollback", Work: "looking whether the ledger has gone back in time",
+	err := loop.Run(ctx, loop.Spec{Part: "rollback", Work: "compare the ledger with its mark",
 		Every: every, Do: d.round, Recoverer: d.o.Recoverer, Log: d.o.Log})
-	// The mark of a process that stops in good order is nearly exact.
+	// A process that stops in good order leaves an exact mark.
 	last := d.o.Recoverer.Try("rollback", func() error { return d.round(context.WithoutCancel(ctx)) })
 	if last != nil {
-		d.o.Log.Warn("how far the ledger has come is not noted at the end", "err", last)
+		d.o.Log.Warn("write the ledger's mark at the end", "err", last)
 	}
 	return err
 }
 
 func (d *Detector) round(ctx context.Context) error {
 	err := d.Look(ctx)
-	if d.untold != "" {
-		d.o.Alarm("ledger_went_back", "", d.untold)
-		d.untold = ""
+	if d.pending != "" {
+		d.o.Alarm("ledger_went_back", "", d.pending)
+		d.pending = ""
 	}
 	return err
 }
 
-// mark is how far the ledger had come.
+// mark is the newest state of the ledger.
 type mark struct {
 	At    int64        `json:"at"` // Unix ms
 	Heads []chain.Head `json:"heads"`
 }
 
-// Look holds the ledger against how far it had come, notes a restore where it has not come that far, and keeps how far
-// it is now.
+// Look compares the ledger with the mark. If the ledger is behind it, Look records a restore. Then it writes a new
+// mark.
 //
-// The mark is read first, so a ledger that goes on meanwhile is ahead of it. A mark that another node has written since
-// stays: this look knows less. One look at a time.
+// The mark is read first, so a ledger that goes on meanwhile is ahead of it. A mark that another node has written
+// since is kept, because it is newer. Only one Look may run at a time.
 func (d *Detector) Look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -113,7 +113,7 @@ func (d *Detector) Look(ctx context.Context) error {
 	}
 	kept, err := kv.Get(ctx, key)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyNotFound) {
-		return fmt.Errorf("reading how far the ledger had come: %w", err)
+		return fmt.Errorf("read the ledger's mark: %w", err)
 	}
 	heads, err := d.o.Rows.Heads(ctx)
 	if err != nil {
@@ -147,36 +147,36 @@ func (d *Detector) Look(ctx context.Context) error {
 	}
 	_, err = kv.Update(ctx, key, now, revision)
 	if err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-		return fmt.Errorf("keeping how far the ledger has come: %w", err)
+		return fmt.Errorf("write the ledger's mark: %w", err)
 	}
 	return nil
 }
 
-// open makes the bucket where it is not there. How many replicas it has is the operators' choice.
+// open creates a missing bucket. It keeps the number of replicas, which the operators choose.
 func (d *Detector) open(ctx context.Context) (jetstream.KeyValue, error) {
 	kv, err := d.o.JetStream.KeyValue(ctx, d.bucket)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = d.o.JetStream.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: d.bucket, Description: "how far the ledger has come", Storage: jetstream.FileStorage,
+			Bucket: d.bucket, Description: "the newest rows of the ledger", Storage: jetstream.FileStorage,
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the bucket %s: %w", d.bucket, err)
+		return nil, fmt.Errorf("open bucket %s: %w", d.bucket, err)
 	}
 	return kv, nil
 }
 
-// compare says what the ledger lacks of what it had, and when it had that, Unix ms; "" where nothing.
+// compare returns the rows of the mark that the ledger lacks, in words, and the time of the mark, Unix ms; or "".
 func (d *Detector) compare(ctx context.Context, kept jetstream.KeyValueEntry) (missing string, at int64, err error) {
 	var was mark
 	if err := json.Unmarshal(kept.Value(), &was); err != nil {
-		// It may say the truth to another version, or somebody has written it: withdrawals wait until a person knows.
-		return "how far it had come cannot be read", kept.Created().UnixMilli(), nil //nolint:nilerr // it is reported
+		// Another version or an outsider has written it: withdrawals wait for an operator.
+		return "its mark cannot be read", kept.Created().UnixMilli(), nil //nolint:nilerr // it is reported
 	}
 	for _, h := range was.Heads {
 		holds, err := d.o.Rows.Holds(ctx, h)
 		if errors.Is(err, chain.ErrUnknownBook) {
-			return "how far it had come cannot be read", was.At, nil
+			return "its mark cannot be read", was.At, nil
 		}
 		if err != nil {
 			return "", 0, err
@@ -188,7 +188,7 @@ func (d *Detector) compare(ctx context.Context, kept jetstream.KeyValueEntry) (m
 	return "", was.At, nil
 }
 
-// notice has the ledger count as put back from a backup.
+// notice records a restore of the ledger.
 func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
 	had := time.UnixMilli(at).UTC().Format(time.RFC3339)
 	if err := d.o.Restores.Notice(ctx, missing+" at "+had); err != nil {
@@ -196,7 +196,7 @@ func (d *Detector) notice(ctx context.Context, missing string, at int64) error {
 	}
 	d.o.Log.Error("the ledger has gone back in time; withdrawals wait until `redrain restored --end`", "missing",
 		missing, "at", had)
-	d.untold = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was put back from a "+
+	d.pending = fmt.Sprintf("the ledger's database has lost a part of what it had at %s (%s): it was put back from a "+
 		"backup, or has lost its newest commits. No withdrawal is taken or sent, because it may have been paid "+
 		"before. Start every node again, so that the stream is read once more, and go on at step 5 of "+
 		"docs/use/backups.md", had, missing)

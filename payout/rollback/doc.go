@@ -1,10 +1,10 @@
-// Package rollback notices a ledger that has gone back in time: a database that was put back from a backup, or that has
-// lost its newest commits in a failover, beside a Redis, a stream and payment providers that have gone on.
+// Package rollback detects a ledger that has gone back in time while Redis, the stream and the payment providers have
+// gone on. Its database was restored from a backup, or has lost its newest commits in a failover.
 //
-// Such a ledger does not know what was paid since, so players have money in it that they have been paid. The rows alone
-// cannot tell: they are as they were. So how far the ledger has come is kept outside it, in JetStream, as its newest
-// rows with their hashes. A ledger that does not have these any more counts as put back (see [ledger.Restores]):
-// withdrawals wait for an operator, and the stream is read again.
+// Such a ledger lacks payments, so players have money in it that was paid to them already. Its rows cannot show that.
+// So JetStream keeps a mark: the ledger's newest rows with their hashes. If the ledger does not have these rows any
+// more, it counts as restored (see [ledger.Restores]). Then withdrawals wait for an operator, and the stream is read
+// again.
 //
-// Whoever can write to NATS can so have withdrawals wait, as they can anyway; nobody is paid for it.
+// An outsider who can write to NATS can make withdrawals wait, as by other means. No payment is made for it.
 package rollback

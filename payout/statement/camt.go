@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// entry are the fields of a camt entry that are needed, in all versions of the three messages.
+// entry has the needed fields of a camt entry, in all versions of the three messages.
 type entry struct {
 	Amount   camtAmount `xml:"Amt"`
 	Credit   string     `xml:"CdtDbtInd"`
@@ -27,7 +27,7 @@ type entry struct {
 	} `xml:"NtryDtls"`
 }
 
-// camtPayment is one payment of an entry, which may be several booked together.
+// camtPayment is one payment of an entry. An entry may book several together.
 type camtPayment struct {
 	Refs struct {
 		EndToEnd    string `xml:"EndToEndId"`
@@ -52,18 +52,19 @@ type camtAmount struct {
 	Currency string `xml:"Ccy,attr"`
 }
 
-// camtMessages are the messages that have entries.
+// camtMessages are the messages with entries.
 var camtMessages = []string{"BkToCstmrStmt", "BkToCstmrAcctRpt", "BkToCstmrDbtCdtNtfctn"}
 
 var errNoCamt = errors.New("this XML is no camt.052, camt.053 or camt.054")
 
-// readCamt reads a bank's statement. Entities that a document defines itself are a fault, so none can be a bomb.
+// readCamt reads a bank's statement. It refuses entities that a document defines, so it is safe from entity
+// expansion.
 func readCamt(data []byte) (lines []Line, err error) {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
 		e, err := htmlindex.Get(charset)
 		if err != nil {
-			return nil, fmt.Errorf("the encoding %s is not known", quote(charset))
+			return nil, fmt.Errorf("unknown encoding %s", quote(charset))
 		}
 		return e.NewDecoder().Reader(input), nil
 	}
@@ -74,7 +75,7 @@ func readCamt(data []byte) (lines []Line, err error) {
 			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("this is no XML: %w", err)
+			return nil, fmt.Errorf("invalid XML: %w", err)
 		}
 		start, ok := token.(xml.StartElement)
 		switch {
@@ -88,7 +89,7 @@ func readCamt(data []byte) (lines []Line, err error) {
 		}
 		var e entry
 		if err := d.DecodeElement(&e, &start); err != nil {
-			return nil, fmt.Errorf("this is no XML: %w", err)
+			return nil, fmt.Errorf("invalid XML: %w", err)
 		}
 		entries++
 		if lines = append(lines, e.lines(entries)...); len(lines) > mostLines {
@@ -101,7 +102,7 @@ func readCamt(data []byte) (lines []Line, err error) {
 	return lines, nil
 }
 
-// lines are the payments of an entry.
+// lines returns the payments of an entry.
 func (e *entry) lines(number int) (lines []Line) {
 	var payments []camtPayment
 	for _, d := range e.Details {
@@ -116,7 +117,7 @@ func (e *entry) lines(number int) (lines []Line) {
 	return lines
 }
 
-// line is one payment of an entry. An entry of several says the sum of them.
+// line returns one payment of an entry. An entry with several has only their sum.
 func (e *entry) line(number int, p camtPayment, alone bool) Line {
 	l := Line{Number: number}
 	for _, name := range slices.Concat([]string{p.Refs.EndToEnd, p.Refs.Instruction, p.Refs.Transaction,
@@ -158,13 +159,13 @@ func (e *entry) line(number int, p camtPayment, alone bool) Line {
 	l.Signed = true
 	if reversal := strings.TrimSpace(e.Reversal); l.State == Done && (reversal == "true" || reversal == "1" ||
 		p.Returned != nil) {
-		// The entry that takes back another goes the other way.
+		// A reversal goes in the other direction.
 		l.State, l.Incoming = Returned, !l.Incoming
 	}
 	return l
 }
 
-// references are what the payer has written: a reference, or a text with one among its words.
+// references returns the payer's references: a reference, or a text with one among its words.
 func (p camtPayment) references() (names []string) {
 	for _, s := range p.Structured {
 		names = append(names, s.Reference)

@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// Format says how a statement is read.
+// Format has the options for reading a statement.
 type Format struct {
-	// Columns are the headers of a CSV's columns, by what is in them: key, reference, amount, currency, state. A column
-	// that is not named here has its own name as its header; only key and amount must be there.
+	// Columns maps fields (key, reference, amount, currency, state) to the headers of a CSV's columns. A field that
+	// is not in the map has its own name as its header. Only key and amount are required.
 	Columns map[string]string
 	Minor   bool   // amounts are in the smallest unit of the currency, fen or cents
-	End     string // with what the first cell of a row begins after which no payments come: a summary; "" = none
+	End     string // prefix of the first cell of the row after the last payment, a summary; "" = none
 }
 
-// Fields are what the columns of a CSV can be.
+// Fields are the possible fields of a CSV.
 var Fields = []string{"key", "reference", "amount", "currency", "state"}
 
-// The limits of a file. Its size is limited where it comes in.
+// The limits of a file. The caller limits its size.
 const (
 	mostLines    = 1_000_000
 	mostPreamble = 100 // lines before the header
 )
 
-// Errors of files that cannot be read at all.
+// Errors of unreadable files.
 var (
 	errTooLong = fmt.Errorf("a statement has at most %d payments; take a shorter period", mostLines)
 	errEmpty   = errors.New("the file has no payments and no header")
 )
 
-// Read reads a statement. A payment that cannot be read is a line with a fault; the error is of a file that makes no
-// sense as a whole.
+// Read reads a statement. An unreadable payment is a line with a fault. An error means that the whole file is
+// unreadable.
 func Read(data []byte, f Format) ([]Line, error) {
 	if start := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), " \t\r\n"); bytes.HasPrefix(start,
 		[]byte("<")) {
@@ -48,7 +48,7 @@ func Read(data []byte, f Format) ([]Line, error) {
 	return readCSV(text, f)
 }
 
-// header is where each field stands in a row; -1 for one that is not there.
+// header has the index of each field in a row; -1 if it is missing.
 type header struct {
 	at      map[string]int
 	columns int
@@ -57,7 +57,7 @@ type header struct {
 func readCSV(text []byte, f Format) (lines []Line, err error) {
 	rows := csv.NewReader(bytes.NewReader(text))
 	rows.FieldsPerRecord = -1
-	rows.LazyQuotes = true // what a quote means is seen where the number of columns is wrong
+	rows.LazyQuotes = true // a wrong number of columns shows wrong quotes
 	rows.ReuseRecord = true
 	rows.Comment = '#'
 	if first, _, _ := bytes.Cut(text, []byte("\n")); bytes.Count(first, []byte(";")) > bytes.Count(first, []byte(",")) {
@@ -71,7 +71,7 @@ func readCSV(text []byte, f Format) (lines []Line, err error) {
 		}
 		number, _ := rows.FieldPos(0)
 		if err != nil {
-			return nil, fmt.Errorf("this is no CSV: %w", err)
+			return nil, fmt.Errorf("invalid CSV: %w", err)
 		}
 		if head == nil {
 			if head, err = f.header(row); err != nil {
@@ -106,7 +106,7 @@ func isBlank(row []string) bool {
 	return !slices.ContainsFunc(row, func(cell string) bool { return clean(cell) != "" })
 }
 
-// name is the header of a field's column.
+// name returns the header of a field's column.
 func (f Format) name(field string) string {
 	if name := f.Columns[field]; name != "" {
 		return name
@@ -114,7 +114,7 @@ func (f Format) name(field string) string {
 	return field
 }
 
-// header reads the row that names the columns; nil where this is another.
+// header reads the row with the columns' names. It returns nil for any other row.
 func (f Format) header(row []string) (*header, error) {
 	h := &header{at: map[string]int{}, columns: len(row)}
 	for _, field := range Fields {

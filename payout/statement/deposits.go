@@ -9,10 +9,10 @@ import (
 	"redrain/payout/ledger"
 )
 
-// longEntered is how far from the bank's time a deposit may be entered.
+// longEntered is the longest time between the bank's date and the entry of a deposit.
 const longEntered = 31 * 24 * time.Hour
 
-// Deposits holds a bank's statement against the deposits.
+// Deposits compares a bank's statement with the deposits.
 func Deposits(ctx context.Context, books Ledger, lines []Line, p Period) (Report, error) {
 	r := Report{Lines: len(lines), Findings: []Finding{}}
 	list, err := books.Deposits(ctx, p.From-longEntered.Milliseconds(), p.To+longEntered.Milliseconds())
@@ -26,7 +26,7 @@ func Deposits(ctx context.Context, books Ledger, lines []Line, p Period) (Report
 	for i := range lines {
 		l := &lines[i]
 		if l.Fault == "" && (!l.Incoming || l.State == Open || l.State == Failed) {
-			r.Ignored++ // what was announced only is missing there, if it was entered
+			r.Ignored++ // if it was only announced and entered here, it counts as missing there
 			continue
 		}
 		before := r.Differences
@@ -50,7 +50,7 @@ type depositMatch struct {
 	taken       []bool // by a line
 }
 
-// compare looks at what came in, and its deposit.
+// compare compares an incoming payment with its deposit.
 func (m *depositMatch) compare(r *Report, l *Line, p Period) {
 	if l.Fault != "" {
 		r.findLine(l, Unreadable, "", nil, l.Fault)
@@ -61,7 +61,7 @@ func (m *depositMatch) compare(r *Report, l *Line, p Period) {
 		if l.State == Done {
 			r.findLine(l, MissingHere, "", nil, "it came in, and no deposit has its reference")
 		}
-		return // else it came, and went back
+		return // otherwise it came and went back
 	}
 	d := &m.list[at]
 	switch again := m.taken[at]; {
@@ -78,7 +78,7 @@ func (m *depositMatch) compare(r *Report, l *Line, p Period) {
 	m.taken[at] = true
 }
 
-// find finds a line's deposit: one that no other line has, with the same amount, if there is one.
+// find returns a line's deposit. It prefers one that no other line has, with the same amount.
 func (m *depositMatch) find(l *Line) (at int, known bool) {
 	for _, name := range l.Names {
 		candidates := m.byReference[name]
@@ -90,9 +90,9 @@ func (m *depositMatch) find(l *Line) (at int, known bool) {
 	return 0, false
 }
 
-// fits is how well a deposit fits a line.
+// fits returns a score for a deposit and a line.
 func (m *depositMatch) fits(at int, l *Line) (points int) {
-	if m.taken[at] == (l.State == Returned) { // what is taken back was there before
+	if m.taken[at] == (l.State == Returned) { // a reversal follows the payment
 		points += 2
 	}
 	if m.list[at].Amount == l.Amount {

@@ -1,5 +1,5 @@
-// Package statement holds what a payment provider or a bank says against what the ledger says: a provider's payments
-// against withdrawals, what came in at a bank against deposits. It changes nothing; what it finds is for a person.
+// Package statement compares statements with the ledger: a provider's payments with withdrawals, and incoming
+// payments at a bank with deposits. It changes nothing. An operator handles the differences.
 //
-// A statement is CSV, with columns as its header names them, or a bank's camt.052, camt.053 or camt.054.
+// A statement is CSV with a header, or a bank's camt.052, camt.053 or camt.054.
 package statement

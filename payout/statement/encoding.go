@@ -11,7 +11,7 @@ import (
 
 var errEncoding = errors.New("the file is neither UTF-8 or UTF-16 nor GB18030 (GBK), as downloads in China are")
 
-// decodeText is a file as UTF-8, without its byte order mark.
+// decodeText returns a file as UTF-8, without its byte order mark.
 func decodeText(data []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):

@@ -9,28 +9,28 @@ import (
 
 // Line is one payment of a statement.
 type Line struct {
-	Number   int      // its line in the file, or its place among the entries, from 1
-	Names    []string // what it may be known by to the ledger, the surest first
+	Number   int      // its line in the file, or its number among the entries, from 1
+	Names    []string // its possible names in the ledger, the most likely first
 	Amount   rain.Money
-	Incoming bool   // the money came in, or was to; else it went out
-	Signed   bool   // that is known: the signs of a provider's CSV may mean either
-	Currency string // "" is not said
+	Incoming bool   // the money came in, or should come in; else it went out
+	Signed   bool   // Incoming is known: the signs of a provider's CSV may mean either
+	Currency string // "" = not given
 	State    State
-	Fault    string // why it cannot be read; then nothing else counts but Number and Names
+	Fault    string // the reason why it is unreadable; then only Number and Names are valid
 }
 
-// State is what the other side says of a payment.
+// State is a payment's state in a statement.
 type State string
 
 // The states.
 const (
 	Done     State = "paid"
-	Returned State = "returned" // paid, and given back
-	Open     State = "open"     // announced, or on its way
+	Returned State = "returned" // paid, and returned
+	Open     State = "open"     // announced, or in flight
 	Failed   State = "failed"   // it was never made
 )
 
-// words are the states as statements name them, in lower case.
+// words maps the states' names in statements, in lower case, to states.
 var words = map[string]State{
 	"": Done, "paid": Done, "success": Done, "succeeded": Done, "completed": Done, "book": Done, "booked": Done,
 	"支付成功": Done, "转账成功": Done, "交易成功": Done, "成功": Done, "已到账": Done,
@@ -42,17 +42,17 @@ var words = map[string]State{
 	"转账失败": Failed, "交易关闭": Failed,
 }
 
-// stateOf reads a state.
+// stateOf parses a state.
 func stateOf(word string) (State, error) {
 	state, known := words[strings.ToLower(clean(word))]
 	if !known {
-		return "", errors.New("the state " + quote(word) + " is none that is known")
+		return "", errors.New("the state " + quote(word) + "  is unknown")
 	}
 	return state, nil
 }
 
-// clean takes away what spreadsheets and providers put around a value: spaces and tabs, a leading ` as WeChat's bills
-// have it, and ="…", so that a spreadsheet makes no number of it.
+// clean removes spaces and tabs around a value, and the decorations of spreadsheets and providers. WeChat's bills
+// have a leading `. The form ="…" keeps a spreadsheet from making a number of it.
 func clean(s string) string {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "`")
 	if inside, is := strings.CutPrefix(s, `="`); is {
@@ -61,7 +61,7 @@ func clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// mostQuoted is how much of a strange value is shown, in characters.
+// mostQuoted is the length limit of a quoted value, in characters.
 const mostQuoted = 60
 
 func quote(s string) string {

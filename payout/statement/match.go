@@ -8,27 +8,27 @@ import (
 	"redrain/rain"
 )
 
-// Ledger is what a statement is held against. [ledger.Statements] does.
+// Ledger is the ledger's side of a comparison. [ledger.Statements] implements it.
 type Ledger interface {
 	WithdrawalsByID(ctx context.Context, ids []string) (map[string]ledger.Withdrawal, error)
 	EachPaid(ctx context.Context, since, from, to int64, yield func(ledger.Withdrawal) error) error
 	Deposits(ctx context.Context, from, to int64) ([]ledger.Deposit, error)
 }
 
-// Period is the time that a statement is of, and what it is of.
+// Period is the time and the scope of a statement.
 type Period struct {
-	From, To int64  // Unix ms; what has happened at To is not of it
-	Currency string // what the ledger's amounts are in
-	Receiver string // of withdrawals: whose statement it is, as the ledger names it; "" = everybody's who has paid
+	From, To int64  // Unix ms; To is exclusive
+	Currency string // of the ledger's amounts
+	Receiver string // of withdrawals: the receiver in the ledger; "" = every receiver that has paid
 }
 
-// Kind is what a statement and the ledger differ in.
+// Kind is the kind of a difference.
 type Kind string
 
 // The kinds.
 const (
-	MissingThere Kind = "missing_there" // the ledger has it, and the statement has not
-	MissingHere  Kind = "missing_here"  // the statement has it, and the ledger has not
+	MissingThere Kind = "missing_there" // only the ledger has it
+	MissingHere  Kind = "missing_here"  // only the statement has it
 	WrongAmount  Kind = "amount"
 	WrongState   Kind = "state"
 	OtherMoney   Kind = "currency"
@@ -39,22 +39,22 @@ const (
 // Finding is one difference.
 type Finding struct {
 	Kind   Kind        `json:"kind"`
-	Line   int         `json:"line,omitempty"`   // of the statement; 0: it has none
-	Name   string      `json:"name"`             // a withdrawal's id, a deposit's reference, or what the statement says
+	Line   int         `json:"line,omitempty"`   // of the statement; 0: none
+	Name   string      `json:"name"`             // a withdrawal's id, a deposit's reference, or the statement's name
 	Ours   *rain.Money `json:"ours,omitempty"`   // the ledger's amount
 	Theirs *rain.Money `json:"theirs,omitempty"` // the statement's
 	Note   string      `json:"note"`
 }
 
-// MostFindings is how many differences are named; the others are counted.
+// MostFindings is the largest number of named differences; the others are counted.
 const MostFindings = 1000
 
-// Report is what a comparison has found.
+// Report is the result of a comparison.
 type Report struct {
 	Lines       int       `json:"lines"`       // of the statement
-	Matched     int       `json:"matched"`     // lines that the ledger has in the same way
-	Ignored     int       `json:"ignored"`     // that are none of the kind, such as what a bank has paid out
-	Differences int       `json:"differences"` // all, also those that are not named
+	Matched     int       `json:"matched"`     // lines that match the ledger
+	Ignored     int       `json:"ignored"`     // lines of another kind, such as a bank's outgoing payments
+	Differences int       `json:"differences"` // all, including unnamed ones
 	Findings    []Finding `json:"findings"`
 }
 
@@ -66,7 +66,7 @@ func (r *Report) find(f Finding) {
 	}
 }
 
-// findLine notes a difference of a line.
+// findLine adds a difference of a line.
 func (r *Report) findLine(l *Line, kind Kind, name string, ours *rain.Money, note string) {
 	f := Finding{Kind: kind, Line: l.Number, Name: name, Ours: ours, Note: note}
 	if f.Name == "" && len(l.Names) > 0 {

@@ -9,10 +9,10 @@ import (
 	"redrain/payout/ledger"
 )
 
-// longPaid is how long before it is paid a withdrawal that the statement does not name may have been asked for.
+// longPaid is the longest time between the request and the payment of a withdrawal that the statement may lack.
 const longPaid = 60 * 24 * time.Hour
 
-// Withdrawals holds a provider's statement against the withdrawals.
+// Withdrawals compares a provider's statement with the withdrawals.
 func Withdrawals(ctx context.Context, books Ledger, lines []Line, p Period) (Report, error) {
 	m := withdrawalMatch{report: Report{Lines: len(lines), Findings: []Finding{}}, lines: lines,
 		named: map[string][]int{}, ours: make([]*ledger.Withdrawal, len(lines)), byID: map[string]*said{}}
@@ -49,7 +49,7 @@ func Withdrawals(ctx context.Context, books Ledger, lines []Line, p Period) (Rep
 
 func day(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }
 
-// withdrawalMatch is a comparison under way.
+// withdrawalMatch is a comparison in progress.
 type withdrawalMatch struct {
 	report Report
 	lines  []Line
@@ -58,13 +58,13 @@ type withdrawalMatch struct {
 	byID   map[string]*said
 }
 
-// said is what all lines of a withdrawal say together.
+// said is the sum of all lines of a withdrawal.
 type said struct {
-	states map[State]int
-	told   bool // that it differs
+	states   map[State]int
+	reported bool // the difference was reported
 }
 
-// findByID finds the withdrawals that lines name by their ids.
+// findByID finds the withdrawals whose ids are in lines.
 func (m *withdrawalMatch) findByID(ctx context.Context, books Ledger) error {
 	var ids []string
 	for name := range m.named {
@@ -90,7 +90,7 @@ func (m *withdrawalMatch) findByID(ctx context.Context, books Ledger) error {
 // maxID is the length of the longest id of a withdrawal, in bytes.
 const maxID = 64
 
-// assign gives a withdrawal to the lines of a name that are nobody's yet, and tells whether any line is its.
+// assign gives a withdrawal to the unassigned lines with a name. It reports whether any line belongs to it.
 func (m *withdrawalMatch) assign(name string, w *ledger.Withdrawal) (is bool) {
 	for _, i := range m.named[name] {
 		if m.ours[i] == nil {
@@ -107,9 +107,9 @@ func (m *withdrawalMatch) assign(name string, w *ledger.Withdrawal) (is bool) {
 	return is
 }
 
-// compare looks at each line and its withdrawal.
+// compare compares each line with its withdrawal.
 func (m *withdrawalMatch) compare(p Period) {
-	seen := map[string]bool{} // withdrawals of which a payment was seen
+	seen := map[string]bool{} // withdrawals with a payment
 	for i := range m.lines {
 		l, w := &m.lines[i], m.ours[i]
 		before := m.report.Differences
@@ -120,7 +120,7 @@ func (m *withdrawalMatch) compare(p Period) {
 			m.report.Ignored++
 			continue
 		case w == nil:
-			m.report.findLine(l, MissingHere, "", nil, "the ledger knows no such withdrawal; there it is "+
+			m.report.findLine(l, MissingHere, "", nil, "the ledger has no such withdrawal; there it is "+
 				string(l.State))
 		case l.Currency != "" && l.Currency != p.Currency:
 			m.report.findLine(l, OtherMoney, w.ID, &w.Amount, "it is in "+quote(l.Currency)+" there, and in "+
@@ -133,8 +133,8 @@ func (m *withdrawalMatch) compare(p Period) {
 		if w != nil {
 			seen[w.ID] = seen[w.ID] || l.State == Done
 			all := m.byID[w.ID]
-			if note := stateNote(w.State, all.together()); note != "" && !all.told {
-				all.told = true
+			if note := stateNote(w.State, all.together()); note != "" && !all.reported {
+				all.reported = true
 				m.report.findLine(l, WrongState, w.ID, &w.Amount, note)
 			}
 		}
@@ -144,7 +144,7 @@ func (m *withdrawalMatch) compare(p Period) {
 	}
 }
 
-// together is the state that several lines of a payment amount to.
+// together returns the state that several lines of a payment amount to.
 func (s *said) together() State {
 	for _, state := range []State{Returned, Done, Open} {
 		if s.states[state] > 0 {
@@ -154,12 +154,12 @@ func (s *said) together() State {
 	return Failed
 }
 
-// stateNote is what is wrong where a withdrawal is in one state here and in another there; "" = nothing.
+// stateNote describes the difference of two states; "" = none.
 func stateNote(ours ledger.WithdrawalState, theirs State) string {
 	paid, back := ours == ledger.WithdrawalPaid, ours.Brief() == ledger.WithdrawalFailed
 	switch {
 	case theirs == Done && back:
-		return "it was paid there, and given back to the player here"
+		return "it was paid there, and returned to the player here"
 	case theirs == Done && !paid:
 		return "it was paid there, and is " + string(ours) + " here"
 	case theirs == Returned && paid:
@@ -167,9 +167,9 @@ func stateNote(ours ledger.WithdrawalState, theirs State) string {
 	case theirs == Returned && !back:
 		return "it was returned there, and is " + string(ours) + " here"
 	case theirs == Open && paid:
-		return "it was paid here, and is only on its way there"
+		return "it was paid here, and is still in flight there"
 	case theirs == Open && back:
-		return "it was given back to the player here, and is on its way there"
+		return "it was returned to the player here, and is in flight there"
 	case theirs == Failed && paid:
 		return "it was paid here, and failed there"
 	}

@@ -1,2 +1,2 @@
-// Package withdraw has withdrawals paid by a payment provider.
+// Package withdraw pays withdrawals through a payment provider.
 package withdraw

@@ -20,11 +20,11 @@ import (
 // PayerOptions are the settings of a Payer. The zero value is usable.
 type PayerOptions struct {
 	Attempts    int                                       // tries before a withdrawal becomes a dead letter; 0 = 10
-	Concurrency int                                       // payments that are asked for at once; 0 = 8
+	Concurrency int                                       // concurrent payments; 0 = 8
 	Timeout     time.Duration                             // of one try; 0 = 10 s
-	OnAlarm     func(w ledger.Withdrawal, message string) // hears of what needs a person; nil = it is only logged
-	// hears of each withdrawal that is paid, refused, or waits for its player, once that stands in the ledger, perhaps
-	// twice; nil = nobody does
+	OnAlarm     func(w ledger.Withdrawal, message string) // is called if an operator must act; nil = log only
+	// OnNews is called after a withdrawal's new state (paid, refused, action required) is in the ledger, possibly
+	// twice. It may be nil.
 	OnNews     func(id string)
 	Clock      rain.Clock            // Unix ms; nil = this machine's
 	Recoverer  *loop.Recoverer       // nil: panics are logged only
@@ -36,22 +36,22 @@ type PayerOptions struct {
 const part = "withdrawals"
 
 const (
-	payGaugeEvery = 10 * time.Second // how often the waiting withdrawals are counted
-	payGrace      = 5 * time.Second  // for the payments in hand when Run is to end
-	payPoll       = time.Second      // how soon another node's withdrawals, and those that were put off, are seen
+	payGaugeEvery = 10 * time.Second // interval of the count of pending withdrawals
+	payGrace      = 5 * time.Second  // for the current payments after Run's context has ended
+	payPoll       = time.Second      // delay until another node's or a delayed withdrawal is seen
 	payFirst      = 2 * time.Second  // the pause after the first try, doubled after each
-	payMost       = 15 * time.Minute // and the longest; ten tries take about a quarter of an hour
-	payMargin     = 10 * time.Second // what a lease lasts beyond the try: long enough to write down how it has ended
-	// payPatience is the longest that a provider may put off a payment; one that says next year is asked before.
-	payPatience = time.Hour
-	waitFirst   = 5 * time.Second    // the first pause where the receiver has the payment and is not done
-	waitMost    = 5 * time.Minute    // and the longest: a player who has confirmed looks for the money
-	waitLongest = 7 * 24 * time.Hour // for so long a receiver may say that a payment is on its way
-	strayEvery  = 10 * time.Second   // how often withdrawals of other receivers are looked for
-	strayLimit  = 100
+	payMost       = 15 * time.Minute // the longest pause; ten tries take about a quarter of an hour
+	payMargin     = 10 * time.Second // the rest of a lease after the try: enough to record the result
+	// payPatience is the longest delay that a provider may ask for.
+	payPatience  = time.Hour
+	waitFirst    = 5 * time.Second    // the first pause after the receiver has accepted the payment
+	waitMost     = 5 * time.Minute    // the longest pause: a player who has confirmed looks for the money
+	waitLongest  = 7 * 24 * time.Hour // the longest time for a receiver to report a payment as in flight
+	orphansEvery = 10 * time.Second   // interval of the search for other receivers' withdrawals
+	strayLimit   = 100
 )
 
-// withdrawals is what a Payer needs of a Ledger.
+// withdrawals is the part of the ledger that a Payer needs.
 type withdrawals interface {
 	LeaseDue(ctx context.Context, receiver string, limit int, lasting time.Duration) ([]ledger.Withdrawal, error)
 	BuryStrays(ctx context.Context, receiver string, limit int) ([]ledger.Withdrawal, error)
@@ -63,8 +63,8 @@ type withdrawals interface {
 	CountPending(ctx context.Context) (int64, error)
 }
 
-// Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases, and
-// one that dies in the middle of a payment leaves it to be asked for again, under the same key.
+// Payer has withdrawals paid by a provider. The ledger is its queue: any number of Payers share it by leases. If one
+// dies in the middle of a payment, another one asks again, under the same key.
 type Payer struct {
 	ledger   withdrawals
 	provider Provider
@@ -72,7 +72,7 @@ type Payer struct {
 	o        PayerOptions
 
 	wake    loop.Wake
-	slots   chan struct{} // one element for each payment under way
+	slots   chan struct{} // one element for each payment in flight
 	outcome *prometheus.CounterVec
 	seconds prometheus.Histogram
 	pending prometheus.Gauge
@@ -81,7 +81,7 @@ type Payer struct {
 	books   loop.FailureLog
 }
 
-// NewPayer makes a payer. Nothing happens before Run.
+// NewPayer makes a payer. It does nothing before Run.
 func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 	o.Attempts = cmp.Or(o.Attempts, 10)
 	o.Concurrency = cmp.Or(o.Concurrency, 8)
@@ -107,8 +107,8 @@ func NewPayer(ledger withdrawals, provider Provider, o PayerOptions) *Payer {
 		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "redrain_withdrawals_pending", Help: "Withdrawals that have not ended, dead letters among them.",
 		}),
-		outside: loop.FailureLog{Work: "paying withdrawals through the provider", Log: o.Log},
-		books:   loop.FailureLog{Work: "reading and recording withdrawals", Log: o.Log},
+		outside: loop.FailureLog{Work: "pay withdrawals through the provider", Log: o.Log},
+		books:   loop.FailureLog{Work: "read and record withdrawals", Log: o.Log},
 	}
 	for _, outcome := range []string{outcomePaid, outcomeRefused, outcomeAction, outcomeWaiting, outcomeAgain,
 		outcomeDead} {
@@ -127,10 +127,10 @@ const (
 	outcomeDead    = "dead"
 )
 
-// Wake has the payer look at once for what is due. It does not block.
+// Wake makes the payer look for due withdrawals at once. It does not block.
 func (p *Payer) Wake() { p.wake.Signal() }
 
-// Run pays until ctx ends, and returns nil when the payments in hand have come to an end. Nothing that fails ends it.
+// Run pays until ctx ends. It returns nil after the current payments. No failure ends it.
 func (p *Payer) Run(ctx context.Context) error {
 	var payments sync.WaitGroup
 	err := loop.Run(ctx,
@@ -138,14 +138,14 @@ func (p *Payer) Run(ctx context.Context) error {
 			Do: loop.Plain(func(ctx context.Context) { p.fill(ctx, &payments) })},
 		loop.Spec{Part: part, Every: payGaugeEvery, Do: loop.Plain(p.refreshGauge), Recoverer: p.o.Recoverer,
 			Log: p.o.Log},
-		loop.Spec{Part: part, Every: strayEvery, Do: loop.Plain(p.buryStrays), Recoverer: p.o.Recoverer, Log: p.o.Log})
+		loop.Spec{Part: part, Every: orphansEvery, Do: loop.Plain(p.endOrphans), Recoverer: p.o.Recoverer, Log: p.o.Log})
 	payments.Wait()
 	return err
 }
 
-// fill begins as many payments as there is room for. Only what begins at once is leased.
+// fill begins as many payments as there are free slots. It leases only these.
 func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
-	room := cap(p.slots) - len(p.slots) // only this goroutine takes slots, so it can only be more
+	room := cap(p.slots) - len(p.slots) // only this goroutine takes slots, so there can only be more
 	if room == 0 {
 		return
 	}
@@ -164,21 +164,20 @@ func (p *Payer) fill(ctx context.Context, wg *sync.WaitGroup) {
 			// after a panic it is due again when the lease ends
 			p.o.Recoverer.Do(part, func() { p.try(ctx, w, leaseEnds) })
 			<-p.slots
-			p.Wake() // there is room for the next
+			p.Wake() // a slot is free for the next
 		})
 	}
 }
 
-// try asks the provider once, and records what it has answered.
+// try asks the provider once, and records the answer.
 func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Time) {
 	if wait := time.Duration(w.NotBefore-p.o.Clock()) * time.Millisecond; wait > 0 && !loop.Sleep(ctx, wait) {
-		return // it is due again when the lease ends, and nobody was asked
+		return // the provider was not asked; it is due again when the lease ends
 	}
 	faults.Point("withdraw.before_pay")
 	answer, err := p.pay(ctx, w)
 	faults.Point("withdraw.after_pay")
-	// A context of its own: the answer must be written down, also where the provider has used up the time of a
-	// shutdown.
+	// A context of its own: the answer must be recorded, even if the provider has used up the time of a shutdown.
 	recording, cancel := loop.Graceful(ctx, payGrace)
 	defer cancel()
 	recording, cancelDeadline := context.WithDeadline(recording, leaseEnds)
@@ -186,8 +185,8 @@ func (p *Payer) try(ctx context.Context, w ledger.Withdrawal, leaseEnds time.Tim
 	p.record(recording, w, p.classify(ctx, w, answer, err))
 }
 
-// pay calls the provider. One that panics has given an unclear answer like any other, so that the withdrawal comes to a
-// person in the end.
+// pay calls the provider. A panic is an unclear answer like any other, so that the withdrawal becomes a dead letter
+// in the end.
 func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, err error) {
 	ctx, cancel := loop.Graceful(ctx, payGrace)
 	defer cancel()
@@ -208,8 +207,8 @@ func (p *Payer) pay(ctx context.Context, w ledger.Withdrawal) (answer Answer, er
 	return answer, err
 }
 
-// record writes a verdict down, for as long as the lease lasts. Where it cannot, nothing is lost: the provider is asked
-// again under the same key and says the same.
+// record records a verdict while the lease lasts. If it cannot, the provider is asked again under the same key and
+// gives the same answer.
 func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 	for failed := 0; ; failed++ {
 		err := v.write(ctx)
@@ -217,10 +216,10 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 		case err == nil:
 			p.books.Works()
 			p.outcome.WithLabelValues(v.outcome).Inc()
-			p.tell(w, v)
+			p.report(w, v)
 			return
 		case errors.Is(err, ledger.ErrLeaseLost):
-			p.o.Log.Info("a try at a withdrawal was overtaken by another, whose answer counts", "withdrawal", w.ID,
+			p.o.Log.Info("another try at a withdrawal has taken over; its answer counts", "withdrawal", w.ID,
 				"outcome", v.outcome)
 			return
 		case errors.Is(err, ledger.ErrPaidTwice):
@@ -229,29 +228,29 @@ func (p *Payer) record(ctx context.Context, w ledger.Withdrawal, v verdict) {
 			p.alarm(w, ledger.ErrPaidTwice.Error())
 			return
 		case errors.Is(err, ledger.ErrNotAsked):
-			p.o.Log.Error("a payment of somebody who was not asked for it", "withdrawal", w.ID, "err", err)
+			p.o.Log.Error("a payment by a receiver that was not asked", "withdrawal", w.ID, "err", err)
 			p.alarm(w, ledger.ErrNotAsked.Error())
 			return
 		}
 		p.books.Failed(err)
 		if !loop.Sleep(ctx, loop.Backoff(100*time.Millisecond, 2*time.Second, failed)) {
-			p.o.Log.Warn("the provider's answer could not be recorded; it is asked again when the lease ends",
+			p.o.Log.Warn("record the provider's answer; it is asked again when the lease ends",
 				"withdrawal", w.ID, "outcome", v.outcome, "err", err)
 			return
 		}
 	}
 }
 
-// tell says what has been recorded.
-func (p *Payer) tell(w ledger.Withdrawal, v verdict) {
+// report logs a recorded verdict and calls the callbacks.
+func (p *Payer) report(w ledger.Withdrawal, v verdict) {
 	log := p.o.Log.With("withdrawal", w.ID, "user", w.User, "amount", int64(w.Amount), "attempts", w.Attempts)
 	switch v.outcome {
 	case outcomePaid:
 		log.Debug("a withdrawal is paid")
 	case outcomeRefused:
-		log.Info("a withdrawal was refused; the money is back in the player's account", "reason", v.reason)
+		log.Info("a withdrawal was refused: the money is back in the player's account", "reason", v.reason)
 	case outcomeDead:
-		log.Error("a withdrawal was given up; it is kept as a dead letter", "reason", v.reason)
+		log.Error("a withdrawal was given up: it is kept as a dead letter", "reason", v.reason)
 		p.alarm(w, "a withdrawal waits for a person: "+v.reason)
 	}
 	news := v.outcome == outcomePaid || v.outcome == outcomeRefused || v.outcome == outcomeAction
@@ -271,15 +270,15 @@ func (p *Payer) refreshGauge(ctx context.Context) {
 	if err == nil {
 		p.pending.Set(float64(n))
 	} else if ctx.Err() == nil {
-		p.o.Log.Debug("pending withdrawals cannot be counted", "err", err)
+		p.o.Log.Debug("count pending withdrawals", "err", err)
 	}
 }
 
-// buryStrays makes dead letters of withdrawals that were sent to another receiver and that nobody asks it for any more.
-func (p *Payer) buryStrays(ctx context.Context) {
+// endOrphans makes dead letters of overdue withdrawals that were sent to another receiver.
+func (p *Payer) endOrphans(ctx context.Context) {
 	buried, err := p.ledger.BuryStrays(ctx, p.receiver, strayLimit)
 	for _, w := range buried {
-		p.tell(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
+		p.report(w, verdict{outcome: outcomeDead, reason: "was sent to " + w.Receiver + "; this server uses " +
 			p.receiver + "; find out there whether it was paid"})
 		p.outcome.WithLabelValues(outcomeDead).Inc()
 	}

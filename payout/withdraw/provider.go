@@ -13,64 +13,64 @@ import (
 	"redrain/rain"
 )
 
-// Payment is what a provider is asked to pay. It is the same at every try, in every field.
+// Payment is a payment that a provider should make. It is the same at every try, in every field.
 type Payment struct {
-	Key       string     // the withdrawal's id: however often a payment with this key is asked for, it is made once
-	User      string     // the player who gets it
+	Key       string     // the withdrawal's id; the idempotency key: any number of calls makes one payment
+	User      string     // the player
 	Amount    rain.Money // above zero
-	CreatedAt int64      // when the player asked for it, Unix ms
+	CreatedAt int64      // when the player requested it, Unix ms
 }
 
-// Provider pays money outside. It is safe for concurrent use. The package providertest checks one.
+// Provider makes payments outside. It is safe for concurrent use. Package providertest checks implementations.
 type Provider interface {
-	// Receiver names who is asked: the same name for the same receiver, also after a restart, and another one for
-	// another. A withdrawal that was sent to one receiver is never sent to another.
+	// Receiver names the paying party. The name is the same after a restart, and different for each receiver. A
+	// withdrawal that was sent to one receiver is never sent to another.
 	Receiver() Receiver
-	// Pay makes a payment, or finds what has become of it under its key before. An error says that nothing is known:
-	// it may be paid, and is asked for again; a *LaterError says when. Only what is certain is an Answer. Pay returns
-	// soon after ctx ends.
+	// Pay makes a payment, or finds the state of an earlier one under its key. It returns an Answer only if the
+	// result is certain. After an error the payment may be made or not, and the next try asks again. A *LaterError
+	// delays the next try. Pay returns soon after ctx ends.
 	Pay(ctx context.Context, p Payment) (Answer, error)
 }
 
-// Asker is a Provider that can ask what has become of a payment without making it. It is asked so from the second try
-// on, and for a payment again only where the answer is Unknown.
+// Asker is a Provider that can ask for the state of a payment without making it. From the second try on, Ask is
+// called first, and Pay only if the answer is Unknown.
 type Asker interface {
 	Ask(ctx context.Context, p Payment) (Answer, error)
 }
 
-// Status is what has become of a payment.
+// Status is the state of a payment.
 type Status int
 
-// What a provider may answer. The zero value is no answer.
+// The answers of a provider. The zero value is invalid.
 const (
-	Paid           Status = iota + 1 // it is paid, now or by an earlier try
-	Refused                          // it is not paid and never will be under this key; the money goes back
-	Pending                          // the receiver has it, and it is neither
-	ActionRequired                   // the player has to do something first
+	Paid           Status = iota + 1 // paid, now or by an earlier try
+	Refused                          // not paid, and never will be under this key; the money returns to the player
+	Pending                          // accepted, and neither paid nor refused
+	ActionRequired                   // the player must act first
 	Unknown                          // only of Ask: the receiver has no such payment
 )
 
-// Answer is what a provider says with certainty.
+// Answer is a certain result.
 type Answer struct {
 	Status    Status
-	Reference string        // the provider's own name for the payment, if it has one
-	Reason    string        // why it is refused, for the player to read; or what it waits for
+	Reference string        // the provider's own id of the payment, if any
+	Reason    string        // of a refusal, for the player; or of the wait
 	Action    ledger.Action // with ActionRequired: an https address, or data for the receiver's app
-	After     time.Duration // with Pending and ActionRequired: when to ask again; 0 leaves it to the Payer
+	After     time.Duration // with Pending and ActionRequired: delay of the next try; 0: the Payer decides
 }
 
-// Receiver is who pays.
+// Receiver is the paying party.
 type Receiver struct {
 	Provider string // the kind of provider: "http"
-	Address  string // where it is asked, without secrets; "" where there is no such thing
-	Account  string // whose money it pays, as the key that it is asked with says; "" where there is no such thing
+	Address  string // without secrets; "" = none
+	Account  string // the paying account, as identified by the API key; "" = none
 }
 
-// maxReceiver is the length of a receiver's name in the ledger, in bytes.
+// maxReceiver is the length limit of a receiver's name in the ledger, in bytes.
 const maxReceiver = 400
 
-// String is the receiver as it is kept with a withdrawal. A long one ends in its hash, so that two that differ anywhere
-// have two names.
+// String returns the receiver as stored with a withdrawal. A long name ends in its hash, so that different receivers
+// have different names.
 func (r Receiver) String() string {
 	name := strings.Join(slices.DeleteFunc([]string{r.Provider, r.Address, r.Account},
 		func(s string) bool { return s == "" }), " ")
@@ -81,28 +81,28 @@ func (r Receiver) String() string {
 	return ledger.Storable(name, maxReceiver-len(hash)-1) + " " + hash
 }
 
-// LaterError is the error of a try after which the provider wants to be left alone for a while.
+// LaterError is the error of a try with a delay until the next one.
 type LaterError struct {
 	After time.Duration
 	Err   error
 }
 
-// Error is the cause's.
+// Error returns the cause's text.
 func (l *LaterError) Error() string { return l.Err.Error() }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (l *LaterError) Unwrap() error { return l.Err }
 
-// The limits of what a player can be told to do, in bytes.
+// The limits of an action, in bytes.
 const (
 	maxActionURL  = 2000
 	maxActionData = 4000
 )
 
-var errBadAction = errors.New("the provider wants something of the player, and gives neither an https address of at " +
-	"most 2000 bytes of text nor data of at most 4000")
+var errBadAction = errors.New("the provider requires an action of the player, and gives neither an https address of " +
+	"at most 2000 bytes of text nor data of at most 4000")
 
-// CheckAction tells whether a player can be told to do this. An address is https, because the page makes a link of it.
+// CheckAction reports whether an action is valid. An address is https, because the page makes a link of it.
 func CheckAction(a ledger.Action) error {
 	if a.URL == "" && a.Data == "" || a.Until < 0 || ledger.Storable(a.URL, maxActionURL) != a.URL ||
 		ledger.Storable(a.Data, maxActionData) != a.Data {
@@ -118,11 +118,12 @@ func CheckAction(a ledger.Action) error {
 	return nil
 }
 
-// Wallet is the provider for which the ledger's entry is the payment: whoever keeps the books pays by other means.
+// Wallet is the provider for installations without a payment provider: the ledger's entry is the payment, and the
+// organizer pays by other means.
 type Wallet struct{}
 
 // Receiver implements Provider.
 func (Wallet) Receiver() Receiver { return Receiver{Provider: "wallet"} }
 
-// Pay has nothing left to do.
+// Pay does nothing.
 func (Wallet) Pay(context.Context, Payment) (Answer, error) { return Answer{Status: Paid}, nil }

@@ -10,7 +10,7 @@ import (
 	"redrain/payout/ledger"
 )
 
-// verdict is what is to be recorded of a try.
+// verdict is the result of a try that is to be recorded.
 type verdict struct {
 	outcome   string
 	reason    string // "" for paid
@@ -20,7 +20,7 @@ type verdict struct {
 
 var errNoAnswer = errors.New("the provider gave no clear answer about the payment")
 
-// classify tells what follows from the provider's answer.
+// classify returns the verdict for the provider's answer.
 func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err error) verdict {
 	if err == nil && a.Status == ActionRequired {
 		err = CheckAction(a.Action)
@@ -49,10 +49,10 @@ func (p *Payer) classify(ctx context.Context, w ledger.Withdrawal, a Answer, err
 	return p.unclear(ctx, w, errNoAnswer)
 }
 
-// unclear puts a withdrawal off, or gives it up after the last try.
+// unclear delays a withdrawal, or gives it up after the last try.
 func (p *Payer) unclear(ctx context.Context, w ledger.Withdrawal, err error) verdict {
 	reason := err.Error()
-	if ctx.Err() == nil { // else it was this process that cut it off
+	if ctx.Err() == nil { // otherwise this process has aborted the try
 		p.outside.Failed(fmt.Errorf("withdrawal %s, try %d: %w", w.ID, w.Attempts, err))
 	}
 	if w.Attempts >= p.o.Attempts {
@@ -73,7 +73,8 @@ func (p *Payer) dead(w ledger.Withdrawal, reason string) verdict {
 	}}
 }
 
-// waiting has the receiver asked again later, the less often the longer it has had the payment, and not for ever.
+// waiting delays the next try. The delay grows with the time that the receiver has had the payment, up to
+// waitLongest.
 func (p *Payer) waiting(w ledger.Withdrawal, a Answer) verdict {
 	waited := time.Duration(0)
 	if w.WaitsSince > 0 {

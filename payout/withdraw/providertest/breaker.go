@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with a request.
+// Fault is a failure of a request.
 type Fault string
 
-// The faults. In the first three the receiver has done what it was asked for.
+// The faults. In the first three the receiver has done its work.
 const (
 	LostAnswer Fault = "the answer is lost"
 	CutAnswer  Fault = "the answer breaks off"
 	ThenError  Fault = "an error after the work"
 
 	NotReached Fault = "the connection is cut"
-	Hangs      Fault = "nobody answers"
+	Hangs      Fault = "no answer comes"
 	Busy       Fault = "too many requests"
 	Broken     Fault = "an error instead of the work"
 	Stranger   Fault = "the key is refused"
@@ -27,15 +27,15 @@ const (
 	Page       Fault = "a page of a proxy"
 )
 
-// Faults are all of them.
+// Faults returns all faults.
 func Faults() []Fault {
 	return []Fault{LostAnswer, CutAnswer, ThenError, NotReached, Hangs, Busy, Broken, Stranger, NotFound, Page}
 }
 
-// BusyFor is what a receiver that is Busy asks for with Retry-After.
+// BusyFor is the Retry-After of a receiver that is Busy.
 const BusyFor = 7 * time.Second
 
-// Breaker is an http.Handler that breaks requests on their way to another one.
+// Breaker is an http.Handler that breaks requests in flight to another one.
 type Breaker struct {
 	Next http.Handler
 
@@ -44,7 +44,7 @@ type Breaker struct {
 	left int
 }
 
-// Break has the next n requests go wrong.
+// Break makes the next n requests fail.
 func (b *Breaker) Break(f Fault, n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (b *Breaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Broken:
 		http.Error(w, `{"error":"nothing works"}`, http.StatusServiceUnavailable)
 	case Stranger:
-		http.Error(w, `{"error":"who are you?"}`, http.StatusUnauthorized)
+		http.Error(w, `{"error":"invalid key"}`, http.StatusUnauthorized)
 	case NotFound:
 		http.NotFound(w, r)
 	case Page:

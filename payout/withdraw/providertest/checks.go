@@ -12,7 +12,8 @@ import (
 	"redrain/rain"
 )
 
-// oneName: a withdrawal is bound to this name, so it may not change by a restart, and stands in lists that many read.
+// oneName: a withdrawal is bound to the name, so a restart must not change it. It is shown in lists, so it must be
+// short and without secrets.
 func oneName(_ context.Context, s Sandbox) error {
 	first, again := s.New().Receiver(), s.New().Receiver()
 	if first != again || first.Provider == "" {
@@ -24,7 +25,7 @@ func oneName(_ context.Context, s Sandbox) error {
 	return nil
 }
 
-// discreet passes an error on, unless there is a secret in it.
+// discreet returns an error, or a lieError if the error contains a secret.
 func (s Sandbox) discreet(err error) error {
 	for _, secret := range s.Secrets {
 		if strings.Contains(err.Error(), secret) {
@@ -34,7 +35,7 @@ func (s Sandbox) discreet(err error) error {
 	return err
 }
 
-// paysOnce: one payment, asked for again after a restart.
+// paysOnce: one payment, requested again after a restart.
 func paysOnce(ctx context.Context, s Sandbox) error {
 	pay := payment("k1", "ann")
 	if err := s.mustPay(ctx, s.New(), pay, false); err != nil {
@@ -44,11 +45,11 @@ func paysOnce(ctx context.Context, s Sandbox) error {
 	if err := s.mustPay(ctx, restarted, pay, true); err != nil {
 		return err
 	}
-	// A payer that has never heard of the first try, as after a restore: the key alone has to be enough.
+	// A payer without the first try, as after a restore: the key alone must be enough.
 	return s.mustPay(ctx, restarted, pay, false)
 }
 
-// paysOnceAtOnce: several nodes ask for the same payment at once.
+// paysOnceAtOnce: several nodes request the same payment at once.
 func paysOnceAtOnce(ctx context.Context, s Sandbox) error {
 	pay := payment("k1", "ann")
 	errs := make([]error, 6)
@@ -78,7 +79,7 @@ func paysTwoKeys(ctx context.Context, s Sandbox) error {
 	return s.wantMade(map[string]rain.Money{"k1": 250, "k2": 250})
 }
 
-// refuses: what is refused stays so, and nothing is paid.
+// refuses: a refusal is final, and nothing is paid.
 func refuses(ctx context.Context, s Sandbox) error {
 	if s.Refused == "" {
 		return nil
@@ -119,7 +120,7 @@ func expires(ctx context.Context, s Sandbox) error {
 	return errors.New("the player is never asked to confirm")
 }
 
-// asks: a question about a payment that was never asked for is no request to make it.
+// asks: a question about an unknown payment does not make it.
 func asks(ctx context.Context, s Sandbox) error {
 	asker, can := s.New().(withdraw.Asker)
 	if !can {
@@ -127,12 +128,12 @@ func asks(ctx context.Context, s Sandbox) error {
 	}
 	a, err := asker.Ask(ctx, payment("k1", "ann"))
 	if err != nil || a.Status != withdraw.Unknown {
-		return fmt.Errorf("about a payment that nobody asked for: %+v, %v; want Unknown", a, err)
+		return fmt.Errorf("ask for an unknown payment: %+v, %v; want Unknown", a, err)
 	}
 	return s.wantMade(nil)
 }
 
-// survives: one try goes wrong, and whatever it has done, the payment is made once in the end.
+// survives: one try fails in any way, and the payment is made once in the end.
 func survives(ctx context.Context, s Sandbox, f Fault) error {
 	if s.Breaker == nil {
 		return nil
@@ -142,8 +143,8 @@ func survives(ctx context.Context, s Sandbox, f Fault) error {
 	if f == Hangs {
 		limit = shortly
 	}
-	for n := range 2 { // of the first request, and of that which asks what has become of it
-		s.Breaker.Break(f, 3) // an HTTP client may try again by itself
+	for n := range 2 { // of the first request, and of the question about its state
+		s.Breaker.Break(f, 3) // an HTTP client may retry by itself
 		began := time.Now()
 		a, err := s.try(ctx, p, pay, n > 0, limit)
 		s.Breaker.Break("", 0)
@@ -156,36 +157,35 @@ func survives(ctx context.Context, s Sandbox, f Fault) error {
 		case f == Hangs && time.Since(began) > patience/2:
 			return fmt.Errorf("its Pay returns %v after its context has ended", time.Since(began))
 		case f == Busy && (later == nil || later.After < BusyFor):
-			return fmt.Errorf("the receiver wants to be left alone for %v, and the provider says %v", BusyFor, err)
+			return fmt.Errorf("the receiver asks for a delay of %v, and the provider says %v", BusyFor, err)
 		}
 	}
 	return s.mustPay(ctx, s.New(), pay, true)
 }
 
-// Made is a payment that a receiver has made, as its own books have it.
+// Made is a payment in a receiver's own books.
 type Made struct {
 	Key    string // the withdrawal's
 	User   string
 	Amount rain.Money
 }
 
-// Sandbox is a receiver for tests. It is safe for concurrent use. What is nil or empty is what it cannot do, and is not
-// checked.
+// Sandbox is a receiver for tests. It is safe for concurrent use. Checks that need a nil or empty field are skipped.
 type Sandbox struct {
 	// New makes another provider for this receiver, as after a restart or on another node. Required.
 	New func() withdraw.Provider
-	// Made are the payments of the receiver's books, each as often as it was made. Nil: the provider makes none
+	// Made lists the payments in the receiver's books, each as often as it was made. Nil: the provider makes none
 	// outside.
 	Made func() []Made
-	// Go lets the receiver get on with all that it works on.
+	// Go lets the receiver do its open work.
 	Go func()
-	// Confirm is the player of a payment, who does what they are asked to.
+	// Confirm confirms a payment as its player.
 	Confirm func(key string)
-	// Expire is the player of a payment, who does not, until it is too late.
+	// Expire lets the time for a payment's confirmation pass.
 	Expire func(key string)
 	// Refused is a player whom the receiver refuses for good.
 	Refused string
-	// Breaker stands before the receiver and breaks requests.
+	// Breaker is in front of the receiver and breaks requests.
 	Breaker *Breaker
 	// Secrets must not be in the receiver's name nor in errors.
 	Secrets []string

@@ -11,13 +11,13 @@ import (
 	"redrain/rain"
 )
 
-// Check is one thing that a provider has to hold to.
+// Check is one requirement for a provider.
 type Check struct {
 	Name string
 	Run  func(ctx context.Context, s Sandbox) error
 }
 
-// Checks are all that there are, and those of each fault.
+// Checks returns all checks, including one for each fault.
 func Checks() []Check {
 	list := []Check{
 		{"the receiver has one name", oneName},
@@ -25,7 +25,7 @@ func Checks() []Check {
 		{"a key is paid once", paysOnceAtOnce},
 		{"two keys are two payments", paysTwoKeys},
 		{"a refusal is for good", refuses},
-		{"who does not confirm is not paid", expires},
+		{"an unconfirmed payment is not paid", expires},
 		{"asking makes nothing", asks},
 	}
 	for _, f := range Faults() {
@@ -46,7 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Sandbox) {
 	}
 }
 
-// The limits of a check. patience is for a machine that has other work; shortly is for a try that nobody answers.
+// The limits of a check. patience allows for a busy machine. shortly is for a try without an answer.
 const (
 	patience = time.Minute
 	shortly  = 200 * time.Millisecond
@@ -57,7 +57,7 @@ func payment(key, user string) withdraw.Payment {
 	return withdraw.Payment{Key: key, User: user, Amount: 250, CreatedAt: 1_763_712_000_000}
 }
 
-// try asks once, as the Payer does: a receiver that may know the payment is asked for it before it is to pay.
+// try asks once, as the Payer does: if the receiver may have the payment, Ask comes before Pay.
 func (s Sandbox) try(ctx context.Context, p withdraw.Provider, pay withdraw.Payment, again bool,
 	limit time.Duration) (withdraw.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -74,7 +74,7 @@ func (s Sandbox) try(ctx context.Context, p withdraw.Provider, pay withdraw.Paym
 	return answer, s.truthful(pay, answer, err)
 }
 
-// lieError is what a provider may not say, unlike an error that it has the right to return.
+// lieError is a false answer of a provider, in contrast to an error that it may return.
 type lieError struct{ what string }
 
 func (l *lieError) Error() string { return l.what }
@@ -84,7 +84,7 @@ func lie(err error) bool {
 	return is
 }
 
-// truthful holds an answer to the receiver's books.
+// truthful compares an answer with the receiver's books.
 func (s Sandbox) truthful(pay withdraw.Payment, a withdraw.Answer, err error) error {
 	if err != nil {
 		return s.discreet(err)
@@ -109,7 +109,7 @@ func (s Sandbox) truthful(pay withdraw.Payment, a withdraw.Answer, err error) er
 	return nil
 }
 
-// end asks for a payment until it has ended; the receiver goes on, and the player does what they are asked to.
+// end asks for a payment until it has ended. The receiver goes on, and the player acts as required.
 func (s Sandbox) end(ctx context.Context, p withdraw.Provider, pay withdraw.Payment,
 	again bool) (a withdraw.Answer, err error) {
 	for i := range rounds {
@@ -129,7 +129,7 @@ func (s Sandbox) end(ctx context.Context, p withdraw.Provider, pay withdraw.Paym
 	return a, fmt.Errorf("%s has not ended after %d tries: %+v, %v", pay.Key, rounds, a, err)
 }
 
-// mustPay has a payment made, and looks for it in the receiver's books.
+// mustPay has a payment made, and looks it up in the receiver's books.
 func (s Sandbox) mustPay(ctx context.Context, p withdraw.Provider, pay withdraw.Payment, again bool) error {
 	a, err := s.end(ctx, p, pay, again)
 	switch {
@@ -141,7 +141,7 @@ func (s Sandbox) mustPay(ctx context.Context, p withdraw.Provider, pay withdraw.
 	return s.wantMade(map[string]rain.Money{pay.Key: pay.Amount})
 }
 
-// wantMade compares the receiver's books with what must be in them, and nothing else.
+// wantMade compares the receiver's books with the expected payments.
 func (s Sandbox) wantMade(want map[string]rain.Money) error {
 	if s.Made == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package webhook pays withdrawals by asking another system over HTTP: it is the payment provider "http".
+// Package webhook pays withdrawals through another system over HTTP: it is the payment provider "http".
 //
 // A payment is a signed POST. Its form is that of Standard Webhooks (https://www.standardwebhooks.com), for which there
 // are libraries in every usual language, with the Idempotency-Key beside it:
@@ -12,6 +12,6 @@
 //
 //	{"id":"w4k…","user":"u1","amount":250,"currency":"CNY","created_at":1763712000000}
 //
-// docs/use/payments.md is for who writes a receiver. The one rule of this package: only a clear answer is believed.
-// Whatever else comes, or does not come, leaves the payment to be asked for again.
+// docs/use/payments.md is for authors of a receiver. The one rule of this package: it trusts only a clear answer.
+// After any other result, and after no answer, it asks again.
 package webhook

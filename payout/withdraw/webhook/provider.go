@@ -19,30 +19,30 @@ import (
 	"redrain/rain"
 )
 
-// currency is what an amount is counted in: minor units of it.
+// currency is the currency of amounts, which are in its minor units.
 const currency = "CNY"
 
 // Options are the settings of a Provider. URL and Secret are required.
 type Options struct {
-	URL    string // where payments are asked for: https, or http on this machine
-	Secret string // whsec_… , known to the receiver too
-	// Account names whose money the receiver pays for who knows the secret, so that a new secret of the same account is
-	// the same receiver. Empty: each secret is an account of its own.
+	URL    string // of the receiver: https, or http on this machine
+	Secret string // whsec_…, shared with the receiver
+	// Account names the paying account. With it, a new secret for the same account is the same receiver. If it is
+	// empty, each secret is a separate account.
 	Account string
 	Clock   rain.Clock // Unix ms, for the timestamps; required
-	// TLS is for tests, which have an authority of their own. Nil: the system's authorities (SSL_CERT_FILE and
-	// SSL_CERT_DIR name others), TLS 1.2 at least.
+	// TLS is for tests with their own certificate authority. Nil: the system's authorities (SSL_CERT_FILE and
+	// SSL_CERT_DIR name others), at least TLS 1.2.
 	TLS *tls.Config
 }
 
-// Provider asks one receiver for payments. It is a withdraw.Provider.
+// Provider asks one receiver for payments. It implements withdraw.Provider.
 type Provider struct {
 	named withdraw.Receiver
 	clock rain.Clock
 	to    *signed.Sender
 }
 
-// New makes a provider. Nothing is sent.
+// New makes a provider. It sends nothing.
 func New(o Options) (*Provider, error) {
 	to, err := signed.NewSender(signed.SenderOptions{URL: o.URL, Secret: o.Secret, Clock: o.Clock, Most: maxAnswer,
 		TLS: o.TLS})
@@ -56,11 +56,11 @@ func New(o Options) (*Provider, error) {
 	return &Provider{named: receiver(o, key), clock: o.Clock, to: to}, nil
 }
 
-// receiver names the receiver without repeating what may be secret: passwords and queries only show as a digest.
+// receiver names the receiver without secrets: passwords and queries only show as a digest.
 func receiver(o Options, key []byte) withdraw.Receiver {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return withdraw.Receiver{Provider: providerName} // New has refused it before
+		return withdraw.Receiver{Provider: providerName} // New has refused it
 	}
 	account := o.Account
 	if account == "" {
@@ -73,10 +73,10 @@ func receiver(o Options, key []byte) withdraw.Receiver {
 		Address: (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()}
 }
 
-// providerName is what this kind of provider is called in --provider.
+// providerName is the value of --provider for this provider.
 const providerName = "http"
 
-// digest is enough of a hash to tell two secrets apart, and too little to find one.
+// digest returns a prefix of a hash: enough to distinguish two secrets, and too little to find one.
 func digest(secret []byte) string {
 	sum := sha256.Sum256(append([]byte("redrain receiver "), secret...))
 	return hex.EncodeToString(sum[:6])
@@ -85,10 +85,10 @@ func digest(secret []byte) string {
 // Receiver implements withdraw.Provider.
 func (p *Provider) Receiver() withdraw.Receiver { return p.named }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (p *Provider) Close() { p.to.Close() }
 
-// request is what is asked. It must not differ from try to try: a receiver may compare.
+// request is the body of a request. It must not differ from try to try, because a receiver may compare.
 type request struct {
 	ID        string     `json:"id"`
 	User      string     `json:"user"`
@@ -116,33 +116,33 @@ func (p *Provider) Pay(ctx context.Context, pay withdraw.Payment) (withdraw.Answ
 	return answer, err
 }
 
-// maxAnswer is how much of an answer is read, in bytes.
+// maxAnswer is the size limit of an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// answer is what a receiver says besides the status. Fields that are not here are ignored.
+// answer is the body of an answer. Other fields are ignored.
 type answer struct {
-	ID        string `json:"id"`        // of the payment; an answer without it counts for nothing
-	Reference string `json:"reference"` // the receiver's own name for the payment
+	ID        string `json:"id"`        // of the payment; an answer without it is ignored
+	Reference string `json:"reference"` // the receiver's own id of the payment
 	Refused   bool   `json:"refused"`
-	Reason    string `json:"reason"` // why it was refused, for the player to read; or what it waits for
+	Reason    string `json:"reason"` // of a refusal, for the player; or of the wait
 	Action    *struct {
 		URL       string `json:"url"`
 		Data      string `json:"data"`
 		ExpiresAt int64  `json:"expires_at"` // Unix ms
-	} `json:"action"` // what the player has to do first
+	} `json:"action"` // required of the player first
 }
 
-// read makes an answer of an HTTP answer:
+// read interprets an HTTP answer:
 //
-//	200 or 201 with {"id":…}            paid, where the id is this payment's
+//	200 or 201 with {"id":…}            paid, if the id is this payment's
 //	202 with {"id":…}                   the receiver has it; ask again
-//	202 with {"id":…,"action":{…}}      the same, and the player has to do something first
-//	422 with {"id":…,"refused":true}    refused for good, where the id is this payment's
-//	anything else                       nothing is known
+//	202 with {"id":…,"action":{…}}      the same, and the player must act first
+//	422 with {"id":…,"refused":true}    refused for good, if the id is this payment's
+//	anything else                       unknown
 //
-// So a receiver's 400, 401, 403, 404, 409 or 410 gives no money back: a wrong path, a wrong secret or a proxy on
-// the way answer so too, about payments that an earlier try may have made. And a bare 200 is not paid: Go's server
-// says it for a handler that gave up without a word, a proxy says it for a page of its own.
+// A receiver's 400, 401, 403, 404, 409 or 410 returns no money. A wrong path, a wrong secret or a proxy answers so,
+// too, about payments that an earlier try may have made. A bare 200 is not paid: Go's server sends it for a handler
+// that gave up, a proxy for a page of its own.
 func read(id string, status int, body []byte) (withdraw.Answer, error) {
 	var a answer
 	body = bytes.TrimSpace(body)
@@ -154,7 +154,7 @@ func read(id string, status int, body []byte) (withdraw.Answer, error) {
 		return withdraw.Answer{}, unclear(status, body, "is too long")
 	}
 	if err := json.Unmarshal(body, &a); err != nil {
-		a = answer{} // of half an object nothing counts
+		a = answer{} // ignore a partial object
 	}
 	if a.ID != id {
 		return withdraw.Answer{}, unclear(status, body, "does not name the payment")
@@ -171,14 +171,14 @@ func read(id string, status int, body []byte) (withdraw.Answer, error) {
 	case status == http.StatusAccepted:
 		said.Status = withdraw.Pending
 	case a.Action != nil:
-		return withdraw.Answer{}, unclear(status, body, "says that it is paid, and that the player has to do something")
+		return withdraw.Answer{}, unclear(status, body, "says that it is paid, and that the player must act")
 	default:
 		said.Status = withdraw.Paid
 	}
 	return said, nil
 }
 
-// shown is how much of an answer's body an error shows, in bytes.
+// shown is the length limit of an answer's body in an error, in bytes.
 const shown = 200
 
 func unclear(status int, body []byte, what string) error {

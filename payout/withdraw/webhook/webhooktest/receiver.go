@@ -1,5 +1,5 @@
-// Package webhooktest is the reference receiver of payments: what docs/use/payments.md asks of one, and on demand
-// everything that goes wrong with them. It is for tests.
+// Package webhooktest is the reference receiver of payments for tests. It follows docs/use/payments.md, and simulates
+// failures on demand.
 package webhooktest
 
 import (
@@ -16,38 +16,37 @@ import (
 )
 
 // Secret is a secret for tests.
-const Secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=" //nolint:gosec // everybody may know it
+const Secret = "whsec_cmVkcmFpbi10ZXN0LXNlY3JldC1vZi0zMi1ieXRlcyE=" //nolint:gosec // public
 
-// Behaviour is what a receiver does with one request.
+// Behaviour is a receiver's reaction to one request.
 type Behaviour int
 
-// The behaviours. Whatever they answer, none of them pays a key twice.
+// The behaviours. None of them pays a key twice.
 const (
-	Pay         Behaviour = iota // pays, and says so
-	PayTwice                     // pays, and says so twice in one answer
+	Pay         Behaviour = iota // pays, and reports it
+	PayTwice                     // pays, and reports it twice in one answer
 	PayAndFail                   // pays, and answers 500
 	PayAndHang                   // pays, and does not answer before the sender gives up
-	PayAndBreak                  // pays, and cuts the connection
-	Fail                         // answers 503, and wants to be left alone for a second
+	PayAndBreak                  // pays, and closes the connection
+	Fail                         // answers 503, with a delay of a second
 	Hang                         // does nothing until the sender gives up
-	Refuse                       // refuses for good; what is paid already it says is paid
+	Refuse                       // refuses for good; it reports a paid one as paid
 	Missing                      // answers 404, as a proxy without the receiver does
 )
 
-// Request is a payment that was asked for.
+// Request is a payment request.
 type Request struct {
 	ID        string     `json:"id"`
 	User      string     `json:"user"`
 	Amount    rain.Money `json:"amount"`
 	Currency  string     `json:"currency"`
 	CreatedAt int64      `json:"created_at"`
-	Try       int        `json:"-"` // how often this key was asked for, from 1
+	Try       int        `json:"-"` // number of requests with this key, from 1
 }
 
-// Receiver is an http.Handler that pays. The zero value is not usable; see New. Set its fields before the first
-// request.
+// Receiver is an http.Handler that pays. Make it with New, and set its fields before the first request.
 type Receiver struct {
-	// Behave decides what to do with a request; nil always pays.
+	// Behave decides the reaction to a request; nil always pays.
 	Behave func(r Request) Behaviour
 	// Now is the receiver's clock; time.Now unless set.
 	Now func() time.Time
@@ -57,12 +56,12 @@ type Receiver struct {
 	mu      sync.Mutex
 	paid    map[string]rain.Money // by key
 	refused map[string]bool
-	bodies  map[string]string // by key, as it came last
+	bodies  map[string]string // by key, the last ones
 	tries   map[string]int
 	faults  []string
 }
 
-// New makes a receiver that knows Secret.
+// New makes a receiver with Secret.
 func New() *Receiver {
 	key, err := signed.ParseSecret(Secret)
 	if err != nil {
@@ -74,21 +73,21 @@ func New() *Receiver {
 	}
 }
 
-// Paid is what was paid, by key.
+// Paid returns the paid amounts by key.
 func (rc *Receiver) Paid() map[string]rain.Money {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	return maps.Clone(rc.paid)
 }
 
-// Tries is how often a key was asked for.
+// Tries counts the requests with a key.
 func (rc *Receiver) Tries(key string) int {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	return rc.tries[key]
 }
 
-// Faults are the sender's: a bad signature, a key that came with another body, a request that is no payment.
+// Faults lists the sender's faults: a bad signature, a key with another body, an invalid payment.
 func (rc *Receiver) Faults() []string {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -99,7 +98,7 @@ func (rc *Receiver) Faults() []string {
 func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the sender has gone before all was here
+		return // the sender has gone before the end of the request
 	}
 	if err := signed.Verify(rc.key, r.Header, body, rc.Now()); err != nil {
 		rc.fault("%v", err)
@@ -118,7 +117,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rc.answer(w, r, req, do)
 }
 
-// register notes a request, and holds it to the first with its key.
+// register records a request, and compares it with the first one with its key.
 func (rc *Receiver) register(r *http.Request, body []byte) (req Request, ok bool) {
 	err := json.Unmarshal(body, &req)
 	switch {
@@ -144,7 +143,7 @@ func (rc *Receiver) register(r *http.Request, body []byte) (req Request, ok bool
 	return req, true
 }
 
-// answer does what it is told. A key keeps its outcome: what is paid is never refused, and what is refused never paid.
+// answer does a behaviour. A key keeps its outcome: a paid one is never refused, and a refused one never paid.
 func (rc *Receiver) answer(w http.ResponseWriter, r *http.Request, req Request, do Behaviour) {
 	switch do {
 	case Fail:
@@ -175,13 +174,14 @@ func (rc *Receiver) answer(w http.ResponseWriter, r *http.Request, req Request, 
 	reply{ID: req.ID, Reference: "bank-" + req.ID}.send(w, http.StatusOK)
 }
 
-// hang waits until the sender has gone. A handler that only returned would say 200 to one that is on its way out.
+// hang waits until the sender has gone. If the handler returned at once, a sender that is about to give up could get
+// a 200.
 func hang(r *http.Request) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
 }
 
-// settle decides a key's outcome, unless it is decided, and tells whether it is paid.
+// settle decides a key's outcome, unless it is decided, and reports whether it is paid.
 func (rc *Receiver) settle(req Request, pay bool) (paid bool) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
@@ -202,7 +202,7 @@ func (rc *Receiver) fault(format string, args ...any) {
 	rc.faults = append(rc.faults, fmt.Sprintf(format, args...))
 }
 
-// reply is what a receiver may say.
+// reply is the body of an answer.
 type reply struct {
 	ID        string `json:"id"`
 	Reference string `json:"reference,omitempty"`
@@ -213,5 +213,5 @@ type reply struct {
 func (a reply) send(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(a) //nolint:errchkjson // the sender has gone, if this fails
+	_ = json.NewEncoder(w).Encode(a) //nolint:errchkjson // an error means that the sender has gone
 }
