@@ -201,6 +201,12 @@ func (p position) String() string { return fmt.Sprintf("%d-%d", p.ms, p.seq) }
 // later reports whether an entry is newer than the shard's snapshot.
 func (b *shardBooks) later(at position) bool { return at.after(b.cut) }
 
+// laterRef is later for an entry's id. An invalid id counts as later.
+func (b *shardBooks) laterRef(ref rain.EntryRef) bool {
+	at, err := positionOf(ref.ID)
+	return err != nil || b.later(at)
+}
+
 // sortedShards lists the shards in order, for a stable order of findings.
 func (r *campaignCheck) sortedShards() []int { return sortedKeys(r.shards) }
 

@@ -33,23 +33,26 @@ func NewSeals(db *sqldb.DB, clock rain.Clock) *Seals {
 func (s *Seals) Ring() *seal.Ring { return s.ring }
 
 // Load reads the valid keys.
-func (s *Seals) Load(ctx context.Context) error { return s.read(ctx, s.db) }
+func (s *Seals) Load(ctx context.Context) error {
+	_, err := s.read(ctx, s.db)
+	return err
+}
 
 // RefreshSeals reads the valid keys after an invalid seal: another node may have used a newer key.
 func (p *Poster) RefreshSeals(ctx context.Context) error { return p.seals.Load(ctx) }
 
-// read reads the valid keys into the ring.
-func (s *Seals) read(ctx context.Context, q sqldb.Querier) error {
+// read reads the valid keys into the ring, and returns a new ring with only these.
+func (s *Seals) read(ctx context.Context, q sqldb.Querier) (*seal.Ring, error) {
 	const valid = 2
 	secrets, err := sqldb.List(ctx, q, scanSecret, "SELECT secret FROM seal_key ORDER BY id DESC LIMIT ?", valid)
 	if err == nil && len(secrets) == 0 {
 		err = fmt.Errorf("none found: run redrain migrate, which makes one")
 	}
 	if err != nil {
-		return fmt.Errorf("read the key of the seals: %w", err)
+		return nil, fmt.Errorf("read the key of the seals: %w", err)
 	}
 	s.ring.Replace(secrets...)
-	return nil
+	return seal.NewRing(secrets...), nil
 }
 
 func scanSecret(scan sqldb.Scan) (secret seal.Secret, err error) {
@@ -112,7 +115,7 @@ func (s *Seals) doubted(ctx context.Context, q sqldb.Querier, entries []rain.Ent
 	if allSealed(s.ring, entries) {
 		return nil, nil
 	}
-	return s.ring, s.read(ctx, q)
+	return s.read(ctx, q)
 }
 
 // ever returns a ring of all keys, also old ones. An operator may retry an entry that was sealed long ago.
